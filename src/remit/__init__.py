@@ -1,0 +1,49 @@
+"""Remit gives every AI agent exactly the tools it should have, and can always say why."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from remit.bootstrap import open_registry, record_use
+
+if TYPE_CHECKING:
+    from remit.core.decide import Context, Decision, Verdict, decide
+    from remit.core.kinds import Kind
+    from remit.core.scopes import Scope
+    from remit.core.tools import Tool
+    from remit.errors import RemitError
+    from remit.registry import Registry
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Context",
+    "Decision",
+    "Kind",
+    "Registry",
+    "RemitError",
+    "Scope",
+    "Tool",
+    "Verdict",
+    "decide",
+    "open_registry",
+    "record_use",
+]
+
+_HOMES = {
+    "Context": "remit.core.decide",
+    "Decision": "remit.core.decide",
+    "Kind": "remit.core.kinds",
+    "Registry": "remit.registry",
+    "RemitError": "remit.errors",
+    "Scope": "remit.core.scopes",
+    "Tool": "remit.core.tools",
+    "Verdict": "remit.core.decide",
+    "decide": "remit.core.decide",
+}
+
+
+def __getattr__(name: str) -> object:
+    # Loaded when asked for: a hook process imports this package and has milliseconds.
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module `remit` has no attribute `{name}`")

@@ -1,0 +1,6 @@
+"""`python -m remit`."""
+
+from remit.apps.cli.main import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+"""Reads other programs' configuration files, within bounds and without waiting, and tells if they changed."""
+
+import errno
+import json
+import os
+import stat
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import NamedTuple
+
+HOME = "~"
+_SETTLED_NS = 2_000_000_000  # a file younger than this may change again without a new time stamp
+_REASONS = {
+    errno.ELOOP: "its symbolic links go round in a circle",
+    errno.EACCES: "permission denied",
+    errno.EPERM: "permission denied",
+}
+
+
+class Machine(NamedTuple):
+    """The parts of the environment that say where files lie."""
+
+    home: str
+    platform: str
+    variables: Mapping[str, str]
+
+
+class FileError(Exception):
+    """A file that exists cannot be used."""
+
+    def __init__(self, reason: str, place: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.place = place
+
+
+def fingerprint(name: str, machine: Machine, *, now_ns: int) -> str:
+    """Tell one state of an input from another; an input is a path, `$VARIABLE` or `~`."""
+    if name == HOME:
+        return machine.home
+    if name.startswith("$"):
+        value = machine.variables.get(name[1:])
+        return "" if value is None else sha256(value.encode("utf-8", "replace")).hexdigest()[:16]
+    try:
+        return _print(os.stat(name), now_ns)
+    except OSError as error:
+        return f"error {error.errno}" if error.errno not in (errno.ENOENT, errno.ENOTDIR) else ""
+    except ValueError:
+        return ""
+
+
+def _print(found: os.stat_result, now_ns: int) -> str:
+    marks = f"{found.st_size} {found.st_mtime_ns} {found.st_ctime_ns} {found.st_ino}"
+    return marks if now_ns - found.st_mtime_ns > _SETTLED_NS else f"{marks} read at {now_ns}"
+
+
+def read_json(path: str, *, limit: int) -> tuple[object] | None:
+    """Read a JSON file the way a JavaScript client does, as a tuple of its one value; None: no such file.
+
+    Raises:
+        FileError: it exists, but is not a readable file of at most `limit` bytes of JSON.
+    """
+    data = _read(path, limit)
+    if data is None:
+        return None
+    text = data.decode("utf-8-sig", "replace")
+    if not text.strip():
+        raise FileError("the file is empty")
+    try:
+        return (json.loads(text, parse_constant=_refuse),)
+    except json.JSONDecodeError as error:
+        raise FileError(f"not valid JSON: {error.msg}", f"line {error.lineno} column {error.colno}") from None
+    except RecursionError:
+        raise FileError("not usable JSON: nested too deeply") from None
+    except ValueError as error:  # `NaN`, or a number of thousands of digits
+        raise FileError(f"not valid JSON: {error}") from None
+
+
+def _refuse(constant: str) -> object:
+    raise ValueError(f"{constant} is not a JSON value")
+
+
+def _read(path: str, limit: int) -> bytes | None:
+    try:
+        # Non-blocking: a named pipe put where a file belongs must not hold us up.
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ENOTDIR):
+            return None
+        raise FileError(_REASONS.get(error.errno or 0, error.strerror or "cannot be opened")) from None
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise FileError("not a regular file")
+        if found.st_size > limit:
+            raise FileError(f"{found.st_size:,} bytes are more than the {limit:,} that are read")
+        with os.fdopen(os.dup(descriptor), "rb") as opened:
+            return opened.read(limit + 1)
+    except OSError as error:
+        raise FileError(_REASONS.get(error.errno or 0, error.strerror or "cannot be read")) from None
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,115 @@
+"""Checks what others wrote, field by field, and turns server entries into what a declaration keeps of them.
+
+Written by hand: a client rewrites its files in every run, so this is on the way of most commands, and
+importing a validation library would take longer than all of them. No error ever shows a field's value.
+"""
+
+import json
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import NamedTuple, cast
+
+from remit.core.declarations import starts_remit
+
+
+class EntryError(Exception):
+    """An entry of a config file cannot be used."""
+
+
+class Server(NamedTuple):
+    """What is kept of a server entry: digests, never its secrets."""
+
+    endpoint: str
+    digest: str
+    is_remit: bool
+
+
+class Fields:
+    """The fields of one JSON object, read with their types checked."""
+
+    def __init__(self, value: object) -> None:
+        if not isinstance(value, dict):
+            raise EntryError(f"expected an object, found {_kind(value)}")
+        self._fields = cast("dict[str, object]", value)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._fields
+
+    def items(self) -> list[tuple[str, object]]:
+        """List the fields in the order of the file."""
+        return list(self._fields.items())
+
+    def object(self, name: str) -> "Fields":
+        """Read an object; a missing one is empty."""
+        try:
+            return Fields(self._fields.get(name, {}))
+        except EntryError as error:
+            raise EntryError(f"{name}: {error}") from None
+
+    def text(self, name: str) -> str:
+        """Read a required string."""
+        if name not in self._fields:
+            raise EntryError(f"`{name}` is missing")
+        return _text(self._fields[name], name)
+
+    def texts(self, name: str) -> list[str]:
+        """Read a list of strings; a missing one is empty."""
+        value = self._fields.get(name, [])
+        if not isinstance(value, list):
+            raise EntryError(f"{name}: expected a list, found {_kind(value)}")
+        return [_text(item, f"{name}[{at}]") for at, item in enumerate(cast("list[object]", value))]
+
+    def pairs(self, name: str) -> dict[str, str]:
+        """Read an object of strings; a missing one is empty."""
+        return {key: _text(value, f"{name}.{key}") for key, value in self.object(name).items()}
+
+
+def storable(text: str) -> str:
+    """Replace what JSON can write but no database can hold: halves of surrogate pairs."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def stdio_server(entry: Fields) -> Server:
+    """Read an entry that starts a process."""
+    command, args, names = entry.text("command"), entry.texts("args"), sorted(entry.pairs("env"))
+    if not command:
+        raise EntryError("command: must not be empty")
+    return Server(
+        endpoint=_digest("stdio", command, *args),
+        digest=_digest("stdio", command, args, names),
+        is_remit=starts_remit(command, args),
+    )
+
+
+def remote_server(entry: Fields, transport: str) -> Server:
+    """Read an entry that names a URL."""
+    url, names = entry.text("url"), sorted(entry.pairs("headers"))
+    return Server(endpoint=_digest("url", url), digest=_digest(transport, url, names), is_remit=False)
+
+
+def _digest(*parts: object) -> str:
+    return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def _text(value: object, place: str) -> str:
+    if not isinstance(value, str):
+        raise EntryError(f"{place}: expected text, found {_kind(value)}")
+    return value
+
+
+def _kind(value: object) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true or false"
+        case int() | float():
+            return "a number"
+        case str():
+            return "text"
+        case list():
+            return "a list"
+        case Mapping():
+            return "an object"
+        case _:
+            return "something else"

@@ -1,0 +1,157 @@
+"""One SQLite file: opened safely by many processes at once, migrated forward, its errors in our words.
+
+A hook process imports this module, so it needs only the driver and the lightest of the standard library.
+"""
+
+import os
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import apsw
+
+from remit.errors import StoreCorruptError, StoreTooNewError, StoreUnavailableError
+
+Value = str | int | None
+Row = tuple[Any, ...]  # whoever reads a row knows its query
+
+SCHEMA_VERSION = 1
+APPLICATION_ID = 0x52656D69
+BUSY_MS = 30_000
+
+_SQL = os.path.join(os.path.dirname(__file__), "sql")
+_DAMAGED = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError)
+_MOVE_AWAY = "move the file away and run `remit scan`: the tools are found again, usage starts anew"
+
+
+class Database:
+    """A connection to Remit's database."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        with self._translated():
+            if path != ":memory:":
+                os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+            self._connection: Any = apsw.Connection(path)  # the driver's stubs are only partly typed
+            try:
+                self._prepare()
+            except BaseException:
+                self._connection.close()
+                raise
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    def run(self, query: str, /, **values: Value) -> None:
+        """Run a named query for what it does."""
+        self.rows(query, **values)
+
+    def rows(self, query: str, /, **values: Value) -> list[Row]:
+        """List the rows of a named query."""
+        with self._translated():
+            return self._connection.execute(_queries()[query], values).fetchall()
+
+    @contextmanager
+    def transaction(self) -> Generator[None]:
+        """Do several things or none; others' writes wait."""
+        with self._translated():
+            self._connection.execute("begin immediate")
+            try:
+                yield
+                self._connection.execute("commit")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("rollback")
+                raise
+
+    def _prepare(self) -> None:
+        self._connection.set_busy_timeout(BUSY_MS)
+        # The last of many short processes to leave must not pay for the others' writes with a checkpoint.
+        self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        version = self._number("user_version")
+        if version > SCHEMA_VERSION:
+            raise StoreTooNewError(
+                f"`{self.path}` was made by a newer Remit (schema {version}, this knows {SCHEMA_VERSION})",
+                hint="upgrade Remit, or set REMIT_HOME to another directory",
+            )
+        if version < SCHEMA_VERSION:
+            self._refuse_strangers(version)
+            _patiently(lambda: self._connection.execute("pragma journal_mode = wal").fetchall())
+        self._connection.execute("pragma synchronous = normal; pragma foreign_keys = on")
+        if version < SCHEMA_VERSION:
+            self._migrate()
+
+    def _refuse_strangers(self, version: int) -> None:
+        tables = self._connection.execute("select count(*) from sqlite_schema").fetchall()[0][0]
+        if version == 0 and tables and self._number("application_id") != APPLICATION_ID:
+            raise StoreCorruptError(
+                f"`{self.path}` is another program's database", hint="set REMIT_HOME to another directory"
+            )
+
+    def _migrate(self) -> None:
+        for number, script in enumerate(_migrations(), start=1):
+            with self.transaction():
+                if self._number("user_version") < number:  # another process may have been faster
+                    self._connection.execute(f"{script}; pragma user_version = {number}")
+
+    def _number(self, pragma: str) -> int:
+        return self._connection.pragma(pragma)
+
+    @contextmanager
+    def _translated(self) -> Generator[None]:
+        try:
+            yield
+        except _DAMAGED as error:
+            raise StoreCorruptError(f"`{self.path}` is damaged or not a database", hint=_MOVE_AWAY) from error
+        except apsw.BusyError as error:
+            raise StoreUnavailableError(
+                f"`{self.path}` is locked by another process for more than {BUSY_MS // 1000} s",
+                hint="end the process that holds it, then try again",
+            ) from error
+        except apsw.ConstraintError:
+            raise  # a mistake of ours, not of the machine's
+        except (apsw.Error, OSError) as error:
+            raise StoreUnavailableError(
+                f"`{self.path}` cannot be used: {error}",
+                hint="check that the directory exists and is writable, or set REMIT_HOME to another one",
+            ) from error
+
+
+def _patiently(step: Callable[[], object]) -> None:
+    """Repeat a step that SQLite refuses at once, without its busy timeout, while others do the same."""
+    deadline = time.monotonic() + BUSY_MS / 1000
+    while True:
+        try:
+            step()
+            return
+        except apsw.BusyError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.005)
+
+
+def _migrations() -> list[str]:
+    folder = os.path.join(_SQL, "migrations")
+    return [_text(os.path.join(folder, name)) for name in sorted(os.listdir(folder)) if name.endswith(".sql")]
+
+
+@cache
+def _queries() -> dict[str, str]:
+    """Load the named queries, with the fragments put in."""
+    queries: dict[str, str] = {}
+    fragments: dict[str, str] = {}
+    for block in _text(os.path.join(_SQL, "queries.sql")).split("\n-- ")[1:]:
+        title, _, sql = block.partition("\n")
+        sort, _, name = title.partition(": ")
+        (fragments if sort == "fragment" else queries)[name] = sql.strip()
+    for fragment, text in fragments.items():
+        queries = {name: sql.replace(f"{{{fragment}}}", text) for name, sql in queries.items()}
+    return queries
+
+
+def _text(path: str) -> str:
+    with open(path, encoding="utf-8") as opened:
+        return opened.read()

@@ -1,0 +1,127 @@
+pragma application_id = 0x52656d69;
+
+create table projects (
+    hash text primary key,
+    path text not null,
+    seen_at integer not null
+) strict;
+
+-- What a server says of a tool, once by content, however many projects use it.
+create table definitions (
+    id integer primary key,
+    digest text not null unique,
+    server text,
+    name text not null,
+    description text,
+    input_schema text
+) strict;
+
+-- The checks make a row that could leak impossible: what belongs to a project says which one.
+create table tools (
+    id integer primary key,
+    client text not null,
+    kind text not null,
+    scope text not null check (scope in ('managed', 'local', 'project', 'global', 'plugin')),
+    project_hash text references projects (hash) on delete cascade,
+    dir text,
+    server text,
+    name text not null,
+    server_id integer references tools (id) on delete cascade,
+    source text not null,
+    authority integer not null check (authority in (1, 2, 3)),
+    digest text,
+    status text not null default 'active' check (status in ('active', 'stale')),
+    definition_id integer references definitions (id) on delete set null,
+    discovered_at integer not null,
+    updated_at integer not null,
+    check (scope not in ('managed', 'global') or project_hash is null),
+    check (scope not in ('local', 'project') or project_hash is not null),
+    check ((scope = 'project') = (dir is not null))
+) strict;
+
+create unique index tools_identity on tools (
+    client, kind, scope, ifnull(project_hash, ''), ifnull(dir, ''), ifnull(server, ''), name
+);
+create index tools_by_name on tools (name, client);
+create index tools_by_project on tools (project_hash);
+create index tools_by_server on tools (server_id) where server_id is not null;
+create index tools_by_definition on tools (definition_id) where definition_id is not null;
+
+-- One client's configuration as one workspace sees it: the same row may be in force here and shadowed there.
+create table views (
+    id integer primary key,
+    client text not null,
+    workspace text not null,
+    project_hash text not null references projects (hash) on delete cascade,
+    scanned_at integer not null,
+    unique (client, workspace)
+) strict;
+create index views_by_project on views (project_hash);
+
+create table resolutions (
+    view_id integer not null references views (id) on delete cascade,
+    tool_id integer not null references tools (id) on delete cascade,
+    config_status text not null,
+    shadowed_by integer references tools (id) on delete set null,
+    primary key (view_id, tool_id)
+) strict, without rowid;
+create index resolutions_by_tool on resolutions (tool_id);
+create index resolutions_by_winner on resolutions (shadowed_by) where shadowed_by is not null;
+
+-- Every file and variable that a scan looked at, so that the next command knows whether to look again.
+create table inputs (
+    view_id integer not null references views (id) on delete cascade,
+    name text not null,
+    fingerprint text not null,
+    primary key (view_id, name)
+) strict, without rowid;
+
+create table problems (
+    id integer primary key,
+    view_id integer not null references views (id) on delete cascade,
+    source text not null,
+    place text not null,
+    reason text not null
+) strict;
+create index problems_by_view on problems (view_id);
+
+create table usage_events (
+    id integer primary key,
+    tool_id integer not null references tools (id) on delete cascade,
+    client text not null,
+    project_hash text not null references projects (hash) on delete cascade,
+    session_id text,
+    call_id text,
+    succeeded integer,
+    duration_ms integer,
+    used_at integer not null
+) strict;
+create index usage_events_by_tool on usage_events (tool_id, used_at);
+create index usage_events_by_project on usage_events (project_hash, used_at);
+create index usage_events_by_call on usage_events (call_id) where call_id is not null;
+
+-- Totals outlive their events: pruning deletes events and leaves these alone.
+create table usage_totals (
+    tool_id integer not null references tools (id) on delete cascade,
+    project_hash text not null references projects (hash) on delete cascade,
+    uses integer not null,
+    failures integer not null,
+    last_used_at integer not null,
+    primary key (tool_id, project_hash)
+) strict, without rowid;
+create index usage_totals_by_project on usage_totals (project_hash);
+
+create trigger usage_counted after insert on usage_events begin
+    insert into usage_totals (tool_id, project_hash, uses, failures, last_used_at)
+    values (new.tool_id, new.project_hash, 1, new.succeeded is 0, new.used_at)
+    on conflict (tool_id, project_hash) do update set
+        uses = uses + 1,
+        failures = failures + (new.succeeded is 0),
+        last_used_at = max(last_used_at, new.used_at);
+end;
+
+create trigger usage_failure_learned after update of succeeded on usage_events
+when old.succeeded is null and new.succeeded is 0 begin
+    update usage_totals set failures = failures + 1
+    where tool_id = new.tool_id and project_hash = new.project_hash;
+end;

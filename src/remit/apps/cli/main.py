@@ -1,0 +1,171 @@
+"""The command `remit`: each command parses, asks the registry, and renders."""
+
+import sys
+from collections.abc import Callable
+from io import TextIOWrapper
+from typing import NoReturn, TypeVar
+
+import click
+from click.shell_completion import CompletionItem, get_completion_class
+
+from remit import __version__
+from remit.apps.cli import render, shapes
+from remit.bootstrap import open_registry
+from remit.core.session_context import MAX_CHARACTERS
+from remit.errors import RemitError, UnknownProjectError
+from remit.registry import DEFAULT_CLIENT
+
+NO_SUCH_THING = 1
+FAILURE = 2
+INTERRUPTED = 130
+
+Command = TypeVar("Command", bound=Callable[..., None])
+
+
+def for_a_workspace(command: Command) -> Command:
+    """Add the options that every reading command has."""
+    for option in (
+        click.option("--json", "as_json", is_flag=True, help="Print JSON."),
+        click.option(
+            "--client",
+            metavar="NAME",
+            default=DEFAULT_CLIENT,
+            show_default=True,
+            help="The client to answer for, or `all`.",
+        ),
+        click.option(
+            "--project", metavar="DIR", default=".", help="The directory to answer for; default: here."
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def _known_names(
+    _context: click.Context, _parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Complete a tool's name from what is known in the current directory."""
+    try:
+        with open_registry() as registry:
+            names = {item.tool.name for item in registry.tools(registry.at())}
+    except RemitError:
+        return []
+    return [CompletionItem(name) for name in sorted(names) if name.startswith(incomplete)]
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="remit %(version)s")
+def app() -> None:
+    """Exactly the tools an AI agent should have: here, now, and why."""
+
+
+@app.command()
+@for_a_workspace
+def scan(project: str, client: str, *, as_json: bool) -> None:
+    """Read all configuration again; say what was added, removed and changed."""
+    with open_registry() as registry:
+        context = registry.at(project, client)
+        found = registry.scan(context)
+        listed = registry.tools(context)
+    render.problems(found.problems, context)
+    if as_json:
+        render.data(shapes.scan(found, listed, context))
+    else:
+        render.scan(found, listed, context)
+
+
+@app.command()
+@for_a_workspace
+@click.option("--all", "everything", is_flag=True, help="Add the hidden ones, with gate and reason.")
+def tools(project: str, client: str, *, everything: bool, as_json: bool) -> None:
+    """List the tools that are in force here, by scope."""
+    with open_registry() as registry:
+        context = registry.at(project, client)
+        listed = [item for item in registry.tools(context) if everything or item.decision.visible]
+        problems = registry.problems(context)
+    render.problems(problems, context)
+    if as_json:
+        render.data(shapes.listing(listed, context))
+    else:
+        render.listing(listed, context)
+
+
+@app.command()
+@click.argument("name", shell_complete=_known_names)
+@for_a_workspace
+def why(name: str, project: str, client: str, *, as_json: bool) -> None:
+    """Explain why a tool is available here, or is not."""
+    with open_registry() as registry:
+        context = registry.at(project, client)
+        explained = registry.explain(name, context)
+        problems = registry.problems(context)
+    render.problems(problems, context)
+    if as_json:
+        render.data(shapes.explanation(explained))
+    else:
+        render.explanation(explained, context)
+    if explained.tool is None:
+        sys.exit(NO_SUCH_THING)
+
+
+@app.command("context")
+@for_a_workspace
+@click.option(
+    "--budget",
+    type=click.IntRange(min=0),
+    metavar="CHARACTERS",
+    default=MAX_CHARACTERS,
+    show_default=True,
+    help="The most to print.",
+)
+def session_context(project: str, client: str, *, budget: int, as_json: bool) -> None:
+    """Print what an agent is told at session start."""
+    with open_registry() as registry:
+        context = registry.at(project, client)
+        text = registry.session_context(context, budget=budget)
+        problems = registry.problems(context)
+    render.problems(problems, context)
+    if as_json:
+        render.data(shapes.session_context(text, budget))
+    elif text:
+        render.out(text)
+
+
+@app.command()
+@click.argument("project")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+def forget(project: str, *, yes: bool) -> None:
+    """Erase all that is stored about a project, named by its directory or hash."""
+    if not yes and sys.stdin.isatty():
+        click.confirm(f"Erase all that Remit stored about {render.printable(project)}?", abort=True, err=True)
+    with open_registry() as registry:
+        forgotten = registry.forget(project)
+    render.out(f"forgot {render.printable(forgotten.path)}")
+
+
+@app.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print the completion script for a shell."""
+    script = get_completion_class(shell)
+    if script is not None:
+        render.out(script(app, {}, "remit", "_REMIT_COMPLETE").source())
+
+
+def main() -> NoReturn:
+    """Run the command line; the one place that turns failures into exit codes."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            # A name that the terminal's encoding cannot write is no failure.
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        app(prog_name="remit")
+    except UnknownProjectError as failure:
+        render.error(failure)
+        sys.exit(NO_SUCH_THING)
+    except RemitError as failure:
+        render.error(failure)
+        sys.exit(FAILURE)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    sys.exit(0)

@@ -1,0 +1,160 @@
+"""What people see: tables on a terminal, plain aligned lines elsewhere, never a control character."""
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Sequence
+
+from remit.core.decide import Context, shorten
+from remit.core.declarations import Declaration, Problem
+from remit.core.kinds import Kind
+from remit.core.scopes import Scope
+from remit.errors import RemitError
+from remit.ports import Changes
+from remit.registry import ALL_CLIENTS, Explanation, Listed, Scan
+
+_SCOPES = {
+    Scope.MANAGED: "managed: for everyone on this machine",
+    Scope.LOCAL: "local: yours, in this project",
+    Scope.PROJECT: "project: shared in the repository",
+    Scope.GLOBAL: "global: yours, in all projects",
+    Scope.PLUGIN: "plugin: brought by plugins",
+}
+_KINDS = {kind: rank for rank, kind in enumerate(Kind)}
+_NOTHING = """\
+No tools are in force here.
+hint: declare a server in `.mcp.json`, or with `claude mcp add`; `remit tools --all` shows what is hidden"""
+
+
+def out(text: str = "") -> None:
+    """Write a line of data."""
+    sys.stdout.write(f"{text}\n")
+
+
+def data(shape: dict[str, object]) -> None:
+    """Write an answer as JSON."""
+    out(json.dumps(shape, indent=2))
+
+
+def problems(found: Iterable[Problem], context: Context) -> None:
+    """Warn of what is wrong in configuration files."""
+    for problem in found:
+        parts = (shorten(problem.source, context), problem.place, problem.reason)
+        sys.stderr.write(f"warning: {printable(': '.join(part for part in parts if part))}\n")
+
+
+def error(failure: RemitError) -> None:
+    """Say what went wrong and what to do."""
+    sys.stderr.write(f"error: {printable(str(failure))}\n")
+    if failure.hint:
+        sys.stderr.write(f"hint: {printable(failure.hint)}\n")
+
+
+def listing(listed: Sequence[Listed], context: Context) -> None:
+    """Show tools by scope."""
+    out(_heading(context))
+    if not listed:
+        out(_NOTHING)
+    reasons = not all(item.decision.visible for item in listed)
+    for scope, title in _SCOPES.items():
+        group = sorted((item for item in listed if item.tool.scope is scope), key=_order)
+        if group:
+            out()
+            _table(
+                title, _columns(reasons=reasons), [_cells(item, context, reasons=reasons) for item in group]
+            )
+
+
+def explanation(explained: Explanation, context: Context) -> None:
+    """Show a decision, every gate, and the other declarations of the name."""
+    decision = explained.decision
+    out(f"{printable(explained.name)}: {decision.verdict}, {printable(decision.reason)}")
+    if decision.unlock:
+        out(f"to change it: {printable(decision.unlock)}")
+    out()
+    gates = [
+        (gate, "passed" if ruling.passed else "hidden", ruling.reason) for gate, ruling in explained.gates
+    ]
+    _table("", ("gate", "answer", "reason"), gates)
+    if explained.shadowed:
+        out()
+        others = [(tool.scope, shorten(tool.source, context), why.reason) for tool, why in explained.shadowed]
+        _table("also declared", ("scope", "source", "reason"), others)
+
+
+def scan(found: Scan, listed: Sequence[Listed], context: Context) -> None:
+    """Show what a scan found different, and what is in force now."""
+    out(_heading(context))
+    out(_changes(found.changes, context))
+    counts = [
+        f"{count} {scope}"
+        for scope in _SCOPES
+        if (count := sum(tool.scope is scope and decision.visible for tool, decision in listed))
+    ]
+    hidden = sum(not decision.visible for _, decision in listed)
+    out(f"in force: {', '.join(counts) or 'nothing'}; hidden: {hidden}")
+
+
+def printable(text: str) -> str:
+    """Write control characters as escapes: a name from a file must not steer the terminal."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
+def _heading(context: Context) -> str:
+    workspace = context.workspace
+    path = shorten(workspace.dir + os.sep, context).rstrip(os.sep) or workspace.dir
+    return f"{printable(path)} ({context.client or ALL_CLIENTS})"
+
+
+def _changes(changes: Changes, context: Context) -> str:
+    signs = (("+", changes.added), ("-", changes.removed), ("~", changes.changed))
+    lines = [f"{sign} {_declared(item, context)}" for sign, items in signs for item in items]
+    totals = f"{len(changes.added)} added, {len(changes.removed)} removed, {len(changes.changed)} changed"
+    return "\n".join([*lines, totals])
+
+
+def _declared(item: Declaration, context: Context) -> str:
+    return printable(f"{item.name} ({item.scope}, {shorten(item.source, context)})")
+
+
+def _order(item: Listed) -> tuple[int, str, str]:
+    return _KINDS[item.tool.kind], item.tool.name, item.tool.dir or ""
+
+
+def _columns(*, reasons: bool) -> tuple[str, ...]:
+    return ("tool", "kind", "uses", "source", *(("decision", "reason") if reasons else ()))
+
+
+def _cells(item: Listed, context: Context, *, reasons: bool) -> tuple[str, ...]:
+    tool, decision = item
+    why = (
+        decision.verdict if decision.gate is None else f"{decision.verdict}: {decision.gate}",
+        decision.reason,
+    )
+    cells = (tool.name, tool.kind, str(tool.usage_count), shorten(tool.source, context))
+    return (*cells, *(why if reasons else ()))
+
+
+def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    cells = [[printable(cell) for cell in row] for row in rows]
+    if sys.stdout.isatty():
+        _draw(title, columns, cells)
+        return
+    if title:
+        out(title)
+    widths = [max(len(row[at]) for row in (columns, *cells)) for at in range(len(columns))]
+    for row in (columns, *cells):
+        padded = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        out(f"  {'  '.join(padded).rstrip()}")
+
+
+def _draw(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(*columns, title=title or None, title_justify="left", box=SIMPLE_HEAD, title_style="bold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    Console().print(table)

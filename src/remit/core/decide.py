@@ -1,0 +1,172 @@
+"""Decide: the one decision that every list, call, search and explanation asks for.
+
+An ordered table of small gates; the first that objects wins and names itself. A gate answers with a reason
+whether it objects or not, so that `explain` can print the whole table.
+"""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from remit.core.kinds import Authority, ConfigStatus, Kind, Status
+from remit.core.projects import Workspace
+from remit.core.scopes import Scope, in_scope
+from remit.core.tools import Tool
+
+
+class Verdict(StrEnum):
+    """What an agent may do with a tool."""
+
+    VISIBLE = "visible"
+    ASK = "ask"  # callable after approval
+    HIDDEN = "hidden"
+
+
+class Gate(StrEnum):
+    """The gates, in the order in which they are asked."""
+
+    SCOPE = "scope"
+    CONFIG = "config"
+    PRECEDENCE = "precedence"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """Who asks, and from where."""
+
+    workspace: Workspace
+    client: str | None  # None: an inventory over all clients
+    home: str = ""  # shortens paths in reasons
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """Whether a tool may be used here and now, and why."""
+
+    verdict: Verdict
+    gate: Gate | None  # None: every gate let it pass
+    reason: str
+    unlock: str | None  # what would change it, where something would
+
+    @property
+    def visible(self) -> bool:
+        """Whether the tool may be shown and called."""
+        return self.verdict is not Verdict.HIDDEN
+
+
+class Ruling(NamedTuple):
+    """One gate's answer."""
+
+    passed: bool
+    reason: str
+    unlock: str | None = None
+
+
+class Explained(NamedTuple):
+    """One line of an explanation."""
+
+    gate: Gate
+    ruling: Ruling
+
+
+UNKNOWN = Decision(
+    verdict=Verdict.HIDDEN, gate=Gate.SCOPE, reason="no tool of this name is known here", unlock=None
+)
+
+
+def decide(tool: Tool, context: Context) -> Decision:
+    """Decide whether a tool may be used in a context."""
+    for gate, rule in GATES:
+        ruling = rule(tool, context)
+        if not ruling.passed:
+            return Decision(verdict=Verdict.HIDDEN, gate=gate, reason=ruling.reason, unlock=ruling.unlock)
+    return Decision(verdict=Verdict.VISIBLE, gate=None, reason=_origin(tool, context), unlock=None)
+
+
+def explain(tool: Tool, context: Context) -> list[Explained]:
+    """List what every gate says of a tool, also after the one that decides."""
+    return [Explained(gate, rule(tool, context)) for gate, rule in GATES]
+
+
+def shorten(path: str, context: Context) -> str:
+    """Write a path the way a person in this workspace would."""
+    for base, sign in ((context.workspace.dir, ""), (context.home, "~" + os.sep)):
+        inside = base.rstrip(os.sep) + os.sep
+        if base and path.startswith(inside):
+            return sign + path[len(inside) :]
+    return path
+
+
+_IN_SCOPE = {
+    Scope.MANAGED: Ruling(True, "managed: applies to everyone on this machine"),
+    Scope.LOCAL: Ruling(True, "local: yours, in this project"),
+    Scope.PROJECT: Ruling(True, "project: shared by the files of this directory or one above it"),
+    Scope.GLOBAL: Ruling(True, "global: applies in all your projects"),
+    Scope.PLUGIN: Ruling(True, "plugin: installed for this project or everywhere"),
+}
+_OUT_OF_SCOPE = Ruling(False, UNKNOWN.reason)  # isolation: never a hint that it exists
+_UNSHADOWED = Ruling(True, "no stronger declaration of the same name")
+
+
+def _scope(tool: Tool, context: Context) -> Ruling:
+    seen = in_scope(tool.scope, tool.project_hash, tool.dir, context.workspace)
+    return _IN_SCOPE[tool.scope] if seen else _OUT_OF_SCOPE
+
+
+def _config(tool: Tool, context: Context) -> Ruling:
+    if context.client is not None and tool.client != context.client:
+        return Ruling(False, f"declared for {tool.client}", f"ask with `--client {tool.client}`")
+    place = shorten(tool.source, context)
+    if tool.authority is Authority.CONFIG:
+        if tool.status is Status.STALE or tool.config_status is None:
+            return Ruling(False, f"no longer configured in {place}", f"declare it again in {place}")
+        if objection := _OBJECTIONS.get(tool.config_status):
+            return Ruling(False, objection.reason.format(place=place), objection.unlock)
+    return Ruling(True, _origin(tool, context))
+
+
+_OBJECTIONS = {
+    ConfigStatus.DISABLED: Ruling(
+        False, "declared in {place}, disabled in the client", "enable it again in the client (`/mcp`)"
+    ),
+    ConfigStatus.REJECTED: Ruling(
+        False,
+        "declared in {place}, rejected in the client",
+        "take it out of `disabledMcpjsonServers` in the client's settings",
+    ),
+    ConfigStatus.PENDING: Ruling(
+        False, "declared in {place}, waiting for approval", "start the client here and approve it"
+    ),
+    ConfigStatus.DENIED: Ruling(False, "declared in {place}, denied by managed policy"),
+    ConfigStatus.ITSELF: Ruling(False, "declared in {place}, is Remit itself"),
+}
+
+
+def _precedence(tool: Tool, context: Context) -> Ruling:
+    winner = tool.shadowed_by
+    if winner is None:
+        return _UNSHADOWED
+    stronger = f"the {winner.scope} declaration in {shorten(winner.source, context)}"
+    return Ruling(False, f"shadowed by {stronger}", f"rename or remove {stronger}")
+
+
+def _origin(tool: Tool, context: Context) -> str:
+    match tool.authority:
+        case Authority.CONFIG:
+            subject = f"its server `{tool.server}` is " if tool.kind is Kind.MCP_TOOL else ""
+            return f"{subject}declared in {shorten(tool.source, context)}"
+        case Authority.REPORT:
+            return "reported by an agent"
+        case Authority.HOOK:
+            return "seen in use"
+
+
+Rule = Callable[[Tool, Context], Ruling]
+
+GATES: tuple[tuple[Gate, Rule], ...] = (
+    (Gate.SCOPE, _scope),
+    (Gate.CONFIG, _config),
+    (Gate.PRECEDENCE, _precedence),
+)

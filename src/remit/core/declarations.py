@@ -1,0 +1,75 @@
+"""Declarations: what clients' configuration files say, before it is worked out which of it is in force."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from remit.core.kinds import ConfigStatus, Kind
+from remit.core.scopes import Scope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declaration:
+    """One entry of one config file: this tool, for this client, at this scope."""
+
+    name: str  # canonical: `mcp__git__*` for a server
+    kind: Kind
+    client: str
+    scope: Scope
+    source: str  # the file's path
+    project_hash: str | None = None
+    dir: str | None = None
+    server: str | None = None  # as written in the file
+    plugin: str | None = None
+    endpoint: str | None = None  # digest of command and arguments, or of the URL
+    digest: str | None = None  # of all that would be started, secrets' values left out
+    is_remit: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientSettings:
+    """What a client's settings switch off, in one workspace."""
+
+    disabled: frozenset[str] = frozenset()  # exact server names
+    rejected: frozenset[str] = frozenset()  # normalised names of project servers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """Something in a configuration file that could not be used."""
+
+    source: str
+    place: str  # a line and column, a path of keys, or empty for the whole file
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """All that one client's files say for one workspace."""
+
+    client: str
+    declarations: Sequence[Declaration]
+    settings: ClientSettings
+    inputs: dict[str, str]  # each file or variable that was looked at, with its fingerprint
+    unreadable: frozenset[str] = frozenset()  # files that exist but could not be used
+    problems: Sequence[Problem] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolved:
+    """A declaration with what became of it."""
+
+    declaration: Declaration
+    config_status: ConfigStatus
+    shadowed_by: Declaration | None = None
+
+
+def starts_remit(command: str, args: Sequence[str]) -> bool:
+    """Tell whether a server entry starts Remit's own gateway, directly or through a runner such as `uvx`."""
+    return any(
+        _program(word) == "remit" and following == "serve" for word, following in pairwise([command, *args])
+    )
+
+
+def _program(word: str) -> str:
+    return word.replace("\\", "/").rpartition("/")[2].removesuffix(".exe").partition("@")[0]

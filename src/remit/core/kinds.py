@@ -1,0 +1,41 @@
+"""The closed sets of words that describe a tool."""
+
+from enum import IntEnum, StrEnum
+
+
+class Kind(StrEnum):
+    """What a tool is, in the order in which listings show them."""
+
+    MCP_SERVER = "mcp_server"
+    SLASH_COMMAND = "slash_command"
+    SKILL = "skill"
+    PLUGIN = "plugin"
+    SUBAGENT = "subagent"
+    MCP_TOOL = "mcp_tool"
+    BUILTIN = "builtin"
+
+
+class Authority(IntEnum):
+    """Who told us about a tool; only an equal or higher authority may change its scope."""
+
+    HOOK = 1
+    REPORT = 2
+    CONFIG = 3
+
+
+class Status(StrEnum):
+    """Where a row stands in its life."""
+
+    ACTIVE = "active"
+    STALE = "stale"
+
+
+class ConfigStatus(StrEnum):
+    """What a client's own settings make of a declaration, in one workspace."""
+
+    ENABLED = "enabled"
+    DISABLED = "disabled"
+    PENDING = "pending"
+    REJECTED = "rejected"
+    DENIED = "denied"
+    ITSELF = "itself"  # the entry that starts Remit: shown, never an upstream

@@ -1,0 +1,70 @@
+"""What a tool's name tells: its kind, its server, and the scope to assume until a config says otherwise.
+
+A name cannot be inverted in general: servers `a.b` and `a_b` are both called `mcp__a_b__...`, and in
+`mcp__plugin_x_y_z__t` nothing says where the plugin ends. So a known server is always preferred to parsing.
+"""
+
+from typing import NamedTuple
+
+from remit.core.kinds import Kind
+from remit.core.scopes import Scope
+
+MCP = "mcp__"
+OWN = "mcp__remit__"  # how a client calls what the gateway serves
+_KEPT = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
+
+
+class Classified(NamedTuple):
+    """What a bare name says of its tool."""
+
+    kind: Kind
+    scope: Scope
+    server: str | None
+
+
+def normalise(text: str) -> str:
+    """Replace what a client does not allow in a tool name.
+
+    Claude Code does this on UTF-16 units, so a character beyond the basic plane becomes two underscores.
+    """
+    return "".join(char if char in _KEPT else "__" if ord(char) > 0xFFFF else "_" for char in text)
+
+
+def server_name(server: str, plugin: str | None = None) -> str:
+    """Name a server's own row: the pattern that covers all its tools."""
+    return tool_name(server, "", plugin) + "*"
+
+
+def tool_name(server: str, tool: str, plugin: str | None = None) -> str:
+    """Name a server's tool in the canonical way."""
+    owner = f"plugin_{normalise(plugin)}_" if plugin is not None else ""
+    return f"{MCP}{owner}{normalise(server)}__{normalise(tool)}"
+
+
+def classify(name: str) -> Classified:
+    """Read a name by its prefix alone; scopes are the narrowest that could be meant."""
+    if name.startswith(MCP):
+        server, _, tool = name.removeprefix(MCP).partition("__")
+        kind = Kind.MCP_SERVER if tool in ("", "*") else Kind.MCP_TOOL
+        return Classified(kind, Scope.PLUGIN if server.startswith("plugin_") else Scope.PROJECT, server)
+    if name.startswith("/"):
+        return Classified(Kind.SLASH_COMMAND, Scope.PROJECT, None)
+    return Classified(Kind.BUILTIN, Scope.GLOBAL, None)
+
+
+def is_covered(name: str, server_row: str) -> bool:
+    """Tell whether a tool's name falls under a server's row (`mcp__git__*`)."""
+    return server_row.endswith("__*") and name.startswith(server_row[:-1])
+
+
+def spellings(name: str) -> tuple[str, ...]:
+    """List the canonical names that a person, a client or the gateway may mean by a name, likeliest first."""
+    return tuple(
+        dict.fromkeys(
+            (
+                name,
+                MCP + name.removeprefix(OWN) if name.startswith(OWN) else MCP + name,
+                f"{name.removesuffix('__')}__*" if name.startswith(MCP) else server_name(name),
+            )
+        )
+    )

@@ -1,0 +1,57 @@
+"""The scope rule: where a declaration applies, and which scope wins.
+
+The same rule stands in SQL as the fragment `in_scope`; a property test keeps the two equal.
+"""
+
+import os
+from enum import StrEnum
+
+from remit.core.kinds import Kind
+from remit.core.projects import Workspace
+
+
+class Scope(StrEnum):
+    """Where a declaration applies, in the order in which listings show them."""
+
+    MANAGED = "managed"
+    LOCAL = "local"
+    PROJECT = "project"
+    GLOBAL = "global"
+    PLUGIN = "plugin"
+
+
+PRECEDENCE: dict[Kind, tuple[Scope, ...]] = {  # strongest first
+    Kind.MCP_SERVER: (Scope.MANAGED, Scope.LOCAL, Scope.PROJECT, Scope.GLOBAL),
+    Kind.SKILL: (Scope.MANAGED, Scope.GLOBAL, Scope.PROJECT),
+    Kind.SUBAGENT: (Scope.MANAGED, Scope.PROJECT, Scope.GLOBAL, Scope.PLUGIN),
+}
+
+
+def in_scope(scope: Scope, project_hash: str | None, dir: str | None, workspace: Workspace) -> bool:
+    """Tell whether a row with this scope, project and directory may be seen from a workspace."""
+    match scope:
+        case Scope.GLOBAL | Scope.MANAGED:
+            return True
+        case Scope.LOCAL:
+            return project_hash == workspace.project.hash
+        case Scope.PROJECT:
+            return (
+                project_hash == workspace.project.hash
+                and dir is not None
+                and is_at_or_below(workspace.dir, dir)
+            )
+        case Scope.PLUGIN:
+            return project_hash is None or project_hash == workspace.project.hash
+
+
+def is_at_or_below(path: str, dir: str) -> bool:
+    """Tell whether a canonical path is a directory or lies inside it."""
+    return path == dir or path.startswith(dir if dir.endswith(os.sep) else dir + os.sep)
+
+
+def ancestors(path: str) -> tuple[str, ...]:
+    """List a canonical directory and every directory above it, nearest first."""
+    found = [path]
+    while (parent := os.path.dirname(found[-1])) != found[-1]:
+        found.append(parent)
+    return tuple(found)

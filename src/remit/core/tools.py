@@ -1,0 +1,47 @@
+"""A tool as one workspace sees it: what is stored, with how the client's configuration resolved it there."""
+
+from dataclasses import dataclass
+
+from remit.core.kinds import Authority, ConfigStatus, Kind, Status
+from remit.core.scopes import Scope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Winner:
+    """The declaration that is in force instead of a shadowed one."""
+
+    scope: Scope
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """Anything an agent can invoke, as one row of the catalog."""
+
+    name: str
+    kind: Kind
+    client: str
+    scope: Scope
+    project_hash: str | None = None
+    dir: str | None = None  # only scope `project`: the directory of the declaring file
+    server: str | None = None
+    source: str
+    authority: Authority
+    status: Status = Status.ACTIVE
+    config_status: ConfigStatus | None = None  # None: no file that was read for this workspace declares it
+    shadowed_by: Winner | None = None
+    description: str | None = None
+    usage_count: int = 0  # a server's is that of its tools
+    last_used_at: int | None = None  # Unix milliseconds, as all times here
+    discovered_at: int = 0
+    updated_at: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
+    """What a server says of one of its tools; stored once by content, whoever uses it."""
+
+    name: str
+    server: str | None = None
+    description: str | None = None
+    input_schema: str | None = None  # canonical JSON text

@@ -1,0 +1,47 @@
+"""Every error Remit raises on purpose.
+
+RemitError
+├── NoSuchDirectoryError      the directory asked about cannot be used
+├── UnknownClientError        no client of this name is supported
+├── UnknownProjectError       nothing is stored about this project
+└── StoreError
+    ├── StoreUnavailableError   the database cannot be opened, read or written
+    ├── StoreCorruptError       the database is damaged, or is something else
+    └── StoreTooNewError        a newer Remit made this database
+"""
+
+
+class RemitError(Exception):
+    """Something that was asked for cannot be done."""
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class NoSuchDirectoryError(RemitError):
+    """The directory asked about cannot be used."""
+
+
+class UnknownClientError(RemitError):
+    """No client of this name is supported."""
+
+
+class UnknownProjectError(RemitError):
+    """Nothing is stored about this project."""
+
+
+class StoreError(RemitError):
+    """The database cannot be used."""
+
+
+class StoreUnavailableError(StoreError):
+    """The database cannot be opened, read or written."""
+
+
+class StoreCorruptError(StoreError):
+    """The database is damaged, or is something else."""
+
+
+class StoreTooNewError(StoreError):
+    """A newer Remit made this database."""
