@@ -25,6 +25,11 @@ class Declaration:
     digest: str | None = None  # of all that would be started, secrets' values left out
     is_remit: bool = False
 
+    @property
+    def key(self) -> tuple[str | None, ...]:
+        """What makes its row one of a kind."""
+        return self.client, self.kind, self.scope, self.project_hash, self.dir, self.server, self.name
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientSettings:

@@ -17,7 +17,8 @@ _NEVER_SHADOWS = frozenset({ConfigStatus.PENDING, ConfigStatus.REJECTED})
 
 def resolve(declarations: Iterable[Declaration], settings: ClientSettings) -> list[Resolved]:
     """Give each declaration its status and, where another one is in force instead, that one."""
-    judged = [(declaration, config_status(declaration, settings)) for declaration in declarations]
+    unique = {declaration.key: declaration for declaration in declarations}  # the last one written counts
+    judged = [(declaration, config_status(declaration, settings)) for declaration in unique.values()]
     by_name = _winners_by_name(judged)
     by_endpoint = {
         declaration.endpoint: declaration

@@ -67,6 +67,15 @@ class Database:
                     self._connection.execute("rollback")
                 raise
 
+    @contextmanager
+    def erasure(self) -> Generator[None]:
+        """Do a transaction whose deletions leave no trace in the file, nor in its log."""
+        with self._translated():
+            self._connection.execute("pragma secure_delete = on")
+            with self.transaction():
+                yield
+            self._connection.execute("pragma secure_delete = off; pragma wal_checkpoint(truncate)").fetchall()
+
     def _prepare(self) -> None:
         self._connection.set_busy_timeout(BUSY_MS)
         # The last of many short processes to leave must not pay for the others' writes with a checkpoint.

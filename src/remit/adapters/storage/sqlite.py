@@ -15,6 +15,8 @@ from remit.core.sightings import Sighting
 from remit.core.tools import Definition, Tool
 from remit.ports import Changes
 
+Key = tuple[str | None, ...]
+
 
 class SqliteStore:
     """Remit's store in one SQLite file."""
@@ -56,7 +58,7 @@ class SqliteStore:
         with self.database.transaction():
             self.database.run("see_project", hash=project.hash, path=project.path, at=at)
             before = self.database.rows("declared", client=client, **_seen_from(workspace))
-            ids = {_key(item.declaration): self._declare(item.declaration, at) for item in resolved}
+            ids = {item.declaration.key: self._declare(item.declaration, at) for item in resolved}
             kept = set(ids.values())
             gone = [
                 row
@@ -112,7 +114,7 @@ class SqliteStore:
 
     def forget(self, project: Project) -> None:
         """Erase all that is stored about a project."""
-        with self.database.transaction():
+        with self.database.erasure():
             self.database.run("forget_project", project=project.hash)
             self.database.run("forget_unused_sightings")
             self.database.run("forget_unused_definitions")
@@ -140,7 +142,7 @@ class SqliteStore:
         self,
         reading: Reading,
         resolved: Sequence[Resolved],
-        ids: dict[tuple[object, ...], int],
+        ids: dict[Key, int],
         workspace: Workspace,
         at: int,
     ) -> None:
@@ -157,9 +159,9 @@ class SqliteStore:
             self.database.run(
                 "add_resolution",
                 view=view,
-                tool=ids[_key(item.declaration)],
+                tool=ids[item.declaration.key],
                 config_status=item.config_status,
-                shadowed_by=None if item.shadowed_by is None else ids[_key(item.shadowed_by)],
+                shadowed_by=None if item.shadowed_by is None else ids[item.shadowed_by.key],
             )
 
 
@@ -168,32 +170,19 @@ def _changes(
     before: Sequence[Row],
     gone: Sequence[Row],
     resolved: Sequence[Resolved],
-    ids: dict[tuple[object, ...], int],
+    ids: dict[Key, int],
 ) -> Changes:
     known = {row[0]: row for row in before}
     added: list[Declaration] = []
     changed: list[Declaration] = []
     for item in resolved:
-        row = known.get(ids[_key(item.declaration)])
-        winner = None if item.shadowed_by is None else ids[_key(item.shadowed_by)]
+        row = known.get(ids[item.declaration.key])
+        winner = None if item.shadowed_by is None else ids[item.shadowed_by.key]
         if row is None or row[9] != "active":
             added.append(item.declaration)
         elif row[8] != item.declaration.digest or (row[10] and row[10:12] != (item.config_status, winner)):
             changed.append(item.declaration)
     return Changes(added=added, removed=[rows.declaration(client, row) for row in gone], changed=changed)
-
-
-def _key(declaration: Declaration) -> tuple[object, ...]:
-    """What makes a row one of its kind, as in the index `tools_identity`."""
-    return (
-        declaration.client,
-        declaration.kind,
-        declaration.scope,
-        declaration.project_hash,
-        declaration.dir,
-        declaration.server,
-        declaration.name,
-    )
 
 
 def _seen_from(workspace: Workspace) -> dict[str, str]:

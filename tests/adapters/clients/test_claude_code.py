@@ -1,0 +1,183 @@
+from pathlib import Path
+
+import pytest
+from support import SHOP, Desk, servers
+
+from remit.adapters.clients.claude_code import CLIENT, parse_project_file, parse_state_file
+from remit.adapters.clients.files import FileError, Machine
+from remit.adapters.clients.reading import read_client
+from remit.adapters.git import locate
+from remit.core.declarations import Reading
+from remit.core.scopes import Scope
+
+FILE = "/code/shop/.mcp.json"
+STATE = "/home/ada/.claude.json"
+
+
+def read(desk: Desk, directory: Path) -> Reading:
+    machine = Machine(home=str(desk.home), platform="linux", variables=desk.variables)
+    return read_client(CLIENT, locate(str(directory)), machine, now_ns=0)
+
+
+def found(reading: Reading) -> list[str]:
+    return [f"{item.scope} {item.server}" for item in reading.declarations]
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"command": "x"},
+        {"type": "stdio", "command": "x", "args": ["-y"], "env": {"A": "1"}},
+        {"command": "x", "url": "http://also"},
+        {"command": "x", "disabled": True, "unknown": 1},
+        {"type": "http", "url": "https://mcp.test/"},
+        {"type": "streamable-http", "url": "https://mcp.test/", "headers": {"A": "1"}},
+        {"type": "sse", "url": "not a url"},
+        {"type": "ws", "url": ""},
+    ],
+)
+def test_an_entry_that_the_real_client_accepts_is_declared(entry: dict[str, object]) -> None:
+    parsed = parse_project_file({"mcpServers": {"git": entry}}, FILE, SHOP)
+    assert [item.name for item in parsed.declarations] == ["mcp__git__*"]
+    assert parsed.problems == []
+
+
+@pytest.mark.parametrize(
+    ("name", "entry", "reason"),
+    [
+        ("git", {"url": "https://mcp.test/"}, '`url` without a remote `type`; add "type": "http"'),
+        ("git", {"type": "STDIO", "command": "x"}, "type: not one of"),
+        ("git", {"type": None, "command": "x"}, "type: expected text, found null"),
+        ("git", {"command": ""}, "command: must not be empty"),
+        ("git", {}, "`command` is missing"),
+        ("git", {"command": "x", "args": "y"}, "args: expected a list, found text"),
+        ("git", {"command": "x", "args": [1]}, "args[0]: expected text, found a number"),
+        ("git", {"command": "x", "env": {"A": True}}, "env.A: expected text, found true or false"),
+        ("git", {"type": "http", "url": "u", "headers": []}, "headers: expected an object, found a list"),
+        ("git", [], "expected an object, found a list"),
+        ("git", "x", "expected an object, found text"),
+        ("git", {"command": {}}, "command: expected text, found an object"),
+        ("workspace", {"command": "x"}, "the name is reserved by the client"),
+        ("__proto__", {"command": "x"}, "the name is reserved by the client"),
+    ],
+)
+def test_a_bad_entry_is_skipped_alone_and_named(name: str, entry: object, reason: str) -> None:
+    parsed = parse_project_file({"mcpServers": {name: entry, "good": {"command": "x"}}}, FILE, SHOP)
+    assert [item.server for item in parsed.declarations] == ["good"]
+    assert [problem.place for problem in parsed.problems] == [f"mcpServers.{name}"]
+    assert parsed.problems[0].reason.startswith(reason)
+
+
+@pytest.mark.parametrize(
+    "content", [{"ledger": {"command": "x"}}, [], 7, {"mcpServers": []}, {"mcpServers": None}]
+)
+def test_a_project_file_without_a_map_of_servers_is_refused_whole(content: object) -> None:
+    with pytest.raises(FileError):
+        parse_project_file(content, FILE, SHOP)
+
+
+def test_no_secret_of_an_entry_is_kept() -> None:
+    entry = {"command": "x", "args": ["--key=hush"], "env": {"TOKEN": "hush"}}
+    remote = {"type": "http", "url": "https://u:hush@mcp.test/", "headers": {"Authorization": "hush"}}
+    assert "hush" not in repr(parse_project_file({"mcpServers": {"a": entry, "b": remote}}, FILE, SHOP))
+
+
+def test_a_changed_secret_is_no_change_but_a_changed_command_is() -> None:
+    def digest(**entry: object) -> str | None:
+        return parse_project_file({"mcpServers": {"a": entry}}, FILE, SHOP).declarations[0].digest
+
+    assert digest(command="x", env={"T": "old"}) == digest(command="x", env={"T": "new"})
+    assert digest(command="x", env={"T": "old"}) != digest(command="x", env={"U": "old"})
+    assert digest(command="x") != digest(command="y")
+
+
+def test_the_state_file_holds_user_servers_and_this_projects_local_ones_only() -> None:
+    projects = {"/code/shop": servers("ledger"), "/code/blog": servers("ghost")}
+    parsed = parse_state_file({**servers("wiki"), "projects": projects}, STATE, SHOP)
+    assert [(item.scope, item.server) for item in parsed.declarations] == [
+        (Scope.GLOBAL, "wiki"),
+        (Scope.LOCAL, "ledger"),
+    ]
+
+
+def test_the_state_file_says_what_is_switched_off_here() -> None:
+    project = {"disabledMcpServers": ["tides"], "disabledMcpjsonServers": ["a.b"]}
+    parsed = parse_state_file({"projects": {"/code/shop": project}}, STATE, SHOP)
+    assert (parsed.disabled, parsed.rejected) == ({"tides"}, {"a_b"})
+
+
+def test_each_part_of_the_state_file_is_read_for_itself() -> None:
+    project = {"mcpServers": 7, "disabledMcpServers": "tides", "disabledMcpjsonServers": ["git"]}
+    parsed = parse_state_file({"mcpServers": [], "projects": {"/code/shop": project}}, STATE, SHOP)
+    assert parsed.rejected == {"git"}
+    assert [problem.place for problem in parsed.problems] == [
+        "mcpServers",
+        'projects["/code/shop"].mcpServers',
+        'projects["/code/shop"].disabledMcpServers',
+    ]
+
+
+@pytest.mark.parametrize("content", [[], "text", 7])
+def test_a_state_file_that_is_no_object_is_refused_whole(content: object) -> None:
+    with pytest.raises(FileError):
+        parse_state_file(content, STATE, SHOP)
+
+
+def test_project_files_are_found_here_and_in_every_directory_above(desk: Desk) -> None:
+    shop = desk.project("shop")
+    desk.write(shop / ".mcp.json", servers("top"))
+    desk.write(shop / "packages/api/.mcp.json", servers("api"))
+    desk.write(shop / "packages/web/.mcp.json", servers("web"))
+    desk.write(shop.parent / ".mcp.json", servers("above"))
+    assert found(read(desk, shop / "packages/api")) == ["project api", "project top", "project above"]
+    assert found(read(desk, shop)) == ["project top", "project above"]
+
+
+def test_the_config_directory_variable_moves_the_state_file(desk: Desk) -> None:
+    desk.write_state("default")
+    desk.write(desk.root / "other/.claude.json", servers("moved"))
+    desk.variables["CLAUDE_CONFIG_DIR"] = str(desk.root / "other")
+    assert found(read(desk, desk.project("shop"))) == ["global moved"]
+
+
+def test_local_servers_are_keyed_by_the_project_and_seen_from_its_subdirectories(desk: Desk) -> None:
+    shop = desk.project("shop")
+    (shop / "src").mkdir()
+    desk.write_state(local={shop: servers("ledger"), shop / "src": servers("ghost")})
+    assert found(read(desk, shop / "src")) == ["local ledger"]
+
+
+def test_a_broken_file_costs_only_itself(desk: Desk) -> None:
+    shop = desk.project("shop")
+    desk.write_state("wiki")
+    broken = desk.write(shop / ".mcp.json", '{"mcpServers": {')
+    reading = read(desk, shop)
+    assert found(reading) == ["global wiki"]
+    assert reading.unreadable == {str(broken)}
+    assert [(problem.source, problem.place) for problem in reading.problems] == [
+        (str(broken), "line 1 column 17")
+    ]
+
+
+def test_a_name_that_no_database_can_hold_is_made_one_that_can(desk: Desk) -> None:
+    shop = desk.project("shop")
+    desk.write(shop / ".mcp.json", '{"mcpServers": {"sur\\ud800": {"command": "x"}, "\\ud800": []}}')
+    reading = read(desk, shop)
+    assert [(item.name, item.server) for item in reading.declarations] == [("mcp__sur___*", "sur\ufffd")]
+    assert reading.problems[0].place == "mcpServers.\ufffd"
+
+
+def test_names_that_fall_together_are_one_server(desk: Desk) -> None:
+    shop = desk.project("shop")
+    desk.write(
+        shop / ".mcp.json", '{"mcpServers": {"\\ud800": {"command": "x"}, "\\ud801": {"command": "y"}}}'
+    )
+    registry = desk.registry()
+    assert len(registry.tools(registry.at(str(shop)))) == 1
+
+
+def test_every_file_that_was_looked_for_is_an_input_even_when_absent(desk: Desk) -> None:
+    shop = desk.project("shop")
+    inputs = read(desk, shop).inputs
+    assert {str(shop / ".mcp.json"), "/.mcp.json", str(desk.home / ".claude.json")} <= inputs.keys()
+    assert {"~", "$CLAUDE_CONFIG_DIR"} <= inputs.keys()

@@ -1,0 +1,150 @@
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import apsw
+import pytest
+
+from remit.adapters.storage import database
+from remit.adapters.storage.database import SCHEMA_VERSION, Database
+from remit.errors import StoreCorruptError, StoreTooNewError, StoreUnavailableError
+
+SQL = Path(database.__file__).parent / "sql"
+
+
+def open_and_close(path: Path) -> None:
+    Database(str(path)).close()
+
+
+def test_migrations_are_numbered_without_gaps_up_to_the_schema_version() -> None:
+    numbers = sorted(int(file.name[:4]) for file in (SQL / "migrations").glob("*.sql"))
+    assert numbers == list(range(1, SCHEMA_VERSION + 1))
+
+
+def test_every_read_of_tools_for_a_workspace_carries_the_scope_rule() -> None:
+    queries = re.split(r"^-- name: ", (SQL / "queries.sql").read_text(), flags=re.MULTILINE)[1:]
+    unscoped = {
+        query.split()[0]
+        for query in queries
+        if re.search(r"from tools t\b", query) and "{in_scope}" not in query
+    }
+    assert unscoped == {"all_loose", "forget_unused_definitions"}  # upkeep, never shown to anyone
+
+
+def test_opening_twice_changes_nothing(tmp_path: Path) -> None:
+    open_and_close(tmp_path / "remit.db")
+    before = (tmp_path / "remit.db").read_bytes()
+    open_and_close(tmp_path / "remit.db")
+    assert (tmp_path / "remit.db").read_bytes() == before
+
+
+def test_the_directory_is_made_for_its_owner_alone(tmp_path: Path) -> None:
+    open_and_close(tmp_path / "data" / "remit.db")
+    assert (tmp_path / "data").stat().st_mode & 0o777 == 0o700
+
+
+def test_a_database_of_a_newer_remit_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "remit.db"
+    apsw.Connection(str(path)).execute(f"create table future (x); pragma user_version = {SCHEMA_VERSION + 1}")
+    before = path.read_bytes()
+    with pytest.raises(StoreTooNewError, match="newer Remit"):
+        open_and_close(path)
+    assert path.read_bytes() == before
+
+
+def test_another_programs_database_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "remit.db"
+    apsw.Connection(str(path)).execute("create table bookmarks (url)")
+    before = path.read_bytes()
+    with pytest.raises(StoreCorruptError, match="another program"):
+        open_and_close(path)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("content", [b"not a database" * 100, b"SQLite format 3\0" + b"\xff" * 4096])
+def test_a_file_that_is_no_database_is_refused_and_left_alone(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "remit.db"
+    path.write_bytes(content)
+    with pytest.raises(StoreCorruptError, match="damaged or not a database"):
+        open_and_close(path)
+    assert path.read_bytes() == content
+
+
+def test_a_truncated_database_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "remit.db"
+    open_and_close(path)
+    apsw.Connection(str(path)).execute("pragma wal_checkpoint(truncate)").fetchall()
+    path.write_bytes(path.read_bytes()[:20_000])
+    with pytest.raises(StoreCorruptError):
+        Database(str(path)).rows("project_by_hash_or_path", name="x")
+
+
+@pytest.mark.parametrize("path", ["/dev/null/remit.db", "/proc/remit/remit.db"])
+def test_a_place_that_cannot_be_written_is_an_error_with_a_hint(path: str) -> None:
+    with pytest.raises(StoreUnavailableError) as raised:
+        open_and_close(Path(path))
+    assert path in str(raised.value)
+    assert "REMIT_HOME" in str(raised.value.hint)
+
+
+def test_a_failed_transaction_leaves_nothing_behind(tmp_path: Path) -> None:
+    opened = Database(str(tmp_path / "remit.db"))
+    with pytest.raises(ZeroDivisionError), opened.transaction():
+        opened.run("see_project", hash="h", path="p", at=1)
+        _ = 1 // 0
+    assert opened.rows("project_by_hash_or_path", name="h") == []
+
+
+@pytest.mark.parametrize(
+    ("scope", "project_hash", "dir"),
+    [
+        ("project", None, "/a"),
+        ("project", "h", None),
+        ("local", None, None),
+        ("global", "h", None),
+        ("team", None, None),
+    ],
+)
+def test_a_row_that_could_leak_cannot_be_stored(
+    scope: str, project_hash: str | None, dir: str | None
+) -> None:
+    opened = Database(":memory:")
+    opened.run("see_project", hash="h", path="p", at=1)
+    with pytest.raises(apsw.ConstraintError):
+        opened.run(
+            "declare",
+            client="c",
+            kind="mcp_server",
+            scope=scope,
+            project_hash=project_hash,
+            dir=dir,
+            server="s",
+            name="n",
+            source="f",
+            digest=None,
+            at=1,
+        )
+
+
+def test_processes_that_open_a_new_database_at_once_all_succeed(tmp_path: Path) -> None:
+    script = "import sys; from remit.adapters.storage.database import Database; sys.stdin.read(); Database(sys.argv[1])"
+    command = [sys.executable, "-c", script, str(tmp_path / "remit.db")]
+    started = [subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(8)]
+    for process in started:
+        assert process.stdin is not None
+        process.stdin.close()  # all are waiting for this
+    assert [process.wait(timeout=60) for process in started] == [0] * 8
+    for process in started:
+        assert process.stderr is not None
+        process.stderr.close()
+
+
+def test_the_modules_of_the_hot_path_import_only_the_driver_and_the_standard_library() -> None:
+    script = "import sys, remit; remit.record_use; import remit.adapters.storage.usage; print(*sys.modules)"
+    environment = {"PATH": os.environ["PATH"]}
+    output = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert not {"dataclasses", "inspect", "click", "rich", "pathlib", "remit.registry"} & set(output)

@@ -1,0 +1,260 @@
+"""Scope by authority, in every order of arrival, and uses that are counted exactly."""
+
+from itertools import permutations
+
+import pytest
+from support import BLOG, CLIENT, SHOP, declared
+
+from remit.adapters.storage.sqlite import SqliteStore
+from remit.core.declarations import ClientSettings, Declaration, Reading
+from remit.core.kinds import Authority
+from remit.core.projects import Workspace
+from remit.core.resolve import resolve
+from remit.core.scopes import Scope
+from remit.core.sightings import Sighting
+from remit.core.tools import Definition, Tool
+
+TOOL = "mcp__git__commit"
+
+
+class Book:
+    """A store with a clock, and one verb for each way to learn of a tool."""
+
+    def __init__(self) -> None:
+        self.store = SqliteStore(":memory:")
+        self.time = 0
+
+    def use(
+        self,
+        workspace: Workspace = SHOP,
+        name: str = TOOL,
+        *,
+        server: str | None = None,
+        call_id: str | None = None,
+        session_id: str | None = None,
+        succeeded: bool | None = None,
+        duration_ms: int | None = None,
+    ) -> bool:
+        sighting = self._sighting(workspace, name, Authority.HOOK, server=server)
+        return self.store.record(
+            sighting, call_id=call_id, session_id=session_id, succeeded=succeeded, duration_ms=duration_ms
+        )
+
+    def report(
+        self,
+        workspace: Workspace = SHOP,
+        name: str = TOOL,
+        *,
+        scope: Scope | None = None,
+        description: str | None = None,
+    ) -> None:
+        sighting = self._sighting(workspace, name, Authority.REPORT, scope=scope)
+        self.store.report(Definition(name=name, description=description), sighting)
+
+    def configure(self, *declarations: Declaration, workspace: Workspace = SHOP) -> None:
+        files = {declaration.source: "1" for declaration in declarations} | {
+            "/files/global": "1",
+            "/files/local": "1",
+        }
+        settings = ClientSettings()
+        reading = Reading(client=CLIENT, declarations=declarations, settings=settings, inputs=files)
+        self.store.save(reading, resolve(declarations, settings), workspace, self._tick())
+
+    def rows(self, workspace: Workspace = SHOP, name: str = TOOL) -> list[Tool]:
+        return [tool for tool in self.store.catalog(workspace) if tool.name == name]
+
+    def counts(self, workspace: Workspace = SHOP, name: str = TOOL) -> list[tuple[str, int]]:
+        return [(tool.scope, tool.usage_count) for tool in self.rows(workspace, name)]
+
+    def events(self) -> list[tuple[object, ...]]:
+        columns = "project_hash, session_id, call_id, succeeded, duration_ms"
+        connection = self.store.database._connection  # pyright: ignore[reportPrivateUsage] - looks behind the port
+        return connection.execute(f"select {columns} from usage_events order by id").fetchall()
+
+    def _sighting(
+        self,
+        workspace: Workspace,
+        name: str,
+        authority: Authority,
+        *,
+        server: str | None = None,
+        scope: Scope | None = None,
+    ) -> Sighting:
+        return Sighting(name, CLIENT, workspace, authority, self._tick(), server, scope)
+
+    def _tick(self) -> int:
+        self.time += 1
+        return self.time
+
+
+@pytest.fixture
+def book() -> Book:
+    return Book()
+
+
+def test_the_first_use_counts_one(book: Book) -> None:
+    book.use()
+    assert book.counts() == [("project", 1)]
+
+
+def test_a_tool_seen_without_a_known_server_stays_in_its_project(book: Book) -> None:
+    book.use(SHOP)
+    assert book.rows(BLOG) == []
+
+
+def test_a_tool_of_an_unknown_plugin_stays_in_its_project(book: Book) -> None:
+    book.use(SHOP, "mcp__plugin_quill_spell__check")
+    assert book.counts(SHOP, "mcp__plugin_quill_spell__check") == [("plugin", 1)]
+    assert book.rows(BLOG, "mcp__plugin_quill_spell__check") == []
+
+
+def test_a_built_in_is_one_global_row_for_all_projects(book: Book) -> None:
+    book.use(SHOP, "Read")
+    book.use(BLOG, "Read")
+    assert book.counts(SHOP, "Read") == book.counts(BLOG, "Read") == [("global", 2)]
+
+
+@pytest.mark.parametrize("order", list(permutations(["config", "report", "hook"])))
+def test_config_outranks_report_outranks_hook_in_every_order(book: Book, order: tuple[str, ...]) -> None:
+    steps = {
+        "config": lambda: book.configure(declared("git", Scope.LOCAL)),
+        "report": lambda: book.report(scope=Scope.PROJECT, description="Commits."),
+        "hook": lambda: book.use(),
+    }
+    for step in order:
+        steps[step]()
+    assert [(tool.scope, tool.usage_count, tool.description) for tool in book.rows()] == [
+        ("local", 1, "Commits.")
+    ]
+
+
+@pytest.mark.parametrize("order", list(permutations(["report", "hook", "hook"])))
+def test_a_report_outranks_a_hook_in_every_order(book: Book, order: tuple[str, ...]) -> None:
+    for step in order:
+        if step == "report":
+            book.report(scope=Scope.GLOBAL)
+        else:
+            book.use()
+    assert book.counts() == [("global", 2)]
+
+
+@pytest.mark.parametrize("order", list(permutations(["config", "shop", "blog"])))
+def test_a_global_tool_used_from_two_projects_is_one_row_with_two_projects_events(
+    book: Book, order: tuple[str, ...]
+) -> None:
+    steps = {
+        "config": lambda: book.configure(declared("git")),
+        "shop": lambda: book.use(SHOP),
+        "blog": lambda: book.use(BLOG),
+    }
+    for step in order:
+        steps[step]()
+    assert book.counts(SHOP) == book.counts(BLOG) == [("global", 2)]
+    assert {event[0] for event in book.events()} == {SHOP.project.hash, BLOG.project.hash}
+
+
+def test_a_server_is_credited_with_its_tools_uses(book: Book) -> None:
+    book.configure(declared("git"))
+    book.use(name="mcp__git__commit")
+    book.use(name="mcp__git__push")
+    assert book.counts(name="mcp__git__*") == [("global", 2)]
+
+
+def test_a_reported_server_joins_the_configured_one(book: Book) -> None:
+    book.report(name="mcp__git__*", description="Git.")
+    book.configure(declared("git"))
+    book.report(name="mcp__git__*", description="Git.")
+    assert [(tool.scope, tool.description) for tool in book.rows(name="mcp__git__*")] == [("global", "Git.")]
+
+
+def test_a_use_belongs_to_the_server_in_force_and_leaves_the_shadowed_ones_tools_alone(book: Book) -> None:
+    book.configure(declared("git"))
+    book.use(BLOG)
+    book.configure(declared("git"), declared("git", Scope.LOCAL))
+    book.use(SHOP)
+    assert book.counts(SHOP) == [("global", 1), ("local", 1)]
+    assert book.counts(BLOG) == [("global", 1)]
+
+
+def test_the_clients_word_for_the_server_decides_between_names_that_look_alike(book: Book) -> None:
+    book.configure(declared("a.b"), declared("a_b", Scope.LOCAL))
+    book.use(name="mcp__a_b__run", server="a.b")
+    assert [(tool.scope, tool.server) for tool in book.rows(name="mcp__a_b__run")] == [("global", "a.b")]
+
+
+def test_a_tool_of_a_server_that_only_looks_alike_is_not_drawn_to_it(book: Book) -> None:
+    book.use(name="mcp__a_b__run", server="a.b")
+    book.configure(declared("a_b"))
+    assert book.counts(name="mcp__a_b__run") == [("project", 1)]
+
+
+def test_the_longest_known_server_name_owns_a_tool(book: Book) -> None:
+    book.configure(declared("my"), declared("my__server", Scope.LOCAL))
+    book.use(name="mcp__my__server__run")
+    assert [tool.server for tool in book.rows(name="mcp__my__server__run")] == ["my__server"]
+
+
+def test_a_server_that_moves_to_another_scope_takes_its_tools_along(book: Book) -> None:
+    book.configure(declared("git", Scope.LOCAL))
+    book.use()
+    book.configure(declared("git"))
+    assert book.counts() == [("global", 1)]
+
+
+def test_uses_of_a_tool_whose_server_left_the_configuration_are_still_counted(book: Book) -> None:
+    book.configure(declared("git"))
+    book.use()
+    book.configure()
+    book.use()
+    assert [(tool.scope, tool.status, tool.usage_count) for tool in book.rows()] == [("global", "stale", 2)]
+
+
+def test_a_narrower_report_does_not_take_a_tool_away_from_other_projects(book: Book) -> None:
+    book.report(SHOP, scope=Scope.GLOBAL)
+    book.use(BLOG)
+    book.report(SHOP, scope=Scope.LOCAL)
+    assert book.counts(BLOG) == [("global", 1)]
+
+
+def test_a_second_report_of_a_call_only_fills_what_was_empty(book: Book) -> None:
+    assert book.use(call_id="toolu_1", succeeded=False)
+    assert not book.use(call_id="toolu_1", session_id="s1", succeeded=True, duration_ms=12)
+    assert book.counts() == [("project", 1)]
+    assert book.events() == [(SHOP.project.hash, "s1", "toolu_1", 0, 12)]
+
+
+def test_the_same_call_id_in_another_session_or_project_is_another_call(book: Book) -> None:
+    assert book.use(call_id="toolu_1", session_id="s1")
+    assert book.use(call_id="toolu_1", session_id="s2")
+    assert book.use(BLOG, call_id="toolu_1", session_id="s1")
+
+
+def test_calls_without_an_id_are_all_counted(book: Book) -> None:
+    book.use()
+    book.use()
+    assert book.counts() == [("project", 2)]
+
+
+def test_pruning_events_keeps_totals_and_the_last_use(book: Book) -> None:
+    for _ in range(3):
+        book.use(succeeded=False)
+    last = book.rows()[0].last_used_at
+    book.store.prune_events(before=10**9)
+    assert book.events() == []
+    assert [(tool.usage_count, tool.last_used_at) for tool in book.rows()] == [(3, last)]
+
+
+def test_a_failure_that_is_learned_later_is_counted_once(book: Book) -> None:
+    book.use(call_id="toolu_1")
+    book.use(call_id="toolu_1", succeeded=False)
+    book.use(call_id="toolu_1", succeeded=False)
+    connection = book.store.database._connection  # pyright: ignore[reportPrivateUsage] - looks behind the port
+    assert connection.execute("select uses, failures from usage_totals").fetchall() == [(1, 1)]
+
+
+def test_a_definition_is_stored_once_by_content_whoever_uses_it(book: Book) -> None:
+    book.report(SHOP, description="Commits.")
+    book.report(BLOG, description="Commits.")
+    connection = book.store.database._connection  # pyright: ignore[reportPrivateUsage] - looks behind the port
+    assert connection.execute("select count(*) from definitions").fetchall() == [(1,)]
+    assert [tool.description for tool in book.rows(BLOG)] == ["Commits."]

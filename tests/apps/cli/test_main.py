@@ -1,0 +1,310 @@
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import Desk, servers
+
+from remit import __version__
+
+
+@pytest.fixture
+def shop(desk: Desk) -> Path:
+    path = desk.project("shop")
+    desk.write_state("wiki", "git", local={path: servers("git")})
+    desk.write(path / ".mcp.json", servers("till"))
+    return path
+
+
+def answer(desk: Desk, *arguments: str, cwd: Path) -> Any:
+    finished = desk.remit(*arguments, "--json", cwd=cwd)
+    assert finished.returncode in (0, 1), finished.stderr
+    return json.loads(finished.stdout)
+
+
+def test_the_version_is_printed(desk: Desk) -> None:
+    assert desk.remit("--version").stdout == f"remit {__version__}\n"
+
+
+def test_tools_lists_what_is_in_force_by_scope(desk: Desk, shop: Path) -> None:
+    finished = desk.remit("tools", cwd=shop)
+    assert finished.returncode == 0
+    assert finished.stderr == ""
+    assert finished.stdout.splitlines() == [
+        f"{shop} (claude-code)",
+        "",
+        "local: yours, in this project",
+        "  tool         kind        uses  source",
+        "  mcp__git__*  mcp_server  0     ~/.claude.json",
+        "",
+        "project: shared in the repository",
+        "  tool          kind        uses  source",
+        "  mcp__till__*  mcp_server  0     .mcp.json",
+        "",
+        "global: yours, in all projects",
+        "  tool          kind        uses  source",
+        "  mcp__wiki__*  mcp_server  0     ~/.claude.json",
+    ]
+
+
+def test_tools_as_json_has_the_documented_shape(desk: Desk, shop: Path) -> None:
+    listing = answer(desk, "tools", "--all", cwd=shop)
+    assert listing.keys() == {"project", "workspace", "client", "states", "tools"}
+    assert listing["project"]["path"] == listing["workspace"] == str(shop)
+    assert listing["client"] == "claude-code"
+    assert listing["tools"][-1] == {
+        "name": "mcp__wiki__*",
+        "kind": "mcp_server",
+        "server": "wiki",
+        "client": "claude-code",
+        "scope": "global",
+        "source": str(desk.home / ".claude.json"),
+        "status": "active",
+        "usage_count": 0,
+        "last_used_at": None,
+        "description": None,
+        "tokens": None,
+        "verdict": "visible",
+        "gate": None,
+        "reason": "declared in ~/.claude.json",
+    }
+
+
+def test_hidden_tools_are_listed_only_when_asked_for_with_gate_and_reason(desk: Desk, shop: Path) -> None:
+    assert len(answer(desk, "tools", cwd=shop)["tools"]) == 3
+    hidden = [
+        tool for tool in answer(desk, "tools", "--all", cwd=shop)["tools"] if tool["verdict"] == "hidden"
+    ]
+    assert [(tool["name"], tool["scope"], tool["gate"]) for tool in hidden] == [
+        ("mcp__git__*", "global", "precedence")
+    ]
+    assert (
+        "shadowed by the local declaration in ~/.claude.json" in desk.remit("tools", "--all", cwd=shop).stdout
+    )
+
+
+def test_why_prints_the_winner_every_gate_and_the_losers(desk: Desk, shop: Path) -> None:
+    explained = answer(desk, "why", "git", cwd=shop)
+    assert (explained["name"], explained["scope"], explained["verdict"]) == (
+        "mcp__git__*",
+        "local",
+        "visible",
+    )
+    assert [gate["gate"] for gate in explained["gates"]] == ["scope", "config", "precedence"]
+    assert all(gate["passed"] and gate["reason"] for gate in explained["gates"])
+    assert [other["scope"] for other in explained["shadowed"]] == ["global"]
+    assert "also declared" in desk.remit("why", "git", cwd=shop).stdout
+
+
+def test_why_of_another_projects_tool_and_of_nonsense_differ_in_the_name_alone(
+    desk: Desk, shop: Path
+) -> None:
+    blog = desk.project("blog")
+    desk.write(blog / ".mcp.json", servers("press"))
+    desk.remit("scan", cwd=blog)
+    for options in ((), ("--json",)):
+        there = desk.remit("why", "press", *options, cwd=shop)
+        nowhere = desk.remit("why", "zzzzz", *options, cwd=shop)
+        assert there.returncode == nowhere.returncode == 1
+        assert there.stdout.replace("press", "zzzzz") == nowhere.stdout
+        assert there.stderr == nowhere.stderr
+
+
+def test_why_says_what_would_change_a_hidden_tool(desk: Desk, shop: Path) -> None:
+    desk.write(shop / ".mcp.json", servers("lamp"))
+    desk.write_state(local={shop: {"disabledMcpServers": ["lamp"]}})
+    assert (
+        "to change it: enable it again in the client (`/mcp`)" in desk.remit("why", "lamp", cwd=shop).stdout
+    )
+
+
+def test_scan_reports_changes_and_counts(desk: Desk, shop: Path) -> None:
+    first = answer(desk, "scan", cwd=shop)
+    assert sorted(item["name"] for item in first["added"]) == [
+        "mcp__git__*",
+        "mcp__git__*",
+        "mcp__till__*",
+        "mcp__wiki__*",
+    ]
+    assert (first["visible"], first["hidden"], first["problems"]) == (3, 1, [])
+    desk.write(shop / ".mcp.json", servers())
+    lines = desk.remit("scan", cwd=shop).stdout.splitlines()
+    assert lines[1:] == [
+        "- mcp__till__* (project, .mcp.json)",
+        "0 added, 1 removed, 0 changed",
+        "in force: 1 local, 1 global; hidden: 2",
+    ]
+
+
+def test_context_prints_the_section_and_respects_the_budget(desk: Desk, shop: Path) -> None:
+    text = desk.remit("context", cwd=shop).stdout
+    assert text.startswith("## Available Tools\n- MCP: git (local)\n")
+    assert answer(desk, "context", cwd=shop)["text"] == text.rstrip("\n")
+    assert len(desk.remit("context", "--budget", "50", cwd=shop).stdout.rstrip("\n")) <= 50
+    assert desk.remit("context", "--budget", "5", cwd=shop).stdout == ""
+    assert desk.remit("context", "--budget", "-1", cwd=shop).returncode == 2
+
+
+def test_a_directory_can_be_named_instead_of_entered(desk: Desk, shop: Path) -> None:
+    assert answer(desk, "tools", "--project", str(shop), cwd=desk.root)["workspace"] == str(shop)
+
+
+def test_where_nothing_is_declared_the_listing_says_what_to_do(desk: Desk) -> None:
+    finished = desk.remit("tools", cwd=desk.project("empty"))
+    assert "No tools are in force here." in finished.stdout
+    assert "hint: " in finished.stdout
+
+
+def test_forget_erases_a_project_once(desk: Desk, shop: Path) -> None:
+    desk.remit("scan", cwd=shop)
+    assert desk.remit("forget", str(shop)).stdout == f"forgot {shop}\n"
+    again = desk.remit("forget", "--yes", str(shop))
+    assert again.returncode == 1
+    assert again.stderr.startswith(f"error: nothing is stored about `{shop}`\nhint: ")
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ('{"mcpServers": {', "line 1 column 17: not valid JSON"),
+        ("", "the file is empty"),
+        ('{"till": {"command": "x"}}', "`mcpServers` is missing"),
+        ('{"mcpServers": {"bad": {"url": "u"}, "good": {"command": "x"}}}', "mcpServers.bad: `url` without"),
+    ],
+)
+def test_a_bad_file_is_one_warning_every_time_and_everything_else_still_loads(
+    desk: Desk, shop: Path, content: str, says: str
+) -> None:
+    desk.write(shop / ".mcp.json", content)
+    for command in ("scan", "tools", "context"):
+        finished = desk.remit(command, cwd=shop)
+        assert finished.returncode == 0
+        assert finished.stderr.startswith(f"warning: .mcp.json: {says}")
+        assert finished.stderr.count("\n") == 1
+    assert "mcp__wiki__*" in desk.remit("tools", cwd=shop).stdout
+
+
+def test_a_state_file_of_tens_of_megabytes_loads(desk: Desk, shop: Path) -> None:
+    history = [{"display": "x" * 1000} for _ in range(40_000)]
+    content = {**servers("wiki"), "projects": {str(shop): {**servers("ledger"), "history": history}}}
+    desk.write(desk.home / ".claude.json", content)
+    finished = desk.remit("tools", cwd=shop)
+    assert finished.stderr == ""
+    assert "mcp__ledger__*" in finished.stdout
+
+
+@pytest.mark.parametrize("content", [b"garbage" * 1000, b"SQLite format 3\0" + b"\0" * 100])
+def test_a_corrupt_database_is_one_error_with_a_hint_and_stays_as_it_is(
+    desk: Desk, shop: Path, content: bytes
+) -> None:
+    desk.write(desk.database, content)
+    finished = desk.remit("tools", cwd=shop)
+    assert (finished.returncode, finished.stdout) == (2, "")
+    assert finished.stderr.startswith(f"error: `{desk.database}` is damaged or not a database\nhint: ")
+    assert desk.database.read_bytes() == content
+
+
+def test_an_unwritable_place_for_data_is_one_error_with_a_hint(desk: Desk, shop: Path) -> None:
+    desk.variables["REMIT_HOME"] = "/dev/null/data"
+    finished = desk.remit("tools", cwd=shop)
+    assert finished.returncode == 2
+    assert [line.split(":")[0] for line in finished.stderr.splitlines()] == ["error", "hint"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("tools", "--project", "/nowhere"), "error: `/nowhere`: No such file or directory\nhint: "),
+        (("tools", "--client", "emacs"), "error: no client is called `emacs`\nhint: known are `claude-code`"),
+    ],
+)
+def test_a_wrong_option_is_an_error_that_names_it(desk: Desk, arguments: tuple[str, ...], says: str) -> None:
+    finished = desk.remit(*arguments)
+    assert finished.returncode == 2
+    assert finished.stderr.startswith(says)
+
+
+def test_a_name_from_a_file_cannot_steer_the_terminal(desk: Desk, shop: Path) -> None:
+    desk.write(shop / ".mcp.json", servers("\x1b[2Jevil\u202e", **{"\x1b]0;x\x07": {"url": "u"}}))
+    for arguments in (("tools",), ("why", "\x1b[2Jevil\u202e"), ("scan",), ("context",), ("tools", "--json")):
+        finished = desk.remit(*arguments, cwd=shop)
+        assert finished.returncode == 0
+        assert not {"\x1b", "\x07", "\u202e"} & set(finished.stdout + finished.stderr)
+
+
+def test_secrets_are_in_no_output_and_not_in_the_database(desk: Desk, shop: Path) -> None:
+    hush = "hush-8c1f"
+    entries = {
+        "local": {"command": "x", "args": [f"--key={hush}"], "env": {"TOKEN": hush}},
+        "remote": {"type": "http", "url": f"https://u:{hush}@mcp.test/?k={hush}", "headers": {"X": hush}},
+        "broken": {"command": [hush], "env": {"TOKEN": hush}},
+        "wrong": {"type": hush, "url": hush},
+    }
+    desk.write(shop / ".mcp.json", servers(**entries))
+    for arguments in (("scan",), ("tools", "--all", "--json"), ("why", "local", "--json"), ("context",)):
+        finished = desk.remit(*arguments, cwd=shop)
+        assert hush not in finished.stdout + finished.stderr
+    assert not any(hush.encode() in file.read_bytes() for file in desk.database.parent.iterdir())
+
+
+def test_a_terminal_gets_tables_without_colour_when_asked(desk: Desk, shop: Path) -> None:
+    shown = on_a_terminal(desk, shop, "tools")
+    assert "─" in shown
+    assert "mcp__till__*" in shown
+    assert "\x1b[3" not in shown  # no colours; NO_COLOR is set for every test
+
+
+def test_asking_before_forgetting_happens_on_a_terminal_only(desk: Desk, shop: Path) -> None:
+    desk.remit("scan", cwd=shop)
+    assert "Erase all that Remit stored" in on_a_terminal(desk, shop, "forget", str(shop), typed=b"n\n")
+    assert desk.remit("forget", str(shop)).returncode == 0
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_each_shell_gets_its_completion_script(desk: Desk, shell: str) -> None:
+    assert "_REMIT_COMPLETE" in desk.remit("completion", shell).stdout
+
+
+def test_completion_offers_the_names_known_here(desk: Desk, shop: Path) -> None:
+    desk.variables.update(_REMIT_COMPLETE="bash_complete", COMP_WORDS="remit why mcp__t", COMP_CWORD="2")
+    assert desk.remit(cwd=shop).stdout == "plain,mcp__till__*\n"
+
+
+def test_two_processes_at_once_both_succeed(desk: Desk, shop: Path) -> None:
+    command = [sys.executable, "-m", "remit", "scan", "--json"]
+    started = [
+        subprocess.Popen(
+            command, cwd=shop, env=desk.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        for _ in range(4)
+    ]
+    outputs = [process.communicate(timeout=60) for process in started]
+    assert [process.returncode for process in started] == [0] * 4
+    assert all(json.loads(stdout)["visible"] == 3 for stdout, _ in outputs)
+
+
+def on_a_terminal(desk: Desk, cwd: Path, *arguments: str, typed: bytes = b"") -> str:
+    """Run the command with a pseudo-terminal for all its streams."""
+    ours, theirs = os.openpty()
+    os.write(ours, typed)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "remit", *arguments],
+        cwd=cwd,
+        env={**desk.environment, "TERM": "xterm-256color", "COLUMNS": "200"},
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+    )
+    os.close(theirs)
+    shown = b""
+    try:
+        while chunk := os.read(ours, 65536):
+            shown += chunk
+    except OSError:  # Linux ends a terminal's output so
+        pass
+    process.wait(timeout=60)
+    os.close(ours)
+    return shown.decode()

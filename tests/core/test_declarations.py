@@ -1,0 +1,32 @@
+import pytest
+
+from remit.core.declarations import starts_remit
+
+
+@pytest.mark.parametrize(
+    ("command", "args"),
+    [
+        ("remit", ["serve"]),
+        ("/home/ada/.venv/bin/remit", ["serve", "--client", "cursor"]),
+        ("C:\\Tools\\remit.exe", ["serve"]),
+        ("uvx", ["remit", "serve"]),
+        ("uvx", ["--from", "remit", "remit@0.1.0", "serve"]),
+        ("python3", ["-m", "remit", "serve"]),
+    ],
+)
+def test_an_entry_that_starts_the_gateway_is_remit_itself(command: str, args: list[str]) -> None:
+    assert starts_remit(command, args)
+
+
+@pytest.mark.parametrize(
+    ("command", "args"),
+    [
+        ("remit", ["tools"]),
+        ("npx", ["serve"]),
+        ("cat", ["/code/remit"]),
+        ("remit", []),
+        ("premit", ["serve"]),
+    ],
+)
+def test_other_entries_are_not(command: str, args: list[str]) -> None:
+    assert not starts_remit(command, args)

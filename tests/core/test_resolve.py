@@ -1,0 +1,102 @@
+import pytest
+from support import declared
+
+from remit.core.declarations import ClientSettings, Declaration
+from remit.core.kinds import ConfigStatus, Kind
+from remit.core.resolve import resolve
+from remit.core.scopes import Scope
+
+NOTHING_SWITCHED_OFF = ClientSettings()
+
+
+def winners(declarations: list[Declaration], settings: ClientSettings = NOTHING_SWITCHED_OFF) -> list[str]:
+    return [
+        f"{item.declaration.scope} {item.declaration.server}"
+        for item in resolve(declarations, settings)
+        if item.shadowed_by is None and item.config_status is ConfigStatus.ENABLED
+    ]
+
+
+def test_local_beats_project_beats_global_whole_entries() -> None:
+    three = [declared(scope=scope) for scope in (Scope.GLOBAL, Scope.PROJECT, Scope.LOCAL)]
+    assert winners(three) == ["local git"]
+    assert winners(three[:2]) == ["project git"]
+
+
+def test_a_loser_knows_its_winner() -> None:
+    local, user = declared(scope=Scope.LOCAL), declared(scope=Scope.GLOBAL)
+    loser = next(item for item in resolve([user, local], NOTHING_SWITCHED_OFF) if item.declaration is user)
+    assert loser.shadowed_by is local
+
+
+def test_of_two_directories_the_nearer_one_wins() -> None:
+    far = declared(scope=Scope.PROJECT, dir="/code/shop")
+    near = declared(scope=Scope.PROJECT, dir="/code/shop/packages/api")
+    shadows = {item.declaration.dir: item.shadowed_by for item in resolve([far, near], NOTHING_SWITCHED_OFF)}
+    assert shadows == {"/code/shop": near, "/code/shop/packages/api": None}
+
+
+def test_names_that_only_normalise_alike_are_two_servers() -> None:
+    assert winners([declared("a.b", Scope.LOCAL), declared("a_b")]) == ["local a.b", "global a_b"]
+
+
+def test_a_rejected_project_server_does_not_shadow() -> None:
+    settings = ClientSettings(rejected=frozenset({"git"}))
+    assert winners([declared(scope=Scope.PROJECT), declared()], settings) == ["global git"]
+
+
+def test_rejection_compares_normalised_names_and_only_project_servers() -> None:
+    settings = ClientSettings(rejected=frozenset({"a_b"}))
+    assert winners([declared("a.b", Scope.PROJECT), declared("a.b", Scope.LOCAL)], settings) == ["local a.b"]
+
+
+def test_a_disabled_server_still_shadows_by_name() -> None:
+    settings = ClientSettings(disabled=frozenset({"git"}))
+    resolved = resolve([declared(scope=Scope.LOCAL), declared()], settings)
+    assert [item.config_status for item in resolved] == [ConfigStatus.DISABLED, ConfigStatus.DISABLED]
+    assert resolved[1].shadowed_by is resolved[0].declaration
+
+
+def test_disabling_compares_exact_names() -> None:
+    assert winners([declared("a.b")], ClientSettings(disabled=frozenset({"a_b"}))) == ["global a.b"]
+
+
+def test_a_plugins_server_is_dropped_when_an_enabled_server_has_its_endpoint() -> None:
+    plugin = declared("mirror", Scope.PLUGIN, plugin="quill", endpoint="same")
+    user = declared("wiki", endpoint="same")
+    assert winners([plugin, user]) == ["global wiki"]
+    assert winners([plugin, user], ClientSettings(disabled=frozenset({"wiki"}))) == ["plugin mirror"]
+
+
+def test_a_plugins_server_never_collides_by_name() -> None:
+    plugin = declared("git", Scope.PLUGIN, plugin="quill", endpoint="other")
+    assert winners([plugin, declared("git")]) == ["plugin git", "global git"]
+
+
+def test_a_plugins_server_is_disabled_under_its_full_label() -> None:
+    plugin = declared("git", Scope.PLUGIN, plugin="quill")
+    assert winners([plugin], ClientSettings(disabled=frozenset({"plugin:quill:git"}))) == []
+
+
+def test_an_entry_that_starts_remit_is_marked_as_such() -> None:
+    resolved = resolve([declared("remit", is_remit=True)], NOTHING_SWITCHED_OFF)
+    assert resolved[0].config_status is ConfigStatus.ITSELF
+
+
+@pytest.mark.parametrize(
+    ("kind", "winner"),
+    [(Kind.SKILL, Scope.GLOBAL), (Kind.SUBAGENT, Scope.PROJECT), (Kind.PLUGIN, Scope.PROJECT)],
+)
+def test_other_kinds_have_their_own_order(kind: Kind, winner: Scope) -> None:
+    both = [declared("x", Scope.GLOBAL, kind=kind), declared("x", Scope.PROJECT, kind=kind)]
+    assert winners(both) == [f"{winner} x"]
+
+
+def test_a_scope_that_a_kinds_order_leaves_out_is_the_weakest() -> None:
+    both = [declared("x", Scope.LOCAL, kind=Kind.SKILL), declared("x", Scope.PROJECT, kind=Kind.SKILL)]
+    assert winners(both) == ["project x"]
+
+
+def test_of_two_entries_that_are_one_row_the_last_counts() -> None:
+    first, last = declared(endpoint="old"), declared(endpoint="new")
+    assert [item.declaration for item in resolve([first, last], NOTHING_SWITCHED_OFF)] == [last]

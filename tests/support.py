@@ -1,0 +1,180 @@
+"""What tests are built from: small values with visible defaults, and a machine of their own."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from remit.adapters.clients.files import Machine
+from remit.adapters.clients.sources import ClientFiles
+from remit.adapters.storage.sqlite import SqliteStore
+from remit.core.decide import Context
+from remit.core.declarations import Declaration
+from remit.core.kinds import Authority, ConfigStatus, Kind, Status
+from remit.core.names import server_name
+from remit.core.projects import Workspace, identify
+from remit.core.scopes import Scope
+from remit.core.tools import Tool, Winner
+from remit.registry import Registry
+
+CLIENT = "claude-code"
+SHOP = Workspace(dir="/code/shop", checkout="/code/shop", project=identify("/code/shop"))
+BLOG = Workspace(dir="/code/blog", checkout="/code/blog", project=identify("/code/blog"))
+
+
+def context(workspace: Workspace = SHOP, client: str | None = CLIENT) -> Context:
+    return Context(workspace=workspace, client=client, home="/home/ada")
+
+
+def server(
+    label: str = "git",
+    *,
+    scope: Scope = Scope.GLOBAL,
+    workspace: Workspace = SHOP,
+    dir: str | None = None,
+    client: str = CLIENT,
+    status: Status = Status.ACTIVE,
+    config_status: ConfigStatus | None = ConfigStatus.ENABLED,
+    shadowed_by: Winner | None = None,
+    usage_count: int = 0,
+) -> Tool:
+    return Tool(
+        name=server_name(label),
+        kind=Kind.MCP_SERVER,
+        client=client,
+        scope=scope,
+        project_hash=None if scope in (Scope.GLOBAL, Scope.MANAGED) else workspace.project.hash,
+        dir=(dir or workspace.dir) if scope is Scope.PROJECT else None,
+        server=label,
+        source="/home/ada/.claude.json",
+        authority=Authority.CONFIG,
+        status=status,
+        config_status=config_status,
+        shadowed_by=shadowed_by,
+        usage_count=usage_count,
+    )
+
+
+def declared(
+    label: str = "git",
+    scope: Scope = Scope.GLOBAL,
+    *,
+    dir: str | None = None,
+    plugin: str | None = None,
+    endpoint: str | None = None,
+    kind: Kind = Kind.MCP_SERVER,
+    is_remit: bool = False,
+) -> Declaration:
+    return Declaration(
+        name=server_name(label, plugin),
+        kind=kind,
+        client=CLIENT,
+        scope=scope,
+        source=f"/files/{scope}",
+        project_hash=None if scope in (Scope.GLOBAL, Scope.MANAGED, Scope.PLUGIN) else SHOP.project.hash,
+        dir=dir or ("/code/shop" if scope is Scope.PROJECT else None),
+        server=label,
+        plugin=plugin,
+        endpoint=endpoint,
+        is_remit=is_remit,
+    )
+
+
+def servers(*labels: str, **entries: Mapping[str, object]) -> dict[str, object]:
+    """The content of a `.mcp.json`."""
+    plain = {label: {"command": f"run-{label}"} for label in labels}
+    return {"mcpServers": {**plain, **entries}}
+
+
+@dataclass
+class Desk:
+    """A user's machine in a temporary directory: a home, projects, and Remit's own data."""
+
+    root: Path
+    time: int = 1_000_000
+    variables: dict[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def home(self) -> Path:
+        return self.root / "home"
+
+    @property
+    def database(self) -> Path:
+        return self.root / "data" / "remit.db"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT") if name in os.environ}
+        own = {"HOME": str(self.home), "REMIT_HOME": str(self.root / "data"), "NO_COLOR": "1"}
+        return {**kept, **own, **self.variables}
+
+    def project(self, name: str, *, git: bool = True) -> Path:
+        """Make a project; enough of a repository for everyone who only reads `.git`."""
+        path = self.root / "code" / name
+        (path / ".git").mkdir(parents=True) if git else path.mkdir(parents=True)
+        return path
+
+    def write(self, path: Path, content: object) -> Path:
+        """Write a config file and let it settle, so that its time stamp can be trusted."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(content, bytes):
+            path.write_bytes(content)
+        else:
+            path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+        return path
+
+    def write_state(
+        self, *global_labels: str, local: Mapping[Path, Mapping[str, object]] | None = None
+    ) -> Path:
+        """Write `~/.claude.json` with user servers, and the `projects` entries of some projects."""
+        projects = {str(path): dict(content) for path, content in (local or {}).items()}
+        return self.write(self.home / ".claude.json", {**servers(*global_labels), "projects": projects})
+
+    def registry(self) -> Registry:
+        """Open the registry on this machine, with a clock that ticks by itself."""
+        self.database.parent.mkdir(exist_ok=True)
+        files = ClientFiles(Machine(home=str(self.home), platform="linux", variables=self.variables))
+        return Registry(SqliteStore(str(self.database)), files, self._tick)
+
+    def remit(
+        self, *arguments: str, cwd: Path | None = None, stdin: str | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """Run the command as a user would."""
+        return subprocess.run(
+            [sys.executable, "-m", "remit", *arguments],
+            cwd=cwd or self.root,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            input=stdin or "",
+            timeout=60,
+        )
+
+    def _tick(self) -> int:
+        self.time += 1
+        return self.time
+
+
+def git(*arguments: str, cwd: Path) -> None:
+    """Run the real git, without the user's configuration."""
+    settings = (
+        "user.name=Ada",
+        "user.email=ada@localhost",
+        "protocol.file.allow=always",
+        "init.defaultBranch=main",
+    )
+    options = [word for setting in settings for word in ("-c", setting)]
+    environment = {"PATH": os.environ["PATH"], "HOME": str(cwd), "GIT_CONFIG_NOSYSTEM": "1"}
+    subprocess.run(["git", *options, *arguments], cwd=cwd, env=environment, check=True, capture_output=True)
+
+
+def names(registry: Registry, at: Context, *, keep: Callable[[Tool], bool] = lambda _: True) -> list[str]:
+    """The names of the visible tools, as scope and label."""
+    return sorted(
+        f"{tool.scope} {tool.server or tool.name}"
+        for tool, decision in registry.tools(at)
+        if decision.visible and keep(tool)
+    )

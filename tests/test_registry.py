@@ -1,0 +1,358 @@
+import os
+from pathlib import Path
+
+import pytest
+from support import Desk, git, names, servers
+
+from remit.core.decide import UNKNOWN, Context, Gate
+from remit.core.kinds import Kind
+from remit.errors import UnknownClientError, UnknownProjectError
+from remit.registry import Registry
+
+
+@pytest.fixture
+def shop(desk: Desk) -> Path:
+    return desk.project("shop")
+
+
+@pytest.fixture
+def blog(desk: Desk) -> Path:
+    return desk.project("blog")
+
+
+@pytest.fixture
+def registry(desk: Desk) -> Registry:
+    return desk.registry()
+
+
+def at(registry: Registry, directory: Path) -> Context:
+    return registry.at(str(directory))
+
+
+def test_a_project_sees_its_own_tools_and_the_global_ones(
+    desk: Desk, shop: Path, blog: Path, registry: Registry
+) -> None:
+    desk.write_state("wiki", local={shop: servers("ledger"), blog: servers("ghost")})
+    desk.write(shop / ".mcp.json", servers("till"))
+    desk.write(blog / ".mcp.json", servers("press"))
+    assert names(registry, at(registry, shop)) == ["global wiki", "local ledger", "project till"]
+    assert names(registry, at(registry, blog)) == ["global wiki", "local ghost", "project press"]
+
+
+def test_a_name_of_another_project_is_explained_like_one_that_exists_nowhere(
+    desk: Desk, shop: Path, blog: Path, registry: Registry
+) -> None:
+    desk.write(blog / ".mcp.json", servers("press"))
+    registry.scan(at(registry, blog))
+    there, nowhere = (registry.explain(name, at(registry, shop)) for name in ("press", "nonsense"))
+    assert (there.tool, there.decision) == (None, UNKNOWN)
+    assert (there.decision, there.gates, there.shadowed) == (
+        nowhere.decision,
+        nowhere.gates,
+        nowhere.shadowed,
+    )
+
+
+def test_an_edit_is_seen_by_the_next_question(desk: Desk, shop: Path, registry: Registry) -> None:
+    for label in ("one", "two", "six"):  # of one length, within one tick of the file system's clock
+        desk.write(shop / ".mcp.json", servers(label))
+        assert names(registry, at(registry, shop)) == [f"project {label}"]
+
+
+def test_nothing_is_read_again_while_nothing_changed(desk: Desk, shop: Path, registry: Registry) -> None:
+    file = desk.write(shop / ".mcp.json", servers("till"))
+    os.utime(file, ns=(0, 0))
+    registry.scan(at(registry, shop))
+    inode = file.stat().st_ino
+    assert registry._sources.is_unchanged(  # pyright: ignore[reportPrivateUsage] - the port itself is the question
+        registry._store.inputs("claude-code", at(registry, shop).workspace)  # pyright: ignore[reportPrivateUsage]
+    )
+    assert file.stat().st_ino == inode
+
+
+def test_a_file_that_appears_is_found(desk: Desk, shop: Path, registry: Registry) -> None:
+    assert names(registry, at(registry, shop)) == []
+    desk.write(shop / ".mcp.json", servers("till"))
+    assert names(registry, at(registry, shop)) == ["project till"]
+
+
+def test_a_removed_server_goes_stale_and_comes_back_with_its_history(
+    desk: Desk, shop: Path, registry: Registry
+) -> None:
+    here = at(registry, shop)
+    desk.write(shop / ".mcp.json", servers("till", "scale"))
+    registry.scan(here)
+    registry.record("mcp__till__ring", here)
+    desk.write(shop / ".mcp.json", servers("scale"))
+    gone = registry.explain("till", here)
+    assert (gone.decision.gate, gone.decision.reason) == (Gate.CONFIG, "no longer configured in .mcp.json")
+    assert registry.explain("mcp__till__ring", here).decision.gate is Gate.CONFIG
+    desk.write(shop / ".mcp.json", servers("till", "scale"))
+    back = registry.explain("till", here)
+    assert back.decision.visible
+    assert back.tool is not None
+    assert back.tool.usage_count == 1
+
+
+def test_a_scan_tells_what_was_added_removed_and_changed(desk: Desk, shop: Path, registry: Registry) -> None:
+    here = at(registry, shop)
+    desk.write(shop / ".mcp.json", servers("kept", "gone", edited={"command": "old"}))
+    assert sorted(item.server or "" for item in registry.scan(here).changes.added) == [
+        "edited",
+        "gone",
+        "kept",
+    ]
+    desk.write(shop / ".mcp.json", servers("kept", "new", edited={"command": "changed"}))
+    changes = registry.scan(here).changes
+    assert [item.server for item in changes.added] == ["new"]
+    assert [item.server for item in changes.removed] == ["gone"]
+    assert [item.server for item in changes.changed] == ["edited"]
+
+
+def test_switching_a_server_off_is_a_change(desk: Desk, shop: Path, registry: Registry) -> None:
+    here = at(registry, shop)
+    desk.write_state("wiki")
+    registry.scan(here)
+    desk.write_state("wiki", local={shop: {"disabledMcpServers": ["wiki"]}})
+    assert [item.server for item in registry.scan(here).changes.changed] == ["wiki"]
+    assert (
+        registry.explain("wiki", here).decision.reason == "declared in ~/.claude.json, disabled in the client"
+    )
+
+
+def test_a_server_switched_off_in_one_project_stays_on_in_another(
+    desk: Desk, shop: Path, blog: Path, registry: Registry
+) -> None:
+    desk.write_state("wiki", local={shop: {"disabledMcpServers": ["wiki"]}})
+    assert names(registry, at(registry, shop)) == []
+    assert names(registry, at(registry, blog)) == ["global wiki"]
+    assert names(registry, at(registry, shop)) == []
+
+
+def test_the_winner_is_explained_and_the_losers_are_listed_with_it(
+    desk: Desk, shop: Path, registry: Registry
+) -> None:
+    desk.write_state("git", local={shop: servers("git")})
+    desk.write(shop / ".mcp.json", servers("git"))
+    explained = registry.explain("git", at(registry, shop))
+    assert explained.tool is not None
+    assert explained.tool.scope == "local"
+    assert [(tool.scope, decision.reason) for tool, decision in explained.shadowed] == [
+        ("global", "shadowed by the local declaration in ~/.claude.json"),
+        ("project", "shadowed by the local declaration in ~/.claude.json"),
+    ]
+
+
+def test_a_disabled_winner_is_still_the_one_explained(desk: Desk, shop: Path, registry: Registry) -> None:
+    desk.write_state("git", local={shop: {**servers("git"), "disabledMcpServers": ["git"]}})
+    explained = registry.explain("git", at(registry, shop))
+    assert explained.tool is not None
+    assert explained.tool.scope == "local"
+
+
+def test_a_tool_nobody_has_seen_is_explained_by_its_server(
+    desk: Desk, shop: Path, registry: Registry
+) -> None:
+    desk.write(shop / ".mcp.json", servers("my", "my__server"))
+    assert registry.explain("mcp__my__server__new", at(registry, shop)).name == "mcp__my__server__*"
+
+
+def test_a_server_whose_name_looks_odd_is_found_by_it(desk: Desk, shop: Path, registry: Registry) -> None:
+    desk.write(shop / ".mcp.json", servers("we ird.näme"))
+    for name in ("we ird.näme", "mcp__we_ird_n_me__*"):
+        assert registry.explain(name, at(registry, shop)).decision.visible
+
+
+def test_remits_own_entry_is_kept_as_a_row_and_hidden(desk: Desk, shop: Path, registry: Registry) -> None:
+    desk.write(shop / ".mcp.json", servers(remit={"command": "remit", "args": ["serve"]}))
+    assert (
+        registry.explain("remit", at(registry, shop)).decision.reason
+        == "declared in .mcp.json, is Remit itself"
+    )
+
+
+def test_two_workspaces_share_local_tools_and_keep_their_own_files_apart(
+    desk: Desk, shop: Path, registry: Registry
+) -> None:
+    desk.write_state(local={shop: servers("ledger")})
+    for name in ("api", "web"):
+        desk.write(shop / name / ".mcp.json", servers(name))
+    api, web = at(registry, shop / "api"), at(registry, shop / "web")
+    for _ in range(2):
+        assert names(registry, api) == ["local ledger", "project api"]
+        assert names(registry, web) == ["local ledger", "project web"]
+        registry.scan(at(registry, shop))
+
+
+def test_worktrees_share_local_tools_and_keep_their_own_files_apart(
+    desk: Desk, registry: Registry, tmp_path: Path
+) -> None:
+    main = tmp_path.resolve() / "main"
+    main.mkdir()
+    git("init", cwd=main)
+    git("commit", "--allow-empty", "--message", "start", cwd=main)
+    git("worktree", "add", str(tmp_path / "feature"), cwd=main)
+    desk.write_state(local={main: servers("ledger")})
+    desk.write(main / ".mcp.json", servers("old"))
+    desk.write(tmp_path / "feature/.mcp.json", servers("new"))
+    for _ in range(2):
+        assert names(registry, at(registry, main)) == ["local ledger", "project old"]
+        assert names(registry, at(registry, tmp_path / "feature")) == ["local ledger", "project new"]
+
+
+def test_a_tool_seen_in_a_worktree_is_known_in_all_of_that_worktree_only(
+    desk: Desk, registry: Registry, tmp_path: Path
+) -> None:
+    main = tmp_path.resolve() / "main"
+    main.mkdir()
+    git("init", cwd=main)
+    git("commit", "--allow-empty", "--message", "start", cwd=main)
+    git("worktree", "add", str(tmp_path / "feature"), cwd=main)
+    (tmp_path / "feature/src").mkdir()
+    registry.record("mcp__x__y", at(registry, tmp_path / "feature/src"))
+    assert names(registry, at(registry, tmp_path / "feature")) == ["project x"]
+    assert names(registry, at(registry, main)) == []
+
+
+def test_a_directory_that_becomes_a_repository_leaves_its_old_project_behind(
+    desk: Desk, registry: Registry
+) -> None:
+    above = desk.project("above", git=False)
+    below = above / "below"
+    desk.write(below / ".mcp.json", servers("till"))
+    assert names(registry, at(registry, below)) == ["project till"]
+    git("init", cwd=above)
+    assert at(registry, below).workspace.project.path == str(above)
+    assert names(registry, at(registry, below)) == ["project till"]
+
+
+@pytest.mark.parametrize("broken", ['{"mcpServers": {', "", "[]", '{"mcpServers": 7}'])
+def test_a_file_that_breaks_loses_nothing_that_was_known(
+    desk: Desk, shop: Path, registry: Registry, broken: str
+) -> None:
+    here = at(registry, shop)
+    desk.write_state("wiki", local={shop: {"disabledMcpServers": ["till"]}})
+    desk.write(shop / ".mcp.json", servers("till", "scale"))
+    registry.scan(here)
+    desk.write(shop / ".mcp.json", broken)
+    assert len(registry.scan(here).problems) == 1
+    assert names(registry, here) == ["global wiki", "project scale"]
+    assert registry.problems(here)[0].source == str(shop / ".mcp.json")
+
+
+def test_a_state_file_that_breaks_leaves_what_it_switched_off_switched_off(
+    desk: Desk, shop: Path, registry: Registry
+) -> None:
+    here = at(registry, shop)
+    off = {"disabledMcpServers": ["till"], "disabledMcpjsonServers": ["scale"]}
+    desk.write_state("wiki", local={shop: {**servers("ledger"), **off}})
+    desk.write(shop / ".mcp.json", servers("till", "scale", "lamp"))
+    before = names(registry, here)
+    desk.write(desk.home / ".claude.json", '{"half')
+    assert names(registry, here) == before == ["global wiki", "local ledger", "project lamp"]
+
+
+def test_a_file_that_was_repaired_is_believed_again(desk: Desk, shop: Path, registry: Registry) -> None:
+    here = at(registry, shop)
+    desk.write(shop / ".mcp.json", servers("till"))
+    registry.scan(here)
+    desk.write(shop / ".mcp.json", "{")
+    registry.scan(here)
+    desk.write(shop / ".mcp.json", servers("scale"))
+    assert names(registry, here) == ["project scale"]
+    assert registry.problems(here) == []
+
+
+def test_another_config_directory_shows_its_own_tools_and_stales_nothing(
+    desk: Desk, shop: Path, registry: Registry
+) -> None:
+    desk.write_state("default")
+    desk.write(desk.root / "other/.claude.json", servers("moved"))
+    assert names(registry, at(registry, shop)) == ["global default"]
+    desk.variables["CLAUDE_CONFIG_DIR"] = str(desk.root / "other")
+    assert names(registry, at(registry, shop)) == ["global moved"]
+    del desk.variables["CLAUDE_CONFIG_DIR"]
+    assert names(registry, at(registry, shop)) == ["global default"]
+
+
+def test_the_session_context_shows_only_what_is_visible_here(
+    desk: Desk, shop: Path, blog: Path, registry: Registry
+) -> None:
+    desk.write_state("wiki", local={shop: {"disabledMcpServers": ["off"]}})
+    desk.write(shop / ".mcp.json", servers("till", "off"))
+    desk.write(blog / ".mcp.json", servers("press"))
+    registry.scan(at(registry, blog))
+    registry.record("mcp__wiki__read", at(registry, blog))
+    registry.record("Read", at(registry, shop))
+    assert registry.session_context(at(registry, shop)).splitlines() == [
+        "## Available Tools",
+        "- MCP: wiki (global, 1x)",
+        "- MCP: till (project)",
+    ]
+
+
+@pytest.mark.parametrize("budget", [0, 10, 40, 60])
+def test_the_session_context_stays_inside_any_budget(
+    desk: Desk, shop: Path, registry: Registry, budget: int
+) -> None:
+    desk.write(shop / ".mcp.json", servers("till", "scale"))
+    assert len(registry.session_context(at(registry, shop), budget=budget)) <= budget
+
+
+def test_a_report_keeps_description_and_schema(desk: Desk, shop: Path, registry: Registry) -> None:
+    here = at(registry, shop)
+    registry.report("mcp__till__ring", here, description="Rings.", input_schema={"type": "object"})
+    explained = registry.explain("mcp__till__ring", here)
+    assert explained.tool is not None
+    assert (explained.tool.description, explained.tool.kind) == ("Rings.", Kind.MCP_TOOL)
+
+
+def test_forgetting_a_project_erases_its_rows_uses_and_definitions_and_nothing_else(
+    desk: Desk, shop: Path, blog: Path, registry: Registry
+) -> None:
+    desk.write_state("wiki")
+    desk.write(shop / ".mcp.json", servers("till"))
+    for here in (at(registry, shop), at(registry, blog)):
+        registry.scan(here)
+        registry.record("mcp__wiki__read", here)
+    registry.record("OnlyInShop", at(registry, shop))
+    registry.report("mcp__till__ring", at(registry, shop), description="Rings, in the shop.")
+    assert registry.forget(str(shop)).path == str(shop)
+    left = b"".join(file.read_bytes() for file in desk.database.parent.iterdir())
+    assert not any(trace in left for trace in (str(shop).encode(), b"till", b"OnlyInShop", b"Rings"))
+    stored = {item.tool.name: item.tool.usage_count for item in registry.tools(at(registry, blog))}
+    assert stored == {"mcp__wiki__*": 1, "mcp__wiki__read": 1}
+    with pytest.raises(UnknownProjectError, match="nothing is stored"):
+        registry.forget(str(shop))
+
+
+def test_a_project_can_be_forgotten_by_hash_after_its_directory_is_gone(
+    desk: Desk, shop: Path, registry: Registry
+) -> None:
+    here = at(registry, shop)
+    registry.scan(here)
+    (shop / ".git").rmdir()
+    shop.rmdir()
+    assert registry.forget(here.workspace.project.hash).path == str(shop)
+    with pytest.raises(UnknownProjectError):
+        registry.forget(str(shop))
+
+
+def test_pruned_events_leave_the_counts(shop: Path, registry: Registry) -> None:
+    here = at(registry, shop)
+    registry.record("Read", here)
+    registry.prune_events(before=2**60)
+    assert [item.tool.usage_count for item in registry.tools(here)] == [1]
+
+
+def test_an_unknown_client_is_an_error_that_lists_the_known_ones(shop: Path, registry: Registry) -> None:
+    with pytest.raises(UnknownClientError) as raised:
+        registry.at(str(shop), "emacs")
+    assert "`claude-code`" in str(raised.value.hint)
+
+
+def test_all_clients_are_an_inventory(desk: Desk, shop: Path, registry: Registry) -> None:
+    desk.write(shop / ".mcp.json", servers("till"))
+    everything = registry.at(str(shop), "all")
+    registry.record("mcp__x__y", everything)
+    assert names(registry, everything) == ["project till", "project x"]
