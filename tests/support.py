@@ -7,6 +7,9 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+import apsw
 
 from remit.adapters.clients.files import Machine
 from remit.adapters.clients.sources import ClientFiles
@@ -169,6 +172,15 @@ def git(*arguments: str, cwd: Path) -> None:
     options = [word for setting in settings for word in ("-c", setting)]
     environment = {"PATH": os.environ["PATH"], "HOME": str(cwd), "GIT_CONFIG_NOSYSTEM": "1"}
     subprocess.run(["git", *options, *arguments], cwd=cwd, env=environment, check=True, capture_output=True)
+
+
+def stored(database: Path | SqliteStore, statement: str) -> list[tuple[Any, ...]]:
+    """Look behind the port: run a statement on the database itself."""
+    if isinstance(database, Path):
+        connection: Any = apsw.Connection(str(database))
+    else:
+        connection = database.database._connection  # pyright: ignore[reportPrivateUsage]
+    return connection.execute(statement).fetchall()
 
 
 def names(registry: Registry, at: Context, *, keep: Callable[[Tool], bool] = lambda _: True) -> list[str]:

@@ -2,12 +2,12 @@ import os
 from pathlib import Path
 
 import pytest
-from support import Desk, git, names, servers
 
 from remit.core.decide import UNKNOWN, Context, Gate
 from remit.core.kinds import Kind
 from remit.errors import UnknownClientError, UnknownProjectError
 from remit.registry import Registry
+from support import Desk, git, names, servers
 
 
 @pytest.fixture
@@ -201,7 +201,7 @@ def test_worktrees_share_local_tools_and_keep_their_own_files_apart(
 
 
 def test_a_tool_seen_in_a_worktree_is_known_in_all_of_that_worktree_only(
-    desk: Desk, registry: Registry, tmp_path: Path
+    registry: Registry, tmp_path: Path
 ) -> None:
     main = tmp_path.resolve() / "main"
     main.mkdir()
@@ -299,7 +299,7 @@ def test_the_session_context_stays_inside_any_budget(
     assert len(registry.session_context(at(registry, shop), budget=budget)) <= budget
 
 
-def test_a_report_keeps_description_and_schema(desk: Desk, shop: Path, registry: Registry) -> None:
+def test_a_report_keeps_description_and_schema(shop: Path, registry: Registry) -> None:
     here = at(registry, shop)
     registry.report("mcp__till__ring", here, description="Rings.", input_schema={"type": "object"})
     explained = registry.explain("mcp__till__ring", here)
@@ -327,7 +327,7 @@ def test_forgetting_a_project_erases_its_rows_uses_and_definitions_and_nothing_e
 
 
 def test_a_project_can_be_forgotten_by_hash_after_its_directory_is_gone(
-    desk: Desk, shop: Path, registry: Registry
+    shop: Path, registry: Registry
 ) -> None:
     here = at(registry, shop)
     registry.scan(here)

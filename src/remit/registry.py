@@ -104,7 +104,8 @@ class Registry:
     def tools(self, context: Context) -> list[Listed]:
         """List every tool known here with the decision about it, hidden ones too."""
         self.refresh(context)
-        return [Listed(tool, decide(tool, context)) for tool in self._store.catalog(context.workspace)]
+        catalog = sorted(self._store.catalog(context.workspace), key=_by_name)
+        return [Listed(tool, decide(tool, context)) for tool in catalog]
 
     def problems(self, context: Context) -> list[Problem]:
         """List what is wrong in the files that count here."""
@@ -235,6 +236,10 @@ class Registry:
             return self._sources.locate(directory).project.path
         except NoSuchDirectoryError:  # a project may be forgotten after its directory is gone
             return directory
+
+
+def _by_name(tool: Tool) -> tuple[str, str, str, str]:
+    return tool.name, tool.client, tool.scope, tool.dir or ""
 
 
 def _named(name: str, listed: Sequence[Listed]) -> list[Listed]:

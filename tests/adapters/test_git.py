@@ -2,10 +2,10 @@ import os
 from pathlib import Path
 
 import pytest
-from support import git
 
 from remit.adapters.git import locate
 from remit.errors import NoSuchDirectoryError
+from support import git
 
 
 @pytest.fixture

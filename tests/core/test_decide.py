@@ -1,10 +1,10 @@
 import pytest
-from support import BLOG, CLIENT, SHOP, context, server
 
 from remit.core.decide import UNKNOWN, Gate, Verdict, decide, explain, shorten
 from remit.core.kinds import Authority, ConfigStatus, Kind, Status
 from remit.core.scopes import Scope
 from remit.core.tools import Tool, Winner
+from support import BLOG, CLIENT, SHOP, context, server
 
 
 def organic(name: str, authority: Authority) -> Tool:

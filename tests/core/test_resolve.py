@@ -1,10 +1,10 @@
 import pytest
-from support import declared
 
 from remit.core.declarations import ClientSettings, Declaration
 from remit.core.kinds import ConfigStatus, Kind
 from remit.core.resolve import resolve
 from remit.core.scopes import Scope
+from support import declared
 
 NOTHING_SWITCHED_OFF = ClientSettings()
 

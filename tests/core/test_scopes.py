@@ -1,8 +1,8 @@
 import pytest
-from support import BLOG, SHOP
 
 from remit.core.projects import Workspace
 from remit.core.scopes import Scope, ancestors, in_scope, is_at_or_below
+from support import BLOG, SHOP
 
 HERE = SHOP.project.hash
 ELSEWHERE = BLOG.project.hash

@@ -3,12 +3,12 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import CLIENT, server
 
 from remit.core.kinds import Authority, Kind
 from remit.core.scopes import Scope
 from remit.core.session_context import MAX_TOOLS, Section, assemble, tools_section
 from remit.core.tools import Tool
+from support import CLIENT, server
 
 
 def tool(

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support import CLIENT
 
 from remit.adapters.storage.sqlite import SqliteStore
 from remit.apps.cli import shapes
@@ -19,8 +18,10 @@ from remit.core.names import server_name
 from remit.core.projects import Workspace, identify
 from remit.core.scopes import Scope, ancestors, in_scope
 from remit.registry import Registry
+from support import CLIENT, stored
 
 EXAMPLES = int(os.environ.get("REMIT_PROOF_EXAMPLES", "1000"))
+PARTS = 2  # run side by side, each with layouts of its own
 
 SHOP, BLOG, NESTED = (identify(path) for path in ("/code/shop", "/code/blog", "/code/shop/nested"))
 WORKSPACES = (
@@ -144,15 +145,12 @@ def store() -> SqliteStore:
 
 
 def emptied(store: SqliteStore) -> SqliteStore:
-    connection = store.database._connection  # pyright: ignore[reportPrivateUsage] - quicker than a new store
-    connection.execute("delete from projects; delete from tools; delete from definitions")
+    stored(store, "delete from projects; delete from tools; delete from definitions")
     return store
 
 
 def all_rows(store: SqliteStore) -> list[tuple[str, str, str | None, str | None]]:
-    connection = store.database._connection  # pyright: ignore[reportPrivateUsage] - past the scope rule on purpose
-    rows = connection.execute("select name, scope, project_hash, dir from tools").fetchall()
-    return [(name, scope, project_hash, dir) for name, scope, project_hash, dir in rows]
+    return [(*row,) for row in stored(store, "select name, scope, project_hash, dir from tools")]
 
 
 def lived_in(store: SqliteStore, layout: Layout) -> Registry:
@@ -189,15 +187,18 @@ def everything_said(registry: Registry, here: Context, foreign: set[str]) -> str
 
 
 @pytest.mark.proof
+@pytest.mark.parametrize("part", range(PARTS))
 @settings(
-    max_examples=EXAMPLES,
+    max_examples=EXAMPLES // PARTS,
     deadline=None,
     database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(layout=layouts)
 def test_no_tool_of_another_project_appears_in_any_list_count_context_or_explanation(
-    store: SqliteStore, layout: Layout
+    store: SqliteStore,
+    part: int,  # noqa: ARG001 - the same proof, side by side
+    layout: Layout,
 ) -> None:
     registry = lived_in(store, layout)
     here = registry.at(WORKSPACES[layout.asked_from].dir)

@@ -118,29 +118,26 @@ def _scope(tool: Tool, context: Context) -> Ruling:
 def _config(tool: Tool, context: Context) -> Ruling:
     if context.client is not None and tool.client != context.client:
         return Ruling(False, f"declared for {tool.client}", f"ask with `--client {tool.client}`")
-    place = shorten(tool.source, context)
-    if tool.authority is Authority.CONFIG:
-        if tool.status is Status.STALE or tool.config_status is None:
-            return Ruling(False, f"no longer configured in {place}", f"declare it again in {place}")
-        if objection := _OBJECTIONS.get(tool.config_status):
-            return Ruling(False, objection.reason.format(place=place), objection.unlock)
+    if tool.authority is not Authority.CONFIG:
+        return Ruling(True, _origin(tool, context))
+    if tool.status is Status.STALE or tool.config_status is None:
+        place = shorten(tool.source, context)
+        return Ruling(False, f"no longer configured in {place}", f"declare it again in {place}")
+    if objection := _OBJECTIONS.get(tool.config_status):
+        return Ruling(False, f"{_origin(tool, context)}, {objection.reason}", objection.unlock)
     return Ruling(True, _origin(tool, context))
 
 
 _OBJECTIONS = {
-    ConfigStatus.DISABLED: Ruling(
-        False, "declared in {place}, disabled in the client", "enable it again in the client (`/mcp`)"
-    ),
+    ConfigStatus.DISABLED: Ruling(False, "disabled in the client", "enable it again in the client (`/mcp`)"),
     ConfigStatus.REJECTED: Ruling(
         False,
-        "declared in {place}, rejected in the client",
+        "rejected in the client",
         "take it out of `disabledMcpjsonServers` in the client's settings",
     ),
-    ConfigStatus.PENDING: Ruling(
-        False, "declared in {place}, waiting for approval", "start the client here and approve it"
-    ),
-    ConfigStatus.DENIED: Ruling(False, "declared in {place}, denied by managed policy"),
-    ConfigStatus.ITSELF: Ruling(False, "declared in {place}, is Remit itself"),
+    ConfigStatus.PENDING: Ruling(False, "waiting for approval", "start the client here and approve it"),
+    ConfigStatus.DENIED: Ruling(False, "denied by managed policy"),
+    ConfigStatus.ITSELF: Ruling(False, "is Remit itself"),
 }
 
 

@@ -1,7 +1,6 @@
 from pathlib import Path
 
 import pytest
-from support import SHOP, Desk, servers
 
 from remit.adapters.clients.claude_code import CLIENT, parse_project_file, parse_state_file
 from remit.adapters.clients.files import FileError, Machine
@@ -9,6 +8,7 @@ from remit.adapters.clients.reading import read_client
 from remit.adapters.git import locate
 from remit.core.declarations import Reading
 from remit.core.scopes import Scope
+from support import SHOP, Desk, servers
 
 FILE = "/code/shop/.mcp.json"
 STATE = "/home/ada/.claude.json"

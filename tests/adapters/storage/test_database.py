@@ -10,6 +10,7 @@ import pytest
 from remit.adapters.storage import database
 from remit.adapters.storage.database import SCHEMA_VERSION, Database
 from remit.errors import StoreCorruptError, StoreTooNewError, StoreUnavailableError
+from support import stored
 
 SQL = Path(database.__file__).parent / "sql"
 
@@ -47,7 +48,7 @@ def test_the_directory_is_made_for_its_owner_alone(tmp_path: Path) -> None:
 
 def test_a_database_of_a_newer_remit_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "remit.db"
-    apsw.Connection(str(path)).execute(f"create table future (x); pragma user_version = {SCHEMA_VERSION + 1}")
+    stored(path, f"create table future (x); pragma user_version = {SCHEMA_VERSION + 1}")
     before = path.read_bytes()
     with pytest.raises(StoreTooNewError, match="newer Remit"):
         open_and_close(path)
@@ -56,7 +57,7 @@ def test_a_database_of_a_newer_remit_is_refused_and_left_alone(tmp_path: Path) -
 
 def test_another_programs_database_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "remit.db"
-    apsw.Connection(str(path)).execute("create table bookmarks (url)")
+    stored(path, "create table bookmarks (url)")
     before = path.read_bytes()
     with pytest.raises(StoreCorruptError, match="another program"):
         open_and_close(path)
@@ -75,7 +76,7 @@ def test_a_file_that_is_no_database_is_refused_and_left_alone(content: bytes, tm
 def test_a_truncated_database_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "remit.db"
     open_and_close(path)
-    apsw.Connection(str(path)).execute("pragma wal_checkpoint(truncate)").fetchall()
+    stored(path, "pragma wal_checkpoint(truncate)")
     path.write_bytes(path.read_bytes()[:20_000])
     with pytest.raises(StoreCorruptError):
         Database(str(path)).rows("project_by_hash_or_path", name="x")
@@ -91,9 +92,14 @@ def test_a_place_that_cannot_be_written_is_an_error_with_a_hint(path: str) -> No
 
 def test_a_failed_transaction_leaves_nothing_behind(tmp_path: Path) -> None:
     opened = Database(str(tmp_path / "remit.db"))
-    with pytest.raises(ZeroDivisionError), opened.transaction():
-        opened.run("see_project", hash="h", path="p", at=1)
-        _ = 1 // 0
+
+    def see_a_project_and_fail() -> None:
+        with opened.transaction():
+            opened.run("see_project", hash="h", path="p", at=1)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        see_a_project_and_fail()
     assert opened.rows("project_by_hash_or_path", name="h") == []
 
 
@@ -129,7 +135,8 @@ def test_a_row_that_could_leak_cannot_be_stored(
 
 
 def test_processes_that_open_a_new_database_at_once_all_succeed(tmp_path: Path) -> None:
-    script = "import sys; from remit.adapters.storage.database import Database; sys.stdin.read(); Database(sys.argv[1])"
+    imports = "import sys; from remit.adapters.storage.database import Database"
+    script = f"{imports}; sys.stdin.read(); Database(sys.argv[1])"
     command = [sys.executable, "-c", script, str(tmp_path / "remit.db")]
     started = [subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(8)]
     for process in started:

@@ -3,7 +3,6 @@
 from itertools import permutations
 
 import pytest
-from support import BLOG, CLIENT, SHOP, declared
 
 from remit.adapters.storage.sqlite import SqliteStore
 from remit.core.declarations import ClientSettings, Declaration, Reading
@@ -13,6 +12,7 @@ from remit.core.resolve import resolve
 from remit.core.scopes import Scope
 from remit.core.sightings import Sighting
 from remit.core.tools import Definition, Tool
+from support import BLOG, CLIENT, SHOP, declared, stored
 
 TOOL = "mcp__git__commit"
 
@@ -67,9 +67,8 @@ class Book:
         return [(tool.scope, tool.usage_count) for tool in self.rows(workspace, name)]
 
     def events(self) -> list[tuple[object, ...]]:
-        columns = "project_hash, session_id, call_id, succeeded, duration_ms"
-        connection = self.store.database._connection  # pyright: ignore[reportPrivateUsage] - looks behind the port
-        return connection.execute(f"select {columns} from usage_events order by id").fetchall()
+        columns = "select project_hash, session_id, call_id, succeeded, duration_ms from usage_events"
+        return stored(self.store, f"{columns} order by id")
 
     def _sighting(
         self,
@@ -248,13 +247,11 @@ def test_a_failure_that_is_learned_later_is_counted_once(book: Book) -> None:
     book.use(call_id="toolu_1")
     book.use(call_id="toolu_1", succeeded=False)
     book.use(call_id="toolu_1", succeeded=False)
-    connection = book.store.database._connection  # pyright: ignore[reportPrivateUsage] - looks behind the port
-    assert connection.execute("select uses, failures from usage_totals").fetchall() == [(1, 1)]
+    assert stored(book.store, "select uses, failures from usage_totals") == [(1, 1)]
 
 
 def test_a_definition_is_stored_once_by_content_whoever_uses_it(book: Book) -> None:
     book.report(SHOP, description="Commits.")
     book.report(BLOG, description="Commits.")
-    connection = book.store.database._connection  # pyright: ignore[reportPrivateUsage] - looks behind the port
-    assert connection.execute("select count(*) from definitions").fetchall() == [(1,)]
+    assert stored(book.store, "select count(*) from definitions") == [(1,)]
     assert [tool.description for tool in book.rows(BLOG)] == ["Commits."]

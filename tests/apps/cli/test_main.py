@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import Desk, servers
 
 from remit import __version__
+from support import Desk, servers
 
 
 @pytest.fixture

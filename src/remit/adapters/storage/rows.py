@@ -6,6 +6,13 @@ from remit.core.kinds import Authority, ConfigStatus, Kind, Status
 from remit.core.scopes import Scope
 from remit.core.tools import Tool, Winner
 
+# Looked up, not called: an enum's own call takes as long as all the rest of a row.
+_KINDS = {kind.value: kind for kind in Kind}
+_SCOPES = {scope.value: scope for scope in Scope}
+_AUTHORITIES = {authority.value: authority for authority in Authority}
+_STATUSES = {status.value: status for status in Status}
+_CONFIG_STATUSES = {status.value: status for status in ConfigStatus}
+
 
 def tool(row: Row) -> Tool:
     """Read a row of the query `catalog`."""
@@ -13,17 +20,17 @@ def tool(row: Row) -> Tool:
     (config_status, winner_scope, winner_source, description, uses, last_used, discovered, updated) = row[10:]
     return Tool(
         name=name,
-        kind=Kind(kind),
+        kind=_KINDS[kind],
         client=client,
-        scope=Scope(scope),
+        scope=_SCOPES[scope],
         project_hash=project_hash,
         dir=dir,
         server=server,
         source=source,
-        authority=Authority(authority),
-        status=Status(status),
-        config_status=ConfigStatus(config_status) if config_status else None,
-        shadowed_by=Winner(scope=Scope(winner_scope), source=winner_source) if winner_scope else None,
+        authority=_AUTHORITIES[authority],
+        status=_STATUSES[status],
+        config_status=_CONFIG_STATUSES[config_status] if config_status else None,
+        shadowed_by=Winner(scope=_SCOPES[winner_scope], source=winner_source) if winner_scope else None,
         description=description,
         usage_count=uses,
         last_used_at=last_used,

@@ -7,7 +7,10 @@
  or (t.scope = 'plugin' and (t.project_hash is null or t.project_hash = :project)))
 
 -- name: catalog
-with used (tool_id, uses, last_used_at) as (
+with here (id, client) as materialized (
+    select id, client from views where workspace = :workspace and project_hash = :project
+),
+used (tool_id, uses, last_used_at) as (
     select owner, sum(uses), max(last_used_at)
     from (
         select tool_id as owner, uses, last_used_at from usage_totals
@@ -25,13 +28,13 @@ select
     d.description, ifnull(u.uses, 0), u.last_used_at, t.discovered_at, t.updated_at
 from tools t
 left join tools s on s.id = t.server_id
-left join views v on v.client = t.client and v.workspace = :workspace and v.project_hash = :project
+left join here v on v.client = t.client
 left join resolutions r on r.view_id = v.id and r.tool_id = ifnull(t.server_id, t.id)
 left join tools w on w.id = r.shadowed_by
 left join definitions d on d.id = t.definition_id
 left join used u on u.tool_id = t.id
 where {in_scope}
-order by t.name, t.id
+order by t.id
 
 -- name: see_project
 insert into projects (hash, path, seen_at) values (:hash, :path, :at)

@@ -1,0 +1,64 @@
+# `make run` and `make test` do all the set-up they need: Python 3.11 or newer, and the package registries.
+
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done)
+DIR ?= $(CURDIR)
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: help run setup test check prove bench docs smoke constraints clean
+
+help: ## List what can be made
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
+
+run: setup ## Scan this machine for DIR (default: here) and print the tools in force, by scope
+	@$(BIN)/remit scan --project "$(DIR)"
+	@$(BIN)/remit tools --project "$(DIR)"
+
+setup: $(VENV)/.installed ## Make the environment, with `.venv/bin/remit` in it
+
+$(VENV)/.installed: pyproject.toml constraints.txt
+	@test -n "$(PYTHON)" || { echo "error: Python 3.11 or newer is not on the PATH" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) --upgrade pip
+	$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.installed
+	$(PIP) --group test
+	@touch $@
+
+$(VENV)/.check: $(VENV)/.test
+	$(PIP) --group check
+	@touch $@
+
+test: $(VENV)/.test ## Run all tests, with a bounded slice of each proof
+	$(BIN)/python -m pytest --numprocesses 2 --cov --cov-report=term --cov-fail-under=100
+
+check: $(VENV)/.check ## Run the linters, the type checker and the architecture's contracts
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+prove: $(VENV)/.test ## Run the proofs in full: 100,000 layouts, 1,000 kills
+	REMIT_PROOF_EXAMPLES=100000 REMIT_PROOF_KILLS=1000 $(BIN)/python -m pytest --numprocesses 2 -m proof
+
+bench: $(VENV)/.installed ## Measure, print, and store the figures in bench/results
+	$(BIN)/python bench/run.py
+
+docs: $(VENV)/.installed ## Write the reference pages that are generated from the code
+	$(BIN)/python docs/generate.py
+
+smoke: $(VENV)/.installed ## Build the wheel and try it in an environment with nothing else in it
+	rm -rf build dist && $(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+	$(BIN)/python -m venv build/smoke
+	build/smoke/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt dist/*.whl
+	REMIT_HOME=build/smoke/data build/smoke/bin/remit tools
+
+constraints: ## Write down the exact versions that are installed now
+	$(BIN)/python -m pip freeze --all --exclude-editable | grep -v '^setuptools==' | sort -f > constraints.txt
+
+clean: ## Remove what was built
+	rm -rf $(VENV) build dist

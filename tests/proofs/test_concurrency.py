@@ -1,0 +1,94 @@
+"""Many processes write at once, and processes die while they write: what was acknowledged is there."""
+
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support import Desk, names, servers, stored
+
+KILLS = int(os.environ.get("REMIT_PROOF_KILLS", "100"))
+
+RECORD_MANY = """
+import sys
+from remit.bootstrap import open_registry
+with open_registry() as registry:
+    here = registry.at(sys.argv[1])
+    sys.stdin.read()
+    for number in range(int(sys.argv[2])):
+        registry.record(f"mcp__git__tool{number % 7}", here, session_id=sys.argv[3])
+"""
+
+WRITE_UNTIL_KILLED = """
+import itertools, os, sys
+from remit.bootstrap import open_registry
+with open_registry() as registry:
+    here = registry.at(sys.argv[1])
+    for number in itertools.count():
+        call = f"{sys.argv[2]}-{number}"
+        registry.record(f"mcp__git__tool{number % 50}", here, call_id=call)
+        registry.report(f"mcp__git__{call}", here, description=call)
+        os.write(1, f"{call}\\n".encode())
+"""
+
+
+def start(desk: Desk, script: str, *arguments: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-c", script, *arguments],
+        env=desk.environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+
+
+@pytest.fixture
+def shop(desk: Desk) -> Path:
+    path = desk.project("shop")
+    desk.write(path / ".mcp.json", servers("git"))
+    return path
+
+
+@pytest.mark.proof
+def test_eight_processes_that_record_a_thousand_uses_each_count_exactly_eight_thousand(
+    desk: Desk, shop: Path
+) -> None:
+    processes = [start(desk, RECORD_MANY, str(shop), "1000", f"session-{number}") for number in range(8)]
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.close()  # all are waiting for this
+    assert [process.wait(timeout=240) for process in processes] == [0] * 8
+    for process in processes:
+        assert process.stdout is not None
+        process.stdout.close()
+    with desk.registry() as registry:
+        here = registry.at(str(shop))
+        counted = {item.tool.name: item.tool.usage_count for item in registry.tools(here)}
+    assert counted.pop("mcp__git__*") == sum(counted.values()) == 8_000
+    assert stored(desk.database, "select count(*) from usage_events group by session_id") == [(1000,)] * 8
+
+
+@pytest.mark.proof
+def test_every_acknowledged_write_survives_a_kill_at_any_moment(desk: Desk, shop: Path) -> None:
+    chance = random.Random(7)  # noqa: S311 - chooses moments, not secrets
+    acknowledged: list[str] = []
+    for attempt in range(KILLS):
+        with start(desk, WRITE_UNTIL_KILLED, str(shop), str(attempt)) as process:
+            assert process.stdout is not None
+            wanted = chance.randrange(1, 40)
+            acknowledged.extend(process.stdout.readline().decode().strip() for _ in range(wanted))
+            process.kill()
+            # What was acknowledged between the last line and the kill counts too.
+            rest = process.stdout.read().decode()
+            acknowledged.extend(rest.split("\n")[:-1])
+    with desk.registry() as registry:
+        described = {item.tool.description for item in registry.tools(registry.at(str(shop)))}
+        assert names(registry, registry.at(str(shop)))
+    recorded = {call for (call,) in stored(desk.database, "select call_id from usage_events")}
+    assert len(acknowledged) >= KILLS
+    assert set(acknowledged) <= recorded
+    assert set(acknowledged) <= described
+    assert stored(desk.database, "pragma integrity_check") == [("ok",)]
+    assert stored(desk.database, "pragma foreign_key_check") == []
