@@ -62,7 +62,7 @@ def app() -> None:
 @app.command()
 @for_a_workspace
 def scan(project: str, client: str, *, as_json: bool) -> None:
-    """Read all configuration again; say what was added, removed and changed."""
+    """Scan again: what was added, removed, changed."""
     with open_registry() as registry:
         context = registry.at(project, client)
         found = registry.scan(context)
@@ -78,7 +78,7 @@ def scan(project: str, client: str, *, as_json: bool) -> None:
 @for_a_workspace
 @click.option("--all", "everything", is_flag=True, help="Add the hidden ones, with gate and reason.")
 def tools(project: str, client: str, *, everything: bool, as_json: bool) -> None:
-    """List the tools that are in force here, by scope."""
+    """List the tools in force here, by scope."""
     with open_registry() as registry:
         context = registry.at(project, client)
         listed = [item for item in registry.tools(context) if everything or item.decision.visible]
@@ -94,7 +94,10 @@ def tools(project: str, client: str, *, everything: bool, as_json: bool) -> None
 @click.argument("name", shell_complete=_known_names)
 @for_a_workspace
 def why(name: str, project: str, client: str, *, as_json: bool) -> None:
-    """Explain why a tool is available here, or is not."""
+    """Explain why a tool is available, or is not.
+
+    NAME is a tool's or a server's; a tool that exists only in another project is unknown here.
+    """
     with open_registry() as registry:
         context = registry.at(project, client)
         explained = registry.explain(name, context)
@@ -119,7 +122,7 @@ def why(name: str, project: str, client: str, *, as_json: bool) -> None:
     help="The most to print.",
 )
 def session_context(project: str, client: str, *, budget: int, as_json: bool) -> None:
-    """Print what an agent is told at session start."""
+    """Print what an agent is told at the start."""
     with open_registry() as registry:
         context = registry.at(project, client)
         text = registry.session_context(context, budget=budget)
@@ -135,7 +138,10 @@ def session_context(project: str, client: str, *, budget: int, as_json: bool) ->
 @click.argument("project")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 def forget(project: str, *, yes: bool) -> None:
-    """Erase all that is stored about a project, named by its directory or hash."""
+    """Erase all that is stored about a project.
+
+    PROJECT is its directory or its hash.
+    """
     if not yes and sys.stdin.isatty():
         click.confirm(f"Erase all that Remit stored about {render.printable(project)}?", abort=True, err=True)
     with open_registry() as registry:

@@ -1,14 +1,13 @@
 """What people see: tables on a terminal, plain aligned lines elsewhere, never a control character."""
 
 import json
-import os
 import sys
 from collections.abc import Iterable, Sequence
 
 from remit.core.decide import Context, shorten
 from remit.core.declarations import Declaration, Problem
 from remit.core.kinds import Kind
-from remit.core.scopes import Scope
+from remit.core.scopes import Scope, is_at_or_below
 from remit.errors import RemitError
 from remit.ports import Changes
 from remit.registry import ALL_CLIENTS, Explanation, Listed, Scan
@@ -101,9 +100,9 @@ def printable(text: str) -> str:
 
 
 def _heading(context: Context) -> str:
-    workspace = context.workspace
-    path = shorten(workspace.dir + os.sep, context).rstrip(os.sep) or workspace.dir
-    return f"{printable(path)} ({context.client or ALL_CLIENTS})"
+    path, home = context.workspace.dir, context.home
+    short = f"~{path.removeprefix(home)}" if home and is_at_or_below(path, home) else path
+    return f"{printable(short)} ({context.client or ALL_CLIENTS})"
 
 
 def _changes(changes: Changes, context: Context) -> str:

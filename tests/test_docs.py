@@ -1,0 +1,68 @@
+"""Nothing that a user can meet is undocumented."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+from remit import errors
+from remit.adapters.clients import CLIENTS
+from remit.core.decide import Gate
+from remit.core.kinds import Kind
+from remit.core.scopes import Scope
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+
+
+def page(name: str) -> str:
+    return (DOCS / name).read_text(encoding="utf-8")
+
+
+def test_the_reference_of_the_command_line_is_what_the_commands_say() -> None:
+    spec = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    generate = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(generate)
+    assert page("reference/cli.md") == generate.cli_reference(), "run `make docs`"
+
+
+def test_every_error_is_documented() -> None:
+    raised = [name for name, value in vars(errors).items() if isinstance(value, type)]
+    assert raised
+    assert [name for name in raised if f"`{name}`" not in page("reference/errors.md")] == []
+    assert [name for name in raised if name not in str(errors.__doc__)] == []
+
+
+def test_every_variable_that_is_read_is_documented() -> None:
+    source = "".join(file.read_text(encoding="utf-8") for file in (ROOT / "src").rglob("*.py"))
+    read = {*re.findall(r'variables\.get\("(\w+)"\)', source)}
+    read |= {variable for client in CLIENTS.values() for variable in client.variables}
+    assert read >= {"REMIT_HOME", "CLAUDE_CONFIG_DIR"}
+    assert [name for name in sorted(read) if f"`{name}`" not in page("reference/settings.md")] == []
+
+
+def test_every_client_is_documented() -> None:
+    assert [name for name in CLIENTS if f"(`{name}`)" not in page("reference/clients.md")] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [(Kind, "concepts/glossary.md"), (Scope, "concepts/scopes.md"), (Gate, "concepts/decisions.md")],
+)
+def test_every_word_of_the_vocabulary_is_explained(words: type[Kind | Scope | Gate], name: str) -> None:
+    assert [word.value for word in words if f"`{word.value}`" not in page(name)] == []
+
+
+def test_every_link_between_the_pages_leads_somewhere() -> None:
+    pages = [*DOCS.rglob("*.md"), *ROOT.glob("*.md")]
+    links = [
+        (file, target)
+        for file in pages
+        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", file.read_text(encoding="utf-8"))
+        if "://" not in target
+    ]
+    assert len(links) > 10
+    assert [f"{file}: {target}" for file, target in links if not (file.parent / target).exists()] == []
