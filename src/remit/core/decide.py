@@ -107,6 +107,7 @@ _IN_SCOPE = {
     Scope.PLUGIN: Ruling(True, "plugin: installed for this project or everywhere"),
 }
 _OUT_OF_SCOPE = Ruling(False, UNKNOWN.reason)  # isolation: never a hint that it exists
+_TOLD = {Authority.REPORT: "reported by an agent", Authority.HOOK: "seen in use"}
 _UNSHADOWED = Ruling(True, "no stronger declaration of the same name")
 
 
@@ -150,14 +151,10 @@ def _precedence(tool: Tool, context: Context) -> Ruling:
 
 
 def _origin(tool: Tool, context: Context) -> str:
-    match tool.authority:
-        case Authority.CONFIG:
-            subject = f"its server `{tool.server}` is " if tool.kind is Kind.MCP_TOOL else ""
-            return f"{subject}declared in {shorten(tool.source, context)}"
-        case Authority.REPORT:
-            return "reported by an agent"
-        case Authority.HOOK:
-            return "seen in use"
+    if tool.authority is not Authority.CONFIG:
+        return _TOLD[tool.authority]
+    subject = f"its server `{tool.server}` is " if tool.kind is Kind.MCP_TOOL else ""
+    return f"{subject}declared in {shorten(tool.source, context)}"
 
 
 Rule = Callable[[Tool, Context], Ruling]

@@ -29,19 +29,14 @@ PRECEDENCE: dict[Kind, tuple[Scope, ...]] = {  # strongest first
 
 def in_scope(scope: Scope, project_hash: str | None, dir: str | None, workspace: Workspace) -> bool:
     """Tell whether a row with this scope, project and directory may be seen from a workspace."""
-    match scope:
-        case Scope.GLOBAL | Scope.MANAGED:
-            return True
-        case Scope.LOCAL:
-            return project_hash == workspace.project.hash
-        case Scope.PROJECT:
-            return (
-                project_hash == workspace.project.hash
-                and dir is not None
-                and is_at_or_below(workspace.dir, dir)
-            )
-        case Scope.PLUGIN:
-            return project_hash is None or project_hash == workspace.project.hash
+    if scope in (Scope.GLOBAL, Scope.MANAGED):
+        return True
+    owned = project_hash == workspace.project.hash
+    if scope is Scope.PLUGIN:
+        return owned or project_hash is None
+    if scope is Scope.LOCAL:
+        return owned
+    return owned and dir is not None and is_at_or_below(workspace.dir, dir)
 
 
 def is_at_or_below(path: str, dir: str) -> bool:
