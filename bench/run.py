@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from remit import __version__
-from remit.adapters.clients.files import Machine
 from remit.adapters.clients.sources import ClientFiles
+from remit.adapters.files import Machine
 from remit.adapters.storage.sqlite import SqliteStore
 from remit.core.decide import decide, explain
 from remit.registry import Registry
@@ -77,7 +77,7 @@ def large_catalog(root: Path) -> Generator[Registry]:
     (project / ".mcp.json").write_text(json.dumps({"mcpServers": entries[2]}))
     for file in (root / "home/.claude.json", project / ".mcp.json"):
         os.utime(file, ns=(0, 0))  # long settled
-    files = ClientFiles(Machine(home=str(root / "home"), platform=sys.platform, variables={}))
+    files = ClientFiles(Machine(home=str(root / "home"), variables={}))
     clock = iter(range(10**6, 10**9))
     with Registry(SqliteStore(str(root / "data/remit.db")), files, lambda: next(clock)) as registry:
         here = registry.at(str(project))

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,8 +12,8 @@ from typing import Any
 
 import apsw
 
-from remit.adapters.clients.files import Machine
 from remit.adapters.clients.sources import ClientFiles
+from remit.adapters.files import Machine
 from remit.adapters.storage.sqlite import SqliteStore
 from remit.core.decide import Context
 from remit.core.declarations import Declaration
@@ -98,6 +99,7 @@ class Desk:
 
     root: Path
     time: int = 1_000_000
+    later_ns: int = 0  # how much later than now files are looked at
     variables: dict[str, str] = field(default_factory=dict[str, str])
 
     @property
@@ -121,7 +123,7 @@ class Desk:
         return path
 
     def write(self, path: Path, content: object) -> Path:
-        """Write a config file and let it settle, so that its time stamp can be trusted."""
+        """Write a config file."""
         path.parent.mkdir(parents=True, exist_ok=True)
         if isinstance(content, bytes):
             path.write_bytes(content)
@@ -139,7 +141,8 @@ class Desk:
     def registry(self) -> Registry:
         """Open the registry on this machine, with a clock that ticks by itself."""
         self.database.parent.mkdir(exist_ok=True)
-        files = ClientFiles(Machine(home=str(self.home), platform="linux", variables=self.variables))
+        machine = Machine(home=str(self.home), variables=self.variables)
+        files = ClientFiles(machine, now_ns=lambda: time.time_ns() + self.later_ns)
         return Registry(SqliteStore(str(self.database)), files, self._tick)
 
     def remit(

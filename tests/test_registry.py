@@ -1,13 +1,14 @@
-import os
 from pathlib import Path
 
 import pytest
 
 from remit.core.decide import UNKNOWN, Context, Gate
 from remit.core.kinds import Kind
+from remit.core.resolve import resolve
+from remit.core.scopes import Scope
 from remit.errors import UnknownClientError, UnknownProjectError
 from remit.registry import Registry
-from support import Desk, git, names, servers
+from support import Desk, git, names, servers, stored
 
 
 @pytest.fixture
@@ -60,14 +61,14 @@ def test_an_edit_is_seen_by_the_next_question(desk: Desk, shop: Path, registry: 
 
 
 def test_nothing_is_read_again_while_nothing_changed(desk: Desk, shop: Path, registry: Registry) -> None:
-    file = desk.write(shop / ".mcp.json", servers("till"))
-    os.utime(file, ns=(0, 0))
+    desk.write(shop / ".mcp.json", servers("till"))
+    desk.later_ns = 10**10  # all files have settled
+    registry.tools(at(registry, shop))
+    scanned = stored(desk.database, "select scanned_at from views")
+    registry.tools(at(registry, shop))
+    assert stored(desk.database, "select scanned_at from views") == scanned
     registry.scan(at(registry, shop))
-    inode = file.stat().st_ino
-    assert registry._sources.is_unchanged(  # pyright: ignore[reportPrivateUsage] - the port itself is the question
-        registry._store.inputs("claude-code", at(registry, shop).workspace)  # pyright: ignore[reportPrivateUsage]
-    )
-    assert file.stat().st_ino == inode
+    assert stored(desk.database, "select scanned_at from views") != scanned
 
 
 def test_a_file_that_appears_is_found(desk: Desk, shop: Path, registry: Registry) -> None:
@@ -200,7 +201,7 @@ def test_worktrees_share_local_tools_and_keep_their_own_files_apart(
         assert names(registry, at(registry, tmp_path / "feature")) == ["local ledger", "project new"]
 
 
-def test_a_tool_seen_in_a_worktree_is_known_in_all_of_that_worktree_only(
+def test_a_tool_seen_in_a_worktree_is_not_known_in_the_main_checkout(
     registry: Registry, tmp_path: Path
 ) -> None:
     main = tmp_path.resolve() / "main"
@@ -208,8 +209,7 @@ def test_a_tool_seen_in_a_worktree_is_known_in_all_of_that_worktree_only(
     git("init", cwd=main)
     git("commit", "--allow-empty", "--message", "start", cwd=main)
     git("worktree", "add", str(tmp_path / "feature"), cwd=main)
-    (tmp_path / "feature/src").mkdir()
-    registry.record("mcp__x__y", at(registry, tmp_path / "feature/src"))
+    registry.record("mcp__x__y", at(registry, tmp_path / "feature"))
     assert names(registry, at(registry, tmp_path / "feature")) == ["project x"]
     assert names(registry, at(registry, main)) == []
 
@@ -226,7 +226,7 @@ def test_a_directory_that_becomes_a_repository_leaves_its_old_project_behind(
     assert names(registry, at(registry, below)) == ["project till"]
 
 
-@pytest.mark.parametrize("broken", ['{"mcpServers": {', "", "[]", '{"mcpServers": 7}'])
+@pytest.mark.parametrize("broken", ['{"mcpServers": {', "", "{} trailing"])
 def test_a_file_that_breaks_loses_nothing_that_was_known(
     desk: Desk, shop: Path, registry: Registry, broken: str
 ) -> None:
@@ -238,6 +238,44 @@ def test_a_file_that_breaks_loses_nothing_that_was_known(
     assert len(registry.scan(here).problems) == 1
     assert names(registry, here) == ["global wiki", "project scale"]
     assert registry.problems(here)[0].source == str(shop / ".mcp.json")
+
+
+@pytest.mark.parametrize("content", ["[]", "{}", '{"mcpServers": 7}'])
+def test_a_file_of_another_shape_is_believed_to_declare_nothing(
+    desk: Desk, shop: Path, registry: Registry, content: str
+) -> None:
+    here = at(registry, shop)
+    desk.write(shop / ".mcp.json", servers("till"))
+    registry.scan(here)
+    desk.write(shop / ".mcp.json", content)
+    assert len(registry.scan(here).problems) == 1
+    assert names(registry, here) == []
+
+
+def test_what_a_broken_file_switched_off_stays_off_in_a_directory_never_seen_before(
+    desk: Desk, shop: Path, registry: Registry
+) -> None:
+    off = {"disabledMcpServers": ["wiki"], "disabledMcpjsonServers": ["scale"]}
+    desk.write(
+        desk.home / ".claude.json",
+        {**servers("wiki", remit={"command": "remit", "args": ["serve"]}), "projects": {str(shop): off}},
+    )
+    desk.write(shop / ".mcp.json", servers("till"))
+    registry.scan(at(registry, shop))
+    desk.write(desk.home / ".claude.json", "{")
+    desk.write(shop / "new/.mcp.json", servers("scale"))
+    assert names(registry, at(registry, shop / "new")) == ["project till"]
+
+
+def test_switching_on_again_is_believed_while_another_file_is_broken(
+    desk: Desk, shop: Path, registry: Registry
+) -> None:
+    here = at(registry, shop)
+    desk.write_state("wiki", local={shop: {"disabledMcpServers": ["wiki"]}})
+    registry.scan(here)
+    desk.write(shop / ".mcp.json", "{")
+    desk.write_state("wiki")
+    assert names(registry, here) == ["global wiki"]
 
 
 def test_a_state_file_that_breaks_leaves_what_it_switched_off_switched_off(
@@ -264,15 +302,71 @@ def test_a_file_that_was_repaired_is_believed_again(desk: Desk, shop: Path, regi
 
 
 def test_another_config_directory_shows_its_own_tools_and_stales_nothing(
-    desk: Desk, shop: Path, registry: Registry
+    desk: Desk, shop: Path, blog: Path, registry: Registry
 ) -> None:
-    desk.write_state("default")
-    desk.write(desk.root / "other/.claude.json", servers("moved"))
-    assert names(registry, at(registry, shop)) == ["global default"]
+    desk.write_state("wiki", "default")
+    desk.write(desk.root / "other/.claude.json", servers("wiki", "moved"))
+    assert names(registry, at(registry, blog)) == ["global default", "global wiki"]
     desk.variables["CLAUDE_CONFIG_DIR"] = str(desk.root / "other")
+    assert names(registry, at(registry, shop)) == ["global moved", "global wiki"]
+    desk.write(desk.root / "other/.claude.json", servers("moved"))
     assert names(registry, at(registry, shop)) == ["global moved"]
     del desk.variables["CLAUDE_CONFIG_DIR"]
-    assert names(registry, at(registry, shop)) == ["global default"]
+    wiki = registry.explain("wiki", at(registry, blog))
+    assert (wiki.decision.visible, wiki.decision.reason) == (True, "declared in ~/.claude.json")
+    assert names(registry, at(registry, shop)) == ["global default", "global wiki"]
+
+
+def test_a_slow_scan_cannot_take_away_what_a_later_one_found(
+    desk: Desk, shop: Path, blog: Path, registry: Registry
+) -> None:
+    desk.write_state("old")
+    slow = desk.registry()
+    before = slow._sources.read("claude-code", at(slow, shop).workspace)  # pyright: ignore[reportPrivateUsage]
+    desk.write_state("old", "new")
+    assert names(registry, at(registry, blog)) == ["global new", "global old"]
+    resolved = resolve(before.declarations, before.settings)
+    slow._store.save(before, resolved, at(slow, shop).workspace, 1)  # pyright: ignore[reportPrivateUsage]
+    assert (
+        names(registry, at(registry, blog))
+        == names(registry, at(registry, shop))
+        == ["global new", "global old"]
+    )
+
+
+def test_a_tool_seen_before_its_server_was_switched_off_is_switched_off_with_it(
+    desk: Desk, shop: Path, registry: Registry
+) -> None:
+    desk.write(shop / "api/.mcp.json", servers("till"))
+    registry.record("mcp__till__ring", at(registry, shop))
+    assert names(registry, at(registry, shop / "api")) == ["project till", "project till"]
+    desk.write_state(local={shop: {"disabledMcpServers": ["till"]}})
+    assert names(registry, at(registry, shop / "api")) == []
+
+
+def test_a_tool_whose_old_server_is_gone_is_explained_by_the_one_in_force(
+    desk: Desk, shop: Path, registry: Registry
+) -> None:
+    here = at(registry, shop)
+    desk.write_state("git", local={shop: servers("git")})
+    registry.record("mcp__git__commit", here)
+    desk.write_state("git")
+    assert registry.explain("mcp__git__commit", here).decision.visible
+
+
+def test_a_server_is_found_by_its_name_as_written_before_any_that_looks_alike(
+    desk: Desk, shop: Path, registry: Registry
+) -> None:
+    desk.write_state("a.b", "a_b", local={shop: {"disabledMcpServers": ["a.b"]}})
+    for name, visible in (("a.b", False), ("a_b", True)):
+        explained = registry.explain(name, at(registry, shop))
+        assert explained.tool is not None
+        assert (explained.tool.server, explained.decision.visible) == (name, visible)
+
+
+def test_an_agent_cannot_report_a_tool_as_managed(shop: Path, registry: Registry) -> None:
+    with pytest.raises(ValueError, match="managed"):
+        registry.report("mcp__x__y", at(registry, shop), scope=Scope.MANAGED)
 
 
 def test_the_session_context_shows_only_what_is_visible_here(
@@ -307,7 +401,7 @@ def test_a_report_keeps_description_and_schema(shop: Path, registry: Registry) -
     assert (explained.tool.description, explained.tool.kind) == ("Rings.", Kind.MCP_TOOL)
 
 
-def test_forgetting_a_project_erases_its_rows_uses_and_definitions_and_nothing_else(
+def test_forgetting_a_project_erases_its_rows_uses_and_words_and_nothing_else(
     desk: Desk, shop: Path, blog: Path, registry: Registry
 ) -> None:
     desk.write_state("wiki")
@@ -316,26 +410,33 @@ def test_forgetting_a_project_erases_its_rows_uses_and_definitions_and_nothing_e
         registry.scan(here)
         registry.record("mcp__wiki__read", here)
     registry.record("OnlyInShop", at(registry, shop))
+    registry.record("mcp__wiki__acme", at(registry, shop))
     registry.report("mcp__till__ring", at(registry, shop), description="Rings, in the shop.")
-    assert registry.forget(str(shop)).path == str(shop)
+    desk.write(shop / ".mcp.json", servers("replaced"))
+    registry.scan(at(registry, shop))
+    registry.forget(registry.find_project(str(shop)))
     left = b"".join(file.read_bytes() for file in desk.database.parent.iterdir())
-    assert not any(trace in left for trace in (str(shop).encode(), b"till", b"OnlyInShop", b"Rings"))
-    stored = {item.tool.name: item.tool.usage_count for item in registry.tools(at(registry, blog))}
-    assert stored == {"mcp__wiki__*": 1, "mcp__wiki__read": 1}
+    traces = (str(shop).encode(), b"till", b"replaced", b"OnlyInShop", b"acme", b"Rings")
+    assert [trace for trace in traces if trace in left] == []
+    known = {item.tool.name: item.tool.usage_count for item in registry.tools(at(registry, blog))}
+    assert known == {"mcp__wiki__*": 1, "mcp__wiki__read": 1}
     with pytest.raises(UnknownProjectError, match="nothing is stored"):
-        registry.forget(str(shop))
+        registry.find_project(str(shop))
 
 
-def test_a_project_can_be_forgotten_by_hash_after_its_directory_is_gone(
-    shop: Path, registry: Registry
-) -> None:
+def test_a_project_can_be_forgotten_after_its_directory_is_gone(shop: Path, registry: Registry) -> None:
     here = at(registry, shop)
     registry.scan(here)
     (shop / ".git").rmdir()
     shop.rmdir()
-    assert registry.forget(here.workspace.project.hash).path == str(shop)
+    for name in (here.workspace.project.hash, str(shop), f"{shop}/"):
+        assert registry.find_project(name).path == str(shop)
+
+
+@pytest.mark.parametrize("name", ["/nowhere", "0123456789abcdef", "half\ud800", ""])
+def test_what_is_no_known_project_is_an_error(registry: Registry, name: str) -> None:
     with pytest.raises(UnknownProjectError):
-        registry.forget(str(shop))
+        registry.find_project(name)
 
 
 def test_pruned_events_leave_the_counts(shop: Path, registry: Registry) -> None:

@@ -6,8 +6,10 @@ import time
 from typing import TYPE_CHECKING
 
 from remit import settings
+from remit.errors import BadVariableError
 
 if TYPE_CHECKING:
+    from remit.adapters.files import Machine
     from remit.registry import Registry
 
 
@@ -15,15 +17,15 @@ def open_registry() -> "Registry":
     """Open the registry of this user on this machine.
 
     Raises:
+        BadVariableError: a variable that names a directory cannot be used.
         StoreError: the database cannot be used.
     """
-    from remit.adapters.clients.files import Machine
     from remit.adapters.clients.sources import ClientFiles
     from remit.adapters.storage.sqlite import SqliteStore
     from remit.registry import Registry
 
-    machine = Machine(home=os.path.expanduser("~"), platform=sys.platform, variables=os.environ)
-    return Registry(SqliteStore(database_path()), ClientFiles(machine), _now)
+    machine = _machine()
+    return Registry(SqliteStore(database_path(machine)), ClientFiles(machine), _now)
 
 
 def record_use(
@@ -40,34 +42,48 @@ def record_use(
     """Count one use of a tool, from a process that lives only for this; False when the call was known.
 
     Raises:
+        BadVariableError: a variable that names a directory cannot be used.
         NoSuchDirectoryError: there is no such directory.
         StoreError: the database cannot be used.
     """
+    from remit.adapters.files import are_unchanged
     from remit.adapters.git import locate
     from remit.adapters.storage.database import Database
     from remit.adapters.storage.usage import record
     from remit.core.kinds import Authority
-    from remit.core.sightings import Sighting
+    from remit.core.names import storable
+    from remit.core.sightings import Sighting, Use
 
-    sighting = Sighting(name, client, locate(directory), Authority.HOOK, _now(), server)
-    database = Database(database_path())
+    machine, workspace = _machine(), locate(directory)
+    label = None if server is None else storable(server)
+    database = Database(database_path(machine))
     try:
-        return record(
-            database,
-            sighting,
-            session_id=session_id,
-            call_id=call_id,
-            succeeded=succeeded,
-            duration_ms=duration_ms,
-        )
+        view = {"client": client, "workspace": workspace.dir, "project": workspace.project.hash}
+        is_scanned = are_unchanged(dict(database.rows("inputs", **view)), machine, now_ns=time.time_ns())
+        sighting = Sighting(name, client, workspace, Authority.HOOK, _now(), is_scanned, label)
+        return record(database, sighting, Use(session_id, call_id, succeeded, duration_ms))
     finally:
-        database.close()
+        database.leave()
 
 
-def database_path() -> str:
+def database_path(machine: "Machine") -> str:
     """Name the file of the database."""
-    home = os.path.expanduser("~")
-    return os.path.join(settings.data_directory(os.environ, sys.platform, home), settings.DATABASE)
+    return os.path.join(
+        settings.data_directory(machine.variables, sys.platform, machine.home), settings.DATABASE
+    )
+
+
+def _machine() -> "Machine":
+    from remit.adapters.files import Machine
+
+    for name in ("HOME", "USERPROFILE", "REMIT_HOME", "XDG_DATA_HOME", "LOCALAPPDATA", "CLAUDE_CONFIG_DIR"):
+        try:
+            os.environ.get(name, "").encode()
+        except UnicodeEncodeError:
+            raise BadVariableError(
+                f"{name} is not valid Unicode text", hint=f"set {name} to another directory"
+            ) from None
+    return Machine(home=os.path.expanduser("~"), variables=os.environ)
 
 
 def _now() -> int:

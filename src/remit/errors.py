@@ -1,6 +1,7 @@
 """Every error Remit raises on purpose.
 
 RemitError
+├── BadVariableError          an environment variable cannot be used
 ├── NoSuchDirectoryError      the directory asked about cannot be used
 ├── UnknownClientError        no client of this name is supported
 ├── UnknownProjectError       nothing is stored about this project
@@ -17,6 +18,10 @@ class RemitError(Exception):
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)
         self.hint = hint
+
+
+class BadVariableError(RemitError):
+    """An environment variable cannot be used."""
 
 
 class NoSuchDirectoryError(RemitError):

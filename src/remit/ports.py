@@ -1,22 +1,12 @@
 """What the registry needs from the outside, in the words of the domain."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
-from remit.core.declarations import ClientSettings, Declaration, Problem, Reading, Resolved
+from remit.core.declarations import Changes, ClientSettings, Declaration, Problem, Reading, Resolved
 from remit.core.projects import Project, Workspace
-from remit.core.sightings import Sighting
+from remit.core.sightings import Sighting, Use
 from remit.core.tools import Definition, Tool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Changes:
-    """What a scan found different from the one before."""
-
-    added: Sequence[Declaration] = ()
-    removed: Sequence[Declaration] = ()
-    changed: Sequence[Declaration] = ()
 
 
 class Store(Protocol):
@@ -31,22 +21,14 @@ class Store(Protocol):
     def problems(self, client: str, workspace: Workspace) -> Sequence[Problem]: ...
 
     def last_known(
-        self, client: str, workspace: Workspace, sources: frozenset[str]
+        self, client: str, workspace: Workspace, sources: Iterable[str]
     ) -> tuple[Sequence[Declaration], ClientSettings]: ...
 
     def save(
         self, reading: Reading, resolved: Sequence[Resolved], workspace: Workspace, at: int
     ) -> Changes: ...
 
-    def record(
-        self,
-        sighting: Sighting,
-        *,
-        session_id: str | None = None,
-        call_id: str | None = None,
-        succeeded: bool | None = None,
-        duration_ms: int | None = None,
-    ) -> bool: ...
+    def record(self, sighting: Sighting, use: Use) -> bool: ...
 
     def report(self, definition: Definition, sighting: Sighting) -> None: ...
 
@@ -64,6 +46,8 @@ class Sources(Protocol):
     clients: Sequence[str]
 
     def locate(self, directory: str) -> Workspace: ...
+
+    def canonical(self, directory: str) -> str: ...
 
     def is_unchanged(self, inputs: Mapping[str, str]) -> bool: ...
 

@@ -2,22 +2,22 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from remit.core import decide as deciding
-from remit.core.decide import Context, Decision, Explained, decide
-from remit.core.declarations import ClientSettings, Problem
+from remit.core.adoption import adopt
+from remit.core.decide import UNKNOWN, Context, Decision, Explained, Gate, Ruling, decide, explain
+from remit.core.declarations import Changes, ClientSettings, Problem
 from remit.core.kinds import Authority, Kind, Status
-from remit.core.names import classify, is_covered, spellings
+from remit.core.names import canonical, classify, is_covered, spellings, storable
 from remit.core.projects import Project
 from remit.core.resolve import resolve
 from remit.core.scopes import Scope
 from remit.core.session_context import MAX_CHARACTERS, Section, assemble, tools_section
-from remit.core.sightings import Sighting
+from remit.core.sightings import Sighting, Use
 from remit.core.tools import Definition, Tool
 from remit.errors import NoSuchDirectoryError, UnknownClientError, UnknownProjectError
-from remit.ports import Changes, Clock, Sources, Store
+from remit.ports import Clock, Sources, Store
 
 DEFAULT_CLIENT = "claude-code"
 ALL_CLIENTS = "all"
@@ -43,10 +43,11 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scan:
-    """What a scan found."""
+    """What a scan found, and what is known now."""
 
     changes: Changes
     problems: Sequence[Problem]
+    tools: Sequence[Listed]
 
 
 class Registry:
@@ -84,28 +85,27 @@ class Registry:
 
     def scan(self, context: Context) -> Scan:
         """Read everything again."""
-        scans = [self._scan(client, context) for client in self._clients(context)]
+        changes = [self._scan(client, context) for client in self._clients(context)]
         return Scan(
             changes=Changes(
-                added=[item for scan in scans for item in scan.changes.added],
-                removed=[item for scan in scans for item in scan.changes.removed],
-                changed=[item for scan in scans for item in scan.changes.changed],
+                added=[item for each in changes for item in each.added],
+                removed=[item for each in changes for item in each.removed],
+                changed=[item for each in changes for item in each.changed],
             ),
-            problems=[problem for scan in scans for problem in scan.problems],
+            problems=self.problems(context),
+            tools=self._list(context),
         )
 
     def refresh(self, context: Context) -> None:
         """Read what changed since the last scan of this workspace, if anything did."""
         for client in self._clients(context):
-            inputs = self._store.inputs(client, context.workspace)
-            if not inputs or not self._sources.is_unchanged(inputs):
+            if not self._sources.is_unchanged(self._store.inputs(client, context.workspace)):
                 self._scan(client, context)
 
     def tools(self, context: Context) -> list[Listed]:
         """List every tool known here with the decision about it, hidden ones too."""
         self.refresh(context)
-        catalog = sorted(self._store.catalog(context.workspace), key=_by_name)
-        return [Listed(tool, decide(tool, context)) for tool in catalog]
+        return self._list(context)
 
     def problems(self, context: Context) -> list[Problem]:
         """List what is wrong in the files that count here."""
@@ -119,14 +119,14 @@ class Registry:
         """
         found = _named(name, self.tools(context))
         if not found:
-            gates = [Explained(deciding.Gate.SCOPE, deciding.Ruling(False, deciding.UNKNOWN.reason))]
-            return Explanation(name=name, tool=None, decision=deciding.UNKNOWN, gates=gates)
+            gates = [Explained(Gate.SCOPE, Ruling(False, UNKNOWN.reason))]
+            return Explanation(name=name, tool=None, decision=UNKNOWN, gates=gates)
         (tool, decision), *others = sorted(found, key=_closest_to_being_visible)
         return Explanation(
             name=tool.name,
             tool=tool,
             decision=decision,
-            gates=deciding.explain(tool, context),
+            gates=explain(tool, context),
             shadowed=[other for other in others if other.tool.name == tool.name],
         )
 
@@ -149,10 +149,7 @@ class Registry:
         """Count one use of a tool; False when the same call was reported before."""
         return self._store.record(
             self._sighting(name, context, Authority.HOOK, server=server),
-            session_id=session_id,
-            call_id=call_id,
-            succeeded=succeeded,
-            duration_ms=duration_ms,
+            Use(session_id=session_id, call_id=call_id, succeeded=succeeded, duration_ms=duration_ms),
         )
 
     def report(
@@ -165,31 +162,40 @@ class Registry:
         server: str | None = None,
         scope: Scope | None = None,
     ) -> None:
-        """Keep what an agent says of one of its tools."""
-        schema = None if input_schema is None else json.dumps(input_schema, sort_keys=True)
+        """Keep what an agent says of one of its tools, for this project.
+
+        Raises:
+            ValueError: the scope is `managed`, which only an administrator's files give.
+        """
+        if scope is Scope.MANAGED:
+            raise ValueError("an agent cannot report a tool as managed")
         definition = Definition(
-            name=name,
-            server=server or classify(name).server,
-            description=description,
-            input_schema=schema,
+            name=canonical(name),
+            server=server or classify(canonical(name)).server,
+            description=None if description is None else storable(description),
+            input_schema=None if input_schema is None else json.dumps(input_schema, sort_keys=True),
         )
         self._store.report(
             definition, self._sighting(name, context, Authority.REPORT, server=server, scope=scope)
         )
 
-    def forget(self, project: str) -> Project:
-        """Erase all that is stored about a project, named by its hash or its directory.
+    def find_project(self, name: str) -> Project:
+        """Find a project that something is stored about, by its hash or a directory in it.
 
         Raises:
             UnknownProjectError: nothing is stored about it.
         """
-        found = self._store.find_project(project) or self._store.find_project(self._project_path(project))
+        clean = storable(name)
+        found = self._store.find_project(clean) or self._store.find_project(self._project_path(clean))
         if found is None:
             raise UnknownProjectError(
-                f"nothing is stored about `{project}`", hint="name a project's directory, or its hash"
+                f"nothing is stored about `{clean}`", hint="name a project's directory, or its hash"
             )
-        self._store.forget(found)
         return found
+
+    def forget(self, project: Project) -> None:
+        """Erase all that is stored about a project."""
+        self._store.forget(project)
 
     def prune_events(self, *, before: int) -> None:
         """Drop single usage events older than a time in Unix milliseconds; totals stay."""
@@ -198,19 +204,22 @@ class Registry:
     def _clients(self, context: Context) -> Sequence[str]:
         return self._sources.clients if context.client is None else (context.client,)
 
-    def _scan(self, client: str, context: Context) -> Scan:
+    def _list(self, context: Context) -> list[Listed]:
+        catalog = sorted(adopt(self._store.catalog(context.workspace)), key=_by_name)
+        return [Listed(tool, decide(tool, context)) for tool in catalog]
+
+    def _scan(self, client: str, context: Context) -> Changes:
         reading = self._sources.read(client, context.workspace)
-        declarations, settings = list(reading.declarations), reading.settings
+        declarations, switches = list(reading.declarations), list(reading.settings.switches)
         if reading.unreadable:  # a file that is broken for the moment loses nothing that was known of it
-            kept, switched_off = self._store.last_known(client, context.workspace, reading.unreadable)
+            kept, settings = self._store.last_known(client, context.workspace, reading.unreadable)
             declarations.extend(kept)
-            settings = ClientSettings(
-                disabled=settings.disabled | switched_off.disabled,
-                rejected=settings.rejected | switched_off.rejected,
+            switches.extend(settings.switches)
+            reading = replace(
+                reading, problems=[_with_consequence(item, reading.unreadable) for item in reading.problems]
             )
-        resolved = resolve(declarations, settings)
-        changes = self._store.save(reading, resolved, context.workspace, self._clock())
-        return Scan(changes=changes, problems=reading.problems)
+        resolved = resolve(declarations, ClientSettings(switches=switches))
+        return self._store.save(reading, resolved, context.workspace, self._clock())
 
     def _sighting(
         self,
@@ -221,13 +230,15 @@ class Registry:
         server: str | None,
         scope: Scope | None = None,
     ) -> Sighting:
+        self.refresh(context)
         return Sighting(
             name=name,
             client=context.client or DEFAULT_CLIENT,
             workspace=context.workspace,
             authority=authority,
             at=self._clock(),
-            server=server,
+            is_scanned=True,
+            server=None if server is None else storable(server),
             scope=scope,
         )
 
@@ -235,7 +246,13 @@ class Registry:
         try:
             return self._sources.locate(directory).project.path
         except NoSuchDirectoryError:  # a project may be forgotten after its directory is gone
-            return directory
+            return self._sources.canonical(directory)
+
+
+def _with_consequence(problem: Problem, unreadable: frozenset[str]) -> Problem:
+    if problem.source not in unreadable:
+        return problem
+    return replace(problem, reason=f"{problem.reason}; what it said when it was last read still holds")
 
 
 def _by_name(tool: Tool) -> tuple[str, str, str, str]:
@@ -243,16 +260,22 @@ def _by_name(tool: Tool) -> tuple[str, str, str, str]:
 
 
 def _named(name: str, listed: Sequence[Listed]) -> list[Listed]:
-    """Find the rows that a name means: its own, else those of the server it names or falls under."""
+    """Find the rows that a name means: a server's own name, then a tool's, then the server that covers it."""
+    servers = [item for item in listed if item.tool.kind is Kind.MCP_SERVER]
+    if labelled := [item for item in servers if item.tool.server == name]:
+        return labelled
     forms = spellings(name)
-    for form in forms:
-        if found := [item for item in listed if item.tool.name == form]:
-            return found
-    if found := [item for item in listed if item.tool.server == name and item.tool.kind is Kind.MCP_SERVER]:
-        return found
-    covering = [item for item in listed if any(is_covered(form, item.tool.name) for form in forms)]
+    found = [[item for item in listed if item.tool.name == form] for form in forms]
+    exact = next(filter(None, found), found[0])
+    if any(item.tool.status is not Status.STALE for item in exact):
+        return exact
+    covering = [
+        item
+        for item in servers
+        if item.tool.status is not Status.STALE and any(is_covered(form, item.tool.name) for form in forms)
+    ]
     longest = max((len(item.tool.name) for item in covering), default=0)
-    return [item for item in covering if len(item.tool.name) == longest]
+    return [item for item in covering if len(item.tool.name) == longest] or exact
 
 
 def _closest_to_being_visible(item: Listed) -> tuple[bool, bool, bool]:

@@ -12,7 +12,7 @@ DATABASE = "remit.db"
 def data_directory(variables: Mapping[str, str], platform: str, home: str) -> str:
     """Name the directory of Remit's data: `REMIT_HOME`, else the platform's place for user data."""
     if given := variables.get("REMIT_HOME"):
-        return os.path.abspath(given)
+        return given
     if platform == "win32":
         return os.path.join(variables.get("LOCALAPPDATA") or os.path.join(home, "AppData", "Local"), "remit")
     if platform == "darwin":

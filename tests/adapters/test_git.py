@@ -122,6 +122,11 @@ def test_a_broken_git_file_makes_its_directory_a_project(content: bytes, tmp_pat
     assert project_of(tmp_path) == str(tmp_path.resolve())
 
 
+def test_nothing_is_no_directory() -> None:
+    with pytest.raises(NoSuchDirectoryError):
+        locate("")
+
+
 @pytest.mark.parametrize("name", ["absent", "a\0b", "file", "loop"])
 def test_what_is_no_directory_is_an_error_that_names_it(name: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")

@@ -1,7 +1,7 @@
 import pytest
 
 from remit.core.kinds import Kind
-from remit.core.names import classify, is_covered, normalise, server_name, spellings, tool_name
+from remit.core.names import canonical, classify, is_covered, normalise, server_name, spellings, tool_name
 from remit.core.scopes import Scope
 
 
@@ -40,7 +40,7 @@ def test_two_servers_can_share_one_prefix_so_names_cannot_be_inverted() -> None:
     [
         ("mcp__git__commit", Kind.MCP_TOOL, Scope.PROJECT, "git"),
         ("mcp__git__*", Kind.MCP_SERVER, Scope.PROJECT, "git"),
-        ("mcp__git", Kind.MCP_SERVER, Scope.PROJECT, "git"),
+        ("mcp__my__server__*", Kind.MCP_SERVER, Scope.PROJECT, "my__server"),
         ("mcp__my__server__tool", Kind.MCP_TOOL, Scope.PROJECT, "my"),
         ("mcp__plugin_quill_spell__check", Kind.MCP_TOOL, Scope.PLUGIN, "plugin_quill_spell"),
         ("Read", Kind.BUILTIN, Scope.GLOBAL, None),
@@ -51,6 +51,21 @@ def test_a_name_alone_tells_kind_and_the_narrowest_scope(
     name: str, kind: Kind, scope: Scope, server: str | None
 ) -> None:
     assert classify(name) == (kind, scope, server)
+
+
+@pytest.mark.parametrize(
+    ("reported", "kept"),
+    [
+        ("mcp__git", "mcp__git__*"),
+        ("mcp__git__", "mcp__git__*"),
+        ("mcp__git__*", "mcp__git__*"),
+        ("mcp__git__commit", "mcp__git__commit"),
+        ("Read", "Read"),
+        ("half\ud800", "half\ufffd"),
+    ],
+)
+def test_a_reported_name_is_kept_in_one_form_that_can_be_stored(reported: str, kept: str) -> None:
+    assert canonical(reported) == kept
 
 
 def test_a_servers_row_covers_its_tools_and_no_others() -> None:

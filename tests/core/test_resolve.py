@@ -1,12 +1,20 @@
 import pytest
 
-from remit.core.declarations import ClientSettings, Declaration
+from remit.core.declarations import ClientSettings, Declaration, Switch
 from remit.core.kinds import ConfigStatus, Kind
 from remit.core.resolve import resolve
 from remit.core.scopes import Scope
 from support import declared
 
 NOTHING_SWITCHED_OFF = ClientSettings()
+
+
+def disabled(server: str) -> ClientSettings:
+    return ClientSettings(switches=[Switch(source="f", effect=ConfigStatus.DISABLED, server=server)])
+
+
+def rejected(server: str) -> ClientSettings:
+    return ClientSettings(switches=[Switch(source="f", effect=ConfigStatus.REJECTED, server=server)])
 
 
 def winners(declarations: list[Declaration], settings: ClientSettings = NOTHING_SWITCHED_OFF) -> list[str]:
@@ -41,31 +49,31 @@ def test_names_that_only_normalise_alike_are_two_servers() -> None:
 
 
 def test_a_rejected_project_server_does_not_shadow() -> None:
-    settings = ClientSettings(rejected=frozenset({"git"}))
+    settings = rejected("git")
     assert winners([declared(scope=Scope.PROJECT), declared()], settings) == ["global git"]
 
 
 def test_rejection_compares_normalised_names_and_only_project_servers() -> None:
-    settings = ClientSettings(rejected=frozenset({"a_b"}))
+    settings = rejected("a_b")
     assert winners([declared("a.b", Scope.PROJECT), declared("a.b", Scope.LOCAL)], settings) == ["local a.b"]
 
 
 def test_a_disabled_server_still_shadows_by_name() -> None:
-    settings = ClientSettings(disabled=frozenset({"git"}))
+    settings = disabled("git")
     resolved = resolve([declared(scope=Scope.LOCAL), declared()], settings)
     assert [item.config_status for item in resolved] == [ConfigStatus.DISABLED, ConfigStatus.DISABLED]
     assert resolved[1].shadowed_by is resolved[0].declaration
 
 
 def test_disabling_compares_exact_names() -> None:
-    assert winners([declared("a.b")], ClientSettings(disabled=frozenset({"a_b"}))) == ["global a.b"]
+    assert winners([declared("a.b")], disabled("a_b")) == ["global a.b"]
 
 
 def test_a_plugins_server_is_dropped_when_an_enabled_server_has_its_endpoint() -> None:
     plugin = declared("mirror", Scope.PLUGIN, plugin="quill", endpoint="same")
     user = declared("wiki", endpoint="same")
     assert winners([plugin, user]) == ["global wiki"]
-    assert winners([plugin, user], ClientSettings(disabled=frozenset({"wiki"}))) == ["plugin mirror"]
+    assert winners([plugin, user], disabled("wiki")) == ["plugin mirror"]
 
 
 def test_a_plugins_server_never_collides_by_name() -> None:
@@ -75,7 +83,7 @@ def test_a_plugins_server_never_collides_by_name() -> None:
 
 def test_a_plugins_server_is_disabled_under_its_full_label() -> None:
     plugin = declared("git", Scope.PLUGIN, plugin="quill")
-    assert winners([plugin], ClientSettings(disabled=frozenset({"plugin:quill:git"}))) == []
+    assert winners([plugin], disabled("plugin:quill:git")) == []
 
 
 def test_an_entry_that_starts_remit_is_marked_as_such() -> None:

@@ -1,8 +1,16 @@
-"""No tool of another project appears anywhere: in lists, counts, contexts or explanations."""
+"""No tool of another project appears anywhere: in lists, counts, contexts or explanations.
+
+A generated life of a machine: servers are declared, removed and switched off in several projects, workspaces
+are scanned, tools are used and reported, in any order. Every tool's name and every reported word carries the
+hash of the project it came from. A plain model beside it knows which of these may be seen elsewhere: what was
+used in a workspace where, at a scan or since, the server of that name in force was the global one.
+"""
 
 import json
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import pytest
@@ -11,179 +19,229 @@ from hypothesis import strategies as st
 
 from remit.adapters.storage.sqlite import SqliteStore
 from remit.apps.cli import shapes
-from remit.core.decide import UNKNOWN, Context
-from remit.core.declarations import ClientSettings, Declaration, Reading
-from remit.core.kinds import Kind
+from remit.core.decide import UNKNOWN
+from remit.core.declarations import ClientSettings, Declaration, Reading, Switch
+from remit.core.kinds import Authority, ConfigStatus, Kind
 from remit.core.names import server_name
 from remit.core.projects import Workspace, identify
-from remit.core.scopes import Scope, ancestors, in_scope
+from remit.core.scopes import Scope, in_scope, is_at_or_below
+from remit.core.sightings import Sighting, Use
 from remit.registry import Registry
 from support import CLIENT, stored
 
 EXAMPLES = int(os.environ.get("REMIT_PROOF_EXAMPLES", "1000"))
-PARTS = 2  # run side by side, each with layouts of its own
+PARTS = 2  # run side by side, each with lives of its own
 
 SHOP, BLOG, NESTED = (identify(path) for path in ("/code/shop", "/code/blog", "/code/shop/nested"))
+PROJECTS = (SHOP, BLOG, NESTED)
 WORKSPACES = (
     Workspace("/code/shop", "/code/shop", SHOP),
     Workspace("/code/shop/api", "/code/shop", SHOP),
-    Workspace("/code/shop/api/v2", "/code/shop", SHOP),
     Workspace("/trees/shop", "/trees/shop", SHOP),  # a linked worktree
     Workspace("/code/blog", "/code/blog", BLOG),
-    Workspace("/code/blog/api", "/code/blog", BLOG),
     Workspace("/code/shop/nested", "/code/shop/nested", NESTED),  # a repository inside another
 )
+LABELS = ("git", "wiki")
 
-PROJECTS = {workspace.project for workspace in WORKSPACES}
 
+class Place(NamedTuple):
+    """A file, or a part of one, in which servers can be declared."""
 
-class Entry(NamedTuple):
-    """A server declared for one workspace's project, at a directory at or above that workspace."""
-
-    owner: int
     scope: Scope
-    height: int
-    label: int
-    switched_off: bool
-
-    @property
-    def workspace(self) -> Workspace:
-        return WORKSPACES[self.owner]
-
-    @property
-    def dir(self) -> str | None:
-        above = ancestors(self.workspace.dir)
-        return above[self.height % len(above)] if self.scope is Scope.PROJECT else None
-
-    @property
-    def project_hash(self) -> str | None:
-        return None if self.scope in (Scope.GLOBAL, Scope.MANAGED) else self.workspace.project.hash
+    project_hash: str | None = None
+    dir: str | None = None
 
     def is_seen_from(self, workspace: Workspace) -> bool:
         return in_scope(self.scope, self.project_hash, self.dir, workspace)
 
-    @property
-    def server(self) -> str:
-        # Half of the labels are the owner's alone, the others are everybody's.
-        mine = (
-            f"{self.workspace.project.hash}-{self.dir}-"
-            if self.label % 2 and self.project_hash
-            else "shared-"
-        )
-        return f"{mine}{self.scope}-{self.label}".replace("/", ".")
+
+PLACES = (
+    Place(Scope.GLOBAL),
+    *(Place(scope, project.hash) for project in PROJECTS for scope in (Scope.LOCAL, Scope.PLUGIN)),
+    *(Place(Scope.PROJECT, workspace.project.hash, workspace.dir) for workspace in WORKSPACES),
+    Place(Scope.PROJECT, SHOP.hash, "/code"),  # a file above the repository, found from inside it
+)
 
 
-class Use(NamedTuple):
-    """A tool that was used or reported in a workspace."""
+class Edit(NamedTuple):
+    """A server is declared in a place, or taken out of it."""
+
+    place: int
+    label: int
+
+
+class SwitchOff(NamedTuple):
+    """A server is switched off in a project, or on again."""
+
+    project: int
+    label: int
+
+
+class Look(NamedTuple):
+    """Somebody lists the tools of a workspace."""
 
     workspace: int
-    entry: int
-    reported: bool
 
 
-class Layout(NamedTuple):
-    entries: list[Entry]
-    uses: list[Use]
-    asked_from: int
+class Call(NamedTuple):
+    """A tool is used in a workspace, by a hook, which reads no files, or by an application, which does."""
+
+    workspace: int
+    label: int
+    tool: int
+    by_hook: bool
 
 
-numbers = st.integers(min_value=0, max_value=len(WORKSPACES) - 1)
-entries = st.builds(
-    Entry, numbers, st.sampled_from(Scope), st.integers(0, 4), st.integers(0, 3), st.booleans()
+class Report(NamedTuple):
+    """An agent describes a tool in a workspace."""
+
+    workspace: int
+    label: int
+    tool: int
+
+
+workspaces = st.integers(0, len(WORKSPACES) - 1)
+labels = st.sampled_from([0, 0, 0, 1])  # names that meet are what matters
+places = st.sampled_from([0, 0, 0, 0, *range(len(PLACES))])
+steps = st.one_of(
+    st.builds(Edit, places, labels),
+    st.builds(SwitchOff, st.integers(0, len(PROJECTS) - 1), labels),
+    st.builds(Look, workspaces),
+    st.builds(Call, workspaces, labels, st.integers(0, 1), st.booleans()),
+    st.builds(Report, workspaces, labels, st.integers(0, 1)),
 )
-layouts = st.builds(
-    Layout,
-    st.lists(entries, max_size=8),
-    st.lists(st.builds(Use, numbers, st.integers(0, 9), st.booleans()), max_size=6),
-    numbers,
-)
+lives = st.lists(steps, min_size=3, max_size=16)
 
 
+@dataclass
 class Paper:
-    """Configuration files that exist on paper only: what a scan of a workspace would find."""
+    """Configuration files that exist on paper only, with a revision in place of time stamps."""
 
-    home = "/home/ada"
+    declared: set[tuple[Place, str]] = field(default_factory=set[tuple[Place, str]])
+    off: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+    revision: int = 0
+    home: str = "/home/ada"
     clients: Sequence[str] = (CLIENT,)
-
-    def __init__(self, entries: Sequence[Entry]) -> None:
-        self._entries = entries
 
     def locate(self, directory: str) -> Workspace:
         return next(workspace for workspace in WORKSPACES if workspace.dir == directory)
 
+    def canonical(self, directory: str) -> str:
+        return directory
+
     def is_unchanged(self, inputs: Mapping[str, str]) -> bool:
-        return bool(inputs)
+        return inputs.get("paper") == str(self.revision)
 
     def read(self, client: str, workspace: Workspace) -> Reading:
-        found = [
-            Declaration(
-                name=server_name(entry.server),
-                kind=Kind.MCP_SERVER,
-                client=client,
-                scope=entry.scope,
-                source=f"/files/{entry.scope}/{entry.dir}/{entry.project_hash}",
-                project_hash=entry.project_hash,
-                dir=entry.dir,
-                server=entry.server,
-            )
-            for entry in self._entries
-            if entry.is_seen_from(workspace)
+        seen = [
+            (place, label) for place, label in sorted(self.declared, key=str) if place.is_seen_from(workspace)
         ]
-        off = frozenset(entry.server for entry in self._entries if entry.switched_off)
-        inputs = {declaration.source: "1" for declaration in found}
+        mine = sorted(label for project, label in self.off if project == workspace.project.hash)
         return Reading(
             client=client,
-            declarations=found,
-            settings=ClientSettings(disabled=off),
-            inputs=inputs or {"~": "1"},
+            declarations=[_declaration(place, label) for place, label in seen],
+            settings=ClientSettings(
+                switches=[
+                    Switch(source="paper", effect=ConfigStatus.DISABLED, server=label) for label in mine
+                ]
+            ),
+            inputs={"paper": str(self.revision)},
         )
+
+    def is_global_in_force(self, label: str, workspace: Workspace) -> bool:
+        """The model's own reading of precedence: nothing nearer than the global declaration."""
+        nearer = [
+            place
+            for place, name in self.declared
+            if name == label
+            and place.project_hash == workspace.project.hash
+            and (place.scope is Scope.LOCAL or (place.dir and is_at_or_below(workspace.dir, place.dir)))
+        ]
+        return (PLACES[0], label) in self.declared and not nearer
+
+
+def _declaration(place: Place, label: str) -> Declaration:
+    plugin = "quill" if place.scope is Scope.PLUGIN else None
+    return Declaration(
+        name=server_name(label, plugin),
+        kind=Kind.MCP_SERVER,
+        client=CLIENT,
+        scope=place.scope,
+        source=f"/files/{place.scope}/{place.project_hash}/{place.dir}",
+        project_hash=place.project_hash,
+        dir=place.dir,
+        server=label,
+        plugin=plugin,
+    )
+
+
+class Machine:
+    """A registry that lives through steps, and the model beside it."""
+
+    def __init__(self, store: SqliteStore) -> None:
+        stored(store, "delete from projects; delete from tools; delete from definitions")
+        self.store, self.paper, self.time = store, Paper(), 0
+        self.registry = Registry(store, self.paper, self._tick)
+        self.uses: Counter[str] = Counter()
+        self.seen: dict[tuple[Workspace, str], set[str]] = {}
+        self.public: set[str] = set()
+
+    def live(self, step: Edit | SwitchOff | Look | Call | Report) -> None:
+        match step:
+            case Edit(place, label):
+                self.paper.declared ^= {(PLACES[place], LABELS[label])}
+                self.paper.revision += 1
+            case SwitchOff(project, label):
+                self.paper.off ^= {(PROJECTS[project].hash, LABELS[label])}
+                self.paper.revision += 1
+            case Look(workspace):
+                self.look(WORKSPACES[workspace])
+            case Call(workspace, label, tool, by_hook):
+                self._call(WORKSPACES[workspace], LABELS[label], tool, by_hook=by_hook)
+            case Report(workspace, label, tool):
+                where = WORKSPACES[workspace]
+                name = self._notice(where, LABELS[label], tool)
+                self.registry.report(
+                    name, self.registry.at(where.dir), description=f"words of {where.project.hash}"
+                )
+                self._publish(where)
+
+    def look(self, workspace: Workspace) -> None:
+        self.registry.tools(self.registry.at(workspace.dir))
+        self._publish(workspace)
+
+    def _call(self, where: Workspace, label: str, tool: int, *, by_hook: bool) -> None:
+        name = self._notice(where, label, tool)
+        self.uses[name] += 1
+        if not by_hook:
+            self.registry.record(name, self.registry.at(where.dir))
+            self._publish(where)
+            return
+        is_scanned = self.paper.is_unchanged(self.store.inputs(CLIENT, where))
+        sighting = Sighting(name, CLIENT, where, Authority.HOOK, self._tick(), is_scanned)
+        self.store.record(sighting, Use())
+        if is_scanned:
+            self._publish(where)
+
+    def _notice(self, where: Workspace, label: str, tool: int) -> str:
+        name = f"mcp__{label}__{where.project.hash}_{tool}"
+        self.seen.setdefault((where, label), set()).add(name)
+        return name
+
+    def _publish(self, workspace: Workspace) -> None:
+        """What this workspace has used of a server that is the global one may be seen by everybody."""
+        for label in LABELS:
+            if self.paper.is_global_in_force(label, workspace):
+                self.public |= self.seen.get((workspace, label), set())
+
+    def _tick(self) -> int:
+        self.time += 1
+        return self.time
 
 
 @pytest.fixture(scope="module")
 def store() -> SqliteStore:
     return SqliteStore(":memory:")
-
-
-def emptied(store: SqliteStore) -> SqliteStore:
-    stored(store, "delete from projects; delete from tools; delete from definitions")
-    return store
-
-
-def all_rows(store: SqliteStore) -> list[tuple[str, str, str | None, str | None]]:
-    return [(*row,) for row in stored(store, "select name, scope, project_hash, dir from tools")]
-
-
-def lived_in(store: SqliteStore, layout: Layout) -> Registry:
-    """Use and report tools, and scan every workspace that declares something."""
-    time = iter(range(1, 10_000))
-    registry = Registry(emptied(store), Paper(layout.entries), lambda: next(time))
-    for use in layout.uses:
-        where = registry.at(WORKSPACES[use.workspace].dir)
-        name = f"mcp__only-{where.workspace.project.hash}-{use.entry}__run"
-        if use.entry < len(layout.entries) and layout.entries[use.entry].is_seen_from(where.workspace):
-            name = server_name(layout.entries[use.entry].server).replace("*", "run")
-        if use.reported:
-            registry.report(name, where, description="Runs.")
-        else:
-            registry.record(name, where)
-    for owner in {entry.owner for entry in layout.entries}:
-        registry.scan(registry.at(WORKSPACES[owner].dir))
-    return registry
-
-
-def everything_said(registry: Registry, here: Context, foreign: set[str]) -> str:
-    listed = registry.tools(here)
-    explained = [registry.explain(item.tool.name, here) for item in listed[:3]]
-    refused = [registry.explain(name, here) for name in foreign]
-    assert all((item.tool, item.decision) == (None, UNKNOWN) for item in refused)
-    return json.dumps(
-        [
-            shapes.listing(listed, here),
-            [shapes.explanation(item) for item in explained],
-            registry.session_context(here),
-            [str(problem) for problem in registry.problems(here)],
-        ]
-    )
 
 
 @pytest.mark.proof
@@ -194,27 +252,57 @@ def everything_said(registry: Registry, here: Context, foreign: set[str]) -> str
     database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-@given(layout=layouts)
+@given(life=lives, asked_from=workspaces)
 def test_no_tool_of_another_project_appears_in_any_list_count_context_or_explanation(
     store: SqliteStore,
     part: int,  # noqa: ARG001 - the same proof, side by side
-    layout: Layout,
+    life: list[Edit | SwitchOff | Look | Call | Report],
+    asked_from: int,
 ) -> None:
-    registry = lived_in(store, layout)
-    here = registry.at(WORKSPACES[layout.asked_from].dir)
-    rows = all_rows(store)
-    in_scope_here = [row for row in rows if in_scope(Scope(row[1]), row[2], row[3], here.workspace)]
-    catalog = [
-        (tool.name, tool.scope.value, tool.project_hash, tool.dir) for tool in store.catalog(here.workspace)
-    ]
+    machine = Machine(store)
+    for step in life:
+        machine.live(step)
+    workspace = WORKSPACES[asked_from]
+    here = machine.registry.at(workspace.dir)
+    machine.look(workspace)
+    listed = machine.registry.tools(here)
 
-    # The SQL rule and the pure rule agree.
-    assert sorted(map(str, catalog)) == sorted(map(str, in_scope_here))
+    rows = stored(store, "select name, scope, project_hash, dir from tools")
+    seen = [row for row in rows if in_scope(Scope(row[1]), row[2], row[3], workspace)]
+    catalog = [(tool.name, tool.scope.value, tool.project_hash, tool.dir) for tool, _ in listed]
+    assert sorted(map(str, catalog)) == sorted(map(str, seen))  # the SQL rule and the pure rule agree
 
-    foreign = {row[0] for row in rows} - {row[0] for row in in_scope_here}
-    # A name of which only a server's row is in scope is answered by that server.
-    covered = {name for name in foreign if any(name.startswith(row[0][:-1]) for row in in_scope_here)}
-    said = everything_said(registry, here, foreign - covered)
-    assert not [name for name in foreign - covered if json.dumps(name) in said]
-    # Whatever is one project's alone carries that project's hash in its name and its source.
-    assert not [owner for owner in PROJECTS - {here.workspace.project} if owner.hash in said]
+    counted = dict(
+        stored(
+            store,
+            "select t.name, sum(u.uses) from usage_totals u join tools t on t.id = u.tool_id group by 1",
+        )
+    )
+    assert counted == dict(machine.uses)
+
+    foreign = {
+        name
+        for (where, _), used in machine.seen.items()
+        if where.project != here.workspace.project
+        for name in used
+    }
+    asked = [item.tool.name for item in listed[:3]] + sorted(foreign)
+    explained = {name: machine.registry.explain(name, here) for name in asked}
+    said = json.dumps(
+        [
+            shapes.listing(listed, here),
+            [shapes.explanation(item) for item in explained.values() if item.tool is not None],
+            machine.registry.session_context(here),
+        ]
+    )
+    for name in machine.public:
+        said = said.replace(name, "")
+    assert [
+        project.path for project in PROJECTS if project != workspace.project and project.hash in said
+    ] == []
+    # A foreign name is unknown, unless a server that covers it is known here and answers for it.
+    covered = {
+        name for name in foreign if any(name.startswith(row[0][:-1]) for row in seen if row[0].endswith("*"))
+    }
+    unknown = foreign - machine.public - covered
+    assert [name for name in unknown if explained[name].decision != UNKNOWN] == []

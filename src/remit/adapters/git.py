@@ -5,7 +5,9 @@ it is, marks a checkout; a linked worktree belongs to its main checkout, but onl
 point back at it, so that a planted `.git` file cannot claim another project's tools.
 """
 
+import errno
 import os
+import stat
 
 from remit.core.projects import Workspace, identify
 from remit.core.scopes import ancestors
@@ -29,16 +31,18 @@ def locate(directory: str) -> Workspace:
 
 def _canonical(directory: str) -> str:
     try:
-        path = os.path.realpath(os.path.expanduser(directory), strict=True)
+        path = os.path.realpath(os.path.expanduser(directory or "\0"), strict=True)
         path.encode()
+        if not stat.S_ISDIR(os.stat(path).st_mode):
+            raise NotADirectoryError(errno.ENOTDIR, "not a directory")
     except OSError as error:
         raise NoSuchDirectoryError(
             f"`{directory}`: {error.strerror}", hint="name an existing directory"
         ) from error
-    except ValueError as error:  # a null byte, or a name that is not Unicode
-        raise NoSuchDirectoryError(f"{directory!r}: the path is not valid Unicode text") from error
-    if not os.path.isdir(path):
-        raise NoSuchDirectoryError(f"`{directory}`: not a directory", hint="name an existing directory")
+    except ValueError as error:  # empty, a null byte, or a name that is not Unicode
+        raise NoSuchDirectoryError(
+            f"{directory!r} is not the name of a directory", hint="name an existing directory"
+        ) from error
     return path
 
 

@@ -22,7 +22,7 @@ class Declaration:
     server: str | None = None  # as written in the file
     plugin: str | None = None
     endpoint: str | None = None  # digest of command and arguments, or of the URL
-    digest: str | None = None  # of all that would be started, secrets' values left out
+    digest: str | None = None  # of all that would be started, but for values of variables and headers
     is_remit: bool = False
 
     @property
@@ -32,11 +32,23 @@ class Declaration:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClientSettings:
-    """What a client's settings switch off, in one workspace."""
+class Switch:
+    """A server that one file switches off: disabled by its exact name, or rejected by its normalised one."""
 
-    disabled: frozenset[str] = frozenset()  # exact server names
-    rejected: frozenset[str] = frozenset()  # normalised names of project servers
+    source: str
+    effect: ConfigStatus
+    server: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientSettings:
+    """What a client's settings say, in one workspace."""
+
+    switches: Sequence[Switch] = ()
+
+    def names(self, effect: ConfigStatus) -> frozenset[str]:
+        """List the servers that are switched off in one way."""
+        return frozenset(switch.server for switch in self.switches if switch.effect is effect)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +79,15 @@ class Resolved:
     declaration: Declaration
     config_status: ConfigStatus
     shadowed_by: Declaration | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """What a scan found different from the last one of the same workspace."""
+
+    added: Sequence[Declaration] = ()
+    removed: Sequence[Declaration] = ()
+    changed: Sequence[Declaration] = ()
 
 
 def starts_remit(command: str, args: Sequence[str]) -> bool:

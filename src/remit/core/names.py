@@ -41,12 +41,25 @@ def tool_name(server: str, tool: str, plugin: str | None = None) -> str:
     return f"{MCP}{owner}{normalise(server)}__{normalise(tool)}"
 
 
+def canonical(name: str) -> str:
+    """Write a reported name as rows have it: storable, and a server as the pattern of its tools."""
+    clean = storable(name)
+    is_server = clean.startswith(MCP) and "__" not in clean.removeprefix(MCP).removesuffix("__")
+    return f"{clean.removesuffix('__')}__*" if is_server else clean
+
+
+def storable(text: str) -> str:
+    """Replace what JSON can write but no database can hold: halves of surrogate pairs."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def classify(name: str) -> Classified:
-    """Read a name by its prefix alone; scopes are the narrowest that could be meant."""
+    """Read a canonical name by its prefix alone; scopes are the narrowest that could be meant."""
     if name.startswith(MCP):
-        server, _, tool = name.removeprefix(MCP).partition("__")
-        kind = Kind.MCP_SERVER if tool in ("", "*") else Kind.MCP_TOOL
-        return Classified(kind, Scope.PLUGIN if server.startswith("plugin_") else Scope.PROJECT, server)
+        is_server = name.endswith("__*")
+        server = name[len(MCP) : -3] if is_server else name.removeprefix(MCP).partition("__")[0]
+        scope = Scope.PLUGIN if server.startswith("plugin_") else Scope.PROJECT
+        return Classified(Kind.MCP_SERVER if is_server else Kind.MCP_TOOL, scope, server)
     if name.startswith("/"):
         return Classified(Kind.SLASH_COMMAND, Scope.PROJECT, None)
     return Classified(Kind.BUILTIN, Scope.GLOBAL, None)
@@ -64,7 +77,7 @@ def spellings(name: str) -> tuple[str, ...]:
             (
                 name,
                 MCP + name.removeprefix(OWN) if name.startswith(OWN) else MCP + name,
-                f"{name.removesuffix('__')}__*" if name.startswith(MCP) else server_name(name),
+                canonical(name) if name.startswith(MCP) else server_name(name),
             )
         )
     )

@@ -5,7 +5,7 @@ The rules are those observed on the real Claude Code: what is pending or rejecte
 disabled or denied still shadows by name; only what is enabled shadows a plugin's server by endpoint.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 
 from remit.core.declarations import ClientSettings, Declaration, Resolved
 from remit.core.kinds import ConfigStatus, Kind
@@ -18,7 +18,8 @@ _NEVER_SHADOWS = frozenset({ConfigStatus.PENDING, ConfigStatus.REJECTED})
 def resolve(declarations: Iterable[Declaration], settings: ClientSettings) -> list[Resolved]:
     """Give each declaration its status and, where another one is in force instead, that one."""
     unique = {declaration.key: declaration for declaration in declarations}  # the last one written counts
-    judged = [(declaration, config_status(declaration, settings)) for declaration in unique.values()]
+    disabled, rejected = settings.names(ConfigStatus.DISABLED), settings.names(ConfigStatus.REJECTED)
+    judged = [(item, _config_status(item, disabled, rejected)) for item in unique.values()]
     by_name = _winners_by_name(judged)
     by_endpoint = {
         declaration.endpoint: declaration
@@ -38,14 +39,14 @@ def resolve(declarations: Iterable[Declaration], settings: ClientSettings) -> li
     return resolved
 
 
-def config_status(declaration: Declaration, settings: ClientSettings) -> ConfigStatus:
+def _config_status(declaration: Declaration, disabled: Set[str], rejected: Set[str]) -> ConfigStatus:
     """Tell what the client's own settings make of one declaration."""
     label = declaration.server or declaration.name
     if declaration.plugin is not None:
         label = f"plugin:{declaration.plugin}:{label}"
-    if declaration.scope is Scope.PROJECT and normalise(label) in settings.rejected:
+    if declaration.scope is Scope.PROJECT and normalise(label) in rejected:
         return ConfigStatus.REJECTED
-    if label in settings.disabled:
+    if label in disabled:
         return ConfigStatus.DISABLED
     return ConfigStatus.ITSELF if declaration.is_remit else ConfigStatus.ENABLED
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from remit.core.kinds import Kind
+from remit.core.names import normalise
 from remit.core.tools import Tool
 
 MAX_CHARACTERS = 6_000
@@ -44,16 +45,16 @@ def tools_section(tools: Iterable[Tool], *, budget: int = MAX_CHARACTERS) -> str
 
 def _displayable(tools: Sequence[Tool]) -> list[Tool]:
     """Prefer servers to their tools, and leave out what every agent knows."""
-    servers = {_home(tool) for tool in tools if tool.kind is Kind.MCP_SERVER}
+    servers = {_owner(tool) for tool in tools if tool.kind is Kind.MCP_SERVER}
     return [
         tool
         for tool in tools
-        if tool.kind is not Kind.BUILTIN and not (tool.kind is Kind.MCP_TOOL and _home(tool) in servers)
+        if tool.kind is not Kind.BUILTIN and not (tool.kind is Kind.MCP_TOOL and _owner(tool) in servers)
     ]
 
 
-def _home(tool: Tool) -> tuple[object, ...]:
-    return tool.client, tool.scope, tool.project_hash, tool.dir, tool.server
+def _owner(tool: Tool) -> tuple[str, str]:
+    return tool.client, normalise(tool.server or "")
 
 
 def _rank(tool: Tool) -> tuple[int, int, str, str]:

@@ -1,6 +1,6 @@
 """A sighting: somebody used a tool, or said that it exists.
 
-A named tuple, not a dataclass: a hook process lives for milliseconds and imports this module.
+Named tuples, not dataclasses: a hook process lives for milliseconds and imports this module.
 """
 
 from typing import NamedTuple
@@ -18,5 +18,20 @@ class Sighting(NamedTuple):
     workspace: Workspace
     authority: Authority
     at: int
+    # Whether the last scan of the workspace still holds. If not, the tool is kept to the workspace until the
+    # next scan says which server it belongs to.
+    is_scanned: bool
     server: str | None = None  # as the client names it, where it says so
     scope: Scope | None = None  # where the sender claims to know it
+
+
+class Use(NamedTuple):
+    """What is known of one call."""
+
+    session_id: str | None = None
+    call_id: str | None = None
+    succeeded: bool | None = None
+    duration_ms: int | None = None
+
+
+NO_DETAILS = Use()

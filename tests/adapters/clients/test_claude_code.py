@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from remit.adapters.clients.claude_code import CLIENT, parse_project_file, parse_state_file
-from remit.adapters.clients.files import FileError, Machine
-from remit.adapters.clients.reading import read_client
+from remit.adapters.clients.reading import Parsed, read_client
+from remit.adapters.files import Machine
 from remit.adapters.git import locate
 from remit.core.declarations import Reading
 from remit.core.scopes import Scope
@@ -15,7 +15,7 @@ STATE = "/home/ada/.claude.json"
 
 
 def read(desk: Desk, directory: Path) -> Reading:
-    machine = Machine(home=str(desk.home), platform="linux", variables=desk.variables)
+    machine = Machine(home=str(desk.home), variables=desk.variables)
     return read_client(CLIENT, locate(str(directory)), machine, now_ns=0)
 
 
@@ -69,11 +69,19 @@ def test_a_bad_entry_is_skipped_alone_and_named(name: str, entry: object, reason
 
 
 @pytest.mark.parametrize(
-    "content", [{"ledger": {"command": "x"}}, [], 7, {"mcpServers": []}, {"mcpServers": None}]
+    ("content", "reason"),
+    [
+        ({"ledger": {"command": "x"}}, "`mcpServers` is missing"),
+        ([], "expected an object, found a list"),
+        ({"mcpServers": []}, "mcpServers: expected an object, found a list"),
+        ({"mcpServers": None}, "mcpServers: expected an object, found null"),
+    ],
 )
-def test_a_project_file_without_a_map_of_servers_is_refused_whole(content: object) -> None:
-    with pytest.raises(FileError):
-        parse_project_file(content, FILE, SHOP)
+def test_a_project_file_without_a_map_of_servers_declares_nothing_and_says_why(
+    content: object, reason: str
+) -> None:
+    parsed = parse_project_file(content, FILE, SHOP)
+    assert (parsed.declarations, [problem.reason for problem in parsed.problems]) == ([], [reason])
 
 
 def test_no_secret_of_an_entry_is_kept() -> None:
@@ -100,27 +108,38 @@ def test_the_state_file_holds_user_servers_and_this_projects_local_ones_only() -
     ]
 
 
+def switched_off(parsed: Parsed) -> list[tuple[str, str]]:
+    return [(switch.effect, switch.server) for switch in parsed.switches]
+
+
 def test_the_state_file_says_what_is_switched_off_here() -> None:
     project = {"disabledMcpServers": ["tides"], "disabledMcpjsonServers": ["a.b"]}
     parsed = parse_state_file({"projects": {"/code/shop": project}}, STATE, SHOP)
-    assert (parsed.disabled, parsed.rejected) == ({"tides"}, {"a_b"})
+    assert switched_off(parsed) == [("disabled", "tides"), ("rejected", "a_b")]
+
+
+def test_a_bad_item_of_a_list_costs_only_itself() -> None:
+    project = {"disabledMcpServers": ["tides", 3, None, "wiki"]}
+    parsed = parse_state_file({"projects": {"/code/shop": project}}, STATE, SHOP)
+    assert switched_off(parsed) == [("disabled", "tides"), ("disabled", "wiki")]
+    assert len(parsed.problems) == 2
 
 
 def test_each_part_of_the_state_file_is_read_for_itself() -> None:
     project = {"mcpServers": 7, "disabledMcpServers": "tides", "disabledMcpjsonServers": ["git"]}
     parsed = parse_state_file({"mcpServers": [], "projects": {"/code/shop": project}}, STATE, SHOP)
-    assert parsed.rejected == {"git"}
-    assert [problem.place for problem in parsed.problems] == [
-        "mcpServers",
-        'projects["/code/shop"].mcpServers',
-        'projects["/code/shop"].disabledMcpServers',
+    assert switched_off(parsed) == [("rejected", "git")]
+    assert [(problem.place, problem.reason) for problem in parsed.problems] == [
+        ("", "mcpServers: expected an object, found a list"),
+        ('projects["/code/shop"]', "mcpServers: expected an object, found a number"),
+        ('projects["/code/shop"]', "disabledMcpServers: expected a list, found text"),
     ]
 
 
-@pytest.mark.parametrize("content", [[], "text", 7])
-def test_a_state_file_that_is_no_object_is_refused_whole(content: object) -> None:
-    with pytest.raises(FileError):
-        parse_state_file(content, STATE, SHOP)
+@pytest.mark.parametrize("content", [[], "text", 7, {"projects": []}, {"projects": {"/code/shop": []}}])
+def test_a_state_file_of_another_shape_declares_nothing_and_says_so(content: object) -> None:
+    parsed = parse_state_file(content, STATE, SHOP)
+    assert (parsed.declarations, parsed.switches, len(parsed.problems)) == ([], [], 1)
 
 
 def test_project_files_are_found_here_and_in_every_directory_above(desk: Desk) -> None:
@@ -165,6 +184,14 @@ def test_a_name_that_no_database_can_hold_is_made_one_that_can(desk: Desk) -> No
     reading = read(desk, shop)
     assert [(item.name, item.server) for item in reading.declarations] == [("mcp__sur___*", "sur\ufffd")]
     assert reading.problems[0].place == "mcpServers.\ufffd"
+
+
+def test_a_reason_that_no_database_can_hold_is_made_one_that_can(desk: Desk) -> None:
+    shop = desk.project("shop")
+    desk.write(shop / ".mcp.json", '{"mcpServers": {"x": {"command": "a", "env": {"\\ud800": 1}}}}')
+    registry = desk.registry()
+    registry.scan(registry.at(str(shop)))
+    assert "env.\ufffd" in registry.problems(registry.at(str(shop)))[0].reason
 
 
 def test_names_that_fall_together_are_one_server(desk: Desk) -> None:

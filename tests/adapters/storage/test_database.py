@@ -8,7 +8,7 @@ import apsw
 import pytest
 
 from remit.adapters.storage import database
-from remit.adapters.storage.database import SCHEMA_VERSION, Database
+from remit.adapters.storage.database import APPLICATION_ID, SCHEMA_VERSION, Database
 from remit.errors import StoreCorruptError, StoreTooNewError, StoreUnavailableError
 from support import stored
 
@@ -24,40 +24,50 @@ def test_migrations_are_numbered_without_gaps_up_to_the_schema_version() -> None
     assert numbers == list(range(1, SCHEMA_VERSION + 1))
 
 
-def test_every_read_of_tools_for_a_workspace_carries_the_scope_rule() -> None:
+def test_every_read_of_tools_carries_the_scope_rule() -> None:
     queries = re.split(r"^-- name: ", (SQL / "queries.sql").read_text(), flags=re.MULTILINE)[1:]
-    unscoped = {
-        query.split()[0]
+    reads = {
+        query.split()[0]: query
         for query in queries
-        if re.search(r"from tools t\b", query) and "{in_scope}" not in query
+        if query.split()[1] in ("select", "with") and re.search(r"(from|join) tools\b", query)
     }
-    assert unscoped == {"all_loose", "forget_unused_definitions"}  # upkeep, never shown to anyone
+    assert reads.keys() >= {"catalog", "loose", "server_in_force", "last_known", "resolved"}
+    assert [name for name, query in reads.items() if "{in_scope}" not in query] == []
 
 
-def test_opening_twice_changes_nothing(tmp_path: Path) -> None:
+def test_opening_twice_writes_nothing(tmp_path: Path) -> None:
     open_and_close(tmp_path / "remit.db")
-    before = (tmp_path / "remit.db").read_bytes()
-    open_and_close(tmp_path / "remit.db")
-    assert (tmp_path / "remit.db").read_bytes() == before
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    opened = Database(str(tmp_path / "remit.db"))
+    assert (tmp_path / "remit.db-wal").stat().st_size == 0
+    opened.close()
+    assert (
+        {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+        == before
+        == {"remit.db": before["remit.db"]}
+    )
 
 
-def test_the_directory_is_made_for_its_owner_alone(tmp_path: Path) -> None:
+def test_directory_and_file_are_made_for_their_owner_alone(tmp_path: Path) -> None:
     open_and_close(tmp_path / "data" / "remit.db")
     assert (tmp_path / "data").stat().st_mode & 0o777 == 0o700
+    assert (tmp_path / "data" / "remit.db").stat().st_mode & 0o777 == 0o600
 
 
 def test_a_database_of_a_newer_remit_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "remit.db"
-    stored(path, f"create table future (x); pragma user_version = {SCHEMA_VERSION + 1}")
+    ours = f"pragma application_id = {APPLICATION_ID}"
+    stored(path, f"create table future (x); {ours}; pragma user_version = {SCHEMA_VERSION + 1}")
     before = path.read_bytes()
     with pytest.raises(StoreTooNewError, match="newer Remit"):
         open_and_close(path)
     assert path.read_bytes() == before
 
 
-def test_another_programs_database_is_refused_and_left_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", [-5, 0, 1, 99])
+def test_another_programs_database_is_refused_and_left_alone(version: int, tmp_path: Path) -> None:
     path = tmp_path / "remit.db"
-    stored(path, "create table bookmarks (url)")
+    stored(path, f"create table bookmarks (url); pragma user_version = {version}")
     before = path.read_bytes()
     with pytest.raises(StoreCorruptError, match="another program"):
         open_and_close(path)
@@ -128,8 +138,11 @@ def test_a_row_that_could_leak_cannot_be_stored(
             dir=dir,
             server="s",
             name="n",
+            plugin=None,
             source="f",
+            endpoint=None,
             digest=None,
+            is_remit=0,
             at=1,
         )
 
@@ -148,10 +161,18 @@ def test_processes_that_open_a_new_database_at_once_all_succeed(tmp_path: Path) 
         process.stderr.close()
 
 
-def test_the_modules_of_the_hot_path_import_only_the_driver_and_the_standard_library() -> None:
-    script = "import sys, remit; remit.record_use; import remit.adapters.storage.usage; print(*sys.modules)"
-    environment = {"PATH": os.environ["PATH"]}
-    output = subprocess.run(
-        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
+def test_recording_a_use_imports_only_the_driver_and_the_light_part_of_the_standard_library(
+    tmp_path: Path,
+) -> None:
+    script = "import sys, remit; remit.record_use('Read'); print(*sys.modules)"
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "REMIT_HOME": str(tmp_path)}
+    loaded = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout.split()
-    assert not {"dataclasses", "inspect", "click", "rich", "pathlib", "remit.registry"} & set(output)
+    assert "apsw" in loaded
+    assert not {"dataclasses", "inspect", "click", "rich", "pathlib", "remit.registry"} & set(loaded)

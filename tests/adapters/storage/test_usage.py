@@ -10,7 +10,7 @@ from remit.core.kinds import Authority
 from remit.core.projects import Workspace
 from remit.core.resolve import resolve
 from remit.core.scopes import Scope
-from remit.core.sightings import Sighting
+from remit.core.sightings import Sighting, Use
 from remit.core.tools import Definition, Tool
 from support import BLOG, CLIENT, SHOP, declared, stored
 
@@ -23,6 +23,7 @@ class Book:
     def __init__(self) -> None:
         self.store = SqliteStore(":memory:")
         self.time = 0
+        self.scanned: set[Workspace] = set()
 
     def use(
         self,
@@ -36,29 +37,26 @@ class Book:
         duration_ms: int | None = None,
     ) -> bool:
         sighting = self._sighting(workspace, name, Authority.HOOK, server=server)
-        return self.store.record(
-            sighting, call_id=call_id, session_id=session_id, succeeded=succeeded, duration_ms=duration_ms
-        )
+        return self.store.record(sighting, Use(session_id, call_id, succeeded, duration_ms))
 
     def report(
         self,
         workspace: Workspace = SHOP,
         name: str = TOOL,
         *,
+        server: str | None = None,
         scope: Scope | None = None,
         description: str | None = None,
     ) -> None:
-        sighting = self._sighting(workspace, name, Authority.REPORT, scope=scope)
+        sighting = self._sighting(workspace, name, Authority.REPORT, server=server, scope=scope)
         self.store.report(Definition(name=name, description=description), sighting)
 
     def configure(self, *declarations: Declaration, workspace: Workspace = SHOP) -> None:
-        files = {declaration.source: "1" for declaration in declarations} | {
-            "/files/global": "1",
-            "/files/local": "1",
-        }
+        files = {declaration.source: "1" for declaration in declarations}
         settings = ClientSettings()
         reading = Reading(client=CLIENT, declarations=declarations, settings=settings, inputs=files)
         self.store.save(reading, resolve(declarations, settings), workspace, self._tick())
+        self.scanned.add(workspace)
 
     def rows(self, workspace: Workspace = SHOP, name: str = TOOL) -> list[Tool]:
         return [tool for tool in self.store.catalog(workspace) if tool.name == name]
@@ -79,7 +77,8 @@ class Book:
         server: str | None = None,
         scope: Scope | None = None,
     ) -> Sighting:
-        return Sighting(name, CLIENT, workspace, authority, self._tick(), server, scope)
+        is_scanned = workspace in self.scanned
+        return Sighting(name, CLIENT, workspace, authority, self._tick(), is_scanned, server, scope)
 
     def _tick(self) -> int:
         self.time += 1
@@ -137,19 +136,92 @@ def test_a_report_outranks_a_hook_in_every_order(book: Book, order: tuple[str, .
     assert book.counts() == [("global", 2)]
 
 
-@pytest.mark.parametrize("order", list(permutations(["config", "shop", "blog"])))
+@pytest.mark.parametrize("order", list(permutations(["scan shop", "scan blog", "use shop", "use blog"])))
 def test_a_global_tool_used_from_two_projects_is_one_row_with_two_projects_events(
     book: Book, order: tuple[str, ...]
 ) -> None:
     steps = {
-        "config": lambda: book.configure(declared("git")),
-        "shop": lambda: book.use(SHOP),
-        "blog": lambda: book.use(BLOG),
+        "scan shop": lambda: book.configure(declared("git"), workspace=SHOP),
+        "scan blog": lambda: book.configure(declared("git"), workspace=BLOG),
+        "use shop": lambda: book.use(SHOP),
+        "use blog": lambda: book.use(BLOG),
     }
     for step in order:
         steps[step]()
     assert book.counts(SHOP) == book.counts(BLOG) == [("global", 2)]
     assert {event[0] for event in book.events()} == {SHOP.project.hash, BLOG.project.hash}
+
+
+def test_a_use_in_a_project_that_was_not_scanned_stays_there_though_the_server_is_global_elsewhere(
+    book: Book,
+) -> None:
+    book.configure(declared("git"), workspace=BLOG)
+    book.use(SHOP, "mcp__git__payroll")  # the shop may have a server `git` of its own
+    assert book.rows(BLOG, "mcp__git__payroll") == []
+    assert book.counts(SHOP, "mcp__git__payroll") == [("project", 1)]
+    book.configure(declared("git"), declared("git", Scope.PROJECT), workspace=SHOP)
+    assert book.rows(BLOG, "mcp__git__payroll") == []
+    assert [tool.source for tool in book.rows(SHOP, "mcp__git__payroll")] == ["/files/project"]
+
+
+def test_a_scan_elsewhere_does_not_draw_a_projects_tools_to_a_global_server(book: Book) -> None:
+    book.use(SHOP, "mcp__git__payroll")
+    book.configure(declared("git"), workspace=BLOG)
+    assert book.rows(BLOG, "mcp__git__payroll") == []
+
+
+def test_a_local_servers_tools_stay_in_the_project_when_it_gives_way_to_a_global_one(book: Book) -> None:
+    book.configure(declared("git", Scope.LOCAL), declared("git"), workspace=SHOP)
+    book.use(SHOP, "mcp__git__payroll")
+    book.configure(declared("git"), workspace=SHOP)
+    book.configure(declared("git"), workspace=BLOG)
+    assert book.rows(BLOG, "mcp__git__payroll") == []
+    assert [(tool.scope, tool.status) for tool in book.rows(SHOP, "mcp__git__payroll")] == [
+        ("local", "stale")
+    ]
+
+
+def test_a_tool_seen_in_one_directory_stays_out_of_its_neighbours(book: Book) -> None:
+    api, web = (Workspace(f"/code/shop/{name}", "/code/shop", SHOP.project) for name in ("api", "web"))
+    book.use(api)
+    assert book.rows(web) == book.rows(SHOP) == []
+    book.configure(declared("git", Scope.PROJECT, dir="/code/shop/web"), workspace=web)
+    book.use(web)
+    assert book.counts(api) == book.counts(web) == [("project", 1)]
+
+
+def test_a_tool_seen_above_is_not_drawn_into_a_directory_below(book: Book) -> None:
+    api = Workspace("/code/shop/api", "/code/shop", SHOP.project)
+    book.use(SHOP)
+    book.configure(declared("git", Scope.PROJECT, dir="/code/shop/api"), workspace=api)
+    assert book.counts(SHOP) == [("project", 1)]
+
+
+def test_what_a_project_says_of_a_tool_is_not_shown_in_another(book: Book) -> None:
+    for workspace in (SHOP, BLOG):
+        book.configure(declared("git"), workspace=workspace)
+    book.report(SHOP, description="Commits to the shop's till.")
+    book.use(BLOG)
+    assert [tool.description for tool in book.rows(SHOP)] == ["Commits to the shop's till."]
+    assert [tool.description for tool in book.rows(BLOG)] == [None]
+
+
+def test_a_report_that_says_less_takes_nothing_away(book: Book) -> None:
+    book.report(description="Commits.")
+    book.report()
+    assert [tool.description for tool in book.rows()] == ["Commits."]
+
+
+def test_uses_before_and_after_a_scan_are_added_up(book: Book) -> None:
+    book.configure(declared("git"))
+    book.use(succeeded=False)
+    book.scanned.clear()  # the files have changed meanwhile
+    book.use(succeeded=False)
+    assert book.counts() == [("global", 1), ("project", 1)]
+    discovered = min(tool.discovered_at for tool in book.rows())
+    book.configure(declared("git"))
+    assert [(tool.usage_count, tool.discovered_at) for tool in book.rows()] == [(2, discovered)]
+    assert stored(book.store, "select uses, failures from usage_totals") == [(2, 2)]
 
 
 def test_a_server_is_credited_with_its_tools_uses(book: Book) -> None:
@@ -167,9 +239,9 @@ def test_a_reported_server_joins_the_configured_one(book: Book) -> None:
 
 
 def test_a_use_belongs_to_the_server_in_force_and_leaves_the_shadowed_ones_tools_alone(book: Book) -> None:
-    book.configure(declared("git"))
+    book.configure(declared("git"), workspace=BLOG)
     book.use(BLOG)
-    book.configure(declared("git"), declared("git", Scope.LOCAL))
+    book.configure(declared("git"), declared("git", Scope.LOCAL), workspace=SHOP)
     book.use(SHOP)
     assert book.counts(SHOP) == [("global", 1), ("local", 1)]
     assert book.counts(BLOG) == [("global", 1)]
@@ -187,25 +259,20 @@ def test_a_tool_of_a_server_that_only_looks_alike_is_not_drawn_to_it(book: Book)
     assert book.counts(name="mcp__a_b__run") == [("project", 1)]
 
 
+def test_what_was_said_of_one_server_is_not_given_to_another_that_looks_alike(book: Book) -> None:
+    book.report(name="mcp__a_b__run", server="a.b", description="Of a.b.")
+    book.configure(declared("a_b"))
+    book.use(name="mcp__a_b__run", server="a_b")
+    assert {tool.server: tool.description for tool in book.rows(name="mcp__a_b__run")} == {
+        "a.b": "Of a.b.",
+        "a_b": None,
+    }
+
+
 def test_the_longest_known_server_name_owns_a_tool(book: Book) -> None:
     book.configure(declared("my"), declared("my__server", Scope.LOCAL))
     book.use(name="mcp__my__server__run")
     assert [tool.server for tool in book.rows(name="mcp__my__server__run")] == ["my__server"]
-
-
-def test_a_server_that_moves_to_another_scope_takes_its_tools_along(book: Book) -> None:
-    book.configure(declared("git", Scope.LOCAL))
-    book.use()
-    book.configure(declared("git"))
-    assert book.counts() == [("global", 1)]
-
-
-def test_uses_of_a_tool_whose_server_left_the_configuration_are_still_counted(book: Book) -> None:
-    book.configure(declared("git"))
-    book.use()
-    book.configure()
-    book.use()
-    assert [(tool.scope, tool.status, tool.usage_count) for tool in book.rows()] == [("global", "stale", 2)]
 
 
 def test_a_narrower_report_does_not_take_a_tool_away_from_other_projects(book: Book) -> None:
@@ -213,6 +280,14 @@ def test_a_narrower_report_does_not_take_a_tool_away_from_other_projects(book: B
     book.use(BLOG)
     book.report(SHOP, scope=Scope.LOCAL)
     assert book.counts(BLOG) == [("global", 1)]
+
+
+def test_a_report_for_the_project_is_not_drawn_into_one_of_its_directories(book: Book) -> None:
+    api = Workspace("/code/shop/api", "/code/shop", SHOP.project)
+    book.report(SHOP, scope=Scope.LOCAL)
+    book.configure(declared("git", Scope.PROJECT, dir="/code/shop/api"), workspace=api)
+    book.use(api)
+    assert book.counts(SHOP) == [("local", 0)]
 
 
 def test_a_second_report_of_a_call_only_fills_what_was_empty(book: Book) -> None:

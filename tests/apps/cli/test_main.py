@@ -1,10 +1,12 @@
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from remit import __version__
@@ -96,7 +98,7 @@ def test_why_prints_the_winner_every_gate_and_the_losers(desk: Desk, shop: Path)
     assert [gate["gate"] for gate in explained["gates"]] == ["scope", "config", "precedence"]
     assert all(gate["passed"] and gate["reason"] for gate in explained["gates"])
     assert [other["scope"] for other in explained["shadowed"]] == ["global"]
-    assert "also declared" in desk.remit("why", "git", cwd=shop).stdout
+    assert "others of this name" in desk.remit("why", "git", cwd=shop).stdout
 
 
 def test_why_of_another_projects_tool_and_of_nonsense_differ_in_the_name_alone(
@@ -142,8 +144,9 @@ def test_scan_reports_changes_and_counts(desk: Desk, shop: Path) -> None:
 def test_context_prints_the_section_and_respects_the_budget(desk: Desk, shop: Path) -> None:
     text = desk.remit("context", cwd=shop).stdout
     assert text.startswith("## Available Tools\n- MCP: git (local)\n")
-    assert answer(desk, "context", cwd=shop)["text"] == text.rstrip("\n")
-    assert len(desk.remit("context", "--budget", "50", cwd=shop).stdout.rstrip("\n")) <= 50
+    assert answer(desk, "context", cwd=shop)["text"] == text
+    assert desk.remit("context", "--budget", str(len(text)), cwd=shop).stdout == text
+    assert 0 < len(desk.remit("context", "--budget", str(len(text) - 1), cwd=shop).stdout) < len(text)
     assert desk.remit("context", "--budget", "5", cwd=shop).stdout == ""
     assert desk.remit("context", "--budget", "-1", cwd=shop).returncode == 2
 
@@ -250,11 +253,18 @@ def test_secrets_are_in_no_output_and_not_in_the_database(desk: Desk, shop: Path
     assert not any(hush.encode() in file.read_bytes() for file in desk.database.parent.iterdir())
 
 
-def test_a_terminal_gets_tables_without_colour_when_asked(desk: Desk, shop: Path) -> None:
+def test_a_terminal_gets_tables_and_no_colour_when_asked(desk: Desk, shop: Path) -> None:
     shown = on_a_terminal(desk, shop, "tools")
     assert "─" in shown
     assert "mcp__till__*" in shown
-    assert "\x1b[3" not in shown  # no colours; NO_COLOR is set for every test
+    assert "\x1b[3" not in shown
+
+
+def test_a_narrow_terminal_cuts_no_name(desk: Desk, shop: Path) -> None:
+    desk.write(shop / ".mcp.json", servers("a-rather-long-name-for-a-server"))
+    desk.variables["COLUMNS"] = "60"
+    shown = on_a_terminal(desk, shop, "tools", "--all")
+    assert "…" not in shown
 
 
 def test_asking_before_forgetting_happens_on_a_terminal_only(desk: Desk, shop: Path) -> None:
@@ -271,6 +281,63 @@ def test_each_shell_gets_its_completion_script(desk: Desk, shell: str) -> None:
 def test_completion_offers_the_names_known_here(desk: Desk, shop: Path) -> None:
     desk.variables.update(_REMIT_COMPLETE="bash_complete", COMP_WORDS="remit why mcp__t", COMP_CWORD="2")
     assert desk.remit(cwd=shop).stdout == "plain,mcp__till__*\n"
+    desk.variables["COMP_WORDS"] = f"remit why --project {shop} wi"
+    desk.variables["COMP_CWORD"] = "4"
+    assert desk.remit(cwd=desk.root).stdout == "plain,wiki\n"
+
+
+def test_without_a_command_the_help_is_printed(desk: Desk) -> None:
+    finished = desk.remit()
+    assert finished.returncode == 0
+    assert finished.stdout.startswith("Usage: remit")
+
+
+def in_a_shell(desk: Desk, line: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = f'remit() {{ "{sys.executable}" -m remit "$@"; }}; {line}'
+    return subprocess.run(
+        ["bash", "-c", command], cwd=cwd, env=desk.environment, capture_output=True, text=True, timeout=60
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "says"),
+    [
+        ("remit tools --all --json | head -c 1 >/dev/null; exit ${PIPESTATUS[0]}", 0, ""),
+        ("remit tools >&-", 0, ""),
+        ("remit tools 2>&-", 0, ""),
+        ("remit tools <&-", 0, ""),
+        ("remit tools >/dev/full", 2, "error: the output cannot be written: No space left on device\n"),
+        ("remit tools --unknown", 2, "Usage: remit tools"),
+        ("remit forget $'x\\xff'", 1, "error: nothing is stored about"),
+        ("CLAUDE_CONFIG_DIR=$'/tmp/\\xff' remit tools", 2, "error: CLAUDE_CONFIG_DIR is not valid Unicode"),
+        ("REMIT_HOME=$'/tmp/\\xff' remit tools", 2, "error: REMIT_HOME is not valid Unicode"),
+        ('mkdir gone; cd gone; rmdir "$PWD"; remit tools', 2, "error: `.`: No such file or directory"),
+        ('mkdir gone; cd gone; rmdir "$PWD"; REMIT_HOME=x remit tools', 2, "error: "),
+    ],
+)
+def test_streams_and_surroundings_that_are_broken_are_no_traceback(
+    desk: Desk, shop: Path, line: str, code: int, says: str
+) -> None:
+    finished = in_a_shell(desk, line, shop)
+    assert (finished.returncode, finished.stderr[: len(says)]) == (code, says)
+    assert "Traceback" not in finished.stderr
+
+
+def test_an_interrupt_ends_a_wait_for_a_locked_database_at_once(desk: Desk, shop: Path) -> None:
+    desk.remit("scan", cwd=shop)
+    desk.write(shop / ".mcp.json", servers("changed"))
+    holder: Any = apsw.Connection(str(desk.database))
+    holder.execute("begin immediate")
+    command = [sys.executable, "-X", "importtime", "-m", "remit", "tools"]
+    process = subprocess.Popen(command, cwd=shop, env=desk.environment, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.endswith(" remit.adapters.storage.sqlite\n"):  # the last import before the wait
+            break
+    process.send_signal(signal.SIGINT)
+    rest = process.communicate(timeout=20)[1]
+    assert process.returncode == 130, rest
+    holder.execute("rollback")
 
 
 def test_two_processes_at_once_both_succeed(desk: Desk, shop: Path) -> None:

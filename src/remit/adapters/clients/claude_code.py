@@ -2,10 +2,12 @@
 
 import os
 
-from remit.adapters.clients.files import FileError, Machine
-from remit.adapters.clients.reading import Client, Origin, Parsed, Place, declare_servers
-from remit.adapters.clients.wire import EntryError, Fields, Server, remote_server, stdio_server, storable
-from remit.core.names import normalise
+from remit.adapters.clients.reading import Client, ConfigFile, Origin, Parsed, declare_servers
+from remit.adapters.clients.wire import EntryError, Fields, Server, remote_server, stdio_server
+from remit.adapters.files import Machine
+from remit.core.declarations import Switch
+from remit.core.kinds import ConfigStatus
+from remit.core.names import normalise, storable
 from remit.core.projects import Workspace
 from remit.core.scopes import Scope, ancestors
 
@@ -20,31 +22,20 @@ _RESERVED = frozenset(
 )
 
 
-def places(workspace: Workspace, machine: Machine) -> list[Place]:
+def files(workspace: Workspace, machine: Machine) -> list[ConfigFile]:
     """Name the files that count in a workspace."""
     config = machine.variables.get(CONFIG_DIR) or machine.home
-    state = Place(path=os.path.join(config, ".claude.json"), limit=_STATE_FILE_LIMIT, parse=parse_state_file)
+    state = os.path.join(config, ".claude.json")
     shared = [os.path.join(dir, ".mcp.json") for dir in ancestors(workspace.dir)]
     return [
-        state,
-        *(Place(path=path, limit=_PROJECT_FILE_LIMIT, parse=parse_project_file) for path in shared),
+        ConfigFile(path=state, limit=_STATE_FILE_LIMIT, parse=parse_state_file),
+        *(ConfigFile(path=path, limit=_PROJECT_FILE_LIMIT, parse=parse_project_file) for path in shared),
     ]
 
 
 def parse_project_file(content: object, path: str, workspace: Workspace) -> Parsed:
-    """Read a `.mcp.json`; a flat map of servers is not one.
-
-    Raises:
-        FileError: the file as a whole is not one.
-    """
+    """Read a `.mcp.json`; a flat map of servers is not one."""
     parsed = Parsed(source=path)
-    try:
-        top = Fields(content)
-        if "mcpServers" not in top:
-            raise EntryError("`mcpServers` is missing")
-        servers = top.object("mcpServers")
-    except EntryError as error:
-        raise FileError(str(error)) from None
     origin = Origin(
         client=NAME,
         source=path,
@@ -53,21 +44,17 @@ def parse_project_file(content: object, path: str, workspace: Workspace) -> Pars
         project_hash=workspace.project.hash,
         dir=os.path.dirname(path),
     )
-    declare_servers(servers, origin, parsed, read_entry=_read_entry)
+    with parsed.part(""):
+        top = Fields(content)
+        if "mcpServers" not in top:
+            raise EntryError("`mcpServers` is missing")
+        declare_servers(top.fields("mcpServers"), origin, parsed, read_entry=_read_entry)
     return parsed
 
 
 def parse_state_file(content: object, path: str, workspace: Workspace) -> Parsed:
-    """Read `~/.claude.json`: the user's servers, and this project's local ones with what is switched off.
-
-    Raises:
-        FileError: the file as a whole is not one.
-    """
+    """Read `~/.claude.json`: the user's servers, and this project's local ones with what is switched off."""
     parsed = Parsed(source=path)
-    try:
-        top = Fields(content)
-    except EntryError as error:
-        raise FileError(str(error)) from None
     key = workspace.project.path.replace(os.sep, "/")
     here = f'projects["{key}"]'
     user = Origin(client=NAME, source=path, scope=Scope.GLOBAL, place="mcpServers")
@@ -78,17 +65,27 @@ def parse_state_file(content: object, path: str, workspace: Workspace) -> Parsed
         place=f"{here}.mcpServers",
         project_hash=workspace.project.hash,
     )
-    with parsed.part(user.place):
-        declare_servers(top.object("mcpServers"), user, parsed, read_entry=_read_entry)
-    with parsed.part(here):
-        project = top.object("projects").object(key)
-        with parsed.part(local.place):
-            declare_servers(project.object("mcpServers"), local, parsed, read_entry=_read_entry)
-        with parsed.part(f"{here}.disabledMcpServers"):
-            parsed.disabled.update(map(storable, project.texts("disabledMcpServers")))
-        with parsed.part(f"{here}.disabledMcpjsonServers"):
-            parsed.rejected.update(map(normalise, project.texts("disabledMcpjsonServers")))
+    with parsed.part(""):
+        top = Fields(content)
+        with parsed.part(""):
+            declare_servers(top.fields("mcpServers"), user, parsed, read_entry=_read_entry)
+        project = top.fields("projects").fields(key)
+        with parsed.part(here):
+            declare_servers(project.fields("mcpServers"), local, parsed, read_entry=_read_entry)
+        _read_switches(project, "disabledMcpServers", ConfigStatus.DISABLED, here, parsed)
+        _read_switches(project, "disabledMcpjsonServers", ConfigStatus.REJECTED, here, parsed)
     return parsed
+
+
+def _read_switches(project: Fields, name: str, effect: ConfigStatus, place: str, into: Parsed) -> None:
+    """Read a list of servers that are switched off; a bad item costs only itself."""
+    with into.part(place):
+        for at, item in enumerate(project.items_of(name)):
+            if not isinstance(item, str):
+                into.note(f"{place}.{name}[{at}]", "expected text")
+                continue
+            server = normalise(item) if effect is ConfigStatus.REJECTED else storable(item)
+            into.switches.append(Switch(source=into.source, effect=effect, server=server))
 
 
 def _read_entry(name: str, entry: Fields) -> Server:
@@ -104,4 +101,4 @@ def _read_entry(name: str, entry: Fields) -> Server:
     return stdio_server(entry)
 
 
-CLIENT = Client(name=NAME, variables=(CONFIG_DIR,), places=places)
+CLIENT = Client(name=NAME, variables=(CONFIG_DIR,), files=files)

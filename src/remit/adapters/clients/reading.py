@@ -4,11 +4,11 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from remit.adapters.clients.files import HOME, FileError, Machine, fingerprint, read_json
-from remit.adapters.clients.wire import EntryError, Fields, Server, storable
-from remit.core.declarations import ClientSettings, Declaration, Problem, Reading
+from remit.adapters.clients.wire import EntryError, Fields, Server
+from remit.adapters.files import HOME, FileError, Machine, fingerprint, read_json
+from remit.core.declarations import ClientSettings, Declaration, Problem, Reading, Switch
 from remit.core.kinds import Kind
-from remit.core.names import server_name
+from remit.core.names import server_name, storable
 from remit.core.projects import Workspace
 from remit.core.scopes import Scope
 
@@ -31,9 +31,12 @@ class Parsed:
 
     source: str
     declarations: list[Declaration] = field(default_factory=list[Declaration])
+    switches: list[Switch] = field(default_factory=list[Switch])
     problems: list[Problem] = field(default_factory=list[Problem])
-    disabled: set[str] = field(default_factory=set[str])
-    rejected: set[str] = field(default_factory=set[str])
+
+    def note(self, place: str, reason: str) -> None:
+        """Note something that cannot be used."""
+        self.problems.append(Problem(source=self.source, place=storable(place), reason=storable(reason)))
 
     @contextmanager
     def part(self, place: str) -> Generator[None]:
@@ -41,11 +44,11 @@ class Parsed:
         try:
             yield
         except EntryError as error:
-            self.problems.append(Problem(source=self.source, place=storable(place), reason=str(error)))
+            self.note(place, str(error))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class ConfigFile:
     """A file that may exist, and how to read it."""
 
     path: str
@@ -59,7 +62,7 @@ class Client:
 
     name: str
     variables: tuple[str, ...]  # environment variables that say where its files lie
-    places: Callable[[Workspace, Machine], Sequence[Place]]  # the files that count in a workspace
+    files: Callable[[Workspace, Machine], Sequence[ConfigFile]]  # those that count in a workspace
 
 
 def read_client(client: Client, workspace: Workspace, machine: Machine, *, now_ns: int) -> Reading:
@@ -68,24 +71,22 @@ def read_client(client: Client, workspace: Workspace, machine: Machine, *, now_n
     inputs = {name: fingerprint(name, machine, now_ns=now_ns) for name in looked_at}
     parsed: list[Parsed] = []
     unreadable: set[str] = set()
-    for place in client.places(workspace, machine):
+    for file in client.files(workspace, machine):
         # Taken before the file is read: a change in between makes the next look read it again.
-        inputs[place.path] = fingerprint(place.path, machine, now_ns=now_ns)
+        inputs[file.path] = fingerprint(file.path, machine, now_ns=now_ns)
         try:
-            content = read_json(place.path, limit=place.limit) if inputs[place.path] else None
-            if content is not None:
-                parsed.append(place.parse(content[0], place.path, workspace))
+            content = read_json(file.path, limit=file.limit) if inputs[file.path] else None
         except FileError as error:
-            unreadable.add(place.path)
-            problem = Problem(source=place.path, place=error.place, reason=error.reason)
-            parsed.append(Parsed(source=place.path, problems=[problem]))
+            unreadable.add(file.path)
+            parsed.append(Parsed(source=file.path))
+            parsed[-1].note(error.place, error.reason)
+        else:
+            if content is not None:
+                parsed.append(file.parse(content[0], file.path, workspace))
     return Reading(
         client=client.name,
         declarations=[declaration for part in parsed for declaration in part.declarations],
-        settings=ClientSettings(
-            disabled=frozenset(name for part in parsed for name in part.disabled),
-            rejected=frozenset(name for part in parsed for name in part.rejected),
-        ),
+        settings=ClientSettings(switches=[switch for part in parsed for switch in part.switches]),
         inputs=inputs,
         unreadable=frozenset(unreadable),
         problems=[problem for part in parsed for problem in part.problems],

@@ -5,7 +5,6 @@ importing a validation library would take longer than all of them. No error ever
 """
 
 import json
-from collections.abc import Mapping
 from hashlib import sha256
 from typing import NamedTuple, cast
 
@@ -39,7 +38,7 @@ class Fields:
         """List the fields in the order of the file."""
         return list(self._fields.items())
 
-    def object(self, name: str) -> "Fields":
+    def fields(self, name: str) -> "Fields":
         """Read an object; a missing one is empty."""
         try:
             return Fields(self._fields.get(name, {}))
@@ -54,19 +53,18 @@ class Fields:
 
     def texts(self, name: str) -> list[str]:
         """Read a list of strings; a missing one is empty."""
+        return [_text(item, f"{name}[{at}]") for at, item in enumerate(self.items_of(name))]
+
+    def items_of(self, name: str) -> list[object]:
+        """Read a list of anything; a missing one is empty."""
         value = self._fields.get(name, [])
         if not isinstance(value, list):
             raise EntryError(f"{name}: expected a list, found {_kind(value)}")
-        return [_text(item, f"{name}[{at}]") for at, item in enumerate(cast("list[object]", value))]
+        return cast("list[object]", value)
 
     def pairs(self, name: str) -> dict[str, str]:
         """Read an object of strings; a missing one is empty."""
-        return {key: _text(value, f"{name}.{key}") for key, value in self.object(name).items()}
-
-
-def storable(text: str) -> str:
-    """Replace what JSON can write but no database can hold: halves of surrogate pairs."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return {key: _text(value, f"{name}.{key}") for key, value in self.fields(name).items()}
 
 
 def stdio_server(entry: Fields) -> Server:
@@ -109,7 +107,5 @@ def _kind(value: object) -> str:
             return "text"
         case list():
             return "a list"
-        case Mapping():
-            return "an object"
         case _:
-            return "something else"
+            return "an object"

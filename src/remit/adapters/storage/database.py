@@ -3,6 +3,7 @@
 A hook process imports this module, so it needs only the driver and the lightest of the standard library.
 """
 
+import json
 import os
 import time
 from collections.abc import Callable, Generator
@@ -12,6 +13,8 @@ from typing import Any
 
 import apsw
 
+from remit.core.projects import Workspace
+from remit.core.scopes import ancestors
 from remit.errors import StoreCorruptError, StoreTooNewError, StoreUnavailableError
 
 Value = str | int | None
@@ -19,11 +22,17 @@ Row = tuple[Any, ...]  # whoever reads a row knows its query
 
 SCHEMA_VERSION = 1
 APPLICATION_ID = 0x52656D69
-BUSY_MS = 30_000
+BUSY_SECONDS = 30
 
 _SQL = os.path.join(os.path.dirname(__file__), "sql")
 _DAMAGED = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError)
 _MOVE_AWAY = "move the file away and run `remit scan`: the tools are found again, usage starts anew"
+
+
+def seen_from(workspace: Workspace) -> dict[str, str]:
+    """Give the scope rule what it asks for."""
+    reach = json.dumps(ancestors(workspace.dir))
+    return {"project": workspace.project.hash, "workspace": workspace.dir, "reach": reach}
 
 
 class Database:
@@ -34,6 +43,7 @@ class Database:
         with self._translated():
             if path != ":memory:":
                 os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+                os.close(os.open(path, os.O_RDONLY | os.O_CREAT, mode=0o600))
             self._connection: Any = apsw.Connection(path)  # the driver's stubs are only partly typed
             try:
                 self._prepare()
@@ -43,6 +53,11 @@ class Database:
 
     def close(self) -> None:
         """Close the connection."""
+        self._connection.close()
+
+    def leave(self) -> None:
+        """Close the connection of a process that lives for one write, and let others tidy up after it."""
+        self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         self._connection.close()
 
     def run(self, query: str, /, **values: Value) -> None:
@@ -67,35 +82,31 @@ class Database:
                     self._connection.execute("rollback")
                 raise
 
-    @contextmanager
-    def erasure(self) -> Generator[None]:
-        """Do a transaction whose deletions leave no trace in the file, nor in its log."""
+    def empty_log(self) -> None:
+        """Write the log into the file and clear it, so that what was erased is in neither."""
         with self._translated():
-            self._connection.execute("pragma secure_delete = on")
-            with self.transaction():
-                yield
-            self._connection.execute("pragma secure_delete = off; pragma wal_checkpoint(truncate)").fetchall()
+            self._connection.execute("pragma wal_checkpoint(truncate)").fetchall()
 
     def _prepare(self) -> None:
-        self._connection.set_busy_timeout(BUSY_MS)
-        # The last of many short processes to leave must not pay for the others' writes with a checkpoint.
-        self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        self._connection.set_busy_handler(_Patience())
         version = self._number("user_version")
+        self._refuse_strangers(version)
         if version > SCHEMA_VERSION:
             raise StoreTooNewError(
                 f"`{self.path}` was made by a newer Remit (schema {version}, this knows {SCHEMA_VERSION})",
                 hint="upgrade Remit, or set REMIT_HOME to another directory",
             )
         if version < SCHEMA_VERSION:
-            self._refuse_strangers(version)
             _patiently(lambda: self._connection.execute("pragma journal_mode = wal").fetchall())
-        self._connection.execute("pragma synchronous = normal; pragma foreign_keys = on")
+        self._connection.execute(
+            "pragma synchronous = normal; pragma foreign_keys = on; pragma secure_delete = on"
+        ).fetchall()
         if version < SCHEMA_VERSION:
             self._migrate()
 
     def _refuse_strangers(self, version: int) -> None:
-        tables = self._connection.execute("select count(*) from sqlite_schema").fetchall()[0][0]
-        if version == 0 and tables and self._number("application_id") != APPLICATION_ID:
+        is_new = version == 0 and not self._connection.execute("select 1 from sqlite_schema").fetchall()
+        if not is_new and self._number("application_id") != APPLICATION_ID:
             raise StoreCorruptError(
                 f"`{self.path}` is another program's database", hint="set REMIT_HOME to another directory"
             )
@@ -117,7 +128,7 @@ class Database:
             raise StoreCorruptError(f"`{self.path}` is damaged or not a database", hint=_MOVE_AWAY) from error
         except apsw.BusyError as error:
             raise StoreUnavailableError(
-                f"`{self.path}` is locked by another process for more than {BUSY_MS // 1000} s",
+                f"`{self.path}` is locked by another process for more than {BUSY_SECONDS} s",
                 hint="end the process that holds it, then try again",
             ) from error
         except apsw.ConstraintError:
@@ -129,17 +140,30 @@ class Database:
             ) from error
 
 
+class _Patience:
+    """Waits for other processes, in steps short enough for an interrupt to get through."""
+
+    def __init__(self) -> None:
+        self._deadline = 0.0
+
+    def __call__(self, attempt: int) -> bool:
+        if attempt == 0:
+            self._deadline = time.monotonic() + BUSY_SECONDS
+        time.sleep(min(0.001 * 2**attempt, 0.05))
+        return time.monotonic() < self._deadline
+
+
 def _patiently(step: Callable[[], object]) -> None:
-    """Repeat a step that SQLite refuses at once, without its busy timeout, while others do the same."""
-    deadline = time.monotonic() + BUSY_MS / 1000
+    """Repeat a step that SQLite refuses at once, without asking for patience, while others do the same."""
+    patience, attempt = _Patience(), 0
     while True:
         try:
             step()
             return
         except apsw.BusyError:
-            if time.monotonic() > deadline:
+            if not patience(attempt):
                 raise
-            time.sleep(0.005)
+            attempt += 1
 
 
 def _migrations() -> list[str]:
@@ -155,7 +179,7 @@ def _queries() -> dict[str, str]:
     for block in _text(os.path.join(_SQL, "queries.sql")).split("\n-- ")[1:]:
         title, _, sql = block.partition("\n")
         sort, _, name = title.partition(": ")
-        (fragments if sort == "fragment" else queries)[name] = sql.strip()
+        {"fragment": fragments, "name": queries}[sort][name] = sql.strip()
     for fragment, text in fragments.items():
         queries = {name: sql.replace(f"{{{fragment}}}", text) for name, sql in queries.items()}
     return queries

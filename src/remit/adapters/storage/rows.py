@@ -1,5 +1,7 @@
 """Turns rows of the database into values; columns' types are taken on trust here, and nowhere past it."""
 
+from typing import NamedTuple
+
 from remit.adapters.storage.database import Row
 from remit.core.declarations import Declaration
 from remit.core.kinds import Authority, ConfigStatus, Kind, Status
@@ -10,14 +12,23 @@ from remit.core.tools import Tool, Winner
 _KINDS = {kind.value: kind for kind in Kind}
 _SCOPES = {scope.value: scope for scope in Scope}
 _AUTHORITIES = {authority.value: authority for authority in Authority}
-_STATUSES = {status.value: status for status in Status}
 _CONFIG_STATUSES = {status.value: status for status in ConfigStatus}
+
+
+class View(NamedTuple):
+    """How a declaration stood in a view."""
+
+    declaration: Declaration
+    tool: int
+    config_status: str
+    shadowed_by: int | None
 
 
 def tool(row: Row) -> Tool:
     """Read a row of the query `catalog`."""
-    (name, kind, client, scope, project_hash, dir, server, source, authority, status) = row[:10]
-    (config_status, winner_scope, winner_source, description, uses, last_used, discovered, updated) = row[10:]
+    (name, kind, client, scope, project_hash, dir, server, source, authority, config_status) = row[:10]
+    (winner_scope, winner_source, description, uses, last_used, discovered, updated) = row[10:]
+    is_stale = authority == Authority.CONFIG and config_status is None
     return Tool(
         name=name,
         kind=_KINDS[kind],
@@ -28,7 +39,7 @@ def tool(row: Row) -> Tool:
         server=server,
         source=source,
         authority=_AUTHORITIES[authority],
-        status=_STATUSES[status],
+        status=Status.STALE if is_stale else Status.ACTIVE,
         config_status=_CONFIG_STATUSES[config_status] if config_status else None,
         shadowed_by=Winner(scope=_SCOPES[winner_scope], source=winner_source) if winner_scope else None,
         description=description,
@@ -39,18 +50,25 @@ def tool(row: Row) -> Tool:
     )
 
 
-def declaration(client: str, row: Row) -> Declaration:
-    """Read a row of the query `declared` back into what was declared, as far as it is kept."""
-    (_, name, kind, scope, source, project_hash, dir, server, digest) = row[:9]
+def declaration(row: Row) -> Declaration:
+    """Read a row of the query `last_known`."""
+    (name, kind, client, scope, source, project_hash, dir, server, plugin, endpoint, digest, is_remit) = row
     return Declaration(
         name=name,
-        kind=Kind(kind),
+        kind=_KINDS[kind],
         client=client,
-        scope=Scope(scope),
+        scope=_SCOPES[scope],
         source=source,
         project_hash=project_hash,
         dir=dir,
         server=server,
+        plugin=plugin,
+        endpoint=endpoint,
         digest=digest,
-        is_remit=row[10] == ConfigStatus.ITSELF,
+        is_remit=bool(is_remit),
     )
+
+
+def view(row: Row) -> View:
+    """Read a row of the query `resolved`."""
+    return View(declaration(row[:12]), *row[12:])

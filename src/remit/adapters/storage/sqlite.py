@@ -1,25 +1,30 @@
 """The store on SQLite: what the port `Store` asks for, in named queries."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 
 from remit.adapters.storage import rows, usage
-from remit.adapters.storage.database import Database, Row
-from remit.core.declarations import ClientSettings, Declaration, Problem, Reading, Resolved
+from remit.adapters.storage.database import Database, seen_from
+from remit.core.declarations import (
+    Changes,
+    ClientSettings,
+    Declaration,
+    Problem,
+    Reading,
+    Resolved,
+    Switch,
+)
 from remit.core.kinds import ConfigStatus
-from remit.core.names import normalise
 from remit.core.projects import Project, Workspace
-from remit.core.scopes import ancestors
-from remit.core.sightings import Sighting
+from remit.core.sightings import Sighting, Use
 from remit.core.tools import Definition, Tool
-from remit.ports import Changes
 
-Key = tuple[str | None, ...]
+Ids = dict[tuple[str | None, ...], int]  # a declaration's key to its row
 
 
 class SqliteStore:
-    """Remit's store in one SQLite file."""
+    """Remit's store in one SQLite database."""
 
     def __init__(self, path: str) -> None:
         self.database = Database(path)
@@ -30,7 +35,7 @@ class SqliteStore:
 
     def catalog(self, workspace: Workspace) -> list[Tool]:
         """List every tool in scope for a workspace, with how its client's configuration resolved it there."""
-        return [rows.tool(row) for row in self.database.rows("catalog", **_seen_from(workspace))]
+        return [rows.tool(row) for row in self.database.rows("catalog", **seen_from(workspace))]
 
     def inputs(self, client: str, workspace: Workspace) -> dict[str, str]:
         """List what the last scan looked at, with the fingerprints it found."""
@@ -42,70 +47,52 @@ class SqliteStore:
         return [Problem(source=source, place=place, reason=reason) for source, place, reason in found]
 
     def last_known(
-        self, client: str, workspace: Workspace, sources: frozenset[str]
+        self, client: str, workspace: Workspace, sources: Iterable[str]
     ) -> tuple[list[Declaration], ClientSettings]:
-        """Recall what files said, and what was switched off here, when they could last be read."""
-        found = self.database.rows("declared", client=client, **_seen_from(workspace))
-        active = [row for row in found if row[9] == "active" and row[4] in sources]
-        return [rows.declaration(client, row) for row in active], ClientSettings(
-            disabled=frozenset(row[7] for row in found if row[10] == ConfigStatus.DISABLED),
-            rejected=frozenset(normalise(row[7]) for row in found if row[10] == ConfigStatus.REJECTED),
+        """Recall what files said when they could last be read."""
+        query = {"client": client, "sources": json.dumps(list(sources))}
+        declared = self.database.rows("last_known", **query, **seen_from(workspace))
+        switches = self.database.rows("last_switches", project=workspace.project.hash, **query)
+        return [rows.declaration(row) for row in declared], ClientSettings(
+            switches=[
+                Switch(source=source, effect=ConfigStatus(effect), server=server)
+                for source, effect, server in switches
+            ]
         )
 
     def save(self, reading: Reading, resolved: Sequence[Resolved], workspace: Workspace, at: int) -> Changes:
-        """Make a client's view of a workspace what was just read; what left the files goes stale."""
+        """Make a client's view of a workspace what was just read; what left the files is stale there."""
         client, project = reading.client, workspace.project
         with self.database.transaction():
             self.database.run("see_project", hash=project.hash, path=project.path, at=at)
-            before = self.database.rows("declared", client=client, **_seen_from(workspace))
+            known = self.database.rows("resolved", client=client, **seen_from(workspace))
+            before = {state.tool: state for state in map(rows.view, known)}
             ids = {item.declaration.key: self._declare(item.declaration, at) for item in resolved}
-            kept = set(ids.values())
-            gone = [
-                row
-                for row in before
-                if row[0] not in kept and row[9] == "active" and row[4] in reading.inputs
-            ]
-            for row in gone:
-                self.database.run("mark_stale", tool=row[0], at=at)
             self._save_view(reading, resolved, ids, workspace, at)
-            changes = _changes(client, before, gone, resolved, ids)
-            if changes.added:
-                usage.rehome(self.database, client, at)
-        return changes
+            self._save_switches(reading, project)
+            usage.rehome(self.database, client, workspace, at)
+        return _changes(before, resolved, ids)
 
-    def record(
-        self,
-        sighting: Sighting,
-        *,
-        session_id: str | None = None,
-        call_id: str | None = None,
-        succeeded: bool | None = None,
-        duration_ms: int | None = None,
-    ) -> bool:
+    def record(self, sighting: Sighting, use: Use) -> bool:
         """Count one use of a tool; False when the call was known already."""
-        return usage.record(
-            self.database,
-            sighting,
-            session_id=session_id,
-            call_id=call_id,
-            succeeded=succeeded,
-            duration_ms=duration_ms,
-        )
+        return usage.record(self.database, sighting, use)
 
     def report(self, definition: Definition, sighting: Sighting) -> None:
-        """Keep what somebody says of a tool."""
-        digest = _digest(definition)
+        """Keep what somebody says of a tool, for the project it was said in."""
+        project = sighting.workspace.project.hash
         with self.database.transaction():
             tool = usage.sight(self.database, sighting)
-            self.database.run(
-                "define",
-                digest=digest,
-                server=definition.server,
-                name=definition.name,
-                description=definition.description,
-                input_schema=definition.input_schema,
-            )
-            self.database.run("attach_definition", tool=tool, digest=digest, at=sighting.at)
+            earlier = self.database.rows("definition", tool=tool, project=project)
+            description, input_schema = earlier[0] if earlier else (None, None)
+            content = {
+                "server": definition.server,
+                "name": definition.name,
+                "description": definition.description or description,
+                "input_schema": definition.input_schema or input_schema,
+            }
+            digest = sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+            self.database.run("define", digest=digest, **content)
+            self.database.run("attach_definition", tool=tool, project=project, digest=digest)
 
     def find_project(self, name: str) -> Project | None:
         """Find a project that something is stored about, by its hash or its path."""
@@ -114,10 +101,11 @@ class SqliteStore:
 
     def forget(self, project: Project) -> None:
         """Erase all that is stored about a project."""
-        with self.database.erasure():
+        with self.database.transaction():
             self.database.run("forget_project", project=project.hash)
-            self.database.run("forget_unused_sightings")
+            self.database.run("forget_what_nobody_saw")
             self.database.run("forget_unused_definitions")
+        self.database.empty_log()
 
     def prune_events(self, before: int) -> None:
         """Drop the single events older than a time; totals stay."""
@@ -133,18 +121,16 @@ class SqliteStore:
             dir=declaration.dir,
             server=declaration.server,
             name=declaration.name,
+            plugin=declaration.plugin,
             source=declaration.source,
+            endpoint=declaration.endpoint,
             digest=declaration.digest,
+            is_remit=int(declaration.is_remit),
             at=at,
         )[0][0]
 
     def _save_view(
-        self,
-        reading: Reading,
-        resolved: Sequence[Resolved],
-        ids: dict[Key, int],
-        workspace: Workspace,
-        at: int,
+        self, reading: Reading, resolved: Sequence[Resolved], ids: Ids, workspace: Workspace, at: int
     ) -> None:
         view = self.database.rows("see_view", **_view(reading.client, workspace), at=at)[0][0]
         for step in ("forget_inputs", "forget_problems", "forget_resolutions"):
@@ -160,43 +146,40 @@ class SqliteStore:
                 "add_resolution",
                 view=view,
                 tool=ids[item.declaration.key],
+                source=item.declaration.source,
                 config_status=item.config_status,
-                shadowed_by=None if item.shadowed_by is None else ids[item.shadowed_by.key],
+                shadowed_by=_winner(item, ids),
+            )
+
+    def _save_switches(self, reading: Reading, project: Project) -> None:
+        mine = {"client": reading.client, "project": project.hash}
+        believed = json.dumps([name for name in reading.inputs if name not in reading.unreadable])
+        self.database.run("forget_switches", sources=believed, **mine)
+        for switch in reading.settings.switches:
+            self.database.run(
+                "add_switch", source=switch.source, effect=switch.effect, server=switch.server, **mine
             )
 
 
-def _changes(
-    client: str,
-    before: Sequence[Row],
-    gone: Sequence[Row],
-    resolved: Sequence[Resolved],
-    ids: dict[Key, int],
-) -> Changes:
-    known = {row[0]: row for row in before}
+def _changes(before: dict[int, rows.View], resolved: Sequence[Resolved], ids: Ids) -> Changes:
     added: list[Declaration] = []
     changed: list[Declaration] = []
     for item in resolved:
-        row = known.get(ids[item.declaration.key])
-        winner = None if item.shadowed_by is None else ids[item.shadowed_by.key]
-        if row is None or row[9] != "active":
+        state = before.pop(ids[item.declaration.key], None)
+        if state is None:
             added.append(item.declaration)
-        elif row[8] != item.declaration.digest or (row[10] and row[10:12] != (item.config_status, winner)):
+        elif (state.declaration.digest, state.config_status, state.shadowed_by) != (
+            item.declaration.digest,
+            item.config_status,
+            _winner(item, ids),
+        ):
             changed.append(item.declaration)
-    return Changes(added=added, removed=[rows.declaration(client, row) for row in gone], changed=changed)
+    return Changes(added=added, removed=[state.declaration for state in before.values()], changed=changed)
 
 
-def _seen_from(workspace: Workspace) -> dict[str, str]:
-    return {
-        "project": workspace.project.hash,
-        "workspace": workspace.dir,
-        "reach": json.dumps(ancestors(workspace.dir)),
-    }
+def _winner(item: Resolved, ids: Ids) -> int | None:
+    return None if item.shadowed_by is None else ids[item.shadowed_by.key]
 
 
 def _view(client: str, workspace: Workspace) -> dict[str, str]:
     return {"client": client, "workspace": workspace.dir, "project": workspace.project.hash}
-
-
-def _digest(definition: Definition) -> str:
-    content = [definition.server, definition.name, definition.description, definition.input_schema]
-    return sha256(json.dumps(content).encode()).hexdigest()

@@ -1,20 +1,24 @@
 """Records that a tool was used or reported, and finds the row that this belongs to.
 
-A tool's scope is that of its server where a configuration declares one; a name alone says less than a report,
-and a report less than a configuration, in whatever order they arrive.
+A tool's scope is that of its server, where the workspace it was seen in was scanned and has such a server in
+force. Otherwise the tool stays in that workspace: nothing is drawn into a wider scope by its name alone. Of
+what no configuration declares, a report outranks a hook, in whatever order they arrive.
 """
 
-import json
 from typing import NamedTuple
 
-from remit.adapters.storage.database import Database
+from remit.adapters.storage.database import Database, seen_from
 from remit.core.kinds import Authority, Kind
-from remit.core.names import classify
-from remit.core.scopes import Scope, ancestors
-from remit.core.sightings import Sighting
+from remit.core.names import canonical, classify
+from remit.core.projects import Workspace
+from remit.core.scopes import Scope
+from remit.core.sightings import Sighting, Use
+
+# Of the rows a workspace sees, who else sees them: its subdirectories, its project, everybody.
+_WIDTH = {Scope.PROJECT: 1, Scope.LOCAL: 2, Scope.PLUGIN: 2, Scope.GLOBAL: 3, Scope.MANAGED: 3}
 
 
-class Home(NamedTuple):
+class Placement(NamedTuple):
     """Where a tool's row belongs."""
 
     kind: Kind
@@ -27,99 +31,105 @@ class Home(NamedTuple):
     authority: Authority
 
 
-def record(
-    database: Database,
-    sighting: Sighting,
-    *,
-    session_id: str | None = None,
-    call_id: str | None = None,
-    succeeded: bool | None = None,
-    duration_ms: int | None = None,
-) -> bool:
+def record(database: Database, sighting: Sighting, use: Use) -> bool:
     """Count one use of a tool; False when the call was reported before and only its gaps were filled."""
-    project = sighting.workspace.project
-    details = {
-        "session_id": session_id,
-        "succeeded": None if succeeded is None else int(succeeded),
-        "duration_ms": duration_ms,
+    call = {
+        "client": sighting.client,
+        "project": sighting.workspace.project.hash,
+        "call_id": use.call_id,
+        "session_id": use.session_id,
+    }
+    outcome = {
+        "succeeded": None if use.succeeded is None else int(use.succeeded),
+        "duration_ms": use.duration_ms,
     }
     with database.transaction():
-        if call_id is not None:
-            client = sighting.client
-            for (event,) in database.rows(
-                "earlier_report", call_id=call_id, client=client, project=project.hash, session_id=session_id
-            ):
-                database.run("complete_event", event=event, **details)
-                return False
-        tool = sight(database, sighting)
-        database.run(
-            "add_event",
-            tool=tool,
-            client=sighting.client,
-            project=project.hash,
-            call_id=call_id,
-            at=sighting.at,
-            **details,
-        )
+        for (event,) in database.rows("earlier_report", **call) if use.call_id is not None else ():
+            database.run("complete_event", event=event, session_id=use.session_id, **outcome)
+            return False
+        database.run("add_event", tool=sight(database, sighting), at=sighting.at, **call, **outcome)
     return True
 
 
 def sight(database: Database, sighting: Sighting) -> int:
-    """Find or make the row of a tool, inside a transaction, and gather what is known of it there."""
-    project = sighting.workspace.project
-    database.run("see_project", hash=project.hash, path=project.path, at=sighting.at)
-    seen_from = _seen_from(project.hash, sighting.workspace.dir)
-    kind = classify(sighting.name).kind
-    found = _home_under_a_server(database, sighting.name, sighting.client, sighting.server, seen_from)
-    if found is not None and found.server_id is not None and kind is Kind.MCP_SERVER:
-        return found.server_id
-    home = found or _assumed_home(sighting)
-    loose = database.rows("loose", client=sighting.client, kind=home.kind, name=sighting.name, **seen_from)
-    if loose and loose[0][1] > home.authority:
-        return loose[0][0]
-    tool = _settle(database, sighting.name, sighting.client, home, sighting.at)
-    for other, _, owner in loose:
-        if (
-            owner is not None or home.project_hash is None
-        ):  # what others use too is not drawn into one project
-            _merge(database, other, into=tool)
+    """Find or make the row of a tool, inside a transaction; what this workspace knew of it goes there too."""
+    name, workspace, client = canonical(sighting.name), sighting.workspace, sighting.client
+    database.run("see_project", hash=workspace.project.hash, path=workspace.project.path, at=sighting.at)
+    placement = (
+        _under_a_server(database, name, client, sighting.server, workspace) if sighting.is_scanned else None
+    )
+    placement = placement or _assumed(name, sighting)
+    loose = _loose(database, client, workspace, name=name, server=placement.server)
+    if loose and loose[0].authority > placement.authority:
+        tool = loose[0].id
+    else:
+        tool = _settle(database, name, client, placement, sighting.at)
+        for row in loose:
+            _merge(database, row, into=tool, scope=placement.scope)
+    database.run("add_sighting", tool=tool, project=workspace.project.hash)
     return tool
 
 
-def rehome(database: Database, client: str, at: int) -> None:
-    """Bring rows that were only seen or reported under the servers that are now declared."""
-    for tool, kind, name, server, project_hash, dir in database.rows("all_loose", client=client):
+def rehome(database: Database, client: str, workspace: Workspace, at: int) -> None:
+    """After a scan, bring what was only seen or reported in a workspace under the servers in force there."""
+    for row in _loose(database, client, workspace):
         # A label that differs from the name's own came from the client itself.
-        label = None if server == classify(name).server else server
-        found = _home_under_a_server(database, name, client, label, _seen_from(project_hash or "", dir or ""))
-        if found is not None:
-            into = found.server_id if kind == Kind.MCP_SERVER else None
-            _merge(database, tool, into=into or _settle(database, name, client, found, at))
+        label = None if row.server == classify(row.name).server else row.server
+        placement = _under_a_server(database, row.name, client, label, workspace)
+        if placement is not None and _WIDTH[placement.scope] >= _WIDTH[row.scope]:
+            tool = _settle(database, row.name, client, placement, at)
+            _merge(database, row, into=tool, scope=placement.scope)
 
 
-def _home_under_a_server(
-    database: Database, name: str, client: str, server: str | None, seen_from: dict[str, str]
-) -> Home | None:
-    """Place a tool with the declared server that its name falls under, the one in force before the others."""
-    if classify(name).server is None:
+class _Loose(NamedTuple):
+    """A row that no configuration stands behind."""
+
+    id: int
+    name: str
+    server: str | None
+    authority: int
+    scope: Scope
+
+
+def _loose(
+    database: Database,
+    client: str,
+    workspace: Workspace,
+    *,
+    name: str | None = None,
+    server: str | None = None,
+) -> list[_Loose]:
+    """List the loose rows of a workspace, of one name and not another server's where these are given."""
+    rows = [_Loose(*row) for row in database.rows("loose", client=client, name=name, **seen_from(workspace))]
+    return [row for row in rows if name is None or row.server in (None, server, classify(name).server)]
+
+
+def _under_a_server(
+    database: Database, name: str, client: str, server: str | None, workspace: Workspace
+) -> Placement | None:
+    """Place a tool with the server in force in its workspace that its name falls under."""
+    named = classify(name)
+    if named.server is None:
         return None
-    found = database.rows("server_for", name=name, client=client, server=server, **seen_from)
-    for server_id, scope, project_hash, dir, label, source in found:
-        return Home(
-            Kind.MCP_TOOL, Scope(scope), project_hash, dir, label, server_id, source, Authority.CONFIG
+    query = {"name": name, "client": client, "server": server, "parsed": named.server}
+    for scope, project_hash, dir, label, server_id, source in database.rows(
+        "server_in_force", **query, **seen_from(workspace)
+    ):
+        return Placement(
+            named.kind, Scope(scope), project_hash, dir, label, server_id, source, Authority.CONFIG
         )
     return None
 
 
-def _assumed_home(sighting: Sighting) -> Home:
-    """Place a tool by what its sender or its name says; no wider than the checkout it was seen in."""
-    named = classify(sighting.name)
+def _assumed(name: str, sighting: Sighting) -> Placement:
+    """Place a tool by what its sender claims, else no wider than the workspace it was seen in."""
+    named = classify(name)
     scope, workspace = sighting.scope or named.scope, sighting.workspace
-    return Home(
+    return Placement(
         kind=named.kind,
         scope=scope,
         project_hash=None if scope in (Scope.GLOBAL, Scope.MANAGED) else workspace.project.hash,
-        dir=workspace.checkout if scope is Scope.PROJECT else None,
+        dir=workspace.dir if scope is Scope.PROJECT else None,
         server=sighting.server or named.server,
         server_id=None,
         source=sighting.authority.name.lower(),
@@ -127,16 +137,15 @@ def _assumed_home(sighting: Sighting) -> Home:
     )
 
 
-def _settle(database: Database, name: str, client: str, home: Home, at: int) -> int:
-    return database.rows("sight", name=name, client=client, at=at, **home._asdict())[0][0]
+def _settle(database: Database, name: str, client: str, placement: Placement, at: int) -> int:
+    if placement.kind is Kind.MCP_SERVER and placement.server_id is not None:
+        return placement.server_id
+    return database.rows("sight", name=name, client=client, at=at, **placement._asdict())[0][0]
 
 
-def _merge(database: Database, tool: int, *, into: int) -> None:
-    if tool != into:
-        for step in ("move_events", "move_totals", "move_history"):
-            database.run(step, tool=tool, into=into)
-        database.run("drop_tool", tool=tool)
-
-
-def _seen_from(project_hash: str, dir: str) -> dict[str, str]:
-    return {"project": project_hash, "workspace": dir, "reach": json.dumps(ancestors(dir) if dir else [])}
+def _merge(database: Database, row: _Loose, *, into: int, scope: Scope) -> None:
+    """Let a loose row go up in another, unless somebody who sees it would not see the other."""
+    if row.id != into and _WIDTH[scope] >= _WIDTH[row.scope]:
+        for step in ("move_events", "move_totals", "move_sightings", "move_history"):
+            database.run(step, tool=row.id, into=into)
+        database.run("drop_tool", tool=row.id)

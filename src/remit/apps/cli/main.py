@@ -1,5 +1,6 @@
 """The command `remit`: each command parses, asks the registry, and renders."""
 
+import os
 import sys
 from collections.abc import Callable
 from io import TextIOWrapper
@@ -15,7 +16,7 @@ from remit.core.session_context import MAX_CHARACTERS
 from remit.errors import RemitError, UnknownProjectError
 from remit.registry import DEFAULT_CLIENT
 
-NO_SUCH_THING = 1
+NOTHING_DONE = 1  # no such thing here, or the user said no
 FAILURE = 2
 INTERRUPTED = 130
 
@@ -42,21 +43,26 @@ def for_a_workspace(command: Command) -> Command:
 
 
 def _known_names(
-    _context: click.Context, _parameter: click.Parameter, incomplete: str
+    context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Complete a tool's name from what is known in the current directory."""
+    """Complete a tool's or server's name from what is known in the directory that is asked about."""
+    asked = (context.params.get("project") or ".", context.params.get("client") or DEFAULT_CLIENT)
     try:
         with open_registry() as registry:
-            names = {item.tool.name for item in registry.tools(registry.at())}
+            tools = [item.tool for item in registry.tools(registry.at(*asked))]
     except RemitError:
         return []
+    names = {name for tool in tools for name in (tool.name, tool.server) if name and name.isprintable()}
     return [CompletionItem(name) for name in sorted(names) if name.startswith(incomplete)]
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
 @click.version_option(__version__, message="remit %(version)s")
-def app() -> None:
+@click.pass_context
+def app(context: click.Context) -> None:
     """Exactly the tools an AI agent should have: here, now, and why."""
+    if context.invoked_subcommand is None:
+        render.out(context.get_help())
 
 
 @app.command()
@@ -66,12 +72,11 @@ def scan(project: str, client: str, *, as_json: bool) -> None:
     with open_registry() as registry:
         context = registry.at(project, client)
         found = registry.scan(context)
-        listed = registry.tools(context)
     render.problems(found.problems, context)
     if as_json:
-        render.data(shapes.scan(found, listed, context))
+        render.data(shapes.scan(found, context))
     else:
-        render.scan(found, listed, context)
+        render.scan(found, context)
 
 
 @app.command()
@@ -108,7 +113,7 @@ def why(name: str, project: str, client: str, *, as_json: bool) -> None:
     else:
         render.explanation(explained, context)
     if explained.tool is None:
-        sys.exit(NO_SUCH_THING)
+        sys.exit(NOTHING_DONE)
 
 
 @app.command("context")
@@ -130,8 +135,8 @@ def session_context(project: str, client: str, *, budget: int, as_json: bool) ->
     render.problems(problems, context)
     if as_json:
         render.data(shapes.session_context(text, budget))
-    elif text:
-        render.out(text)
+    else:
+        render.text(text)
 
 
 @app.command()
@@ -140,13 +145,16 @@ def session_context(project: str, client: str, *, budget: int, as_json: bool) ->
 def forget(project: str, *, yes: bool) -> None:
     """Erase all that is stored about a project.
 
-    PROJECT is its directory or its hash.
+    PROJECT is a directory in it, or its hash. On a terminal, asks first.
     """
-    if not yes and sys.stdin.isatty():
-        click.confirm(f"Erase all that Remit stored about {render.printable(project)}?", abort=True, err=True)
     with open_registry() as registry:
-        forgotten = registry.forget(project)
-    render.out(f"forgot {render.printable(forgotten.path)}")
+        found = registry.find_project(project)
+        path = render.printable(found.path)
+        question = f"Erase all that Remit stored about {path}?"
+        if not yes and sys.stdin.isatty() and not click.confirm(question, err=True):
+            sys.exit(NOTHING_DONE)
+        registry.forget(found)
+    render.out(f"forgot {path}")
 
 
 @app.command()
@@ -160,18 +168,41 @@ def completion(shell: str) -> None:
 
 def main() -> NoReturn:
     """Run the command line; the one place that turns failures into exit codes."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            # A name that the terminal's encoding cannot write is no failure.
-            stream.reconfigure(errors="backslashreplace")
+    _prepare_streams()
     try:
-        app(prog_name="remit")
+        app.main(prog_name="remit", standalone_mode=False)
+        sys.stdout.flush()
+        sys.exit(0)
+    except click.Abort:
+        sys.exit(INTERRUPTED)
+    except click.ClickException as failure:
+        failure.show()
+        sys.exit(FAILURE)
     except UnknownProjectError as failure:
         render.error(failure)
-        sys.exit(NO_SUCH_THING)
+        sys.exit(NOTHING_DONE)
     except RemitError as failure:
         render.error(failure)
         sys.exit(FAILURE)
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
-    sys.exit(0)
+    except BrokenPipeError:  # the reader has seen enough
+        _drop_output()
+        sys.exit(0)
+    except OSError as failure:
+        render.error(RemitError(f"the output cannot be written: {failure.strerror}"))
+        _drop_output()
+        sys.exit(FAILURE)
+
+
+def _prepare_streams() -> None:
+    """Make writing safe: a closed stream swallows, and a name that the encoding cannot write is escaped."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "r+", encoding="utf-8"))  # noqa: SIM115 - as long as we live
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _drop_output() -> None:
+    """Keep the interpreter from writing again, at its end, what could not be written."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -20,6 +20,7 @@ _SCOPES = {
     Scope.PLUGIN: "plugin: brought by plugins",
 }
 _KINDS = {kind: rank for rank, kind in enumerate(Kind)}
+_WIDEST = 60  # columns; a longer cell pushes only its own line
 _NOTHING = """\
 No tools are in force here.
 hint: declare a server in `.mcp.json`, or with `claude mcp add`; `remit tools --all` shows what is hidden"""
@@ -28,6 +29,11 @@ hint: declare a server in `.mcp.json`, or with `claude mcp add`; `remit tools --
 def out(text: str = "") -> None:
     """Write a line of data."""
     sys.stdout.write(f"{text}\n")
+
+
+def text(content: str) -> None:
+    """Write a text as it is; only a person gets a line break after it, which no budget has counted."""
+    sys.stdout.write(f"{content}\n" if content and sys.stdout.isatty() else content)
 
 
 def data(shape: dict[str, object]) -> None:
@@ -78,19 +84,19 @@ def explanation(explained: Explanation, context: Context) -> None:
     if explained.shadowed:
         out()
         others = [(tool.scope, shorten(tool.source, context), why.reason) for tool, why in explained.shadowed]
-        _table("also declared", ("scope", "source", "reason"), others)
+        _table("others of this name", ("scope", "source", "reason"), others)
 
 
-def scan(found: Scan, listed: Sequence[Listed], context: Context) -> None:
+def scan(found: Scan, context: Context) -> None:
     """Show what a scan found different, and what is in force now."""
     out(_heading(context))
     out(_changes(found.changes, context))
     counts = [
         f"{count} {scope}"
         for scope in _SCOPES
-        if (count := sum(tool.scope is scope and decision.visible for tool, decision in listed))
+        if (count := sum(tool.scope is scope and decision.visible for tool, decision in found.tools))
     ]
-    hidden = sum(not decision.visible for _, decision in listed)
+    hidden = sum(not decision.visible for _, decision in found.tools)
     out(f"in force: {', '.join(counts) or 'nothing'}; hidden: {hidden}")
 
 
@@ -100,7 +106,7 @@ def printable(text: str) -> str:
 
 
 def _heading(context: Context) -> str:
-    path, home = context.workspace.dir, context.home
+    path, home = context.workspace.dir, context.home.rstrip("/")
     short = f"~{path.removeprefix(home)}" if home and is_at_or_below(path, home) else path
     return f"{printable(short)} ({context.client or ALL_CLIENTS})"
 
@@ -141,7 +147,7 @@ def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) ->
         return
     if title:
         out(title)
-    widths = [max(len(row[at]) for row in (columns, *cells)) for at in range(len(columns))]
+    widths = [min(_WIDEST, max(len(row[at]) for row in (columns, *cells))) for at in range(len(columns))]
     for row in (columns, *cells):
         padded = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
         out(f"  {'  '.join(padded).rstrip()}")
@@ -153,7 +159,9 @@ def _draw(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> 
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(*columns, title=title or None, title_justify="left", box=SIMPLE_HEAD, title_style="bold")
+    table = Table(title=title or None, title_justify="left", box=SIMPLE_HEAD, title_style="bold")
+    for column in columns:
+        table.add_column(column, overflow="fold")  # a name that is cut cannot be asked about
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     Console().print(table)

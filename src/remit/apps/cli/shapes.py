@@ -12,7 +12,7 @@ Shape = dict[str, object]
 
 def listing(listed: Sequence[Listed], context: Context) -> Shape:
     """The answer of `remit tools`."""
-    return {**_place(context), "states": {}, "tools": [_listed(item) for item in listed]}
+    return {**_asked_for(context), "states": {}, "tools": [_listed(item) for item in listed]}
 
 
 def explanation(explained: Explanation) -> Shape:
@@ -35,17 +35,17 @@ def explanation(explained: Explanation) -> Shape:
     }
 
 
-def scan(found: Scan, listed: Sequence[Listed], context: Context) -> Shape:
+def scan(found: Scan, context: Context) -> Shape:
     """The answer of `remit scan`."""
-    visible = sum(item.decision.visible for item in listed)
+    visible = sum(item.decision.visible for item in found.tools)
     return {
-        **_place(context),
+        **_asked_for(context),
         "added": [_declared(item) for item in found.changes.added],
         "removed": [_declared(item) for item in found.changes.removed],
         "changed": [_declared(item) for item in found.changes.changed],
         "problems": [_problem(item) for item in found.problems],
         "visible": visible,
-        "hidden": len(listed) - visible,
+        "hidden": len(found.tools) - visible,
     }
 
 
@@ -54,7 +54,7 @@ def session_context(text: str, budget: int) -> Shape:
     return {"text": text, "characters": len(text), "budget": budget}
 
 
-def _place(context: Context) -> Shape:
+def _asked_for(context: Context) -> Shape:
     workspace = context.workspace
     return {
         "project": {"path": workspace.project.path, "hash": workspace.project.hash},

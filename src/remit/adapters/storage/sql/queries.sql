@@ -23,15 +23,15 @@ used (tool_id, uses, last_used_at) as (
 )
 select
     t.name, t.kind, t.client, t.scope, t.project_hash, t.dir, t.server,
-    ifnull(s.source, t.source), t.authority, iif(s.status = 'stale', s.status, t.status),
-    r.config_status, w.scope, w.source,
+    ifnull(r.source, t.source), t.authority, r.config_status, w.scope, wr.source,
     d.description, ifnull(u.uses, 0), u.last_used_at, t.discovered_at, t.updated_at
 from tools t
-left join tools s on s.id = t.server_id
 left join here v on v.client = t.client
 left join resolutions r on r.view_id = v.id and r.tool_id = ifnull(t.server_id, t.id)
 left join tools w on w.id = r.shadowed_by
-left join definitions d on d.id = t.definition_id
+left join resolutions wr on wr.view_id = v.id and wr.tool_id = r.shadowed_by
+left join sightings x on x.tool_id = t.id and x.project_hash = :project
+left join definitions d on d.id = x.definition_id
 left join used u on u.tool_id = t.id
 where {in_scope}
 order by t.id
@@ -57,6 +57,30 @@ from problems p join views v on v.id = p.view_id
 where v.client = :client and v.workspace = :workspace and v.project_hash = :project
 order by p.id
 
+-- name: resolved
+select
+    t.name, t.kind, t.client, t.scope, r.source, t.project_hash, t.dir, t.server, t.plugin,
+    t.endpoint, t.digest, t.is_remit, t.id, r.config_status, r.shadowed_by
+from tools t
+join resolutions r on r.tool_id = t.id
+join views v on v.id = r.view_id
+where v.client = :client and v.workspace = :workspace and v.project_hash = :project and {in_scope}
+order by t.id
+
+-- name: last_known
+select
+    t.name, t.kind, t.client, t.scope, t.source, t.project_hash, t.dir, t.server, t.plugin,
+    t.endpoint, t.digest, t.is_remit
+from tools t
+where t.client = :client and t.authority = 3 and t.server_id is null and {in_scope}
+    and t.source in (select value from json_each(:sources))
+    and exists (select 1 from resolutions r where r.tool_id = t.id and r.source = t.source)
+order by t.id
+
+-- name: last_switches
+select source, effect, server from switches
+where client = :client and project_hash = :project and source in (select value from json_each(:sources))
+
 -- name: forget_inputs
 delete from inputs where view_id = :view
 
@@ -66,67 +90,57 @@ delete from problems where view_id = :view
 -- name: forget_resolutions
 delete from resolutions where view_id = :view
 
+-- name: forget_switches
+delete from switches
+where client = :client and project_hash = :project and source in (select value from json_each(:sources))
+
 -- name: add_input
 insert into inputs (view_id, name, fingerprint) values (:view, :name, :fingerprint)
 
 -- name: add_problem
 insert into problems (view_id, source, place, reason) values (:view, :source, :place, :reason)
 
--- name: add_resolution
-insert into resolutions (view_id, tool_id, config_status, shadowed_by)
-values (:view, :tool, :config_status, :shadowed_by)
+-- name: add_switch
+insert into switches (client, project_hash, source, effect, server)
+values (:client, :project, :source, :effect, :server)
+on conflict do nothing
 
--- name: declared
-select
-    t.id, t.name, t.kind, t.scope, t.source, t.project_hash, t.dir, t.server, t.digest, t.status,
-    r.config_status, r.shadowed_by
-from tools t
-left join views v on v.client = t.client and v.workspace = :workspace
-left join resolutions r on r.view_id = v.id and r.tool_id = t.id
-where t.client = :client and t.authority = 3 and t.server_id is null and {in_scope}
-order by t.id
+-- name: add_resolution
+insert into resolutions (view_id, tool_id, source, config_status, shadowed_by)
+values (:view, :tool, :source, :config_status, :shadowed_by)
 
 -- name: declare
 insert into tools (
-    client, kind, scope, project_hash, dir, server, name, source, authority, digest, discovered_at, updated_at
-) values (:client, :kind, :scope, :project_hash, :dir, :server, :name, :source, 3, :digest, :at, :at)
+    client, kind, scope, project_hash, dir, server, name, plugin, source, authority,
+    endpoint, digest, is_remit, discovered_at, updated_at
+) values (
+    :client, :kind, :scope, :project_hash, :dir, :server, :name, :plugin, :source, 3,
+    :endpoint, :digest, :is_remit, :at, :at
+)
 on conflict (client, kind, scope, ifnull(project_hash, ''), ifnull(dir, ''), ifnull(server, ''), name)
 do update set
-    source = excluded.source, authority = 3, status = 'active',
-    digest = excluded.digest, updated_at = excluded.updated_at
+    source = excluded.source, authority = 3, plugin = excluded.plugin, endpoint = excluded.endpoint,
+    digest = excluded.digest, is_remit = excluded.is_remit, updated_at = excluded.updated_at
 returning id
 
--- name: mark_stale
-update tools set status = 'stale', updated_at = :at where id = :tool
-
--- name: server_for
-select t.id, t.scope, t.project_hash, t.dir, t.server, t.source
+-- name: server_in_force
+select t.scope, t.project_hash, t.dir, t.server, t.id, r.source
 from tools t
-left join views v on v.client = t.client and v.workspace = :workspace
-left join resolutions r on r.view_id = v.id and r.tool_id = t.id
-where t.client = :client and t.kind = 'mcp_server' and t.authority = 3 and t.status = 'active'
+join resolutions r on r.tool_id = t.id
+join views v on v.id = r.view_id
+where v.client = :client and v.workspace = :workspace and v.project_hash = :project and {in_scope}
+    and t.kind = 'mcp_server' and r.shadowed_by is null and r.config_status not in ('pending', 'rejected')
     and substr(:name, 1, length(t.name) - 1) = substr(t.name, 1, length(t.name) - 1)
     and (:server is null or t.server = :server)
-    and {in_scope}
-order by
-    length(t.name) desc,
-    (r.config_status in ('enabled', 'itself') and r.shadowed_by is null) desc,
-    case t.scope when 'managed' then 0 when 'local' then 1 when 'project' then 2 else 3 end,
-    length(t.dir) desc
+order by length(t.name) desc, t.server = :parsed desc, t.id
 limit 1
 
 -- name: loose
-select t.id, t.authority, t.project_hash
-from tools t left join tools s on s.id = t.server_id
-where t.client = :client and t.kind = :kind and t.name = :name
-    and (s.id is null or s.status = 'stale') and {in_scope}
+select t.id, t.name, t.server, t.authority, t.scope
+from tools t
+where t.client = :client and t.authority < 3 and (:name is null or t.name = :name) and {in_scope}
+    and (t.dir is null or t.dir = :workspace)
 order by t.authority desc, t.id
-
--- name: all_loose
-select t.id, t.kind, t.name, t.server, t.project_hash, t.dir
-from tools t left join tools s on s.id = t.server_id
-where t.client = :client and t.kind in ('mcp_tool', 'mcp_server')
-    and (t.authority < 3 or s.status = 'stale')
 
 -- name: sight
 insert into tools (
@@ -139,6 +153,10 @@ do update set
     authority = max(authority, excluded.authority)
 returning id
 
+-- name: add_sighting
+insert into sightings (tool_id, project_hash) values (:tool, :project)
+on conflict do nothing
+
 -- name: move_events
 update usage_events set tool_id = :into where tool_id = :tool
 
@@ -150,10 +168,13 @@ on conflict (tool_id, project_hash) do update set
     failures = failures + excluded.failures,
     last_used_at = max(last_used_at, excluded.last_used_at)
 
+-- name: move_sightings
+insert into sightings (tool_id, project_hash, definition_id)
+select :into, project_hash, definition_id from sightings where tool_id = :tool
+on conflict (tool_id, project_hash) do update set definition_id = ifnull(definition_id, excluded.definition_id)
+
 -- name: move_history
-update tools set
-    definition_id = ifnull(definition_id, (select o.definition_id from tools o where o.id = :tool)),
-    discovered_at = min(discovered_at, (select o.discovered_at from tools o where o.id = :tool))
+update tools set discovered_at = min(discovered_at, (select o.discovered_at from tools o where o.id = :tool))
 where id = :into
 
 -- name: drop_tool
@@ -180,15 +201,19 @@ insert into usage_events (
 -- name: prune_events
 delete from usage_events where used_at < :before
 
+-- name: definition
+select d.description, d.input_schema
+from sightings x join definitions d on d.id = x.definition_id
+where x.tool_id = :tool and x.project_hash = :project
+
 -- name: define
 insert into definitions (digest, server, name, description, input_schema)
 values (:digest, :server, :name, :description, :input_schema)
 on conflict (digest) do nothing
 
 -- name: attach_definition
-update tools set
-    definition_id = (select id from definitions where digest = :digest), updated_at = :at
-where id = :tool
+update sightings set definition_id = (select id from definitions where digest = :digest)
+where tool_id = :tool and project_hash = :project
 
 -- name: project_by_hash_or_path
 select hash, path from projects where hash = :name or path = :name limit 1
@@ -196,10 +221,10 @@ select hash, path from projects where hash = :name or path = :name limit 1
 -- name: forget_project
 delete from projects where hash = :project
 
--- name: forget_unused_sightings
+-- name: forget_what_nobody_saw
 delete from tools
-where authority = 1 and project_hash is null
-    and not exists (select 1 from usage_totals u where u.tool_id = tools.id)
+where (server_id is not null or authority < 3)
+    and not exists (select 1 from sightings x where x.tool_id = tools.id)
 
 -- name: forget_unused_definitions
-delete from definitions where not exists (select 1 from tools t where t.definition_id = definitions.id)
+delete from definitions where not exists (select 1 from sightings x where x.definition_id = definitions.id)

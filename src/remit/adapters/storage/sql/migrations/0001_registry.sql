@@ -17,6 +17,7 @@ create table definitions (
 ) strict;
 
 -- The checks make a row that could leak impossible: what belongs to a project says which one.
+-- What was seen or reported points at its server once a configuration declares one.
 create table tools (
     id integer primary key,
     client text not null,
@@ -26,12 +27,13 @@ create table tools (
     dir text,
     server text,
     name text not null,
+    plugin text,
     server_id integer references tools (id) on delete cascade,
     source text not null,
     authority integer not null check (authority in (1, 2, 3)),
+    endpoint text,
     digest text,
-    status text not null default 'active' check (status in ('active', 'stale')),
-    definition_id integer references definitions (id) on delete set null,
+    is_remit integer not null default 0,
     discovered_at integer not null,
     updated_at integer not null,
     check (scope not in ('managed', 'global') or project_hash is null),
@@ -45,7 +47,16 @@ create unique index tools_identity on tools (
 create index tools_by_name on tools (name, client);
 create index tools_by_project on tools (project_hash);
 create index tools_by_server on tools (server_id) where server_id is not null;
-create index tools_by_definition on tools (definition_id) where definition_id is not null;
+
+-- Who has seen a tool, and what was said of it there: one project's words are not shown in another.
+create table sightings (
+    tool_id integer not null references tools (id) on delete cascade,
+    project_hash text not null references projects (hash) on delete cascade,
+    definition_id integer references definitions (id),
+    primary key (tool_id, project_hash)
+) strict, without rowid;
+create index sightings_by_project on sightings (project_hash);
+create index sightings_by_definition on sightings (definition_id) where definition_id is not null;
 
 -- One client's configuration as one workspace sees it: the same row may be in force here and shadowed there.
 create table views (
@@ -61,12 +72,24 @@ create index views_by_project on views (project_hash);
 create table resolutions (
     view_id integer not null references views (id) on delete cascade,
     tool_id integer not null references tools (id) on delete cascade,
+    source text not null,
     config_status text not null,
     shadowed_by integer references tools (id) on delete set null,
     primary key (view_id, tool_id)
 ) strict, without rowid;
 create index resolutions_by_tool on resolutions (tool_id);
 create index resolutions_by_winner on resolutions (shadowed_by) where shadowed_by is not null;
+
+-- What a project's settings switch off, by the file that says so: it still holds while that file is broken.
+create table switches (
+    client text not null,
+    project_hash text not null references projects (hash) on delete cascade,
+    source text not null,
+    effect text not null,
+    server text not null,
+    primary key (client, project_hash, source, effect, server)
+) strict, without rowid;
+create index switches_by_project on switches (project_hash);
 
 -- Every file and variable that a scan looked at, so that the next command knows whether to look again.
 create table inputs (

@@ -3,14 +3,14 @@ from pathlib import Path
 
 import pytest
 
-from remit.adapters.clients.files import HOME, FileError, Machine, fingerprint, read_json
+from remit.adapters.files import HOME, FileError, Machine, fingerprint, read_json
 
 LIMIT = 10_000
 LATER = 2**62  # nanoseconds: every file has settled by then
 
 
 def machine(**variables: str) -> Machine:
-    return Machine(home="/home/ada", platform="linux", variables=variables)
+    return Machine(home="/home/ada", variables=variables)
 
 
 @pytest.mark.parametrize(
@@ -37,9 +37,9 @@ def test_json_is_read_as_a_javascript_client_reads_it(content: bytes, value: obj
         (b'{"a": 1', "line 1 column 8", "not valid JSON"),
         (b'{\n  // note\n  "a": 1}', "line 2 column 3", "not valid JSON"),
         (b'{"a": 1,}', "line 1", "not valid JSON"),
-        (b"[NaN]", "", "NaN is not a JSON value"),
+        (b"[NaN]", "", "NaN is not a value"),
         (b"[" * 5_000, "", "nested too deeply"),
-        (b"9" * 6_000, "", "not valid JSON"),
+        (b"9" * 6_000, "", "thousands of digits"),
         (b" " * (LIMIT + 1), "", "more than the 10,000"),
     ],
 )

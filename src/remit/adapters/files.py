@@ -10,7 +10,10 @@ from typing import NamedTuple
 
 HOME = "~"
 _SETTLED_NS = 2_000_000_000  # a file younger than this may change again without a new time stamp
+_ABSENT = (errno.ENOENT, errno.ENOTDIR)
 _REASONS = {
+    errno.EISDIR: "not a regular file",
+    errno.ENXIO: "not a regular file",
     errno.ELOOP: "its symbolic links go round in a circle",
     errno.EACCES: "permission denied",
     errno.EPERM: "permission denied",
@@ -21,7 +24,6 @@ class Machine(NamedTuple):
     """The parts of the environment that say where files lie."""
 
     home: str
-    platform: str
     variables: Mapping[str, str]
 
 
@@ -44,14 +46,22 @@ def fingerprint(name: str, machine: Machine, *, now_ns: int) -> str:
     try:
         return _print(os.stat(name), now_ns)
     except OSError as error:
-        return f"error {error.errno}" if error.errno not in (errno.ENOENT, errno.ENOTDIR) else ""
+        return f"error {error.errno}" if error.errno not in _ABSENT else ""
     except ValueError:
         return ""
 
 
+def are_unchanged(inputs: Mapping[str, str], machine: Machine, *, now_ns: int) -> bool:
+    """Tell whether a scan that found these inputs would find them again."""
+    return bool(inputs) and all(
+        fingerprint(name, machine, now_ns=now_ns) == known for name, known in inputs.items()
+    )
+
+
 def _print(found: os.stat_result, now_ns: int) -> str:
     marks = f"{found.st_size} {found.st_mtime_ns} {found.st_ctime_ns} {found.st_ino}"
-    return marks if now_ns - found.st_mtime_ns > _SETTLED_NS else f"{marks} read at {now_ns}"
+    is_settled = now_ns - max(found.st_mtime_ns, found.st_ctime_ns) > _SETTLED_NS
+    return marks if is_settled else f"{marks} read at {now_ns}"
 
 
 def read_json(path: str, *, limit: int) -> tuple[object] | None:
@@ -72,31 +82,29 @@ def read_json(path: str, *, limit: int) -> tuple[object] | None:
         raise FileError(f"not valid JSON: {error.msg}", f"line {error.lineno} column {error.colno}") from None
     except RecursionError:
         raise FileError("not usable JSON: nested too deeply") from None
-    except ValueError as error:  # `NaN`, or a number of thousands of digits
-        raise FileError(f"not valid JSON: {error}") from None
+    except ValueError:
+        raise FileError("not usable JSON: a number has thousands of digits") from None
 
 
 def _refuse(constant: str) -> object:
-    raise ValueError(f"{constant} is not a JSON value")
+    raise FileError(f"not valid JSON: {constant} is not a value")
 
 
 def _read(path: str, limit: int) -> bytes | None:
     try:
-        # Non-blocking: a named pipe put where a file belongs must not hold us up.
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        with open(path, "rb", opener=_without_waiting) as opened:
+            found = os.fstat(opened.fileno())
+            if not stat.S_ISREG(found.st_mode):
+                raise FileError("not a regular file")
+            if found.st_size > limit:
+                raise FileError(f"{found.st_size:,} bytes are more than the {limit:,} that are read")
+            return opened.read(limit)
     except OSError as error:
-        if error.errno in (errno.ENOENT, errno.ENOTDIR):
+        if error.errno in _ABSENT:
             return None
-        raise FileError(_REASONS.get(error.errno or 0, error.strerror or "cannot be opened")) from None
-    try:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            raise FileError("not a regular file")
-        if found.st_size > limit:
-            raise FileError(f"{found.st_size:,} bytes are more than the {limit:,} that are read")
-        with os.fdopen(os.dup(descriptor), "rb") as opened:
-            return opened.read(limit + 1)
-    except OSError as error:
         raise FileError(_REASONS.get(error.errno or 0, error.strerror or "cannot be read")) from None
-    finally:
-        os.close(descriptor)
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    # A named pipe put where a file belongs must not hold us up.
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

@@ -1,0 +1,47 @@
+"""Adoption: a tool that was only seen or reported is judged with the server it falls under here.
+
+Otherwise a tool that was seen before its server was disabled, or in a directory above the one that disables
+it, would outlive its server.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from remit.core.kinds import Authority, Kind
+from remit.core.names import MCP, classify
+from remit.core.tools import Tool
+
+
+def adopt(tools: Sequence[Tool]) -> list[Tool]:
+    """Give every tool that no configuration stands behind the status of the server its name falls under."""
+    servers: dict[tuple[str, str], Tool] = {}
+    for tool in tools:
+        if tool.kind is Kind.MCP_SERVER and tool.config_status is not None:
+            rival = servers.setdefault((tool.client, tool.name), tool)
+            if rival.shadowed_by is not None and tool.shadowed_by is None:
+                servers[tool.client, tool.name] = tool
+    return [_adopted(tool, servers) for tool in tools] if servers else list(tools)
+
+
+def _adopted(tool: Tool, servers: dict[tuple[str, str], Tool]) -> Tool:
+    if tool.kind is not Kind.MCP_TOOL or tool.authority is Authority.CONFIG:
+        return tool
+    for pattern in _patterns(tool.name):
+        server = servers.get((tool.client, pattern))
+        if server is not None and tool.server in (server.server, classify(tool.name).server):
+            return replace(
+                tool,
+                authority=Authority.CONFIG,
+                source=server.source,
+                config_status=server.config_status,
+                shadowed_by=server.shadowed_by,
+            )
+    return tool
+
+
+def _patterns(name: str) -> Iterator[str]:
+    """List the names of the servers that a tool's name may fall under, the longest first."""
+    end = name.rfind("__")
+    while end >= len(MCP):
+        yield f"{name[:end]}__*"
+        end = name.rfind("__", 0, end)

@@ -1,0 +1,64 @@
+from dataclasses import replace
+
+import pytest
+
+from remit.core.adoption import adopt
+from remit.core.kinds import Authority, ConfigStatus, Kind
+from remit.core.scopes import Scope
+from remit.core.tools import Tool, Winner
+from support import CLIENT, SHOP, server
+
+SEEN = Tool(
+    name="mcp__git__commit",
+    kind=Kind.MCP_TOOL,
+    client=CLIENT,
+    scope=Scope.PROJECT,
+    project_hash=SHOP.project.hash,
+    dir=SHOP.dir,
+    server="git",
+    source="hook",
+    authority=Authority.HOOK,
+)
+
+
+def judged(*others: Tool, seen: Tool = SEEN) -> ConfigStatus | None:
+    return next(tool.config_status for tool in adopt([seen, *others]) if tool.name == seen.name)
+
+
+def test_a_tool_that_was_only_seen_shares_the_status_of_the_server_it_falls_under() -> None:
+    assert judged(server("git", config_status=ConfigStatus.DISABLED)) is ConfigStatus.DISABLED
+
+
+def test_of_several_servers_of_the_name_the_one_in_force_counts() -> None:
+    shadowed = server("git", shadowed_by=Winner(scope=Scope.LOCAL, source="f"))
+    off = server("git", scope=Scope.LOCAL, config_status=ConfigStatus.DISABLED)
+    assert judged(shadowed, off) is judged(off, shadowed) is ConfigStatus.DISABLED
+
+
+def test_the_longest_servers_name_counts() -> None:
+    seen = replace(SEEN, name="mcp__my__server__run", server="my")
+    longer = server("my__server", config_status=ConfigStatus.REJECTED)
+    assert judged(server("my"), replace(longer, server="my"), seen=seen) is ConfigStatus.REJECTED
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        server("github"),
+        server("git", client="cursor"),
+        server("git", config_status=None),
+        replace(SEEN, name="mcp__git__push"),
+    ],
+)
+def test_a_tool_that_falls_under_no_server_here_stays_as_it_is(other: Tool) -> None:
+    assert SEEN in adopt([SEEN, other])
+
+
+def test_a_tool_of_a_server_that_only_looks_alike_stays_as_it_is() -> None:
+    seen = replace(SEEN, name="mcp__a_b__run", server="a.b")
+    assert seen in adopt([seen, server("a_b")])
+
+
+def test_what_a_configuration_stands_behind_stays_as_it_is() -> None:
+    declared = replace(SEEN, authority=Authority.CONFIG, config_status=ConfigStatus.ENABLED)
+    assert judged(server("git", config_status=ConfigStatus.DISABLED), seen=declared) is ConfigStatus.ENABLED
