@@ -7,10 +7,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help run setup test check prove bench docs smoke constraints clean
+.PHONY: help run setup test test-clients check prove bench docs smoke constraints clean
 
 help: ## List what can be made
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
 run: setup ## Scan this machine for DIR (default: here) and print the tools in force, by scope
 	@$(BIN)/remit scan --project "$(DIR)"
@@ -34,7 +34,18 @@ $(VENV)/.check: $(VENV)/.test
 	@touch $@
 
 test: $(VENV)/.test ## Run all tests, with a bounded slice of each proof
-	$(BIN)/python -m pytest --numprocesses 2 --cov --cov-report=term --cov-fail-under=100
+	$(BIN)/python -m pytest --numprocesses 2 --ignore tests/clients --cov --cov-report=term --cov-fail-under=100
+
+CLAUDE_VERSION := 2.1.325
+CLAUDE := build/clients/node_modules/.bin/claude
+LAYOUTS ?= 210
+
+test-clients: $(VENV)/.test $(CLAUDE) ## Compare Remit's reading with the real clients, over LAYOUTS layouts each
+	REMIT_TEST_CLAUDE="$(CURDIR)/$(CLAUDE)" REMIT_TEST_LAYOUTS=$(LAYOUTS) $(BIN)/python -m pytest --numprocesses 2 tests/clients
+
+$(CLAUDE):
+	mkdir -p build/clients
+	npm install --silent --no-audit --no-fund --prefix build/clients "@anthropic-ai/claude-code@$(CLAUDE_VERSION)"
 
 check: $(VENV)/.check ## Run the linters, the type checker and the architecture's contracts
 	$(BIN)/ruff format --check .
@@ -52,7 +63,7 @@ docs: $(VENV)/.installed ## Write the reference pages that are generated from th
 	$(BIN)/python docs/generate.py
 
 smoke: $(VENV)/.installed ## Build the wheel and try it in an environment with nothing else in it
-	rm -rf build dist && $(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+	rm -rf build/smoke dist && $(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 	$(BIN)/python -m venv build/smoke
 	build/smoke/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt dist/*.whl
 	REMIT_HOME=build/smoke/data build/smoke/bin/remit tools

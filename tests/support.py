@@ -141,7 +141,7 @@ class Desk:
     def registry(self) -> Registry:
         """Open the registry on this machine, with a clock that ticks by itself."""
         self.database.parent.mkdir(exist_ok=True)
-        machine = Machine(home=str(self.home), variables=self.variables)
+        machine = Machine(home=str(self.home), variables=self.variables, root=str(self.root / "machine"))
         files = ClientFiles(machine, now_ns=lambda: time.time_ns() + self.later_ns)
         return Registry(SqliteStore(str(self.database)), files, self._tick)
 

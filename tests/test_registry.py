@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from remit.core.client_settings import ClientSettings
 from remit.core.decide import UNKNOWN, Context, Gate
 from remit.core.kinds import Kind
 from remit.core.resolve import resolve
@@ -325,7 +326,7 @@ def test_a_slow_scan_cannot_take_away_what_a_later_one_found(
     before = slow._sources.read("claude-code", at(slow, shop).workspace)  # pyright: ignore[reportPrivateUsage]
     desk.write_state("old", "new")
     assert names(registry, at(registry, blog)) == ["global new", "global old"]
-    resolved = resolve(before.declarations, before.settings)
+    resolved = resolve(before.declarations, ClientSettings(before.rules))
     slow._store.save(before, resolved, at(slow, shop).workspace, 1)  # pyright: ignore[reportPrivateUsage]
     assert (
         names(registry, at(registry, blog))

@@ -83,7 +83,7 @@ def _machine() -> "Machine":
             raise BadVariableError(
                 f"{name} is not valid Unicode text", hint=f"set {name} to another directory"
             ) from None
-    return Machine(home=os.path.expanduser("~"), variables=os.environ)
+    return Machine(home=os.path.expanduser("~"), variables=os.environ, platform=sys.platform)
 
 
 def _now() -> int:

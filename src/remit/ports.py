@@ -3,8 +3,10 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
-from remit.core.declarations import Changes, ClientSettings, Declaration, Problem, Reading, Resolved
+from remit.core.client_settings import Rule
+from remit.core.declarations import Changes, Declaration, Problem, Resolved
 from remit.core.projects import Project, Workspace
+from remit.core.reading import Reading
 from remit.core.sightings import Sighting, Use
 from remit.core.tools import Definition, Tool
 
@@ -22,7 +24,7 @@ class Store(Protocol):
 
     def last_known(
         self, client: str, workspace: Workspace, sources: Iterable[str]
-    ) -> tuple[Sequence[Declaration], ClientSettings]: ...
+    ) -> tuple[Sequence[Declaration], Sequence[Rule]]: ...
 
     def save(
         self, reading: Reading, resolved: Sequence[Resolved], workspace: Workspace, at: int

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from remit.core.adoption import adopt
+from remit.core.client_settings import ClientSettings
 from remit.core.decide import UNKNOWN, Context, Decision, Explained, Gate, Ruling, decide, explain
-from remit.core.declarations import Changes, ClientSettings, Problem
+from remit.core.declarations import Changes, Problem
 from remit.core.kinds import Authority, Kind, Status
 from remit.core.names import canonical, classify, is_covered, spellings, storable
 from remit.core.projects import Project
@@ -210,15 +211,15 @@ class Registry:
 
     def _scan(self, client: str, context: Context) -> Changes:
         reading = self._sources.read(client, context.workspace)
-        declarations, switches = list(reading.declarations), list(reading.settings.switches)
+        declarations, rules = list(reading.declarations), list(reading.rules)
         if reading.unreadable:  # a file that is broken for the moment loses nothing that was known of it
-            kept, settings = self._store.last_known(client, context.workspace, reading.unreadable)
+            kept, remembered = self._store.last_known(client, context.workspace, reading.unreadable)
             declarations.extend(kept)
-            switches.extend(settings.switches)
+            rules.extend(remembered)
             reading = replace(
                 reading, problems=[_with_consequence(item, reading.unreadable) for item in reading.problems]
             )
-        resolved = resolve(declarations, ClientSettings(switches=switches))
+        resolved = resolve(declarations, ClientSettings(rules))
         return self._store.save(reading, resolved, context.workspace, self._clock())
 
     def _sighting(

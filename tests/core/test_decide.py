@@ -41,7 +41,7 @@ def test_an_inventory_asks_no_client() -> None:
         (ConfigStatus.DISABLED, "disabled in the client"),
         (ConfigStatus.REJECTED, "rejected in the client"),
         (ConfigStatus.PENDING, "waiting for approval"),
-        (ConfigStatus.DENIED, "denied by managed policy"),
+        (ConfigStatus.DENIED, "denied by a policy in the client's settings"),
         (ConfigStatus.ITSELF, "is Remit itself"),
         (None, "no longer configured"),
     ],

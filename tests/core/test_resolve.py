@@ -1,20 +1,27 @@
 import pytest
 
-from remit.core.declarations import ClientSettings, Declaration, Switch
+from remit.core.client_settings import ClientSettings, Effect, Level, Rule
+from remit.core.declarations import Declaration
 from remit.core.kinds import ConfigStatus, Kind
 from remit.core.resolve import resolve
 from remit.core.scopes import Scope
 from support import declared
 
-NOTHING_SWITCHED_OFF = ClientSettings()
+
+def rule(effect: Effect, subject: str, level: Level = Level.USER) -> Rule:
+    return Rule(source="f", level=level, effect=effect, subject=subject)
+
+
+APPROVED = rule(Effect.APPROVES_ALL, "true")
+NOTHING_SWITCHED_OFF = ClientSettings([APPROVED])
 
 
 def disabled(server: str) -> ClientSettings:
-    return ClientSettings(switches=[Switch(source="f", effect=ConfigStatus.DISABLED, server=server)])
+    return ClientSettings([APPROVED, rule(Effect.DISABLES, server)])
 
 
 def rejected(server: str) -> ClientSettings:
-    return ClientSettings(switches=[Switch(source="f", effect=ConfigStatus.REJECTED, server=server)])
+    return ClientSettings([APPROVED, rule(Effect.REJECTS, server)])
 
 
 def winners(declarations: list[Declaration], settings: ClientSettings = NOTHING_SWITCHED_OFF) -> list[str]:
@@ -51,6 +58,24 @@ def test_names_that_only_normalise_alike_are_two_servers() -> None:
 def test_a_rejected_project_server_does_not_shadow() -> None:
     settings = rejected("git")
     assert winners([declared(scope=Scope.PROJECT), declared()], settings) == ["global git"]
+
+
+def test_a_pending_project_server_does_not_shadow() -> None:
+    resolved = resolve([declared(scope=Scope.PROJECT), declared()], ClientSettings())
+    assert [item.config_status for item in resolved] == [ConfigStatus.PENDING, ConfigStatus.ENABLED]
+    assert resolved[1].shadowed_by is None
+
+
+def test_a_pending_project_server_that_is_also_denied_does_not_shadow() -> None:
+    settings = ClientSettings([rule(Effect.DENIES, "command:theirs")])
+    resolved = resolve([declared(scope=Scope.PROJECT, endpoint="theirs"), declared()], settings)
+    assert [item.config_status for item in resolved] == [ConfigStatus.DENIED, ConfigStatus.ENABLED]
+    assert resolved[1].shadowed_by is None
+
+
+def test_a_denied_local_server_still_shadows_by_name() -> None:
+    settings = ClientSettings([rule(Effect.DENIES, "command:mine")])
+    assert winners([declared(scope=Scope.LOCAL, endpoint="mine"), declared()], settings) == []
 
 
 def test_rejection_compares_normalised_names_and_only_project_servers() -> None:

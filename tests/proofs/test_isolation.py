@@ -19,11 +19,13 @@ from hypothesis import strategies as st
 
 from remit.adapters.storage.sqlite import SqliteStore
 from remit.apps.cli import shapes
+from remit.core.client_settings import Effect, Level, Rule
 from remit.core.decide import UNKNOWN
-from remit.core.declarations import ClientSettings, Declaration, Reading, Switch
-from remit.core.kinds import Authority, ConfigStatus, Kind
+from remit.core.declarations import Declaration
+from remit.core.kinds import Authority, Kind
 from remit.core.names import server_name
 from remit.core.projects import Workspace, identify
+from remit.core.reading import Reading
 from remit.core.scopes import Scope, in_scope, is_at_or_below
 from remit.core.sightings import Sighting, Use
 from remit.registry import Registry
@@ -140,11 +142,13 @@ class Paper:
         return Reading(
             client=client,
             declarations=[_declaration(place, label) for place, label in seen],
-            settings=ClientSettings(
-                switches=[
-                    Switch(source="paper", effect=ConfigStatus.DISABLED, server=label) for label in mine
-                ]
-            ),
+            rules=[
+                Rule(source="paper", level=Level.USER, effect=Effect.APPROVES_ALL, subject="true"),
+                *(
+                    Rule(source="paper", level=Level.STATE, effect=Effect.DISABLES, subject=label)
+                    for label in mine
+                ),
+            ],
             inputs={"paper": str(self.revision)},
         )
 

@@ -25,6 +25,8 @@ class Machine(NamedTuple):
 
     home: str
     variables: Mapping[str, str]
+    platform: str = "linux"
+    root: str = ""  # put before the machine's own directories; tests have their own
 
 
 class FileError(Exception):

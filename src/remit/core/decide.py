@@ -137,7 +137,7 @@ _OBJECTIONS = {
         "take it out of `disabledMcpjsonServers` in the client's settings",
     ),
     ConfigStatus.PENDING: Ruling(False, "waiting for approval", "start the client here and approve it"),
-    ConfigStatus.DENIED: Ruling(False, "denied by managed policy"),
+    ConfigStatus.DENIED: Ruling(False, "denied by a policy in the client's settings"),
     ConfigStatus.ITSELF: Ruling(False, "is Remit itself"),
 }
 

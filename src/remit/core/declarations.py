@@ -1,7 +1,7 @@
 """Declarations: what clients' configuration files say, before it is worked out which of it is in force."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from remit.core.kinds import ConfigStatus, Kind
@@ -22,6 +22,7 @@ class Declaration:
     server: str | None = None  # as written in the file
     plugin: str | None = None
     endpoint: str | None = None  # digest of command and arguments, or of the URL
+    url: str | None = field(default=None, repr=False)  # for policies only: never stored, never shown
     digest: str | None = None  # of all that would be started, but for values of variables and headers
     is_remit: bool = False
 
@@ -32,44 +33,12 @@ class Declaration:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Switch:
-    """A server that one file switches off: disabled by its exact name, or rejected by its normalised one."""
-
-    source: str
-    effect: ConfigStatus
-    server: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClientSettings:
-    """What a client's settings say, in one workspace."""
-
-    switches: Sequence[Switch] = ()
-
-    def names(self, effect: ConfigStatus) -> frozenset[str]:
-        """List the servers that are switched off in one way."""
-        return frozenset(switch.server for switch in self.switches if switch.effect is effect)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
     """Something in a configuration file that could not be used."""
 
     source: str
     place: str  # a line and column, a path of keys, or empty for the whole file
     reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """All that one client's files say for one workspace."""
-
-    client: str
-    declarations: Sequence[Declaration]
-    settings: ClientSettings
-    inputs: dict[str, str]  # each file or variable that was looked at, with its fingerprint
-    unreadable: frozenset[str] = frozenset()  # files that exist but could not be used
-    problems: Sequence[Problem] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,22 +5,21 @@ The rules are those observed on the real Claude Code: what is pending or rejecte
 disabled or denied still shadows by name; only what is enabled shadows a plugin's server by endpoint.
 """
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable
 
-from remit.core.declarations import ClientSettings, Declaration, Resolved
+from remit.core.client_settings import ClientSettings
+from remit.core.declarations import Declaration, Resolved
 from remit.core.kinds import ConfigStatus, Kind
-from remit.core.names import normalise
 from remit.core.scopes import PRECEDENCE, Scope
 
-_NEVER_SHADOWS = frozenset({ConfigStatus.PENDING, ConfigStatus.REJECTED})
+Identity = tuple[Kind, str, str | None]
 
 
 def resolve(declarations: Iterable[Declaration], settings: ClientSettings) -> list[Resolved]:
     """Give each declaration its status and, where another one is in force instead, that one."""
     unique = {declaration.key: declaration for declaration in declarations}  # the last one written counts
-    disabled, rejected = settings.names(ConfigStatus.DISABLED), settings.names(ConfigStatus.REJECTED)
-    judged = [(item, _config_status(item, disabled, rejected)) for item in unique.values()]
-    by_name = _winners_by_name(judged)
+    judged = [(declaration, settings.status(declaration)) for declaration in unique.values()]
+    by_name = _winners_by_name(item for item in unique.values() if settings.takes_part(item))
     by_endpoint = {
         declaration.endpoint: declaration
         for declaration, status in judged
@@ -39,32 +38,16 @@ def resolve(declarations: Iterable[Declaration], settings: ClientSettings) -> li
     return resolved
 
 
-def _config_status(declaration: Declaration, disabled: Set[str], rejected: Set[str]) -> ConfigStatus:
-    """Tell what the client's own settings make of one declaration."""
-    label = declaration.server or declaration.name
-    if declaration.plugin is not None:
-        label = f"plugin:{declaration.plugin}:{label}"
-    if declaration.scope is Scope.PROJECT and normalise(label) in rejected:
-        return ConfigStatus.REJECTED
-    if label in disabled:
-        return ConfigStatus.DISABLED
-    return ConfigStatus.ITSELF if declaration.is_remit else ConfigStatus.ENABLED
-
-
-def _winners_by_name(
-    judged: Sequence[tuple[Declaration, ConfigStatus]],
-) -> dict[tuple[Kind, str, str | None], Declaration]:
-    winners: dict[tuple[Kind, str, str | None], Declaration] = {}
-    for declaration, status in judged:
-        if status in _NEVER_SHADOWS:
-            continue
+def _winners_by_name(declarations: Iterable[Declaration]) -> dict[Identity, Declaration]:
+    winners: dict[Identity, Declaration] = {}
+    for declaration in declarations:
         holder = winners.setdefault(_identity(declaration), declaration)
         if _strength(declaration) < _strength(holder):
             winners[_identity(declaration)] = declaration
     return winners
 
 
-def _identity(declaration: Declaration) -> tuple[Kind, str, str | None]:
+def _identity(declaration: Declaration) -> Identity:
     # A server's name as written: `a.b` and `a_b` are two servers, though their tools are named alike.
     return declaration.kind, declaration.server or declaration.name, declaration.plugin
 

@@ -6,7 +6,7 @@ from remit.adapters.clients.claude_code import CLIENT, parse_project_file, parse
 from remit.adapters.clients.reading import Parsed, read_client
 from remit.adapters.files import Machine
 from remit.adapters.git import locate
-from remit.core.declarations import Reading
+from remit.core.reading import Reading
 from remit.core.scopes import Scope
 from support import SHOP, Desk, servers
 
@@ -15,7 +15,7 @@ STATE = "/home/ada/.claude.json"
 
 
 def read(desk: Desk, directory: Path) -> Reading:
-    machine = Machine(home=str(desk.home), variables=desk.variables)
+    machine = Machine(home=str(desk.home), variables=desk.variables, root=str(desk.root / "machine"))
     return read_client(CLIENT, locate(str(directory)), machine, now_ns=0)
 
 
@@ -109,26 +109,26 @@ def test_the_state_file_holds_user_servers_and_this_projects_local_ones_only() -
 
 
 def switched_off(parsed: Parsed) -> list[tuple[str, str]]:
-    return [(switch.effect, switch.server) for switch in parsed.switches]
+    return [(rule.effect, rule.subject) for rule in parsed.rules]
 
 
 def test_the_state_file_says_what_is_switched_off_here() -> None:
     project = {"disabledMcpServers": ["tides"], "disabledMcpjsonServers": ["a.b"]}
     parsed = parse_state_file({"projects": {"/code/shop": project}}, STATE, SHOP)
-    assert switched_off(parsed) == [("disabled", "tides"), ("rejected", "a_b")]
+    assert sorted(switched_off(parsed)) == [("disables", "tides"), ("rejects", "a_b")]
 
 
 def test_a_bad_item_of_a_list_costs_only_itself() -> None:
     project = {"disabledMcpServers": ["tides", 3, None, "wiki"]}
     parsed = parse_state_file({"projects": {"/code/shop": project}}, STATE, SHOP)
-    assert switched_off(parsed) == [("disabled", "tides"), ("disabled", "wiki")]
+    assert switched_off(parsed) == [("disables", "tides"), ("disables", "wiki")]
     assert len(parsed.problems) == 2
 
 
 def test_each_part_of_the_state_file_is_read_for_itself() -> None:
     project = {"mcpServers": 7, "disabledMcpServers": "tides", "disabledMcpjsonServers": ["git"]}
     parsed = parse_state_file({"mcpServers": [], "projects": {"/code/shop": project}}, STATE, SHOP)
-    assert switched_off(parsed) == [("rejected", "git")]
+    assert switched_off(parsed) == [("rejects", "git")]
     assert [(problem.place, problem.reason) for problem in parsed.problems] == [
         ("", "mcpServers: expected an object, found a list"),
         ('projects["/code/shop"]', "mcpServers: expected an object, found a number"),
@@ -139,7 +139,7 @@ def test_each_part_of_the_state_file_is_read_for_itself() -> None:
 @pytest.mark.parametrize("content", [[], "text", 7, {"projects": []}, {"projects": {"/code/shop": []}}])
 def test_a_state_file_of_another_shape_declares_nothing_and_says_so(content: object) -> None:
     parsed = parse_state_file(content, STATE, SHOP)
-    assert (parsed.declarations, parsed.switches, len(parsed.problems)) == ([], [], 1)
+    assert (parsed.declarations, parsed.rules, len(parsed.problems)) == ([], [], 1)
 
 
 def test_project_files_are_found_here_and_in_every_directory_above(desk: Desk) -> None:

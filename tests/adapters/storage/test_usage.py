@@ -5,9 +5,11 @@ from itertools import permutations
 import pytest
 
 from remit.adapters.storage.sqlite import SqliteStore
-from remit.core.declarations import ClientSettings, Declaration, Reading
+from remit.core.client_settings import ClientSettings
+from remit.core.declarations import Declaration
 from remit.core.kinds import Authority
 from remit.core.projects import Workspace
+from remit.core.reading import Reading
 from remit.core.resolve import resolve
 from remit.core.scopes import Scope
 from remit.core.sightings import Sighting, Use
@@ -53,9 +55,9 @@ class Book:
 
     def configure(self, *declarations: Declaration, workspace: Workspace = SHOP) -> None:
         files = {declaration.source: "1" for declaration in declarations}
-        settings = ClientSettings()
-        reading = Reading(client=CLIENT, declarations=declarations, settings=settings, inputs=files)
-        self.store.save(reading, resolve(declarations, settings), workspace, self._tick())
+        reading = Reading(client=CLIENT, declarations=declarations, inputs=files)
+        resolved = resolve(declarations, ClientSettings(is_headless=True))
+        self.store.save(reading, resolved, workspace, self._tick())
         self.scanned.add(workspace)
 
     def rows(self, workspace: Workspace = SHOP, name: str = TOOL) -> list[Tool]:

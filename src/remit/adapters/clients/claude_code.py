@@ -1,20 +1,24 @@
-"""Claude Code: `.mcp.json` here and in every directory above; `~/.claude.json` for user and local servers."""
+"""Claude Code: its servers at every scope, and the settings that decide about them."""
 
 import os
+from functools import partial
 
+from remit.adapters.clients.claude_settings import parse_settings, read_answers
 from remit.adapters.clients.reading import Client, ConfigFile, Origin, Parsed, declare_servers
 from remit.adapters.clients.wire import EntryError, Fields, Server, remote_server, stdio_server
 from remit.adapters.files import Machine
-from remit.core.declarations import Switch
-from remit.core.kinds import ConfigStatus
-from remit.core.names import normalise, storable
+from remit.core.client_settings import Effect, Level, Rule
 from remit.core.projects import Workspace
 from remit.core.scopes import Scope, ancestors
 
 NAME = "claude-code"
 CONFIG_DIR = "CLAUDE_CONFIG_DIR"
 
-_PROJECT_FILE_LIMIT = 16 * 2**20
+_MANAGED = {
+    "linux": "/etc/claude-code",
+    "darwin": "/Library/Application Support/ClaudeCode",
+    "win32": "C:\\Program Files\\ClaudeCode",
+}
 _STATE_FILE_LIMIT = 256 * 2**20  # the client keeps history in it: tens of megabytes are seen
 _REMOTE = frozenset({"http", "streamable-http", "sse", "ws"})
 _RESERVED = frozenset(
@@ -24,13 +28,49 @@ _RESERVED = frozenset(
 
 def files(workspace: Workspace, machine: Machine) -> list[ConfigFile]:
     """Name the files that count in a workspace."""
-    config = machine.variables.get(CONFIG_DIR) or machine.home
-    state = os.path.join(config, ".claude.json")
+    config = machine.variables.get(CONFIG_DIR)
+    state = os.path.join(config or machine.home, ".claude.json")
+    user = os.path.join(config or os.path.join(machine.home, ".claude"), "settings.json")
+    managed = machine.root + _MANAGED.get(machine.platform, _MANAGED["linux"])
+    fragments = os.path.join(managed, "managed-settings.d")
     shared = [os.path.join(dir, ".mcp.json") for dir in ancestors(workspace.dir)]
+    personal = dict.fromkeys((workspace.dir, workspace.project.path))  # the last one is the stronger
     return [
+        ConfigFile(path=os.path.join(managed, "managed-mcp.json"), parse=parse_managed_file),
+        _settings(os.path.join(managed, "managed-settings.json"), Level.MANAGED),
+        ConfigFile(path=fragments, parse=None),
+        *(_settings(path, Level.MANAGED) for path in _json_files(fragments)),
         ConfigFile(path=state, limit=_STATE_FILE_LIMIT, parse=parse_state_file),
-        *(ConfigFile(path=path, limit=_PROJECT_FILE_LIMIT, parse=parse_project_file) for path in shared),
+        _settings(user, Level.USER),
+        # A project's settings count in the launch directory alone; the personal ones of its root everywhere.
+        _settings(os.path.join(workspace.dir, ".claude", "settings.json"), Level.PROJECT),
+        *(_settings(os.path.join(dir, ".claude", "settings.local.json"), Level.LOCAL) for dir in personal),
+        *(ConfigFile(path=path, parse=parse_project_file) for path in shared),
     ]
+
+
+def _settings(path: str, level: Level) -> ConfigFile:
+    return ConfigFile(path=path, parse=partial(parse_settings, level=level))
+
+
+def _json_files(directory: str) -> list[str]:
+    try:
+        return sorted(
+            os.path.join(directory, name) for name in os.listdir(directory) if name.endswith(".json")
+        )
+    except OSError:
+        return []
+
+
+def parse_managed_file(content: object, path: str, _workspace: Workspace) -> Parsed:
+    """Read a `managed-mcp.json`: where there is one, its servers are all there are."""
+    parsed = Parsed(source=path)
+    parsed.rules.append(Rule(source=path, level=Level.MANAGED, effect=Effect.EXCLUDES))
+    with parsed.part(""):
+        servers = Fields(content).fields("mcpServers")
+        origin = Origin(client=NAME, source=path, scope=Scope.MANAGED, place="mcpServers")
+        declare_servers(servers, origin, parsed, read_entry=_read_entry)
+    return parsed
 
 
 def parse_project_file(content: object, path: str, workspace: Workspace) -> Parsed:
@@ -72,20 +112,8 @@ def parse_state_file(content: object, path: str, workspace: Workspace) -> Parsed
         project = top.fields("projects").fields(key)
         with parsed.part(here):
             declare_servers(project.fields("mcpServers"), local, parsed, read_entry=_read_entry)
-        _read_switches(project, "disabledMcpServers", ConfigStatus.DISABLED, here, parsed)
-        _read_switches(project, "disabledMcpjsonServers", ConfigStatus.REJECTED, here, parsed)
+        read_answers(project, here, parsed)
     return parsed
-
-
-def _read_switches(project: Fields, name: str, effect: ConfigStatus, place: str, into: Parsed) -> None:
-    """Read a list of servers that are switched off; a bad item costs only itself."""
-    with into.part(place):
-        for at, item in enumerate(project.items_of(name)):
-            if not isinstance(item, str):
-                into.note(f"{place}.{name}[{at}]", "expected text")
-                continue
-            server = normalise(item) if effect is ConfigStatus.REJECTED else storable(item)
-            into.switches.append(Switch(source=into.source, effect=effect, server=server))
 
 
 def _read_entry(name: str, entry: Fields) -> Server:

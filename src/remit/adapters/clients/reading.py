@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 
 from remit.adapters.clients.wire import EntryError, Fields, Server
 from remit.adapters.files import HOME, FileError, Machine, fingerprint, read_json
-from remit.core.declarations import ClientSettings, Declaration, Problem, Reading, Switch
+from remit.core.client_settings import Rule
+from remit.core.declarations import Declaration, Problem
 from remit.core.kinds import Kind
 from remit.core.names import server_name, storable
 from remit.core.projects import Workspace
+from remit.core.reading import Reading
 from remit.core.scopes import Scope
 
 
@@ -31,7 +33,7 @@ class Parsed:
 
     source: str
     declarations: list[Declaration] = field(default_factory=list[Declaration])
-    switches: list[Switch] = field(default_factory=list[Switch])
+    rules: list[Rule] = field(default_factory=list[Rule])
     problems: list[Problem] = field(default_factory=list[Problem])
 
     def note(self, place: str, reason: str) -> None:
@@ -52,8 +54,10 @@ class ConfigFile:
     """A file that may exist, and how to read it."""
 
     path: str
-    limit: int  # bytes
-    parse: Callable[[object, str, Workspace], Parsed]
+    parse: (
+        Callable[[object, str, Workspace], Parsed] | None
+    )  # None: its existence and age are all that counts
+    limit: int = 16 * 2**20  # bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,8 +78,10 @@ def read_client(client: Client, workspace: Workspace, machine: Machine, *, now_n
     for file in client.files(workspace, machine):
         # Taken before the file is read: a change in between makes the next look read it again.
         inputs[file.path] = fingerprint(file.path, machine, now_ns=now_ns)
+        if file.parse is None or not inputs[file.path]:
+            continue
         try:
-            content = read_json(file.path, limit=file.limit) if inputs[file.path] else None
+            content = read_json(file.path, limit=file.limit)
         except FileError as error:
             unreadable.add(file.path)
             parsed.append(Parsed(source=file.path))
@@ -86,7 +92,7 @@ def read_client(client: Client, workspace: Workspace, machine: Machine, *, now_n
     return Reading(
         client=client.name,
         declarations=[declaration for part in parsed for declaration in part.declarations],
-        settings=ClientSettings(switches=[switch for part in parsed for switch in part.switches]),
+        rules=[rule for part in parsed for rule in part.rules],
         inputs=inputs,
         unreadable=frozenset(unreadable),
         problems=[problem for part in parsed for problem in part.problems],
@@ -111,6 +117,7 @@ def declare_servers(
                     dir=origin.dir,
                     server=storable(name),
                     endpoint=server.endpoint,
+                    url=server.url,
                     digest=server.digest,
                     is_remit=server.is_remit,
                 )

@@ -8,8 +8,8 @@ from remit.adapters.clients import CLIENTS
 from remit.adapters.clients.reading import read_client
 from remit.adapters.files import Machine, are_unchanged
 from remit.adapters.git import locate
-from remit.core.declarations import Reading
 from remit.core.projects import Workspace
+from remit.core.reading import Reading
 
 
 class ClientFiles:

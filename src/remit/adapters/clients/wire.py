@@ -5,6 +5,7 @@ importing a validation library would take longer than all of them. No error ever
 """
 
 import json
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import NamedTuple, cast
 
@@ -16,11 +17,12 @@ class EntryError(Exception):
 
 
 class Server(NamedTuple):
-    """What is kept of a server entry: digests, never its secrets."""
+    """What is kept of a server entry: digests, and a URL that policies are asked about, then dropped."""
 
     endpoint: str
     digest: str
-    is_remit: bool
+    is_remit: bool = False
+    url: str | None = None
 
 
 class Fields:
@@ -62,6 +64,18 @@ class Fields:
             raise EntryError(f"{name}: expected a list, found {_kind(value)}")
         return cast("list[object]", value)
 
+    def text_or_texts(self, name: str) -> list[str]:
+        """Read a list of strings, which may be written as one string; a missing one is empty."""
+        value = self._fields.get(name, [])
+        return [value] if isinstance(value, str) else self.texts(name)
+
+    def flag(self, name: str) -> bool | None:
+        """Read true or false; None where it is missing."""
+        value = self._fields.get(name)
+        if value is not None and not isinstance(value, bool):
+            raise EntryError(f"{name}: expected true or false, found {_kind(value)}")
+        return value
+
     def pairs(self, name: str) -> dict[str, str]:
         """Read an object of strings; a missing one is empty."""
         return {key: _text(value, f"{name}.{key}") for key, value in self.fields(name).items()}
@@ -73,7 +87,7 @@ def stdio_server(entry: Fields) -> Server:
     if not command:
         raise EntryError("command: must not be empty")
     return Server(
-        endpoint=_digest("stdio", command, *args),
+        endpoint=command_digest([command, *args]),
         digest=_digest("stdio", command, args, names),
         is_remit=starts_remit(command, args),
     )
@@ -82,7 +96,12 @@ def stdio_server(entry: Fields) -> Server:
 def remote_server(entry: Fields, transport: str) -> Server:
     """Read an entry that names a URL."""
     url, names = entry.text("url"), sorted(entry.pairs("headers"))
-    return Server(endpoint=_digest("url", url), digest=_digest(transport, url, names), is_remit=False)
+    return Server(endpoint=_digest("url", url), digest=_digest(transport, url, names), url=url)
+
+
+def command_digest(words: Sequence[str]) -> str:
+    """Tell one command from another without keeping its words, which may be secret."""
+    return _digest("stdio", *words)
 
 
 def _digest(*parts: object) -> str:

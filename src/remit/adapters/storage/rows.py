@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from remit.adapters.storage.database import Row
+from remit.core.client_settings import Effect, Level, Rule
 from remit.core.declarations import Declaration
 from remit.core.kinds import Authority, ConfigStatus, Kind, Status
 from remit.core.scopes import Scope
@@ -72,3 +73,9 @@ def declaration(row: Row) -> Declaration:
 def view(row: Row) -> View:
     """Read a row of the query `resolved`."""
     return View(declaration(row[:12]), *row[12:])
+
+
+def rule(row: Row) -> Rule:
+    """Read a row of the query `last_rules`."""
+    source, level, effect, subject = row
+    return Rule(source=source, level=Level(level), effect=Effect(effect), subject=subject)

@@ -6,17 +6,10 @@ from hashlib import sha256
 
 from remit.adapters.storage import rows, usage
 from remit.adapters.storage.database import Database, seen_from
-from remit.core.declarations import (
-    Changes,
-    ClientSettings,
-    Declaration,
-    Problem,
-    Reading,
-    Resolved,
-    Switch,
-)
-from remit.core.kinds import ConfigStatus
+from remit.core.client_settings import Rule
+from remit.core.declarations import Changes, Declaration, Problem, Resolved
 from remit.core.projects import Project, Workspace
+from remit.core.reading import Reading
 from remit.core.sightings import Sighting, Use
 from remit.core.tools import Definition, Tool
 
@@ -48,17 +41,12 @@ class SqliteStore:
 
     def last_known(
         self, client: str, workspace: Workspace, sources: Iterable[str]
-    ) -> tuple[list[Declaration], ClientSettings]:
+    ) -> tuple[list[Declaration], list[Rule]]:
         """Recall what files said when they could last be read."""
         query = {"client": client, "sources": json.dumps(list(sources))}
         declared = self.database.rows("last_known", **query, **seen_from(workspace))
-        switches = self.database.rows("last_switches", project=workspace.project.hash, **query)
-        return [rows.declaration(row) for row in declared], ClientSettings(
-            switches=[
-                Switch(source=source, effect=ConfigStatus(effect), server=server)
-                for source, effect, server in switches
-            ]
-        )
+        ruled = self.database.rows("last_rules", project=workspace.project.hash, **query)
+        return [rows.declaration(row) for row in declared], [rows.rule(row) for row in ruled]
 
     def save(self, reading: Reading, resolved: Sequence[Resolved], workspace: Workspace, at: int) -> Changes:
         """Make a client's view of a workspace what was just read; what left the files is stale there."""
@@ -69,7 +57,7 @@ class SqliteStore:
             before = {state.tool: state for state in map(rows.view, known)}
             ids = {item.declaration.key: self._declare(item.declaration, at) for item in resolved}
             self._save_view(reading, resolved, ids, workspace, at)
-            self._save_switches(reading, project)
+            self._save_rules(reading, project)
             usage.rehome(self.database, client, workspace, at)
         return _changes(before, resolved, ids)
 
@@ -151,13 +139,18 @@ class SqliteStore:
                 shadowed_by=_winner(item, ids),
             )
 
-    def _save_switches(self, reading: Reading, project: Project) -> None:
+    def _save_rules(self, reading: Reading, project: Project) -> None:
         mine = {"client": reading.client, "project": project.hash}
         believed = json.dumps([name for name in reading.inputs if name not in reading.unreadable])
-        self.database.run("forget_switches", sources=believed, **mine)
-        for switch in reading.settings.switches:
+        self.database.run("forget_rules", sources=believed, **mine)
+        for rule in reading.rules:
             self.database.run(
-                "add_switch", source=switch.source, effect=switch.effect, server=switch.server, **mine
+                "add_rule",
+                source=rule.source,
+                level=rule.level,
+                effect=rule.effect,
+                subject=rule.subject,
+                **mine,
             )
 
 

@@ -77,8 +77,8 @@ where t.client = :client and t.authority = 3 and t.server_id is null and {in_sco
     and exists (select 1 from resolutions r where r.tool_id = t.id and r.source = t.source)
 order by t.id
 
--- name: last_switches
-select source, effect, server from switches
+-- name: last_rules
+select source, level, effect, subject from rules
 where client = :client and project_hash = :project and source in (select value from json_each(:sources))
 
 -- name: forget_inputs
@@ -90,8 +90,8 @@ delete from problems where view_id = :view
 -- name: forget_resolutions
 delete from resolutions where view_id = :view
 
--- name: forget_switches
-delete from switches
+-- name: forget_rules
+delete from rules
 where client = :client and project_hash = :project and source in (select value from json_each(:sources))
 
 -- name: add_input
@@ -100,9 +100,9 @@ insert into inputs (view_id, name, fingerprint) values (:view, :name, :fingerpri
 -- name: add_problem
 insert into problems (view_id, source, place, reason) values (:view, :source, :place, :reason)
 
--- name: add_switch
-insert into switches (client, project_hash, source, effect, server)
-values (:client, :project, :source, :effect, :server)
+-- name: add_rule
+insert into rules (client, project_hash, source, level, effect, subject)
+values (:client, :project, :source, :level, :effect, :subject)
 on conflict do nothing
 
 -- name: add_resolution

@@ -80,16 +80,17 @@ create table resolutions (
 create index resolutions_by_tool on resolutions (tool_id);
 create index resolutions_by_winner on resolutions (shadowed_by) where shadowed_by is not null;
 
--- What a project's settings switch off, by the file that says so: it still holds while that file is broken.
-create table switches (
+-- What the settings that count in a project say, by file: it still holds while that file is broken.
+create table rules (
     client text not null,
     project_hash text not null references projects (hash) on delete cascade,
     source text not null,
+    level text not null,
     effect text not null,
-    server text not null,
-    primary key (client, project_hash, source, effect, server)
+    subject text not null,
+    primary key (client, project_hash, source, level, effect, subject)
 ) strict, without rowid;
-create index switches_by_project on switches (project_hash);
+create index rules_by_project on rules (project_hash);
 
 -- Every file and variable that a scan looked at, so that the next command knows whether to look again.
 create table inputs (

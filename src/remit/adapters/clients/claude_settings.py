@@ -1,0 +1,95 @@
+"""Claude Code's settings files: which servers they approve, reject, deny and allow."""
+
+from collections.abc import Iterator
+
+from remit.adapters.clients.reading import Parsed
+from remit.adapters.clients.wire import EntryError, Fields, command_digest
+from remit.core.client_settings import Effect, Level, Rule
+from remit.core.names import normalise, storable
+from remit.core.projects import Workspace
+
+
+def parse_settings(content: object, path: str, _workspace: Workspace, *, level: Level) -> Parsed:
+    """Read a `settings.json`; as in the client, an approval of a wrong type makes the file say nothing."""
+    parsed = Parsed(source=path)
+    with parsed.part(""):
+        settings = Fields(content)
+        found = list(_approvals(settings))
+        found += _policy(settings, "deniedMcpServers", Effect.DENIES, parsed)
+        found += _policy(settings, "allowedMcpServers", Effect.ALLOWS, parsed)
+        if level is Level.MANAGED and settings.flag("allowManagedMcpServersOnly"):
+            found.append((Effect.ALLOWS_MANAGED_ONLY, ""))
+        parsed.rules += [Rule(source=path, level=level, effect=effect, subject=it) for effect, it in found]
+    return parsed
+
+
+def read_answers(project: Fields, place: str, into: Parsed) -> None:
+    """Read what the client wrote down of the user's answers in one project; a bad item costs only itself."""
+    found: list[tuple[Effect, str]] = []
+    for name, effect in (
+        ("hasTrustDialogAccepted", Effect.TRUSTS),
+        ("enableAllProjectMcpServers", Effect.APPROVES_ALL),
+    ):
+        with into.part(place):
+            if project.flag(name):
+                found.append((effect, "true"))
+    for name, effect in (
+        ("enabledMcpjsonServers", Effect.APPROVES),
+        ("disabledMcpjsonServers", Effect.REJECTS),
+        ("disabledMcpServers", Effect.DISABLES),
+    ):
+        with into.part(place):
+            for at, item in enumerate(project.items_of(name)):
+                if isinstance(item, str):
+                    found.append((effect, _subject(item, effect)))
+                else:
+                    into.note(f"{place}.{name}[{at}]", "expected text")
+    into.rules += [
+        Rule(source=into.source, level=Level.STATE, effect=effect, subject=it) for effect, it in found
+    ]
+
+
+def _approvals(settings: Fields) -> Iterator[tuple[Effect, str]]:
+    everything = settings.flag("enableAllProjectMcpServers")
+    if everything is not None:
+        yield Effect.APPROVES_ALL, "true" if everything else "false"
+    for name, effect in (
+        ("enabledMcpjsonServers", Effect.APPROVES),
+        ("disabledMcpjsonServers", Effect.REJECTS),
+    ):
+        for server in settings.text_or_texts(name):
+            yield effect, _subject(server, effect)
+
+
+def _policy(settings: Fields, name: str, effect: Effect, into: Parsed) -> list[tuple[Effect, str]]:
+    """Read a policy's list; an entry that is not exactly one matcher costs only itself."""
+    if name not in settings:
+        return []
+    found: list[tuple[Effect, str]] = []
+    with into.part(""):
+        items = settings.items_of(name)
+        if effect is Effect.ALLOWS:
+            found.append((effect, ""))  # an empty list is a list, too: nothing is allowed
+        for at, item in enumerate(items):
+            with into.part(f"{name}[{at}]"):
+                found.append((effect, _matcher(Fields(item), effect)))
+    return found
+
+
+def _matcher(entry: Fields, effect: Effect) -> str:
+    match [name for name in ("serverName", "serverCommand", "serverUrl") if name in entry]:
+        case ["serverName"]:
+            name = entry.text("serverName")
+            if effect is Effect.ALLOWS and name != normalise(name):
+                raise EntryError("serverName: the client allows only names of letters, digits, `_` and `-`")
+            return f"name:{storable(name)}"
+        case ["serverCommand"]:
+            return f"command:{command_digest(entry.texts('serverCommand'))}"
+        case ["serverUrl"]:
+            return f"url:{storable(entry.text('serverUrl'))}"
+        case _:
+            raise EntryError("expected exactly one of serverName, serverCommand, serverUrl")
+
+
+def _subject(server: str, effect: Effect) -> str:
+    return normalise(server) if effect is Effect.REJECTS else storable(server)

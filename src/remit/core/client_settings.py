@@ -1,0 +1,177 @@
+"""What a client's settings make of a server's declaration, by the rules observed on the real Claude Code.
+
+Approval comes first: a project's server that is rejected or waits for approval takes no part. Then policy:
+any deny rule blocks, and where there is an allow list, only what it names is let through. Then what the user
+switched off here.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from fnmatch import fnmatchcase
+
+from remit.core.declarations import Declaration
+from remit.core.kinds import ConfigStatus
+from remit.core.names import normalise
+from remit.core.scopes import Scope
+
+
+class Level(StrEnum):
+    """Whose settings a rule stands in, strongest first."""
+
+    MANAGED = "managed"
+    LOCAL = "local"
+    PROJECT = "project"
+    USER = "user"
+    STATE = "state"  # what the client wrote down of the user's own answers
+
+
+class Effect(StrEnum):
+    """What a rule does to the servers it names."""
+
+    EXCLUDES = "excludes"  # managed servers exist: all others are left out
+    TRUSTS = "trusts"  # the user trusts this project's own settings
+    APPROVES_ALL = "approves_all"  # subject `true` or `false`
+    APPROVES = "approves"  # exact name
+    REJECTS = "rejects"  # normalised name
+    DENIES = "denies"  # a matcher
+    ALLOWS = "allows"  # a matcher, or empty: the list exists
+    ALLOWS_MANAGED_ONLY = "allows_managed_only"
+    DISABLES = "disables"  # exact name, a plugin's as `plugin:<plugin>:<server>`
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One line of one settings file.
+
+    A matcher is `name:<exact name>`, `command:<digest of the exact words>` or `url:<pattern>`.
+    """
+
+    source: str
+    level: Level
+    effect: Effect
+    subject: str = ""
+
+
+class ClientSettings:
+    """All rules that a client has for one workspace, indexed by what they do."""
+
+    def __init__(self, rules: Iterable[Rule] = (), *, is_headless: bool = False) -> None:
+        self.rules: Sequence[Rule] = tuple(rules)
+        self.is_headless = is_headless  # without a terminal, nobody is asked and nothing waits for approval
+        self._is_trusted = any(rule.effect is Effect.TRUSTS for rule in self.rules)
+        self._approves_all = self._reads_approval_of_all()
+        self._approved = {rule.subject for rule in self._of(Effect.APPROVES) if self._counts(rule)}
+        self._rejected = {rule.subject for rule in self._of(Effect.REJECTS)}
+        self._disabled = {rule.subject for rule in self._of(Effect.DISABLES)}
+        self._denied = [rule.subject for rule in self._of(Effect.DENIES)]
+        self._allowed = self._reads_allow_list()
+        self._is_exclusive = any(self._of(Effect.EXCLUDES))
+
+    def takes_part(self, declaration: Declaration) -> bool:
+        """Tell whether a declaration can stand in another's way: a project's only once it is approved."""
+        if declaration.scope is not Scope.PROJECT or self._is_exclusive:
+            return True
+        return not self._is_rejected(declaration) and self._is_approved(declaration)
+
+    def status(self, declaration: Declaration) -> ConfigStatus:
+        """Tell what becomes of one declaration."""
+        if declaration.scope is Scope.PROJECT and self._is_rejected(declaration):
+            return ConfigStatus.REJECTED
+        if self._is_blocked(declaration):
+            return ConfigStatus.DENIED
+        if declaration.scope is Scope.PROJECT and not self._is_approved(declaration):
+            return ConfigStatus.PENDING
+        if _full_label(declaration) in self._disabled:
+            return ConfigStatus.DISABLED
+        return ConfigStatus.ITSELF if declaration.is_remit else ConfigStatus.ENABLED
+
+    def _is_rejected(self, declaration: Declaration) -> bool:
+        return normalise(_full_label(declaration)) in self._rejected
+
+    def _is_approved(self, declaration: Declaration) -> bool:
+        return self.is_headless or self._approves_all or _full_label(declaration) in self._approved
+
+    def _is_blocked(self, declaration: Declaration) -> bool:
+        if self._is_exclusive and declaration.scope is not Scope.MANAGED:
+            return True
+        if any(matches(matcher, declaration) for matcher in self._denied):
+            return True
+        if (
+            self._allowed is None or declaration.scope is Scope.MANAGED
+        ):  # an administrator's own need no leave
+            return False
+        return not _is_allowed(self._allowed, declaration)
+
+    def _reads_approval_of_all(self) -> bool:
+        given = {
+            rule.level: rule.subject == "true" for rule in self._of(Effect.APPROVES_ALL) if self._counts(rule)
+        }
+        stated = given.pop(Level.STATE, False)
+        return next((given[level] for level in Level if level in given), False) or stated
+
+    def _reads_allow_list(self) -> list[str] | None:
+        managed_only = any(self._of(Effect.ALLOWS_MANAGED_ONLY))
+        rules = [rule for rule in self._of(Effect.ALLOWS) if rule.level is Level.MANAGED or not managed_only]
+        return [rule.subject for rule in rules] if rules else None
+
+    def _counts(self, rule: Rule) -> bool:
+        """A repository's own settings, and answers given in it, approve nothing before it is trusted."""
+        return self._is_trusted or rule.level in (Level.MANAGED, Level.USER)
+
+    def _of(self, effect: Effect) -> Iterator[Rule]:
+        return (rule for rule in self.rules if rule.effect is effect)
+
+
+def _full_label(declaration: Declaration) -> str:
+    label = declaration.server or declaration.name
+    return label if declaration.plugin is None else f"plugin:{declaration.plugin}:{label}"
+
+
+def matches(matcher: str, declaration: Declaration) -> bool:
+    """Tell whether a policy's matcher means a declaration."""
+    sort, _, value = matcher.partition(":")
+    match sort:
+        case "name":
+            return value == declaration.server
+        case "command":
+            return declaration.url is None and value == declaration.endpoint
+        case "url":
+            return declaration.url is not None and url_matches(value, declaration.url)
+        case _:
+            return False
+
+
+def _is_allowed(allowed: Sequence[str], declaration: Declaration) -> bool:
+    """A remote server must match a URL where any is listed, a process a command; otherwise names count."""
+    decisive = "url:" if declaration.url is not None else "command:"
+    strict = [matcher for matcher in allowed if matcher.startswith(decisive)]
+    return any(matches(matcher, declaration) for matcher in strict or allowed)
+
+
+def url_matches(pattern: str, url: str) -> bool:
+    """Match a URL against a pattern with `*`; hosts in any case, no path means any path.
+
+    A pattern with `*` in its host and no port covers every port; one without `*` only the usual port.
+    """
+    if pattern == "*":
+        return True
+    scheme, separator, rest = pattern.partition("://")
+    url_scheme, _, url_rest = url.partition("://")
+    if not separator or (scheme != "*" and scheme != url_scheme.lower()):
+        return False
+    host, slash, path = rest.partition("/")
+    url_host, _, url_path = url_rest.partition("/")
+    url_name, _, url_port = url_host.rpartition("@")[2].lower().partition(":")
+    name, _, port = host.lower().partition(":")
+    if not _glob(name, url_name) or not _is_port_covered(port, url_port, any_port="*" in name):
+        return False
+    return not slash or _glob(path, url_path)
+
+
+def _is_port_covered(pattern: str, port: str, *, any_port: bool) -> bool:
+    return _glob(pattern, port) if pattern else any_port or not port
+
+
+def _glob(pattern: str, text: str) -> bool:
+    return fnmatchcase(text, pattern.replace("[", "[[]").replace("?", "[?]"))

@@ -1,0 +1,19 @@
+"""A reading: all that one client's files say for one workspace."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from remit.core.client_settings import Rule
+from remit.core.declarations import Declaration, Problem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What was found, and what was looked at to find it."""
+
+    client: str
+    declarations: Sequence[Declaration]
+    rules: Sequence[Rule] = ()
+    inputs: dict[str, str]  # each file or variable that was looked at, with its fingerprint
+    unreadable: frozenset[str] = frozenset()  # files that exist but could not be used
+    problems: Sequence[Problem] = ()

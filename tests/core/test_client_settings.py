@@ -1,0 +1,145 @@
+from dataclasses import replace
+
+import pytest
+
+from remit.core.client_settings import ClientSettings, Effect, Level, Rule, url_matches
+from remit.core.declarations import Declaration
+from remit.core.kinds import ConfigStatus
+from remit.core.scopes import Scope
+from support import declared
+
+PROJECT_SERVER = declared(scope=Scope.PROJECT)
+
+
+def rule(effect: Effect, subject: str = "", level: Level = Level.USER) -> Rule:
+    return Rule(source="f", level=level, effect=effect, subject=subject)
+
+
+def remote(url: str, label: str = "git") -> Declaration:
+    return replace(declared(label), url=url, endpoint=f"digest of {url}")
+
+
+def status(declaration: Declaration, *rules: Rule) -> ConfigStatus:
+    return ClientSettings(rules).status(declaration)
+
+
+def test_a_projects_server_waits_for_approval() -> None:
+    assert status(PROJECT_SERVER) is ConfigStatus.PENDING
+    assert status(declared(scope=Scope.LOCAL)) is ConfigStatus.ENABLED
+
+
+def test_without_a_terminal_nothing_waits_but_what_is_rejected_stays_so() -> None:
+    assert ClientSettings(is_headless=True).status(PROJECT_SERVER) is ConfigStatus.ENABLED
+    rejecting = ClientSettings([rule(Effect.REJECTS, "git")], is_headless=True)
+    assert rejecting.status(PROJECT_SERVER) is ConfigStatus.REJECTED
+
+
+def test_approval_is_of_exact_names_and_rejection_of_normalised_ones() -> None:
+    dotted = declared("a.b", Scope.PROJECT)
+    assert status(dotted, rule(Effect.APPROVES, "a.b")) is ConfigStatus.ENABLED
+    assert status(dotted, rule(Effect.APPROVES, "a_b")) is ConfigStatus.PENDING
+    assert status(dotted, rule(Effect.REJECTS, "a_b")) is ConfigStatus.REJECTED
+
+
+@pytest.mark.parametrize("level", [Level.PROJECT, Level.LOCAL, Level.STATE])
+@pytest.mark.parametrize("approval", [(Effect.APPROVES_ALL, "true"), (Effect.APPROVES, "git")])
+def test_a_repository_approves_itself_only_once_it_is_trusted(
+    level: Level, approval: tuple[Effect, str]
+) -> None:
+    own = rule(*approval, level)
+    assert status(PROJECT_SERVER, own) is ConfigStatus.PENDING
+    assert status(PROJECT_SERVER, own, rule(Effect.TRUSTS, level=Level.STATE)) is ConfigStatus.ENABLED
+
+
+@pytest.mark.parametrize("level", [Level.USER, Level.MANAGED])
+def test_the_user_and_the_administrator_need_no_trust(level: Level) -> None:
+    assert status(PROJECT_SERVER, rule(Effect.APPROVES_ALL, "true", level)) is ConfigStatus.ENABLED
+
+
+def test_the_strongest_level_decides_about_approving_all() -> None:
+    trust, yes = rule(Effect.TRUSTS, level=Level.STATE), rule(Effect.APPROVES_ALL, "true")
+    for level in (Level.PROJECT, Level.LOCAL, Level.MANAGED):
+        no = rule(Effect.APPROVES_ALL, "false", level)
+        assert status(PROJECT_SERVER, trust, yes, no) is ConfigStatus.PENDING
+    assert (
+        status(PROJECT_SERVER, yes, rule(Effect.APPROVES_ALL, "false", Level.PROJECT)) is ConfigStatus.ENABLED
+    )
+
+
+def test_a_deny_rule_of_any_level_blocks_by_name_command_or_url() -> None:
+    server = replace(declared(), endpoint="digest")
+    for level in Level:
+        assert status(server, rule(Effect.DENIES, "name:git", level)) is ConfigStatus.DENIED
+    assert status(server, rule(Effect.DENIES, "command:digest")) is ConfigStatus.DENIED
+    assert (
+        status(remote("https://mcp.test/x"), rule(Effect.DENIES, "url:https://mcp.test/*"))
+        is ConfigStatus.DENIED
+    )
+    for other in ("name:gi", "command:other", "url:*", "nonsense:git"):
+        assert status(server, rule(Effect.DENIES, other)) is ConfigStatus.ENABLED
+
+
+def test_an_allow_list_lets_through_only_what_it_names() -> None:
+    listed = [rule(Effect.ALLOWS), rule(Effect.ALLOWS, "name:wiki")]
+    assert status(declared("wiki"), *listed) is ConfigStatus.ENABLED
+    assert status(declared("git"), *listed) is ConfigStatus.DENIED
+
+
+def test_an_empty_allow_list_allows_nothing() -> None:
+    assert status(declared(), rule(Effect.ALLOWS)) is ConfigStatus.DENIED
+
+
+def test_where_commands_or_urls_are_listed_names_do_not_count_for_such_servers() -> None:
+    process = replace(declared(), endpoint="digest")
+    listed = [rule(Effect.ALLOWS, "name:git"), rule(Effect.ALLOWS, "command:other")]
+    assert status(process, *listed) is ConfigStatus.DENIED
+    assert status(remote("https://mcp.test/"), *listed) is ConfigStatus.ENABLED
+
+
+def test_an_administrator_may_reserve_the_allow_list_and_needs_no_leave() -> None:
+    listed = [
+        rule(Effect.ALLOWS, "name:git"),
+        rule(Effect.ALLOWS, "name:wiki", Level.MANAGED),
+        rule(Effect.ALLOWS_MANAGED_ONLY, level=Level.MANAGED),
+    ]
+    assert status(declared("git"), *listed) is ConfigStatus.DENIED
+    assert status(declared("wiki"), *listed) is ConfigStatus.ENABLED
+    assert status(declared("other", Scope.MANAGED), *listed) is ConfigStatus.ENABLED
+
+
+def test_managed_servers_exclude_all_others() -> None:
+    settings = ClientSettings([rule(Effect.EXCLUDES, level=Level.MANAGED)])
+    for scope in (Scope.LOCAL, Scope.PROJECT, Scope.GLOBAL):
+        assert settings.status(declared(scope=scope)) is ConfigStatus.DENIED
+        assert settings.takes_part(declared(scope=scope))
+    assert settings.status(declared(scope=Scope.MANAGED)) is ConfigStatus.ENABLED
+
+
+URLS = {
+    "upper": "https://Api.Example.com/mcp",
+    "bare": "https://api.example.com",
+    "plain": "http://api.example.com/mcp",
+    "below": "https://sub.api.example.com/x",
+    "port": "https://api.example.com:8443/mcp",
+    "deep": "https://api.example.com/other/deep?q=1",
+}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "matched"),
+    [  # each row was observed on Claude Code 2.1.325
+        ("https://api.example.com/*", {"upper", "bare", "deep"}),
+        ("https://api.example.com", {"upper", "bare", "deep"}),
+        ("*://api.example.com/*", {"upper", "bare", "plain", "deep"}),
+        ("https://*.example.com/*", {"upper", "bare", "below", "port", "deep"}),
+        ("https://api.example.com/mcp", {"upper"}),
+        ("https://api.example.com:*/*", {"upper", "bare", "port", "deep"}),
+        ("*", set(URLS)),
+        ("https://*.com", {"upper", "bare", "below", "port", "deep"}),
+        ("HTTPS://API.EXAMPLE.COM/MCP", set[str]()),
+        ("https://api.example.com/", {"bare"}),
+        ("api.example.com", set[str]()),
+    ],
+)
+def test_url_patterns_match_as_in_the_client(pattern: str, matched: set[str]) -> None:
+    assert {name for name, url in URLS.items() if url_matches(pattern, url)} == matched
