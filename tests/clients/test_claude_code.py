@@ -22,7 +22,7 @@ from remit.adapters.files import Machine
 from remit.adapters.git import locate
 from remit.core.client_settings import ClientSettings
 from remit.core.declarations import Resolved
-from remit.core.kinds import ConfigStatus
+from remit.core.kinds import ConfigStatus, Kind
 from remit.core.resolve import resolve
 from support import git
 
@@ -32,6 +32,7 @@ LAYOUTS = int(os.environ.get("REMIT_TEST_LAYOUTS", "40"))
 pytestmark = pytest.mark.skipif(not CLAUDE, reason="`make test-clients` installs the client and runs this")
 
 NAMES = ("git", "wiki", "a.b", "a_b", "we ird.näme", "smile😀")
+LONG_AGO = "2026-01-01T00:00:00.000Z"
 STATUSES = {"⏸ Pending": "pending", "✘ Failed": "enabled", "⊘ Disabled": "disabled"}
 
 
@@ -66,12 +67,76 @@ class Layout:
             self.top = self.root / "link"
             self.sub = self.top / "packages" / "api"
         self._write_state()
+        if self._happens(0.5):
+            self._write_plugins()
         for directory in (self.top, self.sub):
             self._maybe(directory / ".mcp.json", lambda: {"mcpServers": self._servers()}, 0.8)
         self._maybe(self.home / ".claude/settings.json", self._settings, 0.8)
         for directory in (self.top, self.sub):
             self._maybe(directory / ".claude/settings.json", self._settings, 0.4)
             self._maybe(directory / ".claude/settings.local.json", self._settings, 0.4)
+
+    def _write_plugins(self) -> None:
+        """Two marketplaces, one of them a directory that is read in place, and copies in several versions."""
+        root = self.home / ".claude/plugins"
+        orchard, here = root / "marketplaces/orchard", self.root / "here"
+        known = {
+            "orchard": ({"source": "github", "repo": "ada/orchard"}, orchard),
+            "here": ({"source": "directory", "path": str(here)}, here),
+        }
+        self._write(
+            root / "known_marketplaces.json",
+            {
+                name: {"source": source, "installLocation": str(path), "lastUpdated": LONG_AGO}
+                for name, (source, path) in known.items()
+            },
+        )
+        names = {"orchard": ("quill", "sprocket"), "here": ("lantern", "kite")}
+        for name, (_, path) in known.items():
+            entries = [{"name": plugin, "source": f"./plugins/{plugin}"} for plugin in names[name]]
+            if self._happens(0.9):
+                catalogue = {"name": name, "owner": {"name": "Ada"}, "plugins": entries}
+                self._write(path / ".claude-plugin/marketplace.json", catalogue)
+        for plugin in names["here"]:
+            self._write_plugin(here / "plugins" / plugin, plugin)
+        self._write(root / "installed_plugins.json", {"version": 2, "plugins": self._records(root)})
+
+    def _records(self, root: Path) -> dict[str, object]:
+        plugins: dict[str, object] = {}
+        for plugin in ("quill", "sprocket"):
+            records: list[dict[str, str]] = []
+            for version in ("1.0.0", "2.0.0"):
+                if self._happens(0.6):
+                    folder = root / "cache/orchard" / plugin / version
+                    self._write_plugin(folder, plugin)
+                    record = {
+                        "scope": self.chance.choice(("user", "project", "local")),
+                        "installPath": str(folder),
+                    }
+                    if record["scope"] != "user":
+                        record["projectPath"] = self.chance.choice((str(self.key), "/elsewhere"))
+                    times = {"installedAt": LONG_AGO, "lastUpdated": LONG_AGO}
+                    records.append({**record, "version": version, **times})
+            if records:
+                plugins[f"{plugin}@orchard"] = records
+        return plugins
+
+    def _write_plugin(self, folder: Path, plugin: str) -> None:
+        manifest: dict[str, object] = {"name": plugin, "version": "1.0.0"}
+        if self._happens(0.5):
+            manifest["mcpServers"] = self._plugin_servers()
+        self._write(folder / ".claude-plugin/plugin.json", manifest)
+        if self._happens(0.6):
+            servers = self._plugin_servers()
+            self._write(folder / ".mcp.json", servers if self._happens(0.5) else {"mcpServers": servers})
+
+    def _plugin_servers(self) -> dict[str, object]:
+        return {name: self._plugin_entry() for name in ("spell", "wiki", "a.b") if self._happens(0.5)}
+
+    def _plugin_entry(self) -> dict[str, object]:
+        if self._happens(0.3) and self.commands:
+            return {"command": self.chance.choice(self.commands)}  # perhaps the endpoint of another server
+        return self._entry()
 
     def _write_state(self) -> None:
         keys = {str(self.key), *(str(self.sub) for _ in range(self.chance.randrange(2)))}
@@ -89,7 +154,10 @@ class Layout:
         }
         for name in ("disabledMcpServers", "disabledMcpjsonServers", "enabledMcpjsonServers"):
             if self._happens(0.4):
-                answers[name] = self._some()
+                plugins = (
+                    ["plugin:quill:spell"] if name == "disabledMcpServers" and self._happens(0.5) else []
+                )
+                answers[name] = self._some() + plugins
         return answers
 
     def _servers(self) -> dict[str, object]:
@@ -109,6 +177,9 @@ class Layout:
         for name in ("enabledMcpjsonServers", "disabledMcpjsonServers"):
             if self._happens(0.3):
                 made[name] = self._some()
+        if self._happens(0.6):
+            ids = ("quill@orchard", "sprocket@orchard", "lantern@here", "kite@here", "quill@nowhere")
+            made["enabledPlugins"] = {id: self._happens(0.7) for id in ids if self._happens(0.5)}
         if self._happens(0.2):
             made["deniedMcpServers"] = [self._matcher()]
         if self._happens(0.1):
@@ -162,7 +233,7 @@ def listed_by_the_client(home: Path, directory: Path) -> dict[str, tuple[str, st
         for mark, status in STATUSES.items():
             entry, separator, _ = line.partition(f" - {mark}")
             if separator:
-                name, _, command = entry.partition(": ")
+                name, _, command = entry.rpartition(": ")
                 found[name] = (command.strip(), status)
     return found
 
@@ -192,18 +263,23 @@ def resolved_by_remit(home: Path, directory: Path, *, is_headless: bool) -> dict
     """The declaration of each name that the client would show."""
     reading = read_client(CLIENT, locate(str(directory)), Machine(home=str(home), variables={}), now_ns=0)
     resolved = resolve(reading.declarations, ClientSettings(reading.rules, is_headless=is_headless))
+    servers = [item for item in resolved if item.declaration.kind is Kind.MCP_SERVER]
     waiting = (ConfigStatus.PENDING, ConfigStatus.REJECTED)
     shown = {
-        item.declaration.server or "": item
-        for item in _nearest_last(resolved)
-        if item.config_status is ConfigStatus.PENDING
+        label(item): item for item in _nearest_last(servers) if item.config_status is ConfigStatus.PENDING
     }
     shown |= {
-        item.declaration.server or "": item
-        for item in resolved
+        label(item): item
+        for item in servers
         if item.shadowed_by is None and item.config_status not in waiting
     }
     return {name: item for name, item in shown.items() if item.config_status is not ConfigStatus.DENIED}
+
+
+def label(item: Resolved) -> str:
+    declaration = item.declaration
+    owner = f"plugin:{declaration.plugin}:" if declaration.plugin is not None else ""
+    return f"{owner}{declaration.server}"
 
 
 def _nearest_last(resolved: list[Resolved]) -> list[Resolved]:
@@ -223,8 +299,8 @@ def places(layout: Layout) -> Iterator[Path]:
 def test_the_interactive_client_lists_the_same_servers_from_the_same_files(seed: int, tmp_path: Path) -> None:
     layout = Layout(tmp_path.resolve(), random.Random(seed))  # noqa: S311 - no secrets
     for directory in places(layout):
+        found = resolved_by_remit(layout.home, directory, is_headless=False)  # the client changes files
         expected = listed_by_the_client(layout.home, directory)
-        found = resolved_by_remit(layout.home, directory, is_headless=False)
         assert {name: status(item) for name, item in found.items()} == {
             name: state for name, (_, state) in expected.items()
         }
@@ -239,8 +315,8 @@ def test_the_client_without_a_terminal_starts_the_same_servers_at_the_same_scope
     layout = Layout(tmp_path.resolve(), random.Random(seed))  # noqa: S311 - no secrets
     scopes: Mapping[str, str] = {"global": "user"}
     for directory in places(layout):
+        found = resolved_by_remit(layout.home, directory, is_headless=True)  # the client changes files
         expected = started_by_the_client(layout.home, directory)
-        found = resolved_by_remit(layout.home, directory, is_headless=True)
         assert {
             name: (scopes.get(item.declaration.scope, item.declaration.scope), status(item))
             for name, item in found.items()

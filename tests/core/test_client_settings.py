@@ -15,6 +15,9 @@ def rule(effect: Effect, subject: str = "", level: Level = Level.USER) -> Rule:
     return Rule(source="f", level=level, effect=effect, subject=subject)
 
 
+TRUSTED = rule(Effect.TRUSTS, "project", Level.STATE)
+
+
 def remote(url: str, label: str = "git") -> Declaration:
     return replace(declared(label), url=url, endpoint=f"digest of {url}")
 
@@ -48,7 +51,13 @@ def test_a_repository_approves_itself_only_once_it_is_trusted(
 ) -> None:
     own = rule(*approval, level)
     assert status(PROJECT_SERVER, own) is ConfigStatus.PENDING
-    assert status(PROJECT_SERVER, own, rule(Effect.TRUSTS, level=Level.STATE)) is ConfigStatus.ENABLED
+    assert status(PROJECT_SERVER, own, TRUSTED) is ConfigStatus.ENABLED
+
+
+def test_trust_in_a_folder_is_enough_for_what_the_user_wrote_but_not_for_the_repositorys_files() -> None:
+    folder = rule(Effect.TRUSTS, "folder", Level.STATE)
+    for level, expected in ((Level.LOCAL, ConfigStatus.ENABLED), (Level.PROJECT, ConfigStatus.PENDING)):
+        assert status(PROJECT_SERVER, folder, rule(Effect.APPROVES, "git", level)) is expected
 
 
 @pytest.mark.parametrize("level", [Level.USER, Level.MANAGED])
@@ -57,7 +66,7 @@ def test_the_user_and_the_administrator_need_no_trust(level: Level) -> None:
 
 
 def test_the_strongest_level_decides_about_approving_all() -> None:
-    trust, yes = rule(Effect.TRUSTS, level=Level.STATE), rule(Effect.APPROVES_ALL, "true")
+    trust, yes = TRUSTED, rule(Effect.APPROVES_ALL, "true")
     for level in (Level.PROJECT, Level.LOCAL, Level.MANAGED):
         no = rule(Effect.APPROVES_ALL, "false", level)
         assert status(PROJECT_SERVER, trust, yes, no) is ConfigStatus.PENDING
@@ -77,6 +86,12 @@ def test_a_deny_rule_of_any_level_blocks_by_name_command_or_url() -> None:
     )
     for other in ("name:gi", "command:other", "url:*", "nonsense:git"):
         assert status(server, rule(Effect.DENIES, other)) is ConfigStatus.ENABLED
+
+
+def test_a_plugins_server_is_named_in_full_by_policies() -> None:
+    plugins = declared("git", Scope.PLUGIN, plugin="quill")
+    assert status(plugins, rule(Effect.DENIES, "name:git")) is ConfigStatus.ENABLED
+    assert status(plugins, rule(Effect.DENIES, "name:plugin:quill:git")) is ConfigStatus.DENIED
 
 
 def test_an_allow_list_lets_through_only_what_it_names() -> None:

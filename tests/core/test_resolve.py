@@ -101,6 +101,12 @@ def test_a_plugins_server_is_dropped_when_an_enabled_server_has_its_endpoint() -
     assert winners([plugin, user], disabled("wiki")) == ["plugin mirror"]
 
 
+def test_of_two_plugins_servers_with_one_endpoint_the_first_is_kept() -> None:
+    first = declared("one", Scope.PLUGIN, plugin="quill", endpoint="same")
+    second = declared("two", Scope.PLUGIN, plugin="sprocket", endpoint="same")
+    assert winners([first, second]) == ["plugin one"]
+
+
 def test_a_plugins_server_never_collides_by_name() -> None:
     plugin = declared("git", Scope.PLUGIN, plugin="quill", endpoint="other")
     assert winners([plugin, declared("git")]) == ["plugin git", "global git"]

@@ -30,13 +30,14 @@ class Effect(StrEnum):
     """What a rule does to the servers it names."""
 
     EXCLUDES = "excludes"  # managed servers exist: all others are left out
-    TRUSTS = "trusts"  # the user trusts this project's own settings
+    TRUSTS = "trusts"  # subject `project`: the repository; `folder`: the launch directory or one above it
     APPROVES_ALL = "approves_all"  # subject `true` or `false`
     APPROVES = "approves"  # exact name
     REJECTS = "rejects"  # normalised name
     DENIES = "denies"  # a matcher
     ALLOWS = "allows"  # a matcher, or empty: the list exists
     ALLOWS_MANAGED_ONLY = "allows_managed_only"
+    SWITCHES_PLUGIN = "switches_plugin"  # `<plugin>=true` or `=false`; the strongest level decides
     DISABLES = "disables"  # exact name, a plugin's as `plugin:<plugin>:<server>`
 
 
@@ -59,7 +60,7 @@ class ClientSettings:
     def __init__(self, rules: Iterable[Rule] = (), *, is_headless: bool = False) -> None:
         self.rules: Sequence[Rule] = tuple(rules)
         self.is_headless = is_headless  # without a terminal, nobody is asked and nothing waits for approval
-        self._is_trusted = any(rule.effect is Effect.TRUSTS for rule in self.rules)
+        self._trusted = {rule.subject for rule in self._of(Effect.TRUSTS)}
         self._approves_all = self._reads_approval_of_all()
         self._approved = {rule.subject for rule in self._of(Effect.APPROVES) if self._counts(rule)}
         self._rejected = {rule.subject for rule in self._of(Effect.REJECTS)}
@@ -116,8 +117,12 @@ class ClientSettings:
         return [rule.subject for rule in rules] if rules else None
 
     def _counts(self, rule: Rule) -> bool:
-        """A repository's own settings, and answers given in it, approve nothing before it is trusted."""
-        return self._is_trusted or rule.level in (Level.MANAGED, Level.USER)
+        """Tell whether a level may approve: a repository's own files only once the repository is trusted,
+        what the user wrote or answered there also when the folder is.
+        """
+        if rule.level is Level.PROJECT:
+            return "project" in self._trusted
+        return bool(self._trusted) or rule.level in (Level.MANAGED, Level.USER)
 
     def _of(self, effect: Effect) -> Iterator[Rule]:
         return (rule for rule in self.rules if rule.effect is effect)
@@ -133,7 +138,7 @@ def matches(matcher: str, declaration: Declaration) -> bool:
     sort, _, value = matcher.partition(":")
     match sort:
         case "name":
-            return value == declaration.server
+            return value == _full_label(declaration)
         case "command":
             return declaration.url is None and value == declaration.endpoint
         case "url":

@@ -20,14 +20,11 @@ def resolve(declarations: Iterable[Declaration], settings: ClientSettings) -> li
     unique = {declaration.key: declaration for declaration in declarations}  # the last one written counts
     judged = [(declaration, settings.status(declaration)) for declaration in unique.values()]
     by_name = _winners_by_name(item for item in unique.values() if settings.takes_part(item))
-    by_endpoint = {
-        declaration.endpoint: declaration
-        for declaration, status in judged
-        if status is ConfigStatus.ENABLED
-        and declaration.endpoint is not None
-        and declaration.scope is not Scope.PLUGIN
-        and by_name[_identity(declaration)] is declaration
-    }
+    by_endpoint: dict[str, Declaration] = {}
+    for declaration, status in sorted(judged, key=_is_a_plugins):
+        is_winner = by_name.get(_identity(declaration)) is declaration
+        if is_winner and status is ConfigStatus.ENABLED and declaration.endpoint is not None:
+            by_endpoint.setdefault(declaration.endpoint, declaration)
     resolved: list[Resolved] = []
     for declaration, status in judged:
         winner = by_name.get(_identity(declaration), declaration)
@@ -36,6 +33,10 @@ def resolve(declarations: Iterable[Declaration], settings: ClientSettings) -> li
         shadowed_by = None if winner is declaration else winner
         resolved.append(Resolved(declaration=declaration, config_status=status, shadowed_by=shadowed_by))
     return resolved
+
+
+def _is_a_plugins(judged: tuple[Declaration, ConfigStatus]) -> bool:
+    return judged[0].scope is Scope.PLUGIN
 
 
 def _winners_by_name(declarations: Iterable[Declaration]) -> dict[Identity, Declaration]:

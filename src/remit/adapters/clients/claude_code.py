@@ -3,16 +3,17 @@
 import os
 from functools import partial
 
-from remit.adapters.clients.claude_settings import parse_settings, read_answers
-from remit.adapters.clients.reading import Client, ConfigFile, Origin, Parsed, declare_servers
-from remit.adapters.clients.wire import EntryError, Fields, Server, remote_server, stdio_server
-from remit.adapters.files import Machine
+from remit.adapters.clients.claude_entries import NAME, read_entry
+from remit.adapters.clients.claude_plugins import read_plugins
+from remit.adapters.clients.claude_settings import parse_settings, read_answers, read_trust, state_key
+from remit.adapters.clients.reading import Client, ConfigFile, Origin, Parsed, Reader, declare_servers
+from remit.adapters.clients.wire import EntryError, Fields
 from remit.core.client_settings import Effect, Level, Rule
 from remit.core.projects import Workspace
 from remit.core.scopes import Scope, ancestors
 
-NAME = "claude-code"
 CONFIG_DIR = "CLAUDE_CONFIG_DIR"
+PLUGIN_DIR = "CLAUDE_CODE_PLUGIN_CACHE_DIR"
 
 _MANAGED = {
     "linux": "/etc/claude-code",
@@ -20,46 +21,42 @@ _MANAGED = {
     "win32": "C:\\Program Files\\ClaudeCode",
 }
 _STATE_FILE_LIMIT = 256 * 2**20  # the client keeps history in it: tens of megabytes are seen
-_REMOTE = frozenset({"http", "streamable-http", "sse", "ws"})
-_RESERVED = frozenset(
-    {"__proto__", "workspace", "claude-in-chrome", "computer-use", "Claude Preview", "Claude Browser"}
-)
 
 
-def files(workspace: Workspace, machine: Machine) -> list[ConfigFile]:
-    """Name the files that count in a workspace."""
+def read(reader: Reader) -> None:
+    """Read all files that count in a workspace."""
+    workspace, machine = reader.workspace, reader.machine
     config = machine.variables.get(CONFIG_DIR)
-    state = os.path.join(config or machine.home, ".claude.json")
-    user = os.path.join(config or os.path.join(machine.home, ".claude"), "settings.json")
+    home = config or os.path.join(machine.home, ".claude")
     managed = machine.root + _MANAGED.get(machine.platform, _MANAGED["linux"])
     fragments = os.path.join(managed, "managed-settings.d")
-    shared = [os.path.join(dir, ".mcp.json") for dir in ancestors(workspace.dir)]
-    personal = dict.fromkeys((workspace.dir, workspace.project.path))  # the last one is the stronger
-    return [
-        ConfigFile(path=os.path.join(managed, "managed-mcp.json"), parse=parse_managed_file),
-        _settings(os.path.join(managed, "managed-settings.json"), Level.MANAGED),
-        ConfigFile(path=fragments, parse=None),
-        *(_settings(path, Level.MANAGED) for path in _json_files(fragments)),
-        ConfigFile(path=state, limit=_STATE_FILE_LIMIT, parse=parse_state_file),
-        _settings(user, Level.USER),
+    reader.read(ConfigFile(path=os.path.join(managed, "managed-mcp.json"), parse=parse_managed_file))
+    settings = [
+        (os.path.join(managed, "managed-settings.json"), Level.MANAGED),
+        *(
+            (os.path.join(fragments, name), Level.MANAGED)
+            for name in reader.names_in(fragments)
+            if _is_json(name)
+        ),
+        (os.path.join(home, "settings.json"), Level.USER),
         # A project's settings count in the launch directory alone; the personal ones of its root everywhere.
-        _settings(os.path.join(workspace.dir, ".claude", "settings.json"), Level.PROJECT),
-        *(_settings(os.path.join(dir, ".claude", "settings.local.json"), Level.LOCAL) for dir in personal),
-        *(ConfigFile(path=path, parse=parse_project_file) for path in shared),
+        (os.path.join(workspace.dir, ".claude", "settings.json"), Level.PROJECT),
+        *(
+            (os.path.join(dir, ".claude", "settings.local.json"), Level.LOCAL)
+            for dir in dict.fromkeys((workspace.dir, workspace.project.path))  # the last one is the stronger
+        ),
     ]
+    for path, level in settings:
+        reader.read(ConfigFile(path=path, parse=partial(parse_settings, level=level)))
+    state = os.path.join(config or machine.home, ".claude.json")
+    reader.read(ConfigFile(path=state, parse=parse_state_file, limit=_STATE_FILE_LIMIT))
+    for dir in ancestors(workspace.dir):
+        reader.read(ConfigFile(path=os.path.join(dir, ".mcp.json"), parse=parse_project_file))
+    read_plugins(reader, machine.variables.get(PLUGIN_DIR) or os.path.join(home, "plugins"))
 
 
-def _settings(path: str, level: Level) -> ConfigFile:
-    return ConfigFile(path=path, parse=partial(parse_settings, level=level))
-
-
-def _json_files(directory: str) -> list[str]:
-    try:
-        return sorted(
-            os.path.join(directory, name) for name in os.listdir(directory) if name.endswith(".json")
-        )
-    except OSError:
-        return []
+def _is_json(name: str) -> bool:
+    return name.endswith(".json")
 
 
 def parse_managed_file(content: object, path: str, _workspace: Workspace) -> Parsed:
@@ -69,7 +66,7 @@ def parse_managed_file(content: object, path: str, _workspace: Workspace) -> Par
     with parsed.part(""):
         servers = Fields(content).fields("mcpServers")
         origin = Origin(client=NAME, source=path, scope=Scope.MANAGED, place="mcpServers")
-        declare_servers(servers, origin, parsed, read_entry=_read_entry)
+        declare_servers(servers, origin, parsed, read_entry=read_entry)
     return parsed
 
 
@@ -88,14 +85,14 @@ def parse_project_file(content: object, path: str, workspace: Workspace) -> Pars
         top = Fields(content)
         if "mcpServers" not in top:
             raise EntryError("`mcpServers` is missing")
-        declare_servers(top.fields("mcpServers"), origin, parsed, read_entry=_read_entry)
+        declare_servers(top.fields("mcpServers"), origin, parsed, read_entry=read_entry)
     return parsed
 
 
 def parse_state_file(content: object, path: str, workspace: Workspace) -> Parsed:
     """Read `~/.claude.json`: the user's servers, and this project's local ones with what is switched off."""
     parsed = Parsed(source=path)
-    key = workspace.project.path.replace(os.sep, "/")
+    key = state_key(workspace.project.path)
     here = f'projects["{key}"]'
     user = Origin(client=NAME, source=path, scope=Scope.GLOBAL, place="mcpServers")
     local = Origin(
@@ -108,25 +105,14 @@ def parse_state_file(content: object, path: str, workspace: Workspace) -> Parsed
     with parsed.part(""):
         top = Fields(content)
         with parsed.part(""):
-            declare_servers(top.fields("mcpServers"), user, parsed, read_entry=_read_entry)
-        project = top.fields("projects").fields(key)
+            declare_servers(top.fields("mcpServers"), user, parsed, read_entry=read_entry)
+        projects = top.fields("projects")
+        read_trust(projects, workspace, parsed)
+        project = projects.fields(key)
         with parsed.part(here):
-            declare_servers(project.fields("mcpServers"), local, parsed, read_entry=_read_entry)
+            declare_servers(project.fields("mcpServers"), local, parsed, read_entry=read_entry)
         read_answers(project, here, parsed)
     return parsed
 
 
-def _read_entry(name: str, entry: Fields) -> Server:
-    if name in _RESERVED:
-        raise EntryError("the name is reserved by the client")
-    transport = entry.text("type") if "type" in entry else "stdio"
-    if transport in _REMOTE:
-        return remote_server(entry, transport)
-    if transport != "stdio":
-        raise EntryError("type: not one of stdio, http, streamable-http, sse, ws")
-    if "command" not in entry and "url" in entry:
-        raise EntryError('`url` without a remote `type`; add "type": "http"')
-    return stdio_server(entry)
-
-
-CLIENT = Client(name=NAME, variables=(CONFIG_DIR,), files=files)
+CLIENT = Client(name=NAME, variables=(CONFIG_DIR, PLUGIN_DIR), read=read)

@@ -1,5 +1,6 @@
 """Claude Code's settings files: which servers they approve, reject, deny and allow."""
 
+import os
 from collections.abc import Iterator
 
 from remit.adapters.clients.reading import Parsed
@@ -7,6 +8,7 @@ from remit.adapters.clients.wire import EntryError, Fields, command_digest
 from remit.core.client_settings import Effect, Level, Rule
 from remit.core.names import normalise, storable
 from remit.core.projects import Workspace
+from remit.core.scopes import ancestors, is_at_or_below
 
 
 def parse_settings(content: object, path: str, _workspace: Workspace, *, level: Level) -> Parsed:
@@ -17,6 +19,10 @@ def parse_settings(content: object, path: str, _workspace: Workspace, *, level: 
         found = list(_approvals(settings))
         found += _policy(settings, "deniedMcpServers", Effect.DENIES, parsed)
         found += _policy(settings, "allowedMcpServers", Effect.ALLOWS, parsed)
+        found += [
+            (Effect.SWITCHES_PLUGIN, f"{storable(plugin)}={'true' if value is True else 'false'}")
+            for plugin, value in settings.fields("enabledPlugins").items()
+        ]
         if level is Level.MANAGED and settings.flag("allowManagedMcpServersOnly"):
             found.append((Effect.ALLOWS_MANAGED_ONLY, ""))
         parsed.rules += [Rule(source=path, level=level, effect=effect, subject=it) for effect, it in found]
@@ -26,13 +32,9 @@ def parse_settings(content: object, path: str, _workspace: Workspace, *, level: 
 def read_answers(project: Fields, place: str, into: Parsed) -> None:
     """Read what the client wrote down of the user's answers in one project; a bad item costs only itself."""
     found: list[tuple[Effect, str]] = []
-    for name, effect in (
-        ("hasTrustDialogAccepted", Effect.TRUSTS),
-        ("enableAllProjectMcpServers", Effect.APPROVES_ALL),
-    ):
-        with into.part(place):
-            if project.flag(name):
-                found.append((effect, "true"))
+    with into.part(place):
+        if project.flag("enableAllProjectMcpServers"):
+            found.append((Effect.APPROVES_ALL, "true"))
     for name, effect in (
         ("enabledMcpjsonServers", Effect.APPROVES),
         ("disabledMcpjsonServers", Effect.REJECTS),
@@ -47,6 +49,27 @@ def read_answers(project: Fields, place: str, into: Parsed) -> None:
     into.rules += [
         Rule(source=into.source, level=Level.STATE, effect=effect, subject=it) for effect, it in found
     ]
+
+
+def read_trust(projects: Fields, workspace: Workspace, into: Parsed) -> None:
+    """Read whether the user trusts the repository, or a folder between its root and the launch directory."""
+    folders = [dir for dir in ancestors(workspace.dir) if is_at_or_below(dir, workspace.checkout)]
+    for subject, paths in (("project", [workspace.project.path]), ("folder", folders)):
+        if any(_is_trusted(projects, path) for path in paths):
+            trust = Rule(source=into.source, level=Level.STATE, effect=Effect.TRUSTS, subject=subject)
+            into.rules.append(trust)
+
+
+def _is_trusted(projects: Fields, path: str) -> bool:
+    try:
+        return projects.fields(state_key(path)).flag("hasTrustDialogAccepted") is True
+    except EntryError:
+        return False
+
+
+def state_key(path: str) -> str:
+    """Write a path as a key of the client's `projects`."""
+    return path.replace(os.sep, "/")
 
 
 def _approvals(settings: Fields) -> Iterator[tuple[Effect, str]]:

@@ -1,6 +1,7 @@
 """Reads a client's files for a workspace: the loop that all clients share."""
 
-from collections.abc import Callable, Generator, Sequence
+import os
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -14,6 +15,8 @@ from remit.core.projects import Workspace
 from remit.core.reading import Reading
 from remit.core.scopes import Scope
 
+FILE_LIMIT = 16 * 2**20  # bytes
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
@@ -25,6 +28,7 @@ class Origin:
     place: str  # the keys that lead to it inside the file
     project_hash: str | None = None
     dir: str | None = None
+    plugin: str | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -54,10 +58,57 @@ class ConfigFile:
     """A file that may exist, and how to read it."""
 
     path: str
-    parse: (
-        Callable[[object, str, Workspace], Parsed] | None
-    )  # None: its existence and age are all that counts
-    limit: int = 16 * 2**20  # bytes
+    parse: Callable[[object, str, Workspace], Parsed]
+    limit: int = FILE_LIMIT
+
+
+class Reader:
+    """Reads one client's files for one workspace, and remembers all that it looked at."""
+
+    def __init__(self, workspace: Workspace, machine: Machine, *, now_ns: int) -> None:
+        self.workspace = workspace
+        self.machine = machine
+        self.parsed: list[Parsed] = []
+        self.inputs: dict[str, str] = {}
+        self.unreadable: set[str] = set()
+        self._now_ns = now_ns
+
+    @property
+    def rules(self) -> list[Rule]:
+        """The rules of all files read so far."""
+        return [rule for part in self.parsed for rule in part.rules]
+
+    def look_at(self, name: str) -> bool:
+        """Take an input's fingerprint; tell whether it exists."""
+        # Taken before it is read: a change in between makes the next look read it again.
+        self.inputs[name] = fingerprint(name, self.machine, now_ns=self._now_ns)
+        return self.inputs[name] != ""
+
+    def read(self, file: ConfigFile) -> None:
+        """Read a file, if it is there, into what was parsed."""
+        content = self.json(file.path, limit=file.limit)
+        if content is not None:
+            self.parsed.append(file.parse(content[0], file.path, self.workspace))
+
+    def json(self, path: str, *, limit: int = FILE_LIMIT) -> tuple[object] | None:
+        """Read a file's content, as a tuple of its one value; None where it is missing or cannot be used."""
+        if not self.look_at(path):
+            return None
+        try:
+            return read_json(path, limit=limit)
+        except FileError as error:
+            self.unreadable.add(path)
+            self.parsed.append(Parsed(source=path))
+            self.parsed[-1].note(error.place, error.reason)
+            return None
+
+    def names_in(self, directory: str) -> list[str]:
+        """List what a directory holds; nothing where it cannot be listed."""
+        self.look_at(directory)
+        try:
+            return sorted(os.listdir(directory))
+        except OSError:
+            return []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,36 +117,22 @@ class Client:
 
     name: str
     variables: tuple[str, ...]  # environment variables that say where its files lie
-    files: Callable[[Workspace, Machine], Sequence[ConfigFile]]  # those that count in a workspace
+    read: Callable[[Reader], None]  # all files that count in a workspace
 
 
 def read_client(client: Client, workspace: Workspace, machine: Machine, *, now_ns: int) -> Reading:
     """Read all that a client's files say for a workspace."""
-    looked_at = [HOME, *(f"${name}" for name in client.variables)]
-    inputs = {name: fingerprint(name, machine, now_ns=now_ns) for name in looked_at}
-    parsed: list[Parsed] = []
-    unreadable: set[str] = set()
-    for file in client.files(workspace, machine):
-        # Taken before the file is read: a change in between makes the next look read it again.
-        inputs[file.path] = fingerprint(file.path, machine, now_ns=now_ns)
-        if file.parse is None or not inputs[file.path]:
-            continue
-        try:
-            content = read_json(file.path, limit=file.limit)
-        except FileError as error:
-            unreadable.add(file.path)
-            parsed.append(Parsed(source=file.path))
-            parsed[-1].note(error.place, error.reason)
-        else:
-            if content is not None:
-                parsed.append(file.parse(content[0], file.path, workspace))
+    reader = Reader(workspace, machine, now_ns=now_ns)
+    for name in (HOME, *(f"${variable}" for variable in client.variables)):
+        reader.look_at(name)
+    client.read(reader)
     return Reading(
         client=client.name,
-        declarations=[declaration for part in parsed for declaration in part.declarations],
-        rules=[rule for part in parsed for rule in part.rules],
-        inputs=inputs,
-        unreadable=frozenset(unreadable),
-        problems=[problem for part in parsed for problem in part.problems],
+        declarations=[declaration for part in reader.parsed for declaration in part.declarations],
+        rules=reader.rules,
+        inputs=reader.inputs,
+        unreadable=frozenset(reader.unreadable),
+        problems=[problem for part in reader.parsed for problem in part.problems],
     )
 
 
@@ -108,7 +145,7 @@ def declare_servers(
             server = read_entry(name, Fields(entry))
             into.declarations.append(
                 Declaration(
-                    name=server_name(name),
+                    name=server_name(name, origin.plugin),
                     kind=Kind.MCP_SERVER,
                     client=origin.client,
                     scope=origin.scope,
@@ -116,6 +153,7 @@ def declare_servers(
                     project_hash=origin.project_hash,
                     dir=origin.dir,
                     server=storable(name),
+                    plugin=origin.plugin,
                     endpoint=server.endpoint,
                     url=server.url,
                     digest=server.digest,

@@ -1,0 +1,28 @@
+"""Claude Code's server entries: which are valid, as the real client has it."""
+
+from remit.adapters.clients.wire import EntryError, Fields, Server, remote_server, stdio_server
+
+NAME = "claude-code"
+
+_REMOTE = frozenset({"http", "streamable-http", "sse", "ws"})
+_RESERVED = frozenset(
+    {"__proto__", "workspace", "claude-in-chrome", "computer-use", "Claude Preview", "Claude Browser"}
+)
+
+
+def read_entry(name: str, entry: Fields) -> Server:
+    """Read one entry.
+
+    Raises:
+        EntryError: the client would skip it.
+    """
+    if name in _RESERVED:
+        raise EntryError("the name is reserved by the client")
+    transport = entry.text("type") if "type" in entry else "stdio"
+    if transport in _REMOTE:
+        return remote_server(entry, transport)
+    if transport != "stdio":
+        raise EntryError("type: not one of stdio, http, streamable-http, sse, ws")
+    if "command" not in entry and "url" in entry:
+        raise EntryError('`url` without a remote `type`; add "type": "http"')
+    return stdio_server(entry)

@@ -1,0 +1,170 @@
+from pathlib import Path
+
+import pytest
+
+from support import Desk, servers
+
+
+@pytest.fixture
+def shop(desk: Desk) -> Path:
+    return desk.project("shop")
+
+
+def plugins_root(desk: Desk) -> Path:
+    return desk.home / ".claude/plugins"
+
+
+def add_marketplace(desk: Desk, name: str = "orchard", source: dict[str, str] | None = None) -> Path:
+    location = plugins_root(desk) / "marketplaces" / name
+    entries = [{"name": plugin, "source": f"./plugins/{plugin}"} for plugin in ("quill", "sprocket")]
+    desk.write(location / ".claude-plugin/marketplace.json", {"name": name, "plugins": entries})
+    known = {
+        "source": source or {"source": "github", "repo": "ada/orchard"},
+        "installLocation": str(location),
+    }
+    desk.write(plugins_root(desk) / "known_marketplaces.json", {name: known})
+    return location
+
+
+def add_copy(desk: Desk, version: str, *labels: str, plugin: str = "quill", **manifest: object) -> str:
+    folder = plugins_root(desk) / "cache/orchard" / plugin / version
+    desk.write(folder / ".claude-plugin/plugin.json", {"name": plugin, **manifest})
+    desk.write(folder / ".mcp.json", servers(*labels)["mcpServers"])
+    return str(folder)
+
+
+def record(desk: Desk, *records: dict[str, str], plugin: str = "quill@orchard") -> None:
+    desk.write(
+        plugins_root(desk) / "installed_plugins.json", {"version": 2, "plugins": {plugin: list(records)}}
+    )
+
+
+def switch(desk: Desk, path: Path, **plugins: object) -> None:
+    enabled = {f"{name}@orchard": value for name, value in plugins.items()}
+    desk.write(path, {"enabledPlugins": enabled, "enableAllProjectMcpServers": True})
+
+
+def visible(desk: Desk, directory: Path) -> list[str]:
+    registry = desk.registry()
+    listed = registry.tools(registry.at(str(directory)))
+    return sorted(item.tool.name for item in listed if item.decision.visible)
+
+
+@pytest.fixture
+def quill(desk: Desk) -> Path:
+    """The plugin `quill`, installed for the user, not yet switched on; its settings file."""
+    add_marketplace(desk)
+    record(desk, {"scope": "user", "installPath": add_copy(desk, "1.0.0", "spell")})
+    return desk.home / ".claude/settings.json"
+
+
+@pytest.mark.usefixtures("quill")
+def test_an_installed_plugin_that_is_not_switched_on_is_listed_as_off(desk: Desk, shop: Path) -> None:
+    registry = desk.registry()
+    decision = registry.explain("quill@orchard", registry.at(str(shop))).decision
+    assert "disabled in the client" in decision.reason
+    assert visible(desk, shop) == []
+
+
+def test_a_plugin_that_is_switched_on_brings_its_servers(desk: Desk, shop: Path, quill: Path) -> None:
+    switch(desk, quill, quill=True)
+    assert visible(desk, shop) == ["mcp__plugin_quill_spell__*", "quill@orchard"]
+
+
+@pytest.mark.parametrize("value", [False, "true", 1, None])
+def test_only_true_switches_on(desk: Desk, shop: Path, quill: Path, value: object) -> None:
+    switch(desk, quill, quill=value)
+    assert visible(desk, shop) == []
+
+
+def test_the_nearer_settings_decide(desk: Desk, shop: Path, quill: Path) -> None:
+    switch(desk, quill, quill=True)
+    switch(desk, shop / ".claude/settings.json", quill=False)
+    assert visible(desk, shop) == []
+    switch(desk, shop / ".claude/settings.local.json", quill=True)
+    assert visible(desk, shop) == ["mcp__plugin_quill_spell__*", "quill@orchard"]
+
+
+@pytest.mark.usefixtures("quill")
+def test_a_plugin_that_only_a_project_switches_on_stays_there(desk: Desk, shop: Path) -> None:
+    switch(desk, shop / ".claude/settings.json", quill=True)
+    blog = desk.project("blog")
+    assert visible(desk, shop) == ["mcp__plugin_quill_spell__*", "quill@orchard"]
+    assert visible(desk, blog) == []
+
+
+def test_the_first_record_that_applies_says_where_the_copy_lies(desk: Desk, shop: Path) -> None:
+    add_marketplace(desk)
+    user = {"scope": "user", "installPath": add_copy(desk, "1.0.0", "old")}
+    mine = {"scope": "project", "projectPath": str(shop), "installPath": add_copy(desk, "1.1.0", "new")}
+    other = {"scope": "local", "projectPath": "/elsewhere", "installPath": add_copy(desk, "9.0.0", "other")}
+    switch(desk, desk.home / ".claude/settings.json", quill=True)
+    for records, label in (((user, mine), "old"), ((mine, user), "new"), ((other, user), "old")):
+        record(desk, *records)
+        assert visible(desk, shop)[0] == f"mcp__plugin_quill_{label}__*"
+    record(desk, other)
+    assert visible(desk, shop) == []
+
+
+def test_a_record_of_the_old_form_is_for_everywhere(desk: Desk, shop: Path, quill: Path) -> None:
+    switch(desk, quill, quill=True)
+    old = {"installPath": add_copy(desk, "0.9.0", "ancient"), "version": "0.9.0"}
+    desk.write(
+        plugins_root(desk) / "installed_plugins.json", {"version": 1, "plugins": {"quill@orchard": old}}
+    )
+    assert visible(desk, shop)[0] == "mcp__plugin_quill_ancient__*"
+
+
+def test_a_marketplace_that_is_a_directory_is_read_in_place(desk: Desk, shop: Path) -> None:
+    location = add_marketplace(desk, source={"source": "directory", "path": "/ignored"})
+    desk.write(location / "plugins/quill/.mcp.json", servers("here"))
+    switch(desk, desk.home / ".claude/settings.json", quill=True)
+    assert visible(desk, shop) == ["mcp__plugin_quill_here__*", "quill@orchard"]
+
+
+def test_without_its_marketplace_a_plugin_is_not_loaded(desk: Desk, shop: Path, quill: Path) -> None:
+    switch(desk, quill, quill=True)
+    (plugins_root(desk) / "known_marketplaces.json").unlink()
+    assert visible(desk, shop) == []
+
+
+def test_the_manifests_servers_are_stronger_than_the_files(desk: Desk, shop: Path, quill: Path) -> None:
+    switch(desk, quill, quill=True)
+    add_copy(
+        desk, "1.0.0", "spell", "file", mcpServers={"spell": {"type": "http", "url": "https://mcp.test/"}}
+    )
+    registry = desk.registry()
+    listed = registry.tools(registry.at(str(shop)))
+    sources = {item.tool.server: Path(item.tool.source).name for item in listed if item.tool.server}
+    assert sources == {"spell": "plugin.json", "file": ".mcp.json"}
+
+
+def test_one_bad_entry_in_its_manifest_makes_a_plugin_unusable(desk: Desk, shop: Path, quill: Path) -> None:
+    switch(desk, quill, quill=True)
+    add_copy(desk, "1.0.0", "spell", mcpServers={"bad": {"url": "https://mcp.test/"}})
+    registry = desk.registry()
+    assert visible(desk, shop) == []
+    assert "`url` without a remote `type`" in registry.problems(registry.at(str(shop)))[0].reason
+
+
+def test_a_plugins_server_yields_to_one_of_the_user_with_the_same_command(
+    desk: Desk, shop: Path, quill: Path
+) -> None:
+    switch(desk, quill, quill=True)
+    desk.write_state("spell")
+    assert visible(desk, shop) == ["mcp__spell__*", "quill@orchard"]
+    desk.write_state("spell", local={shop: {"disabledMcpServers": ["spell"]}})
+    assert visible(desk, shop) == ["mcp__plugin_quill_spell__*", "quill@orchard"]
+
+
+@pytest.mark.parametrize("name", ["installed_plugins.json", "known_marketplaces.json"])
+@pytest.mark.parametrize(
+    "content", ["[]", '{"plugins": 7, "orchard": 7}', '{"plugins": {"quill@orchard": [7]}}']
+)
+def test_records_of_another_shape_load_nothing_and_break_nothing(
+    desk: Desk, shop: Path, quill: Path, name: str, content: str
+) -> None:
+    switch(desk, quill, quill=True)
+    desk.write(shop / ".mcp.json", servers("till"))
+    desk.write(plugins_root(desk) / name, content)
+    assert visible(desk, shop) == ["mcp__till__*"]
