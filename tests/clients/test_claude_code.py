@@ -263,27 +263,20 @@ def resolved_by_remit(home: Path, directory: Path, *, is_headless: bool) -> dict
     """The declaration of each name that the client would show."""
     reading = read_client(CLIENT, locate(str(directory)), Machine(home=str(home), variables={}), now_ns=0)
     resolved = resolve(reading.declarations, ClientSettings(reading.rules, is_headless=is_headless))
-    servers = [item for item in resolved if item.declaration.kind is Kind.MCP_SERVER]
-    waiting = (ConfigStatus.PENDING, ConfigStatus.REJECTED)
-    shown = {
-        label(item): item for item in _nearest_last(servers) if item.config_status is ConfigStatus.PENDING
-    }
-    shown |= {
-        label(item): item
-        for item in servers
-        if item.shadowed_by is None and item.config_status not in waiting
-    }
-    return {name: item for name, item in shown.items() if item.config_status is not ConfigStatus.DENIED}
+    unshadowed = [
+        item for item in resolved if item.declaration.kind is Kind.MCP_SERVER and item.shadowed_by is None
+    ]
+    shown: dict[str, Resolved] = {}
+    for statuses in ((ConfigStatus.PENDING,), (ConfigStatus.ENABLED, ConfigStatus.DISABLED)):
+        nearest_last = sorted(unshadowed, key=lambda item: len(item.declaration.dir or ""))
+        shown |= {label(item): item for item in nearest_last if item.config_status in statuses}
+    return shown
 
 
 def label(item: Resolved) -> str:
     declaration = item.declaration
     owner = f"plugin:{declaration.plugin}:" if declaration.plugin is not None else ""
     return f"{owner}{declaration.server}"
-
-
-def _nearest_last(resolved: list[Resolved]) -> list[Resolved]:
-    return sorted(resolved, key=lambda item: len(item.declaration.dir or ""))
 
 
 def status(item: Resolved) -> str:

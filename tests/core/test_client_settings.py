@@ -4,7 +4,7 @@ import pytest
 
 from remit.core.client_settings import ClientSettings, Effect, Level, Rule, url_matches
 from remit.core.declarations import Declaration
-from remit.core.kinds import ConfigStatus
+from remit.core.kinds import ConfigStatus, Kind
 from remit.core.scopes import Scope
 from support import declared
 
@@ -92,6 +92,17 @@ def test_a_plugins_server_is_named_in_full_by_policies() -> None:
     plugins = declared("git", Scope.PLUGIN, plugin="quill")
     assert status(plugins, rule(Effect.DENIES, "name:git")) is ConfigStatus.ENABLED
     assert status(plugins, rule(Effect.DENIES, "name:plugin:quill:git")) is ConfigStatus.DENIED
+
+
+def test_policies_are_about_servers_and_leave_plugins_alone() -> None:
+    plugin = declared("quill@orchard", Scope.PLUGIN, kind=Kind.PLUGIN)
+    for blocking in (rule(Effect.ALLOWS), rule(Effect.EXCLUDES), rule(Effect.DENIES, "name:quill@orchard")):
+        assert status(plugin, blocking) is ConfigStatus.ENABLED
+
+
+def test_a_server_with_an_empty_name_is_a_server_like_others() -> None:
+    assert status(declared(""), rule(Effect.DISABLES, "")) is ConfigStatus.DISABLED
+    assert status(declared("git"), rule(Effect.DISABLES, "")) is ConfigStatus.ENABLED
 
 
 def test_an_allow_list_lets_through_only_what_it_names() -> None:

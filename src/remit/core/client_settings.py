@@ -11,7 +11,7 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 
 from remit.core.declarations import Declaration
-from remit.core.kinds import ConfigStatus
+from remit.core.kinds import ConfigStatus, Kind
 from remit.core.names import normalise
 from remit.core.scopes import Scope
 
@@ -94,15 +94,15 @@ class ClientSettings:
         return self.is_headless or self._approves_all or _full_label(declaration) in self._approved
 
     def _is_blocked(self, declaration: Declaration) -> bool:
-        if self._is_exclusive and declaration.scope is not Scope.MANAGED:
-            return True
+        """Policies are about servers; an administrator's own need no leave, but can be denied."""
+        is_managed = declaration.scope is Scope.MANAGED
+        if declaration.kind is not Kind.MCP_SERVER:
+            return False
         if any(matches(matcher, declaration) for matcher in self._denied):
             return True
-        if (
-            self._allowed is None or declaration.scope is Scope.MANAGED
-        ):  # an administrator's own need no leave
-            return False
-        return not _is_allowed(self._allowed, declaration)
+        if self._allowed is not None and not is_managed and not _is_allowed(self._allowed, declaration):
+            return True
+        return self._is_exclusive and not is_managed
 
     def _reads_approval_of_all(self) -> bool:
         given = {
@@ -129,7 +129,7 @@ class ClientSettings:
 
 
 def _full_label(declaration: Declaration) -> str:
-    label = declaration.server or declaration.name
+    label = declaration.name if declaration.server is None else declaration.server
     return label if declaration.plugin is None else f"plugin:{declaration.plugin}:{label}"
 
 

@@ -50,7 +50,8 @@ def _winners_by_name(declarations: Iterable[Declaration]) -> dict[Identity, Decl
 
 def _identity(declaration: Declaration) -> Identity:
     # A server's name as written: `a.b` and `a_b` are two servers, though their tools are named alike.
-    return declaration.kind, declaration.server or declaration.name, declaration.plugin
+    label = declaration.name if declaration.server is None else declaration.server
+    return declaration.kind, label, declaration.plugin
 
 
 def _strength(declaration: Declaration) -> tuple[int, int]:

@@ -120,5 +120,9 @@ def test_managed_servers_are_all_there_are(desk: Desk) -> None:
     assert visible(desk) == ["corp", "crm"]
     desk.write(managed / "managed-settings.d/10-crm.json", {"deniedMcpServers": [{"serverName": "crm"}]})
     assert visible(desk) == ["corp"]
+    desk.write(managed / "managed-mcp.json", "{")
+    assert visible(desk) == ["corp"]  # as last read
+    desk.write(managed / "managed-mcp.json", "[]")
+    assert visible(desk) == []
     (managed / "managed-mcp.json").unlink()
     assert visible(desk) == ["ledger", "till", "wiki"]

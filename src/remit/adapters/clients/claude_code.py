@@ -30,7 +30,7 @@ def read(reader: Reader) -> None:
     home = config or os.path.join(machine.home, ".claude")
     managed = machine.root + _MANAGED.get(machine.platform, _MANAGED["linux"])
     fragments = os.path.join(managed, "managed-settings.d")
-    reader.read(ConfigFile(path=os.path.join(managed, "managed-mcp.json"), parse=parse_managed_file))
+    read_managed_servers(reader, os.path.join(managed, "managed-mcp.json"))
     settings = [
         (os.path.join(managed, "managed-settings.json"), Level.MANAGED),
         *(
@@ -59,10 +59,17 @@ def _is_json(name: str) -> bool:
     return name.endswith(".json")
 
 
+def read_managed_servers(reader: Reader, path: str) -> None:
+    """Read a `managed-mcp.json`: where there is one, even a broken one, its servers are all there are."""
+    reader.read(ConfigFile(path=path, parse=parse_managed_file))
+    if reader.inputs[path]:
+        exclusive = Rule(source=path, level=Level.MANAGED, effect=Effect.EXCLUDES)
+        reader.parsed.append(Parsed(source=path, rules=[exclusive]))
+
+
 def parse_managed_file(content: object, path: str, _workspace: Workspace) -> Parsed:
-    """Read a `managed-mcp.json`: where there is one, its servers are all there are."""
+    """Read the administrator's servers."""
     parsed = Parsed(source=path)
-    parsed.rules.append(Rule(source=path, level=Level.MANAGED, effect=Effect.EXCLUDES))
     with parsed.part(""):
         servers = Fields(content).fields("mcpServers")
         origin = Origin(client=NAME, source=path, scope=Scope.MANAGED, place="mcpServers")

@@ -118,8 +118,11 @@ def _declare(reader: Reader, plugin: Plugin) -> None:
             )
         )
         if plugin.is_on:
-            _declare_servers(reader, own, manifest_path, name, plugin)
-            _declare_servers(reader, _beside(reader, plugin, own), _file(plugin), name, plugin)
+            file = os.path.join(plugin.folder, ".mcp.json")
+            beside = _beside(reader, file)
+            for label, entry in {**beside, **own}.items():  # the manifest's entries, in the order of the file
+                source = manifest_path if label in own else file
+                _declare_server(reader, label, entry, source, name, plugin)
         else:
             off = Rule(
                 source=manifest_path, level=Level.STATE, effect=Effect.DISABLES, subject=storable(plugin.id)
@@ -127,19 +130,14 @@ def _declare(reader: Reader, plugin: Plugin) -> None:
             parsed.rules.append(off)
 
 
-def _beside(reader: Reader, plugin: Plugin, own: dict[str, object]) -> dict[str, object]:
-    """Read a plugin's `.mcp.json`, which may be a bare map of servers; the manifest's own are stronger."""
-    content = _content(reader, _file(plugin))
-    servers = Fields(content).fields("mcpServers") if "mcpServers" in content else Fields(content)
-    return {label: entry for label, entry in servers.items() if label not in own}
+def _beside(reader: Reader, file: str) -> dict[str, object]:
+    """Read a plugin's `.mcp.json`, which may be a bare map of servers."""
+    content = _content(reader, file)
+    return dict(Fields(content).fields("mcpServers").items()) if "mcpServers" in content else content
 
 
-def _file(plugin: Plugin) -> str:
-    return os.path.join(plugin.folder, ".mcp.json")
-
-
-def _declare_servers(
-    reader: Reader, servers: dict[str, object], source: str, name: str, plugin: Plugin
+def _declare_server(
+    reader: Reader, label: str, entry: object, source: str, name: str, plugin: Plugin
 ) -> None:
     parsed = Parsed(source=source)
     reader.parsed.append(parsed)
@@ -151,7 +149,7 @@ def _declare_servers(
         project_hash=plugin.project_hash,
         plugin=storable(name),
     )
-    declare_servers(Fields(servers), origin, parsed, read_entry=read_entry)
+    declare_servers(Fields({label: entry}), origin, parsed, read_entry=read_entry)
 
 
 def _content(reader: Reader, path: str, key: str | None = None) -> dict[str, object]:
