@@ -11,5 +11,4 @@ from support import Desk
 def desk(tmp_path: Path) -> Desk:
     made = Desk(root=tmp_path.resolve())
     made.home.mkdir()
-    made.write(made.home / ".claude/settings.json", {"enableAllProjectMcpServers": True})
     return made

@@ -219,7 +219,8 @@ class Registry:
             reading = replace(
                 reading, problems=[_with_consequence(item, reading.unreadable) for item in reading.problems]
             )
-        resolved = resolve(declarations, ClientSettings(rules))
+        # The answer is for the client without a terminal: nobody is asked, and nothing waits for approval.
+        resolved = resolve(declarations, ClientSettings(rules, is_headless=True))
         return self._store.save(reading, resolved, context.workspace, self._clock())
 
     def _sighting(
