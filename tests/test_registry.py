@@ -186,32 +186,35 @@ def test_two_workspaces_share_local_tools_and_keep_their_own_files_apart(
         registry.scan(at(registry, shop))
 
 
-def test_worktrees_share_local_tools_and_keep_their_own_files_apart(
-    desk: Desk, registry: Registry, tmp_path: Path
-) -> None:
-    main = tmp_path.resolve() / "main"
+@pytest.fixture
+def checkouts(tmp_path: Path) -> tuple[Path, Path]:
+    """A real repository and a linked worktree of it."""
+    main, feature = tmp_path.resolve() / "main", tmp_path.resolve() / "feature"
     main.mkdir()
     git("init", cwd=main)
     git("commit", "--allow-empty", "--message", "start", cwd=main)
-    git("worktree", "add", str(tmp_path / "feature"), cwd=main)
+    git("worktree", "add", str(feature), cwd=main)
+    return main, feature
+
+
+def test_worktrees_share_local_tools_and_keep_their_own_files_apart(
+    desk: Desk, registry: Registry, checkouts: tuple[Path, Path]
+) -> None:
+    main, feature = checkouts
     desk.write_state(local={main: servers("ledger")})
     desk.write(main / ".mcp.json", servers("old"))
-    desk.write(tmp_path / "feature/.mcp.json", servers("new"))
+    desk.write(feature / ".mcp.json", servers("new"))
     for _ in range(2):
         assert names(registry, at(registry, main)) == ["local ledger", "project old"]
-        assert names(registry, at(registry, tmp_path / "feature")) == ["local ledger", "project new"]
+        assert names(registry, at(registry, feature)) == ["local ledger", "project new"]
 
 
 def test_a_tool_seen_in_a_worktree_is_not_known_in_the_main_checkout(
-    registry: Registry, tmp_path: Path
+    registry: Registry, checkouts: tuple[Path, Path]
 ) -> None:
-    main = tmp_path.resolve() / "main"
-    main.mkdir()
-    git("init", cwd=main)
-    git("commit", "--allow-empty", "--message", "start", cwd=main)
-    git("worktree", "add", str(tmp_path / "feature"), cwd=main)
-    registry.record("mcp__x__y", at(registry, tmp_path / "feature"))
-    assert names(registry, at(registry, tmp_path / "feature")) == ["project x"]
+    main, feature = checkouts
+    registry.record("mcp__x__y", at(registry, feature))
+    assert names(registry, at(registry, feature)) == ["project x"]
     assert names(registry, at(registry, main)) == []
 
 
