@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -162,6 +162,14 @@ class Desk:
     def _tick(self) -> int:
         self.time += 1
         return self.time
+
+
+def run_together(processes: Sequence[subprocess.Popen[bytes]]) -> list[int]:
+    """Let processes that wait for the end of their input go on at once, and give their exit codes."""
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.close()
+    return [process.wait(timeout=240) for process in processes]
 
 
 def git(*arguments: str, cwd: Path) -> None:

@@ -239,9 +239,18 @@ def test_a_file_that_breaks_loses_nothing_that_was_known(
     desk.write(shop / ".mcp.json", servers("till", "scale"))
     registry.scan(here)
     desk.write(shop / ".mcp.json", broken)
-    assert len(registry.scan(here).problems) == 1
+    problems = registry.scan(here).problems
+    assert [
+        problem.reason.endswith("; what it said when it was last read still holds") for problem in problems
+    ] == [True]
     assert names(registry, here) == ["global wiki", "project scale"]
     assert registry.problems(here)[0].source == str(shop / ".mcp.json")
+
+
+def test_a_file_that_was_never_read_is_not_said_to_hold(desk: Desk, shop: Path, registry: Registry) -> None:
+    desk.write(shop / ".mcp.json", "{")
+    problems = registry.scan(at(registry, shop)).problems
+    assert ["last read" in problem.reason for problem in problems] == [False]
 
 
 @pytest.mark.parametrize("content", ["[]", "{}", '{"mcpServers": 7}'])

@@ -216,9 +216,11 @@ class Registry:
             kept, remembered = self._store.last_known(client, context.workspace, reading.unreadable)
             declarations.extend(kept)
             rules.extend(remembered)
-            reading = replace(
-                reading, problems=[_with_consequence(item, reading.unreadable) for item in reading.problems]
-            )
+            known = {item.source for item in (*kept, *remembered)}
+            problems = [
+                _with_consequence(item) if item.source in known else item for item in reading.problems
+            ]
+            reading = replace(reading, problems=problems)
         # The answer is for the client without a terminal: nobody is asked, and nothing waits for approval.
         resolved = resolve(declarations, ClientSettings(rules, is_headless=True))
         return self._store.save(reading, resolved, context.workspace, self._clock())
@@ -251,9 +253,7 @@ class Registry:
             return self._sources.canonical(directory)
 
 
-def _with_consequence(problem: Problem, unreadable: frozenset[str]) -> Problem:
-    if problem.source not in unreadable:
-        return problem
+def _with_consequence(problem: Problem) -> Problem:
     return replace(problem, reason=f"{problem.reason}; what it said when it was last read still holds")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from support import Desk, names, servers, stored
+from support import Desk, names, run_together, servers, stored
 
 KILLS = int(os.environ.get("REMIT_PROOF_KILLS", "100"))
 
@@ -35,13 +35,9 @@ with open_registry() as registry:
 """
 
 
-def start(desk: Desk, script: str, *arguments: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-c", script, *arguments],
-        env=desk.environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
+def start(desk: Desk, script: str, *arguments: str, stdout: int | None = None) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-c", script, *arguments]
+    return subprocess.Popen(command, env=desk.environment, stdin=subprocess.PIPE, stdout=stdout)
 
 
 @pytest.fixture
@@ -56,13 +52,7 @@ def test_eight_processes_that_record_a_thousand_uses_each_count_exactly_eight_th
     desk: Desk, shop: Path
 ) -> None:
     processes = [start(desk, RECORD_MANY, str(shop), "1000", f"session-{number}") for number in range(8)]
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.close()  # all are waiting for this
-    assert [process.wait(timeout=240) for process in processes] == [0] * 8
-    for process in processes:
-        assert process.stdout is not None
-        process.stdout.close()
+    assert run_together(processes) == [0] * 8
     with desk.registry() as registry:
         here = registry.at(str(shop))
         counted = {item.tool.name: item.tool.usage_count for item in registry.tools(here)}
@@ -75,7 +65,7 @@ def test_every_acknowledged_write_survives_a_kill_at_any_moment(desk: Desk, shop
     chance = random.Random(7)  # noqa: S311 - chooses moments, not secrets
     acknowledged: list[str] = []
     for attempt in range(KILLS):
-        with start(desk, WRITE_UNTIL_KILLED, str(shop), str(attempt)) as process:
+        with start(desk, WRITE_UNTIL_KILLED, str(shop), str(attempt), stdout=subprocess.PIPE) as process:
             assert process.stdout is not None
             wanted = chance.randrange(1, 40)
             acknowledged.extend(process.stdout.readline().decode().strip() for _ in range(wanted))

@@ -32,6 +32,3 @@ class Use(NamedTuple):
     call_id: str | None = None
     succeeded: bool | None = None
     duration_ms: int | None = None
-
-
-NO_DETAILS = Use()

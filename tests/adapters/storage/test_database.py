@@ -10,7 +10,7 @@ import pytest
 from remit.adapters.storage import database
 from remit.adapters.storage.database import APPLICATION_ID, SCHEMA_VERSION, Database
 from remit.errors import StoreCorruptError, StoreTooNewError, StoreUnavailableError
-from support import stored
+from support import run_together, stored
 
 SQL = Path(database.__file__).parent / "sql"
 
@@ -151,14 +151,7 @@ def test_processes_that_open_a_new_database_at_once_all_succeed(tmp_path: Path) 
     imports = "import sys; from remit.adapters.storage.database import Database"
     script = f"{imports}; sys.stdin.read(); Database(sys.argv[1])"
     command = [sys.executable, "-c", script, str(tmp_path / "remit.db")]
-    started = [subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(8)]
-    for process in started:
-        assert process.stdin is not None
-        process.stdin.close()  # all are waiting for this
-    assert [process.wait(timeout=60) for process in started] == [0] * 8
-    for process in started:
-        assert process.stderr is not None
-        process.stderr.close()
+    assert run_together([subprocess.Popen(command, stdin=subprocess.PIPE) for _ in range(8)]) == [0] * 8
 
 
 def test_recording_a_use_imports_only_the_driver_and_the_light_part_of_the_standard_library(
