@@ -1,4 +1,4 @@
-"""Every test gets a machine of its own."""
+"""Every test gets a machine of its own, whose user approves of all projects' servers."""
 
 from pathlib import Path
 
@@ -11,4 +11,5 @@ from support import Desk
 def desk(tmp_path: Path) -> Desk:
     made = Desk(root=tmp_path.resolve())
     made.home.mkdir()
+    made.write(made.home / ".claude/settings.json", {"enableAllProjectMcpServers": True})
     return made

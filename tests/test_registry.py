@@ -335,11 +335,11 @@ def test_a_slow_scan_cannot_take_away_what_a_later_one_found(
 ) -> None:
     desk.write_state("old")
     slow = desk.registry()
-    before = slow._sources.read("claude-code", at(slow, shop).workspace)  # pyright: ignore[reportPrivateUsage]
+    before = slow._sources.read(at(slow, shop).view("claude-code"))  # pyright: ignore[reportPrivateUsage]
     desk.write_state("old", "new")
     assert names(registry, at(registry, blog)) == ["global new", "global old"]
     resolved = resolve(before.declarations, ClientSettings(before.rules))
-    slow._store.save(before, resolved, at(slow, shop).workspace, 1)  # pyright: ignore[reportPrivateUsage]
+    slow._store.save(before, resolved, at(slow, shop).view("claude-code"), 1)  # pyright: ignore[reportPrivateUsage]
     assert (
         names(registry, at(registry, blog))
         == names(registry, at(registry, shop))

@@ -58,7 +58,7 @@ def record_use(
     label = None if server is None else storable(server)
     database = Database(database_path(machine))
     try:
-        view = {"client": client, "workspace": workspace.dir, "project": workspace.project.hash}
+        view = {"client": client, "workspace": workspace.dir, "project": workspace.project.hash, "flags": ""}
         is_scanned = are_unchanged(dict(database.rows("inputs", **view)), machine, now_ns=time.time_ns())
         sighting = Sighting(name, client, workspace, Authority.HOOK, _now(), is_scanned, label)
         return record(database, sighting, Use(session_id, call_id, succeeded, duration_ms))

@@ -3,6 +3,7 @@
 RemitError
 ├── BadVariableError          an environment variable cannot be used
 ├── NoSuchDirectoryError      the directory asked about cannot be used
+├── NoSuchFileError           a file that was named does not exist
 ├── UnknownClientError        no client of this name is supported
 ├── UnknownProjectError       nothing is stored about this project
 └── StoreError
@@ -26,6 +27,10 @@ class BadVariableError(RemitError):
 
 class NoSuchDirectoryError(RemitError):
     """The directory asked about cannot be used."""
+
+
+class NoSuchFileError(RemitError):
+    """A file that was named does not exist."""
 
 
 class UnknownClientError(RemitError):

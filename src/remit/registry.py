@@ -17,7 +17,13 @@ from remit.core.scopes import Scope
 from remit.core.session_context import MAX_CHARACTERS, Section, assemble, tools_section
 from remit.core.sightings import Sighting, Use
 from remit.core.tools import Definition, Tool
-from remit.errors import NoSuchDirectoryError, UnknownClientError, UnknownProjectError
+from remit.core.views import Flags
+from remit.errors import (
+    NoSuchDirectoryError,
+    NoSuchFileError,
+    UnknownClientError,
+    UnknownProjectError,
+)
 from remit.ports import Clock, Sources, Store
 
 DEFAULT_CLIENT = "claude-code"
@@ -69,19 +75,29 @@ class Registry:
         """Let go of the store."""
         self._store.close()
 
-    def at(self, directory: str = ".", client: str = DEFAULT_CLIENT) -> Context:
-        """Make the context of a client that works in a directory.
+    def at(
+        self,
+        directory: str = ".",
+        client: str = DEFAULT_CLIENT,
+        *,
+        is_headless: bool = False,
+        mcp_configs: Sequence[str] = (),
+    ) -> Context:
+        """Make the context of a client that works in a directory, and perhaps is started in a special way.
 
         Raises:
             NoSuchDirectoryError: there is no such directory.
+            NoSuchFileError: there is no such file of servers.
             UnknownClientError: no client of this name is supported.
         """
         if client not in (*self._sources.clients, ALL_CLIENTS):
             known = ", ".join(f"`{name}`" for name in (*self._sources.clients, ALL_CLIENTS))
             raise UnknownClientError(f"no client is called `{client}`", hint=f"known are {known}")
-        workspace = self._sources.locate(directory)
         return Context(
-            workspace=workspace, client=None if client == ALL_CLIENTS else client, home=self._sources.home
+            workspace=self._sources.locate(directory),
+            client=None if client == ALL_CLIENTS else client,
+            flags=Flags(is_headless=is_headless, mcp_configs=tuple(map(self._existing, mcp_configs))),
+            home=self._sources.home,
         )
 
     def scan(self, context: Context) -> Scan:
@@ -100,7 +116,7 @@ class Registry:
     def refresh(self, context: Context) -> None:
         """Read what changed since the last scan of this workspace, if anything did."""
         for client in self._clients(context):
-            if not self._sources.is_unchanged(self._store.inputs(client, context.workspace)):
+            if not self._sources.is_unchanged(self._store.inputs(context.view(client))):
                 self._scan(client, context)
 
     def tools(self, context: Context) -> list[Listed]:
@@ -110,7 +126,7 @@ class Registry:
 
     def problems(self, context: Context) -> list[Problem]:
         """List what is wrong in the files that count here."""
-        found = [self._store.problems(client, context.workspace) for client in self._clients(context)]
+        found = [self._store.problems(context.view(client)) for client in self._clients(context)]
         return [problem for problems in found for problem in problems]
 
     def explain(self, name: str, context: Context) -> Explanation:
@@ -206,14 +222,15 @@ class Registry:
         return self._sources.clients if context.client is None else (context.client,)
 
     def _list(self, context: Context) -> list[Listed]:
-        catalog = sorted(adopt(self._store.catalog(context.workspace)), key=_by_name)
+        catalog = sorted(adopt(self._store.catalog(context.workspace, context.flags)), key=_by_name)
         return [Listed(tool, decide(tool, context)) for tool in catalog]
 
     def _scan(self, client: str, context: Context) -> Changes:
-        reading = self._sources.read(client, context.workspace)
+        view = context.view(client)
+        reading = self._sources.read(view)
         declarations, rules = list(reading.declarations), list(reading.rules)
         if reading.unreadable:  # a file that is broken for the moment loses nothing that was known of it
-            kept, remembered = self._store.last_known(client, context.workspace, reading.unreadable)
+            kept, remembered = self._store.last_known(view, reading.unreadable)
             declarations.extend(kept)
             rules.extend(remembered)
             known = {item.source for item in (*kept, *remembered)}
@@ -221,9 +238,8 @@ class Registry:
                 _with_consequence(item) if item.source in known else item for item in reading.problems
             ]
             reading = replace(reading, problems=problems)
-        # The answer is for the client without a terminal: nobody is asked, and nothing waits for approval.
-        resolved = resolve(declarations, ClientSettings(rules, is_headless=True))
-        return self._store.save(reading, resolved, context.workspace, self._clock())
+        resolved = resolve(declarations, ClientSettings(rules, is_headless=view.flags.is_headless))
+        return self._store.save(reading, resolved, view, self._clock())
 
     def _sighting(
         self,
@@ -245,6 +261,12 @@ class Registry:
             server=None if server is None else storable(server),
             scope=scope,
         )
+
+    def _existing(self, file: str) -> str:
+        path = self._sources.canonical(file)
+        if not self._sources.exists(path):
+            raise NoSuchFileError(f"there is no file `{storable(file)}`", hint="name a file of servers")
+        return path
 
     def _project_path(self, directory: str) -> str:
         try:

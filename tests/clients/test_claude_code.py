@@ -17,13 +17,14 @@ import pytest
 
 from remit.adapters.clients.claude_code import CLIENT
 from remit.adapters.clients.reading import read_client
-from remit.adapters.clients.wire import command_digest
 from remit.adapters.files import Machine
 from remit.adapters.git import locate
 from remit.core.client_settings import ClientSettings
 from remit.core.declarations import Resolved
 from remit.core.kinds import ConfigStatus, Kind
+from remit.core.launch import command_digest
 from remit.core.resolve import resolve
+from remit.core.views import View
 from support import git
 
 CLAUDE = os.environ.get("REMIT_TEST_CLAUDE", "")
@@ -261,7 +262,8 @@ def started_by_the_client(home: Path, directory: Path) -> dict[str, tuple[str, s
 
 def resolved_by_remit(home: Path, directory: Path, *, is_headless: bool) -> dict[str, Resolved]:
     """The declaration of each name that the client would show."""
-    reading = read_client(CLIENT, locate(str(directory)), Machine(home=str(home), variables={}), now_ns=0)
+    view = View(CLIENT.name, locate(str(directory)))
+    reading = read_client(CLIENT, view, Machine(home=str(home), variables={}), now_ns=0)
     resolved = resolve(reading.declarations, ClientSettings(reading.rules, is_headless=is_headless))
     unshadowed = [
         item for item in resolved if item.declaration.kind is Kind.MCP_SERVER and item.shadowed_by is None

@@ -5,6 +5,7 @@ import pytest
 from remit.core.client_settings import ClientSettings, Effect, Level, Rule, url_matches
 from remit.core.declarations import Declaration
 from remit.core.kinds import ConfigStatus, Kind
+from remit.core.launch import Launch, Transport
 from remit.core.scopes import Scope
 from support import declared
 
@@ -19,7 +20,8 @@ TRUSTED = rule(Effect.TRUSTS, "project", Level.STATE)
 
 
 def remote(url: str, label: str = "git") -> Declaration:
-    return replace(declared(label), url=url, endpoint=f"digest of {url}")
+    launch = Launch(transport=Transport.HTTP, url=url)
+    return replace(declared(label), launch=launch, endpoint=launch.endpoint)
 
 
 def status(declaration: Declaration, *rules: Rule) -> ConfigStatus:

@@ -28,6 +28,7 @@ from remit.core.projects import Workspace, identify
 from remit.core.reading import Reading
 from remit.core.scopes import Scope, in_scope, is_at_or_below
 from remit.core.sightings import Sighting, Use
+from remit.core.views import View
 from remit.registry import Registry
 from support import CLIENT, stored
 
@@ -128,19 +129,23 @@ class Paper:
     def locate(self, directory: str) -> Workspace:
         return next(workspace for workspace in WORKSPACES if workspace.dir == directory)
 
-    def canonical(self, directory: str) -> str:
-        return directory
+    def canonical(self, path: str) -> str:
+        return path
+
+    def exists(self, path: str) -> bool:  # noqa: ARG002 - there are no files
+        return False
 
     def is_unchanged(self, inputs: Mapping[str, str]) -> bool:
         return inputs.get("paper") == str(self.revision)
 
-    def read(self, client: str, workspace: Workspace) -> Reading:
+    def read(self, view: View) -> Reading:
+        workspace = view.workspace
         seen = [
             (place, label) for place, label in sorted(self.declared, key=str) if place.is_seen_from(workspace)
         ]
         mine = sorted(label for project, label in self.off if project == workspace.project.hash)
         return Reading(
-            client=client,
+            client=view.client,
             declarations=[_declaration(place, label) for place, label in seen],
             rules=[
                 Rule(source="paper", level=Level.USER, effect=Effect.APPROVES_ALL, subject="true"),
@@ -221,7 +226,7 @@ class Machine:
             self.registry.record(name, self.registry.at(where.dir))
             self._publish(where)
             return
-        is_scanned = self.paper.is_unchanged(self.store.inputs(CLIENT, where))
+        is_scanned = self.paper.is_unchanged(self.store.inputs(View(CLIENT, where)))
         sighting = Sighting(name, CLIENT, where, Authority.HOOK, self._tick(), is_scanned)
         self.store.record(sighting, Use())
         if is_scanned:

@@ -1,7 +1,6 @@
 """Reads other programs' configuration files, within bounds and without waiting, and tells if they changed."""
 
 import errno
-import json
 import os
 import stat
 from collections.abc import Mapping
@@ -66,30 +65,14 @@ def _print(found: os.stat_result, now_ns: int) -> str:
     return marks if is_settled else f"{marks} read at {now_ns}"
 
 
-def read_json(path: str, *, limit: int) -> tuple[object] | None:
-    """Read a JSON file the way a JavaScript client does, as a tuple of its one value; None: no such file.
+def read_text(path: str, *, limit: int) -> str | None:
+    """Read a file of text the way a JavaScript client does; None: there is no such file.
 
     Raises:
-        FileError: it exists, but is not a readable file of at most `limit` bytes of JSON.
+        FileError: it exists, but is not a readable file of at most `limit` bytes.
     """
     data = _read(path, limit)
-    if data is None:
-        return None
-    text = data.decode("utf-8-sig", "replace")
-    if not text.strip():
-        raise FileError("the file is empty")
-    try:
-        return (json.loads(text, parse_constant=_refuse),)
-    except json.JSONDecodeError as error:
-        raise FileError(f"not valid JSON: {error.msg}", f"line {error.lineno} column {error.colno}") from None
-    except RecursionError:
-        raise FileError("not usable JSON: nested too deeply") from None
-    except ValueError:
-        raise FileError("not usable JSON: a number has thousands of digits") from None
-
-
-def _refuse(constant: str) -> object:
-    raise FileError(f"not valid JSON: {constant} is not a value")
+    return None if data is None else data.decode("utf-8-sig", "replace")
 
 
 def _read(path: str, limit: int) -> bytes | None:

@@ -83,7 +83,7 @@ class ClientSettings:
             return ConfigStatus.DENIED
         if declaration.scope is Scope.PROJECT and not self._is_approved(declaration):
             return ConfigStatus.PENDING
-        if _full_label(declaration) in self._disabled:
+        if declaration.is_off or _full_label(declaration) in self._disabled:
             return ConfigStatus.DISABLED
         return ConfigStatus.ITSELF if declaration.is_remit else ConfigStatus.ENABLED
 
@@ -140,16 +140,22 @@ def matches(matcher: str, declaration: Declaration) -> bool:
         case "name":
             return value == _full_label(declaration)
         case "command":
-            return declaration.url is None and value == declaration.endpoint
+            return _url(declaration) is None and value == declaration.endpoint
         case "url":
-            return declaration.url is not None and url_matches(value, declaration.url)
+            url = _url(declaration)
+            return url is not None and url_matches(value, url)
         case _:
             return False
 
 
+def _url(declaration: Declaration) -> str | None:
+    launch = declaration.launch
+    return launch.url if launch is not None and launch.is_remote else None
+
+
 def _is_allowed(allowed: Sequence[str], declaration: Declaration) -> bool:
     """A remote server must match a URL where any is listed, a process a command; otherwise names count."""
-    decisive = "url:" if declaration.url is not None else "command:"
+    decisive = "url:" if _url(declaration) is not None else "command:"
     strict = [matcher for matcher in allowed if matcher.startswith(decisive)]
     return any(matches(matcher, declaration) for matcher in strict or allowed)
 

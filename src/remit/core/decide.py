@@ -14,6 +14,7 @@ from remit.core.kinds import Authority, ConfigStatus, Kind, Status
 from remit.core.projects import Workspace
 from remit.core.scopes import Scope, in_scope
 from remit.core.tools import Tool
+from remit.core.views import USUAL, Flags, View
 
 
 class Verdict(StrEnum):
@@ -38,7 +39,12 @@ class Context:
 
     workspace: Workspace
     client: str | None  # None: an inventory over all clients
+    flags: Flags = USUAL
     home: str = ""  # shortens paths in reasons
+
+    def view(self, client: str) -> View:
+        """The configuration of one client, as it counts here."""
+        return View(client, self.workspace, self.flags)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +107,7 @@ def shorten(path: str, context: Context) -> str:
 
 _IN_SCOPE = {
     Scope.MANAGED: Ruling(True, "managed: applies to everyone on this machine"),
+    Scope.DYNAMIC: Ruling(True, "dynamic: given to the client when it is started"),
     Scope.LOCAL: Ruling(True, "local: yours, in this project"),
     Scope.PROJECT: Ruling(True, "project: shared by the files of this directory or one above it"),
     Scope.GLOBAL: Ruling(True, "global: applies in all your projects"),

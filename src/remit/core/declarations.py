@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 from remit.core.kinds import ConfigStatus, Kind
+from remit.core.launch import Launch
 from remit.core.scopes import Scope
 
 
@@ -21,10 +21,12 @@ class Declaration:
     dir: str | None = None
     server: str | None = None  # as written in the file
     plugin: str | None = None
-    endpoint: str | None = None  # digest of command and arguments, or of the URL
-    url: str | None = field(default=None, repr=False)  # for policies only: never stored, never shown
-    digest: str | None = None  # of all that would be started, but for values of variables and headers
+    endpoint: str | None = None  # of its launch, as is the digest
+    digest: str | None = None
+    launch: Launch | None = field(default=None, repr=False, compare=False)  # while it is read, never stored
     is_remit: bool = False
+    description: str | None = None
+    is_off: bool = False  # the entry itself says that it is switched off
 
     @property
     def key(self) -> tuple[str | None, ...]:
@@ -57,14 +59,3 @@ class Changes:
     added: Sequence[Declaration] = ()
     removed: Sequence[Declaration] = ()
     changed: Sequence[Declaration] = ()
-
-
-def starts_remit(command: str, args: Sequence[str]) -> bool:
-    """Tell whether a server entry starts Remit's own gateway, directly or through a runner such as `uvx`."""
-    return any(
-        _program(word) == "remit" and following == "serve" for word, following in pairwise([command, *args])
-    )
-
-
-def _program(word: str) -> str:
-    return word.replace("\\", "/").rpartition("/")[2].removesuffix(".exe").partition("@")[0]

@@ -14,6 +14,7 @@ class Scope(StrEnum):
     """Where a declaration applies, in the order in which listings show them."""
 
     MANAGED = "managed"
+    DYNAMIC = "dynamic"  # given to the client when it is started, for one session
     LOCAL = "local"
     PROJECT = "project"
     GLOBAL = "global"
@@ -21,7 +22,7 @@ class Scope(StrEnum):
 
 
 PRECEDENCE: dict[Kind, tuple[Scope, ...]] = {  # strongest first
-    Kind.MCP_SERVER: (Scope.MANAGED, Scope.LOCAL, Scope.PROJECT, Scope.GLOBAL),
+    Kind.MCP_SERVER: (Scope.MANAGED, Scope.DYNAMIC, Scope.LOCAL, Scope.PROJECT, Scope.GLOBAL),
     Kind.SKILL: (Scope.MANAGED, Scope.GLOBAL, Scope.PROJECT),
     Kind.SUBAGENT: (Scope.MANAGED, Scope.PROJECT, Scope.GLOBAL, Scope.PLUGIN),
 }
@@ -34,7 +35,7 @@ def in_scope(scope: Scope, project_hash: str | None, dir: str | None, workspace:
     owned = project_hash == workspace.project.hash
     if scope is Scope.PLUGIN:
         return owned or project_hash is None
-    if scope is Scope.LOCAL:
+    if scope in (Scope.LOCAL, Scope.DYNAMIC):
         return owned
     return owned and dir is not None and is_at_or_below(workspace.dir, dir)
 

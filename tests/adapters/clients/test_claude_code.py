@@ -8,6 +8,7 @@ from remit.adapters.files import Machine
 from remit.adapters.git import locate
 from remit.core.reading import Reading
 from remit.core.scopes import Scope
+from remit.core.views import View
 from support import SHOP, Desk, servers
 
 FILE = "/code/shop/.mcp.json"
@@ -16,7 +17,7 @@ STATE = "/home/ada/.claude.json"
 
 def read(desk: Desk, directory: Path) -> Reading:
     machine = Machine(home=str(desk.home), variables=desk.variables, root=str(desk.root / "machine"))
-    return read_client(CLIENT, locate(str(directory)), machine, now_ns=0)
+    return read_client(CLIENT, View(CLIENT.name, locate(str(directory))), machine, now_ns=0)
 
 
 def found(reading: Reading) -> list[str]:

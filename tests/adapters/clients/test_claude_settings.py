@@ -2,8 +2,8 @@ import pytest
 
 from remit.adapters.clients.claude_settings import parse_settings
 from remit.adapters.clients.reading import Parsed
-from remit.adapters.clients.wire import command_digest
 from remit.core.client_settings import Level
+from remit.core.launch import command_digest
 from support import SHOP, Desk, servers
 
 
@@ -81,17 +81,19 @@ def test_only_an_administrator_can_reserve_the_allow_list() -> None:
     assert rules(content, Level.MANAGED) == [("allows_managed_only", "")]
 
 
-def visible(desk: Desk, directory: str = "") -> list[str]:
+def visible(desk: Desk, directory: str = "", *, is_headless: bool = False) -> list[str]:
     registry = desk.registry()
-    listed = registry.tools(registry.at(str(desk.root / "code/shop" / directory)))
+    listed = registry.tools(registry.at(str(desk.root / "code/shop" / directory), is_headless=is_headless))
     return sorted(item.tool.server or "" for item in listed if item.decision.visible)
 
 
-def test_the_answer_is_for_the_client_without_a_terminal_which_asks_nobody(desk: Desk) -> None:
+def test_a_projects_server_waits_for_approval_unless_the_client_has_no_terminal(desk: Desk) -> None:
     shop = desk.project("shop")
     desk.write(desk.home / ".claude/settings.json", {"disabledMcpjsonServers": ["scale"]})
     desk.write(shop / ".mcp.json", servers("till", "scale"))
-    assert visible(desk) == ["till"]
+    assert visible(desk) == []
+    assert visible(desk, is_headless=True) == ["till"]
+    assert visible(desk) == []
 
 
 def test_settings_of_the_root_count_below_it_only_where_they_are_personal(desk: Desk) -> None:

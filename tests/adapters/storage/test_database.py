@@ -143,6 +143,8 @@ def test_a_row_that_could_leak_cannot_be_stored(
             endpoint=None,
             digest=None,
             is_remit=0,
+            is_off=0,
+            definition=None,
             at=1,
         )
 

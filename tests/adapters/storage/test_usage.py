@@ -14,6 +14,7 @@ from remit.core.resolve import resolve
 from remit.core.scopes import Scope
 from remit.core.sightings import Sighting, Use
 from remit.core.tools import Definition, Tool
+from remit.core.views import Flags, View
 from support import BLOG, CLIENT, SHOP, declared, stored
 
 TOOL = "mcp__git__commit"
@@ -57,11 +58,11 @@ class Book:
         files = {declaration.source: "1" for declaration in declarations}
         reading = Reading(client=CLIENT, declarations=declarations, inputs=files)
         resolved = resolve(declarations, ClientSettings(is_headless=True))
-        self.store.save(reading, resolved, workspace, self._tick())
+        self.store.save(reading, resolved, View(CLIENT, workspace), self._tick())
         self.scanned.add(workspace)
 
     def rows(self, workspace: Workspace = SHOP, name: str = TOOL) -> list[Tool]:
-        return [tool for tool in self.store.catalog(workspace) if tool.name == name]
+        return [tool for tool in self.store.catalog(workspace, Flags()) if tool.name == name]
 
     def counts(self, workspace: Workspace = SHOP, name: str = TOOL) -> list[tuple[str, int]]:
         return [(tool.scope, tool.usage_count) for tool in self.rows(workspace, name)]

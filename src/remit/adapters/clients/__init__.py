@@ -1,6 +1,12 @@
-"""The clients whose files Remit can read, one module each."""
+"""The clients whose files Remit can read, one module each, loaded when one is asked for."""
 
-from remit.adapters.clients import claude_code
+from importlib import import_module
+
 from remit.adapters.clients.reading import Client
 
-CLIENTS: dict[str, Client] = {client.name: client for client in (claude_code.CLIENT,)}
+CLIENTS = ("claude-code",)
+
+
+def load(name: str) -> Client:
+    """Load a client's module."""
+    return import_module(f"{__name__}.{name.replace('-', '_')}").CLIENT

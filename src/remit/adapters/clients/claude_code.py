@@ -50,6 +50,8 @@ def read(reader: Reader) -> None:
         reader.read(ConfigFile(path=path, parse=partial(parse_settings, level=level)))
     state = os.path.join(config or machine.home, ".claude.json")
     reader.read(ConfigFile(path=state, parse=parse_state_file, limit=_STATE_FILE_LIMIT))
+    for path in reader.flags.mcp_configs:
+        reader.read(ConfigFile(path=path, parse=parse_session_file))
     for dir in ancestors(workspace.dir):
         reader.read(ConfigFile(path=os.path.join(dir, ".mcp.json"), parse=parse_project_file))
     read_plugins(reader, machine.variables.get(PLUGIN_DIR) or os.path.join(home, "plugins"))
@@ -79,14 +81,23 @@ def parse_managed_file(content: object, path: str, _workspace: Workspace) -> Par
 
 def parse_project_file(content: object, path: str, workspace: Workspace) -> Parsed:
     """Read a `.mcp.json`; a flat map of servers is not one."""
+    return _parse_servers(content, path, workspace, Scope.PROJECT)
+
+
+def parse_session_file(content: object, path: str, workspace: Workspace) -> Parsed:
+    """Read a file that the client is given with `--mcp-config`."""
+    return _parse_servers(content, path, workspace, Scope.DYNAMIC)
+
+
+def _parse_servers(content: object, path: str, workspace: Workspace, scope: Scope) -> Parsed:
     parsed = Parsed(source=path)
     origin = Origin(
         client=NAME,
         source=path,
-        scope=Scope.PROJECT,
+        scope=scope,
         place="mcpServers",
         project_hash=workspace.project.hash,
-        dir=os.path.dirname(path),
+        dir=os.path.dirname(path) if scope is Scope.PROJECT else None,
     )
     with parsed.part(""):
         top = Fields(content)

@@ -1,16 +1,22 @@
 """Claude Code's server entries: which are valid, as the real client has it."""
 
-from remit.adapters.clients.wire import EntryError, Fields, Server, remote_server, stdio_server
+from remit.adapters.clients.wire import Entry, EntryError, Fields, remote_server, stdio_server
+from remit.core.launch import Transport
 
 NAME = "claude-code"
 
-_REMOTE = frozenset({"http", "streamable-http", "sse", "ws"})
+_REMOTE = {
+    "http": Transport.HTTP,
+    "streamable-http": Transport.HTTP,
+    "sse": Transport.SSE,
+    "ws": Transport.WEBSOCKET,
+}
 _RESERVED = frozenset(
     {"__proto__", "workspace", "claude-in-chrome", "computer-use", "Claude Preview", "Claude Browser"}
 )
 
 
-def read_entry(name: str, entry: Fields) -> Server:
+def read_entry(name: str, entry: Fields) -> Entry:
     """Read one entry.
 
     Raises:
@@ -20,9 +26,9 @@ def read_entry(name: str, entry: Fields) -> Server:
         raise EntryError("the name is reserved by the client")
     transport = entry.text("type") if "type" in entry else "stdio"
     if transport in _REMOTE:
-        return remote_server(entry, transport)
+        return Entry(remote_server(entry, _REMOTE[transport]))
     if transport != "stdio":
         raise EntryError("type: not one of stdio, http, streamable-http, sse, ws")
     if "command" not in entry and "url" in entry:
         raise EntryError('`url` without a remote `type`; add "type": "http"')
-    return stdio_server(entry)
+    return Entry(stdio_server(entry))

@@ -115,6 +115,7 @@ def _declare(reader: Reader, plugin: Plugin) -> None:
                 scope=Scope.PLUGIN,
                 source=manifest_path,
                 project_hash=plugin.project_hash,
+                is_off=not plugin.is_on,
             )
         )
         if plugin.is_on:
@@ -123,11 +124,6 @@ def _declare(reader: Reader, plugin: Plugin) -> None:
             for label, entry in {**beside, **own}.items():  # the manifest's entries, in the order of the file
                 source = manifest_path if label in own else file
                 _declare_server(reader, label, entry, source, name, plugin)
-        else:
-            off = Rule(
-                source=manifest_path, level=Level.STATE, effect=Effect.DISABLES, subject=storable(plugin.id)
-            )
-            parsed.rules.append(off)
 
 
 def _beside(reader: Reader, file: str) -> dict[str, object]:
@@ -154,7 +150,7 @@ def _declare_server(
 
 def _content(reader: Reader, path: str, key: str | None = None) -> dict[str, object]:
     """Read an object from a file, or one of its fields; empty where there is none."""
-    content = reader.json(path)
+    content = reader.content(path)
     if content is None:
         return {}
     try:

@@ -4,8 +4,9 @@ import os
 from collections.abc import Iterator
 
 from remit.adapters.clients.reading import Parsed
-from remit.adapters.clients.wire import EntryError, Fields, command_digest
+from remit.adapters.clients.wire import EntryError, Fields
 from remit.core.client_settings import Effect, Level, Rule
+from remit.core.launch import command_digest
 from remit.core.names import normalise, storable
 from remit.core.projects import Workspace
 from remit.core.scopes import ancestors, is_at_or_below

@@ -5,8 +5,9 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from remit.adapters.clients.wire import EntryError, Fields, Server
-from remit.adapters.files import HOME, FileError, Machine, fingerprint, read_json
+from remit.adapters.clients.wire import Entry, EntryError, Fields
+from remit.adapters.files import HOME, FileError, Machine, fingerprint, read_text
+from remit.adapters.formats import parse_json
 from remit.core.client_settings import Rule
 from remit.core.declarations import Declaration, Problem
 from remit.core.kinds import Kind
@@ -14,6 +15,7 @@ from remit.core.names import server_name, storable
 from remit.core.projects import Workspace
 from remit.core.reading import Reading
 from remit.core.scopes import Scope
+from remit.core.views import View
 
 FILE_LIMIT = 16 * 2**20  # bytes
 
@@ -59,14 +61,16 @@ class ConfigFile:
 
     path: str
     parse: Callable[[object, str, Workspace], Parsed]
+    format: Callable[[str], object] = parse_json
     limit: int = FILE_LIMIT
 
 
 class Reader:
     """Reads one client's files for one workspace, and remembers all that it looked at."""
 
-    def __init__(self, workspace: Workspace, machine: Machine, *, now_ns: int) -> None:
-        self.workspace = workspace
+    def __init__(self, view: View, machine: Machine, *, now_ns: int) -> None:
+        self.workspace = view.workspace
+        self.flags = view.flags
         self.machine = machine
         self.parsed: list[Parsed] = []
         self.inputs: dict[str, str] = {}
@@ -86,16 +90,19 @@ class Reader:
 
     def read(self, file: ConfigFile) -> None:
         """Read a file, if it is there, into what was parsed."""
-        content = self.json(file.path, limit=file.limit)
+        content = self.content(file.path, file.format, limit=file.limit)
         if content is not None:
             self.parsed.append(file.parse(content[0], file.path, self.workspace))
 
-    def json(self, path: str, *, limit: int = FILE_LIMIT) -> tuple[object] | None:
+    def content(
+        self, path: str, format: Callable[[str], object] = parse_json, *, limit: int = FILE_LIMIT
+    ) -> tuple[object] | None:
         """Read a file's content, as a tuple of its one value; None where it is missing or cannot be used."""
         if not self.look_at(path):
             return None
         try:
-            return read_json(path, limit=limit)
+            text = read_text(path, limit=limit)
+            return None if text is None else (format(text),)
         except FileError as error:
             self.unreadable.add(path)
             self.parsed.append(Parsed(source=path))
@@ -120,9 +127,9 @@ class Client:
     read: Callable[[Reader], None]  # all files that count in a workspace
 
 
-def read_client(client: Client, workspace: Workspace, machine: Machine, *, now_ns: int) -> Reading:
+def read_client(client: Client, view: View, machine: Machine, *, now_ns: int) -> Reading:
     """Read all that a client's files say for a workspace."""
-    reader = Reader(workspace, machine, now_ns=now_ns)
+    reader = Reader(view, machine, now_ns=now_ns)
     for name in (HOME, *(f"${variable}" for variable in client.variables)):
         reader.look_at(name)
     client.read(reader)
@@ -137,12 +144,12 @@ def read_client(client: Client, workspace: Workspace, machine: Machine, *, now_n
 
 
 def declare_servers(
-    servers: Fields, origin: Origin, into: Parsed, *, read_entry: Callable[[str, Fields], Server]
+    servers: Fields, origin: Origin, into: Parsed, *, read_entry: Callable[[str, Fields], Entry]
 ) -> None:
     """Turn a map of server entries into declarations; a bad entry costs only itself."""
     for name, entry in servers.items():
         with into.part(f"{origin.place}.{name}"):
-            server = read_entry(name, Fields(entry))
+            launch, is_off = read_entry(name, Fields(entry))
             into.declarations.append(
                 Declaration(
                     name=server_name(name, origin.plugin),
@@ -154,9 +161,10 @@ def declare_servers(
                     dir=origin.dir,
                     server=storable(name),
                     plugin=origin.plugin,
-                    endpoint=server.endpoint,
-                    url=server.url,
-                    digest=server.digest,
-                    is_remit=server.is_remit,
+                    endpoint=launch.endpoint,
+                    digest=launch.digest,
+                    launch=launch,
+                    is_remit=launch.starts_remit,
+                    is_off=is_off,
                 )
             )

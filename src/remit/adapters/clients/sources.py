@@ -4,12 +4,13 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from remit.adapters.clients import CLIENTS
+from remit.adapters.clients import CLIENTS, load
 from remit.adapters.clients.reading import read_client
 from remit.adapters.files import Machine, are_unchanged
 from remit.adapters.git import locate
 from remit.core.projects import Workspace
 from remit.core.reading import Reading
+from remit.core.views import View
 
 
 class ClientFiles:
@@ -25,14 +26,18 @@ class ClientFiles:
         """Find the workspace of a directory."""
         return locate(directory)
 
-    def canonical(self, directory: str) -> str:
-        """Write the path of a directory that may no longer exist as it was stored when it did."""
-        return os.path.realpath(os.path.expanduser(directory))
+    def canonical(self, path: str) -> str:
+        """Write the path of something that may no longer exist as it was stored when it did."""
+        return os.path.realpath(os.path.expanduser(path))
+
+    def exists(self, path: str) -> bool:
+        """Tell whether there is a file or directory of this path."""
+        return os.path.exists(path)
 
     def is_unchanged(self, inputs: Mapping[str, str]) -> bool:
         """Tell whether every file and variable is as a scan found it."""
         return are_unchanged(inputs, self._machine, now_ns=self._now_ns())
 
-    def read(self, client: str, workspace: Workspace) -> Reading:
+    def read(self, view: View) -> Reading:
         """Read all that one client's files say for a workspace."""
-        return read_client(CLIENTS[client], workspace, self._machine, now_ns=self._now_ns())
+        return read_client(load(view.client), view, self._machine, now_ns=self._now_ns())

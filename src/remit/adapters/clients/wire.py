@@ -4,25 +4,20 @@ Written by hand: a client rewrites its files in every run, so this is on the way
 importing a validation library would take longer than all of them. No error ever shows a field's value.
 """
 
-import json
-from collections.abc import Sequence
-from hashlib import sha256
 from typing import NamedTuple, cast
 
-from remit.core.declarations import starts_remit
+from remit.core.launch import Launch, Transport
 
 
 class EntryError(Exception):
     """An entry of a config file cannot be used."""
 
 
-class Server(NamedTuple):
-    """What is kept of a server entry: digests, and a URL that policies are asked about, then dropped."""
+class Entry(NamedTuple):
+    """One server of a config file."""
 
-    endpoint: str
-    digest: str
-    is_remit: bool = False
-    url: str | None = None
+    launch: Launch
+    is_off: bool = False  # it says itself that it is switched off
 
 
 class Fields:
@@ -81,31 +76,17 @@ class Fields:
         return {key: _text(value, f"{name}.{key}") for key, value in self.fields(name).items()}
 
 
-def stdio_server(entry: Fields) -> Server:
+def stdio_server(entry: Fields) -> Launch:
     """Read an entry that starts a process."""
-    command, args, names = entry.text("command"), entry.texts("args"), sorted(entry.pairs("env"))
+    command, args, env = entry.text("command"), entry.texts("args"), entry.pairs("env")
     if not command:
         raise EntryError("command: must not be empty")
-    return Server(
-        endpoint=command_digest([command, *args]),
-        digest=_digest("stdio", command, args, names),
-        is_remit=starts_remit(command, args),
-    )
+    return Launch(command=command, args=tuple(args), env=env)
 
 
-def remote_server(entry: Fields, transport: str) -> Server:
+def remote_server(entry: Fields, transport: Transport) -> Launch:
     """Read an entry that names a URL."""
-    url, names = entry.text("url"), sorted(entry.pairs("headers"))
-    return Server(endpoint=_digest("url", url), digest=_digest(transport, url, names), url=url)
-
-
-def command_digest(words: Sequence[str]) -> str:
-    """Tell one command from another without keeping its words, which may be secret."""
-    return _digest("stdio", *words)
-
-
-def _digest(*parts: object) -> str:
-    return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    return Launch(transport=transport, url=entry.text("url"), headers=entry.pairs("headers"))
 
 
 def _text(value: object, place: str) -> str:

@@ -53,7 +53,7 @@ def tool(row: Row) -> Tool:
 
 def declaration(row: Row) -> Declaration:
     """Read a row of the query `last_known`."""
-    (name, kind, client, scope, source, project_hash, dir, server, plugin, endpoint, digest, is_remit) = row
+    (name, kind, client, scope, source, project_hash, dir, server, plugin, endpoint, digest) = row[:11]
     return Declaration(
         name=name,
         kind=_KINDS[kind],
@@ -66,13 +66,15 @@ def declaration(row: Row) -> Declaration:
         plugin=plugin,
         endpoint=endpoint,
         digest=digest,
-        is_remit=bool(is_remit),
+        is_remit=bool(row[11]),
+        is_off=bool(row[12]),
+        description=row[13],
     )
 
 
 def view(row: Row) -> View:
     """Read a row of the query `resolved`."""
-    return View(declaration(row[:12]), *row[12:])
+    return View(declaration(row[:14]), *row[14:])
 
 
 def rule(row: Row) -> Rule:

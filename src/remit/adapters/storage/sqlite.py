@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
 from hashlib import sha256
 
 from remit.adapters.storage import rows, usage
@@ -12,6 +13,7 @@ from remit.core.projects import Project, Workspace
 from remit.core.reading import Reading
 from remit.core.sightings import Sighting, Use
 from remit.core.tools import Definition, Tool
+from remit.core.views import USUAL, Flags, View
 
 Ids = dict[tuple[str | None, ...], int]  # a declaration's key to its row
 
@@ -26,39 +28,40 @@ class SqliteStore:
         """Close the database."""
         self.database.close()
 
-    def catalog(self, workspace: Workspace) -> list[Tool]:
+    def catalog(self, workspace: Workspace, flags: Flags) -> list[Tool]:
         """List every tool in scope for a workspace, with how its client's configuration resolved it there."""
-        return [rows.tool(row) for row in self.database.rows("catalog", **seen_from(workspace))]
+        found = self.database.rows("catalog", flags=flags.key, **seen_from(workspace))
+        return [rows.tool(row) for row in found]
 
-    def inputs(self, client: str, workspace: Workspace) -> dict[str, str]:
+    def inputs(self, view: View) -> dict[str, str]:
         """List what the last scan looked at, with the fingerprints it found."""
-        return dict(self.database.rows("inputs", **_view(client, workspace)))
+        return dict(self.database.rows("inputs", **_key(view)))
 
-    def problems(self, client: str, workspace: Workspace) -> list[Problem]:
+    def problems(self, view: View) -> list[Problem]:
         """List what was wrong in the files of the last scan."""
-        found = self.database.rows("problems", **_view(client, workspace))
+        found = self.database.rows("problems", **_key(view))
         return [Problem(source=source, place=place, reason=reason) for source, place, reason in found]
 
-    def last_known(
-        self, client: str, workspace: Workspace, sources: Iterable[str]
-    ) -> tuple[list[Declaration], list[Rule]]:
+    def last_known(self, view: View, sources: Iterable[str]) -> tuple[list[Declaration], list[Rule]]:
         """Recall what files said when they could last be read."""
-        query = {"client": client, "sources": json.dumps(list(sources))}
+        workspace = view.workspace
+        query = {"client": view.client, "sources": json.dumps(list(sources))}
         declared = self.database.rows("last_known", **query, **seen_from(workspace))
         ruled = self.database.rows("last_rules", project=workspace.project.hash, **query)
         return [rows.declaration(row) for row in declared], [rows.rule(row) for row in ruled]
 
-    def save(self, reading: Reading, resolved: Sequence[Resolved], workspace: Workspace, at: int) -> Changes:
-        """Make a client's view of a workspace what was just read; what left the files is stale there."""
-        client, project = reading.client, workspace.project
+    def save(self, reading: Reading, resolved: Sequence[Resolved], view: View, at: int) -> Changes:
+        """Make a view what was just read; what left the files is stale there."""
+        workspace, project = view.workspace, view.workspace.project
         with self.database.transaction():
             self.database.run("see_project", hash=project.hash, path=project.path, at=at)
-            known = self.database.rows("resolved", client=client, **seen_from(workspace))
+            known = self.database.rows("resolved", **{**_key(view), **seen_from(workspace)})
             before = {state.tool: state for state in map(rows.view, known)}
             ids = {item.declaration.key: self._declare(item.declaration, at) for item in resolved}
-            self._save_view(reading, resolved, ids, workspace, at)
+            self._save_view(reading, resolved, ids, view, at)
             self._save_rules(reading, project)
-            usage.rehome(self.database, client, workspace, at)
+            if view.flags == USUAL:  # sessions started in other ways say nothing about the usual ones
+                usage.rehome(self.database, view.client, workspace, at)
         return _changes(before, resolved, ids)
 
     def record(self, sighting: Sighting, use: Use) -> bool:
@@ -72,15 +75,14 @@ class SqliteStore:
             tool = usage.sight(self.database, sighting)
             earlier = self.database.rows("definition", tool=tool, project=project)
             description, input_schema = earlier[0] if earlier else (None, None)
-            content = {
-                "server": definition.server,
-                "name": definition.name,
-                "description": definition.description or description,
-                "input_schema": definition.input_schema or input_schema,
-            }
-            digest = sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-            self.database.run("define", digest=digest, **content)
-            self.database.run("attach_definition", tool=tool, project=project, digest=digest)
+            complete = replace(
+                definition,
+                description=definition.description or description,
+                input_schema=definition.input_schema or input_schema,
+            )
+            self.database.run(
+                "attach_definition", tool=tool, project=project, definition=self._define(complete)
+            )
 
     def find_project(self, name: str) -> Project | None:
         """Find a project that something is stored about, by its hash or its path."""
@@ -99,7 +101,18 @@ class SqliteStore:
         """Drop the single events older than a time; totals stay."""
         self.database.run("prune_events", before=before)
 
+    def _define(self, definition: Definition) -> int:
+        content = asdict(definition)
+        digest = sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+        return self.database.rows("define", digest=digest, **content)[0][0]
+
     def _declare(self, declaration: Declaration, at: int) -> int:
+        definition = None
+        if declaration.description is not None:
+            said = Definition(
+                name=declaration.name, server=declaration.server, description=declaration.description
+            )
+            definition = self._define(said)
         return self.database.rows(
             "declare",
             client=declaration.client,
@@ -114,25 +127,27 @@ class SqliteStore:
             endpoint=declaration.endpoint,
             digest=declaration.digest,
             is_remit=int(declaration.is_remit),
+            is_off=int(declaration.is_off),
+            definition=definition,
             at=at,
         )[0][0]
 
     def _save_view(
-        self, reading: Reading, resolved: Sequence[Resolved], ids: Ids, workspace: Workspace, at: int
+        self, reading: Reading, resolved: Sequence[Resolved], ids: Ids, view: View, at: int
     ) -> None:
-        view = self.database.rows("see_view", **_view(reading.client, workspace), at=at)[0][0]
+        id = self.database.rows("see_view", **_key(view), at=at)[0][0]
         for step in ("forget_inputs", "forget_problems", "forget_resolutions"):
-            self.database.run(step, view=view)
+            self.database.run(step, view=id)
         for name, fingerprint in reading.inputs.items():
-            self.database.run("add_input", view=view, name=name, fingerprint=fingerprint)
+            self.database.run("add_input", view=id, name=name, fingerprint=fingerprint)
         for problem in reading.problems:
             self.database.run(
-                "add_problem", view=view, source=problem.source, place=problem.place, reason=problem.reason
+                "add_problem", view=id, source=problem.source, place=problem.place, reason=problem.reason
             )
         for item in resolved:
             self.database.run(
                 "add_resolution",
-                view=view,
+                view=id,
                 tool=ids[item.declaration.key],
                 source=item.declaration.source,
                 config_status=item.config_status,
@@ -161,11 +176,7 @@ def _changes(before: dict[int, rows.View], resolved: Sequence[Resolved], ids: Id
         state = before.pop(ids[item.declaration.key], None)
         if state is None:
             added.append(item.declaration)
-        elif (state.declaration.digest, state.config_status, state.shadowed_by) != (
-            item.declaration.digest,
-            item.config_status,
-            _winner(item, ids),
-        ):
+        elif state != rows.View(item.declaration, state.tool, item.config_status, _winner(item, ids)):
             changed.append(item.declaration)
     return Changes(added=added, removed=[state.declaration for state in before.values()], changed=changed)
 
@@ -174,5 +185,11 @@ def _winner(item: Resolved, ids: Ids) -> int | None:
     return None if item.shadowed_by is None else ids[item.shadowed_by.key]
 
 
-def _view(client: str, workspace: Workspace) -> dict[str, str]:
-    return {"client": client, "workspace": workspace.dir, "project": workspace.project.hash}
+def _key(view: View) -> dict[str, str]:
+    workspace = view.workspace
+    return {
+        "client": view.client,
+        "workspace": workspace.dir,
+        "project": workspace.project.hash,
+        "flags": view.flags.key,
+    }

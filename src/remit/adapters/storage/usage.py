@@ -15,7 +15,14 @@ from remit.core.scopes import Scope
 from remit.core.sightings import Sighting, Use
 
 # Of the rows a workspace sees, who else sees them: its subdirectories, its project, everybody.
-_WIDTH = {Scope.PROJECT: 1, Scope.LOCAL: 2, Scope.PLUGIN: 2, Scope.GLOBAL: 3, Scope.MANAGED: 3}
+_WIDTH = {
+    Scope.PROJECT: 1,
+    Scope.LOCAL: 2,
+    Scope.DYNAMIC: 2,
+    Scope.PLUGIN: 2,
+    Scope.GLOBAL: 3,
+    Scope.MANAGED: 3,
+}
 
 
 class Placement(NamedTuple):

@@ -3,8 +3,9 @@
 import os
 import sys
 from collections.abc import Callable
+from functools import wraps
 from io import TextIOWrapper
-from typing import NoReturn, TypeVar
+from typing import Any, NamedTuple, NoReturn
 
 import click
 from click.shell_completion import CompletionItem, get_completion_class
@@ -12,44 +13,75 @@ from click.shell_completion import CompletionItem, get_completion_class
 from remit import __version__
 from remit.apps.cli import render, shapes
 from remit.bootstrap import open_registry
+from remit.core.decide import Context
 from remit.core.session_context import MAX_CHARACTERS
 from remit.errors import RemitError, UnknownProjectError
-from remit.registry import DEFAULT_CLIENT
+from remit.registry import DEFAULT_CLIENT, Registry
 
 NOTHING_DONE = 1  # no such thing here, or the user said no
 FAILURE = 2
 INTERRUPTED = 130
 
-Command = TypeVar("Command", bound=Callable[..., None])
+
+class Asked(NamedTuple):
+    """What the options say about who asks, and from where."""
+
+    project: str = "."
+    client: str = DEFAULT_CLIENT
+    headless: bool = False
+    mcp_configs: tuple[str, ...] = ()
+
+    def context(self, registry: Registry) -> Context:
+        """Make the context that was asked for."""
+        return registry.at(self.project, self.client, is_headless=self.headless, mcp_configs=self.mcp_configs)
 
 
-def for_a_workspace(command: Command) -> Command:
-    """Add the options that every reading command has."""
-    for option in (
-        click.option("--json", "as_json", is_flag=True, help="Print JSON."),
-        click.option(
-            "--client",
-            metavar="NAME",
-            default=DEFAULT_CLIENT,
-            show_default=True,
-            help="The client to answer for, or `all`.",
-        ),
-        click.option(
-            "--project", metavar="DIR", default=".", help="The directory to answer for; default: here."
-        ),
-    ):
-        command = option(command)
-    return command
+_OPTIONS = (
+    click.option("--project", metavar="DIR", default=".", help="The directory to answer for; default: here."),
+    click.option(
+        "--client",
+        metavar="NAME",
+        default=DEFAULT_CLIENT,
+        show_default=True,
+        help="The client to answer for, or `all`.",
+    ),
+    click.option(
+        "--headless",
+        is_flag=True,
+        help="As the client has it without a terminal: nothing needs approval.",
+    ),
+    click.option(
+        "--mcp-config",
+        "mcp_configs",
+        metavar="FILE",
+        multiple=True,
+        help="As the client has it when started with this file of servers; may be repeated.",
+    ),
+    click.option("--json", "as_json", is_flag=True, help="Print JSON."),
+)
+
+
+def for_a_workspace(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that every reading command has; the command gets them as one value, `asked`."""
+
+    @wraps(command)
+    def gathered(**options: Any) -> None:
+        asked = Asked(**{name: options.pop(name) for name in Asked._fields})
+        command(asked=asked, **options)
+
+    for option in reversed(_OPTIONS):
+        gathered = option(gathered)
+    return gathered
 
 
 def _known_names(
     context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Complete a tool's or server's name from what is known in the directory that is asked about."""
-    asked = (context.params.get("project") or ".", context.params.get("client") or DEFAULT_CLIENT)
+    given = {name: context.params[name] for name in Asked._fields if context.params.get(name)}
     try:
         with open_registry() as registry:
-            tools = [item.tool for item in registry.tools(registry.at(*asked))]
+            tools = [item.tool for item in registry.tools(Asked(**given).context(registry))]
     except RemitError:
         return []
     names = {name for tool in tools for name in (tool.name, tool.server) if name and name.isprintable()}
@@ -67,10 +99,10 @@ def app(context: click.Context) -> None:
 
 @app.command()
 @for_a_workspace
-def scan(project: str, client: str, *, as_json: bool) -> None:
+def scan(*, asked: Asked, as_json: bool) -> None:
     """Scan again: what was added, removed, changed."""
     with open_registry() as registry:
-        context = registry.at(project, client)
+        context = asked.context(registry)
         found = registry.scan(context)
     render.problems(found.problems, context)
     if as_json:
@@ -82,10 +114,10 @@ def scan(project: str, client: str, *, as_json: bool) -> None:
 @app.command()
 @for_a_workspace
 @click.option("--all", "everything", is_flag=True, help="Add the hidden ones, with gate and reason.")
-def tools(project: str, client: str, *, everything: bool, as_json: bool) -> None:
+def tools(*, asked: Asked, everything: bool, as_json: bool) -> None:
     """List the tools in force here, by scope."""
     with open_registry() as registry:
-        context = registry.at(project, client)
+        context = asked.context(registry)
         listed = [item for item in registry.tools(context) if everything or item.decision.visible]
         problems = registry.problems(context)
     render.problems(problems, context)
@@ -98,13 +130,13 @@ def tools(project: str, client: str, *, everything: bool, as_json: bool) -> None
 @app.command()
 @click.argument("name", shell_complete=_known_names)
 @for_a_workspace
-def why(name: str, project: str, client: str, *, as_json: bool) -> None:
+def why(*, name: str, asked: Asked, as_json: bool) -> None:
     """Explain why a tool is available, or is not.
 
     NAME is a tool's or a server's; a tool that exists only in another project is unknown here.
     """
     with open_registry() as registry:
-        context = registry.at(project, client)
+        context = asked.context(registry)
         explained = registry.explain(name, context)
         problems = registry.problems(context)
     render.problems(problems, context)
@@ -126,10 +158,10 @@ def why(name: str, project: str, client: str, *, as_json: bool) -> None:
     show_default=True,
     help="The most to print.",
 )
-def session_context(project: str, client: str, *, budget: int, as_json: bool) -> None:
+def session_context(*, asked: Asked, budget: int, as_json: bool) -> None:
     """Print what an agent is told at the start."""
     with open_registry() as registry:
-        context = registry.at(project, client)
+        context = asked.context(registry)
         text = registry.session_context(context, budget=budget)
         problems = registry.problems(context)
     render.problems(problems, context)

@@ -14,6 +14,7 @@ from remit.registry import ALL_CLIENTS, Explanation, Listed, Scan
 
 _SCOPES = {
     Scope.MANAGED: "managed: for everyone on this machine",
+    Scope.DYNAMIC: "dynamic: given to the client when it is started",
     Scope.LOCAL: "local: yours, in this project",
     Scope.PROJECT: "project: shared in the repository",
     Scope.GLOBAL: "global: yours, in all projects",

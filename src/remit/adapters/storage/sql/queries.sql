@@ -2,13 +2,14 @@
 
 -- fragment: in_scope
 (t.scope in ('global', 'managed')
- or (t.scope = 'local' and t.project_hash = :project)
+ or (t.scope in ('local', 'dynamic') and t.project_hash = :project)
  or (t.scope = 'project' and t.project_hash = :project and t.dir in (select value from json_each(:reach)))
  or (t.scope = 'plugin' and (t.project_hash is null or t.project_hash = :project)))
 
 -- name: catalog
 with here (id, client) as materialized (
-    select id, client from views where workspace = :workspace and project_hash = :project
+    select id, client from views
+    where workspace = :workspace and project_hash = :project and flags = :flags
 ),
 used (tool_id, uses, last_used_at) as (
     select owner, sum(uses), max(last_used_at)
@@ -31,7 +32,7 @@ left join resolutions r on r.view_id = v.id and r.tool_id = ifnull(t.server_id, 
 left join tools w on w.id = r.shadowed_by
 left join resolutions wr on wr.view_id = v.id and wr.tool_id = r.shadowed_by
 left join sightings x on x.tool_id = t.id and x.project_hash = :project
-left join definitions d on d.id = x.definition_id
+left join definitions d on d.id = ifnull(t.definition_id, x.definition_id)
 left join used u on u.tool_id = t.id
 where {in_scope}
 order by t.id
@@ -41,37 +42,40 @@ insert into projects (hash, path, seen_at) values (:hash, :path, :at)
 on conflict (hash) do update set seen_at = max(seen_at, excluded.seen_at)
 
 -- name: see_view
-insert into views (client, workspace, project_hash, scanned_at) values (:client, :workspace, :project, :at)
-on conflict (client, workspace) do update set
+insert into views (client, workspace, flags, project_hash, scanned_at)
+values (:client, :workspace, :flags, :project, :at)
+on conflict (client, workspace, flags) do update set
     project_hash = excluded.project_hash, scanned_at = excluded.scanned_at
 returning id
 
 -- name: inputs
 select i.name, i.fingerprint
 from inputs i join views v on v.id = i.view_id
-where v.client = :client and v.workspace = :workspace and v.project_hash = :project
+where v.client = :client and v.workspace = :workspace and v.flags = :flags and v.project_hash = :project
 
 -- name: problems
 select p.source, p.place, p.reason
 from problems p join views v on v.id = p.view_id
-where v.client = :client and v.workspace = :workspace and v.project_hash = :project
+where v.client = :client and v.workspace = :workspace and v.flags = :flags and v.project_hash = :project
 order by p.id
 
 -- name: resolved
 select
     t.name, t.kind, t.client, t.scope, r.source, t.project_hash, t.dir, t.server, t.plugin,
-    t.endpoint, t.digest, t.is_remit, t.id, r.config_status, r.shadowed_by
+    t.endpoint, t.digest, t.is_remit, t.is_off, d.description, t.id, r.config_status, r.shadowed_by
 from tools t
 join resolutions r on r.tool_id = t.id
 join views v on v.id = r.view_id
-where v.client = :client and v.workspace = :workspace and v.project_hash = :project and {in_scope}
+left join definitions d on d.id = t.definition_id
+where v.client = :client and v.workspace = :workspace and v.flags = :flags and v.project_hash = :project and {in_scope}
 order by t.id
 
 -- name: last_known
 select
     t.name, t.kind, t.client, t.scope, t.source, t.project_hash, t.dir, t.server, t.plugin,
-    t.endpoint, t.digest, t.is_remit
+    t.endpoint, t.digest, t.is_remit, t.is_off, d.description
 from tools t
+left join definitions d on d.id = t.definition_id
 where t.client = :client and t.authority = 3 and t.server_id is null and {in_scope}
     and t.source in (select value from json_each(:sources))
     and exists (select 1 from resolutions r where r.tool_id = t.id and r.source = t.source)
@@ -112,15 +116,16 @@ values (:view, :tool, :source, :config_status, :shadowed_by)
 -- name: declare
 insert into tools (
     client, kind, scope, project_hash, dir, server, name, plugin, source, authority,
-    endpoint, digest, is_remit, discovered_at, updated_at
+    endpoint, digest, is_remit, is_off, definition_id, discovered_at, updated_at
 ) values (
     :client, :kind, :scope, :project_hash, :dir, :server, :name, :plugin, :source, 3,
-    :endpoint, :digest, :is_remit, :at, :at
+    :endpoint, :digest, :is_remit, :is_off, :definition, :at, :at
 )
 on conflict (client, kind, scope, ifnull(project_hash, ''), ifnull(dir, ''), ifnull(server, ''), name)
 do update set
     source = excluded.source, authority = 3, plugin = excluded.plugin, endpoint = excluded.endpoint,
-    digest = excluded.digest, is_remit = excluded.is_remit, updated_at = excluded.updated_at
+    digest = excluded.digest, is_remit = excluded.is_remit, is_off = excluded.is_off,
+    definition_id = excluded.definition_id, updated_at = excluded.updated_at
 returning id
 
 -- name: server_in_force
@@ -128,7 +133,7 @@ select t.scope, t.project_hash, t.dir, t.server, t.id, r.source
 from tools t
 join resolutions r on r.tool_id = t.id
 join views v on v.id = r.view_id
-where v.client = :client and v.workspace = :workspace and v.project_hash = :project and {in_scope}
+where v.client = :client and v.workspace = :workspace and v.flags = '' and v.project_hash = :project and {in_scope}
     and t.kind = 'mcp_server' and r.shadowed_by is null and r.config_status not in ('pending', 'rejected')
     and substr(:name, 1, length(t.name) - 1) = substr(t.name, 1, length(t.name) - 1)
     and (:server is null or t.server = :server)
@@ -209,10 +214,11 @@ where x.tool_id = :tool and x.project_hash = :project
 -- name: define
 insert into definitions (digest, server, name, description, input_schema)
 values (:digest, :server, :name, :description, :input_schema)
-on conflict (digest) do nothing
+on conflict (digest) do update set digest = digest
+returning id
 
 -- name: attach_definition
-update sightings set definition_id = (select id from definitions where digest = :digest)
+update sightings set definition_id = :definition
 where tool_id = :tool and project_hash = :project
 
 -- name: project_by_hash_or_path
@@ -227,4 +233,6 @@ where (server_id is not null or authority < 3)
     and not exists (select 1 from sightings x where x.tool_id = tools.id)
 
 -- name: forget_unused_definitions
-delete from definitions where not exists (select 1 from sightings x where x.definition_id = definitions.id)
+delete from definitions
+where not exists (select 1 from sightings x where x.definition_id = definitions.id)
+    and not exists (select 1 from tools t where t.definition_id = definitions.id)

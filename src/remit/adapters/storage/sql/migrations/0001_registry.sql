@@ -22,7 +22,7 @@ create table tools (
     id integer primary key,
     client text not null,
     kind text not null,
-    scope text not null check (scope in ('managed', 'local', 'project', 'global', 'plugin')),
+    scope text not null check (scope in ('managed', 'dynamic', 'local', 'project', 'global', 'plugin')),
     project_hash text references projects (hash) on delete cascade,
     dir text,
     server text,
@@ -34,10 +34,12 @@ create table tools (
     endpoint text,
     digest text,
     is_remit integer not null default 0,
+    is_off integer not null default 0,
+    definition_id integer references definitions (id),
     discovered_at integer not null,
     updated_at integer not null,
     check (scope not in ('managed', 'global') or project_hash is null),
-    check (scope not in ('local', 'project') or project_hash is not null),
+    check (scope not in ('dynamic', 'local', 'project') or project_hash is not null),
     check ((scope = 'project') = (dir is not null))
 ) strict;
 
@@ -46,6 +48,7 @@ create unique index tools_identity on tools (
 );
 create index tools_by_name on tools (name, client);
 create index tools_by_project on tools (project_hash);
+create index tools_by_definition on tools (definition_id) where definition_id is not null;
 create index tools_by_server on tools (server_id) where server_id is not null;
 
 -- Who has seen a tool, and what was said of it there: one project's words are not shown in another.
@@ -63,9 +66,10 @@ create table views (
     id integer primary key,
     client text not null,
     workspace text not null,
+    flags text not null, -- how the client is started; empty for the usual way
     project_hash text not null references projects (hash) on delete cascade,
     scanned_at integer not null,
-    unique (client, workspace)
+    unique (client, workspace, flags)
 ) strict;
 create index views_by_project on views (project_hash);
 

@@ -1,6 +1,6 @@
 import pytest
 
-from remit.core.declarations import starts_remit
+from remit.core.launch import Launch
 
 
 @pytest.mark.parametrize(
@@ -15,7 +15,7 @@ from remit.core.declarations import starts_remit
     ],
 )
 def test_an_entry_that_starts_the_gateway_is_remit_itself(command: str, args: list[str]) -> None:
-    assert starts_remit(command, args)
+    assert Launch(command=command, args=tuple(args)).starts_remit
 
 
 @pytest.mark.parametrize(
@@ -29,4 +29,4 @@ def test_an_entry_that_starts_the_gateway_is_remit_itself(command: str, args: li
     ],
 )
 def test_other_entries_are_not(command: str, args: list[str]) -> None:
-    assert not starts_remit(command, args)
+    assert not Launch(command=command, args=tuple(args)).starts_remit

@@ -1,0 +1,146 @@
+"""The formats of configuration files: text into plain values, within bounds, with the place of a mistake.
+
+TOML and YAML are loaded when a file needs them: importing either takes longer than most commands.
+"""
+
+import json
+import re
+from typing import Any, cast
+
+from remit.adapters.files import FileError
+
+MAX_DEPTH = 200  # of nested lists and objects, where a parser has no bound of its own
+
+_COMMENT_OR_STRING = re.compile(r'"(?:\\.|[^"\\])*"?|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
+_TRAILING_COMMA = re.compile(r'"(?:\\.|[^"\\])*"?|,(?=\s*[\]}])', re.DOTALL)
+_INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
+_NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_WORDS: dict[str, object] = {"": None, "~": None, "null": None, "true": True, "false": False}
+
+
+def parse_json(text: str) -> object:
+    """Read JSON as JavaScript does: of duplicate keys the last counts, and `NaN` is no value.
+
+    Raises:
+        FileError: it is not usable JSON; so do the other parsers of theirs.
+    """
+    if not text.strip():
+        raise FileError("the file is empty")
+    try:
+        return json.loads(text, parse_constant=_refuse)
+    except json.JSONDecodeError as error:
+        raise FileError(f"not valid JSON: {error.msg}", f"line {error.lineno} column {error.colno}") from None
+    except RecursionError:
+        raise FileError("not usable JSON: nested too deeply") from None
+    except ValueError:
+        raise FileError("not usable JSON: a number has thousands of digits") from None
+
+
+def parse_jsonc(text: str) -> object:
+    """Read JSON with comments and trailing commas; places in errors are those of the file."""
+    without_comments = _COMMENT_OR_STRING.sub(_blank_unless_string, text)
+    return parse_json(_TRAILING_COMMA.sub(_blank_unless_string, without_comments))
+
+
+def parse_toml(text: str) -> object:
+    """Read TOML."""
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        reason, _, place = str(error).partition(" (at ")
+        raise FileError(f"not valid TOML: {reason}", place.removesuffix(")").replace(",", "")) from None
+    except (RecursionError, ValueError):
+        raise FileError("not usable TOML: nested too deeply, or a number has thousands of digits") from None
+
+
+def parse_yaml(text: str) -> object:
+    """Read YAML by the core schema of version 1.2; tags mean nothing, and keys are text."""
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        return _Document().read(cast("Any", yaml).parse(text, Loader=loader))
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = "" if mark is None else f"line {mark.line + 1} column {mark.column + 1}"
+        raise FileError(f"not valid YAML: {getattr(error, 'problem', None) or error}", place) from None
+    except ValueError:
+        raise FileError("not usable YAML: a number has thousands of digits") from None
+
+
+class _Document:
+    """Builds a value from the parser's events, without recursion: the library's own builder has no bound."""
+
+    def __init__(self) -> None:
+        self._top: list[object] = []
+        self._open: list[tuple[Any, list[object]]] = []  # each collection with the key that waits in it
+        self._anchors: dict[str, object] = {}
+
+    def read(self, events: Any) -> object:
+        for event in events:
+            match type(event).__name__:
+                case "ScalarEvent":
+                    self._place(event, _scalar(event.value, is_plain=event.implicit[0]))
+                case "AliasEvent":
+                    self._put(self._anchors.get(event.anchor))
+                case "SequenceStartEvent":
+                    self._begin(event, cast("list[object]", []))
+                case "MappingStartEvent":
+                    self._begin(event, cast("dict[str, object]", {}))
+                case "SequenceEndEvent" | "MappingEndEvent":
+                    self._open.pop()
+                case "DocumentEndEvent":
+                    break
+                case _:
+                    pass
+        return self._top[0] if self._top else None
+
+    def _begin(self, event: Any, collection: object) -> None:
+        if len(self._open) >= MAX_DEPTH:
+            raise FileError("not usable YAML: nested too deeply")
+        self._place(event, collection)
+        self._open.append((collection, []))
+
+    def _place(self, event: Any, value: object) -> None:
+        if event.anchor is not None:
+            self._anchors[event.anchor] = value
+        self._put(value)
+
+    def _put(self, value: object) -> None:
+        if not self._open:
+            self._top.append(value)
+            return
+        collection, key = self._open[-1]
+        if isinstance(collection, list):
+            cast("list[object]", collection).append(value)
+        elif key:
+            collection[_as_key(key.pop())] = value
+        else:
+            key.append(value)
+
+
+def _as_key(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    return "?" if isinstance(value, list | dict) else json.dumps(value)
+
+
+def _scalar(text: str, *, is_plain: bool) -> object:
+    if not is_plain:
+        return text
+    if (word := text.lower()) in _WORDS and text in (word, word.capitalize(), word.upper()):
+        return _WORDS[word]
+    if _INTEGER.fullmatch(text):
+        return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
+    return float(text) if _NUMBER.fullmatch(text) else text
+
+
+def _blank_unless_string(match: re.Match[str]) -> str:
+    found = match[0]
+    return found if found.startswith('"') else re.sub(r"[^\n]", " ", found)
+
+
+def _refuse(constant: str) -> object:
+    raise FileError(f"not valid JSON: {constant} is not a value")

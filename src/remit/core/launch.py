@@ -1,0 +1,74 @@
+"""How a server is started or reached, as its entry says it.
+
+A launch may hold secrets: it lives in memory while files are read and servers are started, and is never
+stored, printed or logged. What is kept of it are two digests, which tell one launch from another.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from hashlib import sha256
+from itertools import pairwise
+
+
+class Transport(StrEnum):
+    """How messages travel to a server and back."""
+
+    STDIO = "stdio"
+    HTTP = "http"
+    SSE = "sse"
+    WEBSOCKET = "ws"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Launch:
+    """A process to start, or a URL to reach; variables in it are not expanded yet."""
+
+    transport: Transport = Transport.STDIO
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    cwd: str | None = None  # None: the launch directory
+    url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def __repr__(self) -> str:
+        return f"Launch({self.transport})"
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether it names a URL."""
+        return self.transport is not Transport.STDIO
+
+    @property
+    def endpoint(self) -> str:
+        """A digest of the command with its arguments, or of the URL: what makes two servers the same."""
+        return _digest("url", self.url) if self.is_remote else command_digest([self.command, *self.args])
+
+    @property
+    def digest(self) -> str:
+        """A digest of all that would be started or reached, but for the values of variables and headers."""
+        if self.is_remote:
+            return _digest(self.transport, self.url, sorted(self.headers))
+        place = [] if self.cwd is None else [self.cwd]
+        return _digest(self.transport, self.command, list(self.args), sorted(self.env), *place)
+
+    @property
+    def starts_remit(self) -> bool:
+        """Whether it starts Remit's own gateway, directly or through a runner such as `uvx`."""
+        words = (self.command, *self.args)
+        return any(_program(word) == "remit" and following == "serve" for word, following in pairwise(words))
+
+
+def command_digest(words: Sequence[str]) -> str:
+    """Tell one command from another without keeping its words, which may be secret."""
+    return _digest("stdio", *words)
+
+
+def _digest(*parts: object) -> str:
+    return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def _program(word: str) -> str:
+    return word.replace("\\", "/").rpartition("/")[2].removesuffix(".exe").partition("@")[0]
