@@ -1,6 +1,7 @@
 """Every error Remit raises on purpose.
 
 RemitError
+├── AgentError                an agent cannot be put to work as it is defined
 ├── BadVariableError          an environment variable cannot be used
 ├── NoSuchDirectoryError      the directory asked about cannot be used
 ├── NoSuchFileError           a file that was named does not exist
@@ -19,6 +20,10 @@ class RemitError(Exception):
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)
         self.hint = hint
+
+
+class AgentError(RemitError):
+    """An agent cannot be put to work as it is defined."""
 
 
 class BadVariableError(RemitError):

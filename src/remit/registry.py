@@ -1,11 +1,12 @@
 """The registry: everything an application may ask of Remit."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from remit.core.adoption import adopt
+from remit.core.agents import check_servers, employ
 from remit.core.client_settings import ClientSettings
 from remit.core.decide import UNKNOWN, Context, Decision, Explained, Gate, Ruling, decide, explain
 from remit.core.declarations import Changes, Problem
@@ -82,10 +83,15 @@ class Registry:
         *,
         is_headless: bool = False,
         mcp_configs: Sequence[str] = (),
+        agent: str | None = None,
+        parents: Sequence[str] = (),
     ) -> Context:
         """Make the context of a client that works in a directory, and perhaps is started in a special way.
 
+        For an agent below others, `parents` names those, the nearest first.
+
         Raises:
+            AgentError: there is no such agent, or it cannot be put to work as it is defined.
             NoSuchDirectoryError: there is no such directory.
             NoSuchFileError: there is no such file of servers.
             UnknownClientError: no client of this name is supported.
@@ -93,12 +99,13 @@ class Registry:
         if client not in (*self._sources.clients, ALL_CLIENTS):
             known = ", ".join(f"`{name}`" for name in (*self._sources.clients, ALL_CLIENTS))
             raise UnknownClientError(f"no client is called `{client}`", hint=f"known are {known}")
-        return Context(
+        context = Context(
             workspace=self._sources.locate(directory),
             client=None if client == ALL_CLIENTS else client,
             flags=Flags(is_headless=is_headless, mcp_configs=tuple(map(self._existing, mcp_configs))),
             home=self._sources.home,
         )
+        return context if agent is None else self._for_agent(context, agent, parents)
 
     def scan(self, context: Context) -> Scan:
         """Read everything again."""
@@ -218,6 +225,17 @@ class Registry:
         """Drop single usage events older than a time in Unix milliseconds; totals stay."""
         self._store.prune_events(before)
 
+    def _for_agent(self, context: Context, agent: str, parents: Sequence[str]) -> Context:
+        listed = self.tools(context)
+        profiles = {
+            tool.name: tool.profile
+            for tool, decision in listed
+            if tool.profile is not None and decision.visible
+        }
+        employed = employ(agent, parents, profiles)
+        check_servers(employed, sorted(_labels_of_servers(tool for tool, _ in listed)))
+        return replace(context, agent=employed)
+
     def _clients(self, context: Context) -> Sequence[str]:
         return self._sources.clients if context.client is None else (context.client,)
 
@@ -277,6 +295,13 @@ class Registry:
 
 def _with_consequence(problem: Problem) -> Problem:
     return replace(problem, reason=f"{problem.reason}; what it said when it was last read still holds")
+
+
+def _labels_of_servers(tools: Iterable[Tool]) -> Iterator[str]:
+    for tool in tools:
+        is_known = tool.kind is Kind.MCP_SERVER and tool.agent is None and tool.status is not Status.STALE
+        if is_known and tool.server is not None:
+            yield tool.server if tool.plugin is None else f"plugin:{tool.plugin}:{tool.server}"
 
 
 def _by_name(tool: Tool) -> tuple[str, str, str, str]:

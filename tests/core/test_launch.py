@@ -1,6 +1,6 @@
 import pytest
 
-from remit.core.launch import Launch
+from remit.core.launch import Launch, Transport
 
 
 @pytest.mark.parametrize(
@@ -30,3 +30,8 @@ def test_an_entry_that_starts_the_gateway_is_remit_itself(command: str, args: li
 )
 def test_other_entries_are_not(command: str, args: list[str]) -> None:
     assert not Launch(command=command, args=tuple(args)).starts_remit
+
+
+def test_a_launch_shows_nothing_of_itself() -> None:
+    secret = Launch(transport=Transport.HTTP, url="https://hush@mcp.test", headers={"X": "hush"})
+    assert repr(secret) == "Launch(http)"

@@ -75,15 +75,25 @@ def read_text(path: str, *, limit: int) -> str | None:
     return None if data is None else data.decode("utf-8-sig", "replace")
 
 
-def _read(path: str, limit: int) -> bytes | None:
+def read_head(path: str, *, size: int) -> str | None:
+    """Read the first bytes of a file of text; None: there is no such file.
+
+    Raises:
+        FileError: it exists, but is not a readable file.
+    """
+    data = _read(path, limit=None, size=size)
+    return None if data is None else data.decode("utf-8-sig", "replace")
+
+
+def _read(path: str, limit: int | None, size: int | None = None) -> bytes | None:
     try:
         with open(path, "rb", opener=_without_waiting) as opened:
             found = os.fstat(opened.fileno())
             if not stat.S_ISREG(found.st_mode):
                 raise FileError("not a regular file")
-            if found.st_size > limit:
+            if limit is not None and found.st_size > limit:
                 raise FileError(f"{found.st_size:,} bytes are more than the {limit:,} that are read")
-            return opened.read(limit)
+            return opened.read(limit if size is None else size)
     except OSError as error:
         if error.errno in _ABSENT:
             return None

@@ -82,7 +82,7 @@ class _Document:
         for event in events:
             match type(event).__name__:
                 case "ScalarEvent":
-                    self._place(event, _scalar(event.value, is_plain=event.implicit[0]))
+                    self._place(event, plain_scalar(event.value) if event.implicit[0] else event.value)
                 case "AliasEvent":
                     self._put(self._anchors.get(event.anchor))
                 case "SequenceStartEvent":
@@ -127,9 +127,8 @@ def _as_key(value: object) -> str:
     return "?" if isinstance(value, list | dict) else json.dumps(value)
 
 
-def _scalar(text: str, *, is_plain: bool) -> object:
-    if not is_plain:
-        return text
+def plain_scalar(text: str) -> object:
+    """Read a scalar of YAML that stands without quotes, by the core schema."""
     if (word := text.lower()) in _WORDS and text in (word, word.capitalize(), word.upper()):
         return _WORDS[word]
     if _INTEGER.fullmatch(text):

@@ -1,4 +1,4 @@
-"""What a client's settings make of a server's declaration, by the rules observed on the real Claude Code.
+"""What a client's settings make of a declaration, by the rules observed on the real Claude Code.
 
 Approval comes first: a project's server that is rejected or waits for approval takes no part. Then policy:
 any deny rule blocks, and where there is an allow list, only what it names is let through. Then what the user
@@ -39,6 +39,8 @@ class Effect(StrEnum):
     ALLOWS_MANAGED_ONLY = "allows_managed_only"
     SWITCHES_PLUGIN = "switches_plugin"  # `<plugin>=true` or `=false`; the strongest level decides
     DISABLES = "disables"  # exact name, a plugin's as `plugin:<plugin>:<server>`
+    OVERRIDES_SKILL = "overrides_skill"  # `<skill or command>=off`, or another word; the strongest decides
+    ADMITS_PLUGINS_ONLY = "admits_plugins_only"  # subject `mcp`, `skills` or `agents`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,23 +70,35 @@ class ClientSettings:
         self._denied = [rule.subject for rule in self._of(Effect.DENIES)]
         self._allowed = self._reads_allow_list()
         self._is_exclusive = any(self._of(Effect.EXCLUDES))
+        self._overrides = self._reads_overrides()
+        self._plugins_only = {rule.subject for rule in self._of(Effect.ADMITS_PLUGINS_ONLY)}
 
     def takes_part(self, declaration: Declaration) -> bool:
-        """Tell whether a declaration can stand in another's way: a project's only once it is approved."""
-        if declaration.scope is not Scope.PROJECT or self._is_exclusive:
+        """Tell whether a declaration can stand in another's way: a project's only once it is approved.
+
+        What only a person may invoke does not: the model is told of the next one of that name.
+        """
+        if declaration.own_status is ConfigStatus.MANUAL:
+            return False
+        if not _needs_approval(declaration) or self._is_exclusive:
             return True
         return not self._is_rejected(declaration) and self._is_approved(declaration)
 
     def status(self, declaration: Declaration) -> ConfigStatus:
         """Tell what becomes of one declaration."""
-        if declaration.scope is Scope.PROJECT and self._is_rejected(declaration):
+        needs_approval = _needs_approval(declaration)
+        if needs_approval and self._is_rejected(declaration):
             return ConfigStatus.REJECTED
         if self._is_blocked(declaration):
             return ConfigStatus.DENIED
-        if declaration.scope is Scope.PROJECT and not self._is_approved(declaration):
+        if needs_approval and not self._is_approved(declaration):
             return ConfigStatus.PENDING
-        if declaration.is_off or _full_label(declaration) in self._disabled:
+        if declaration.own_status is not None:
+            return declaration.own_status
+        if declaration.kind is Kind.MCP_SERVER and _full_label(declaration) in self._disabled:
             return ConfigStatus.DISABLED
+        if override := self._override(declaration):
+            return override
         return ConfigStatus.ITSELF if declaration.is_remit else ConfigStatus.ENABLED
 
     def _is_rejected(self, declaration: Declaration) -> bool:
@@ -96,6 +110,8 @@ class ClientSettings:
     def _is_blocked(self, declaration: Declaration) -> bool:
         """Policies are about servers; an administrator's own need no leave, but can be denied."""
         is_managed = declaration.scope is Scope.MANAGED
+        if _SURFACES.get(declaration.kind) in self._plugins_only and not is_managed:
+            return declaration.scope is not Scope.PLUGIN
         if declaration.kind is not Kind.MCP_SERVER:
             return False
         if any(matches(matcher, declaration) for matcher in self._denied):
@@ -103,6 +119,20 @@ class ClientSettings:
         if self._allowed is not None and not is_managed and not _is_allowed(self._allowed, declaration):
             return True
         return self._is_exclusive and not is_managed
+
+    def _override(self, declaration: Declaration) -> ConfigStatus | None:
+        """What the settings say of a skill or command by its name; a plugin's cannot be overridden."""
+        if _SURFACES.get(declaration.kind) != "skills" or declaration.plugin is not None:
+            return None
+        return _OVERRIDES.get(self._overrides.get(declaration.name.removeprefix("/"), ""))
+
+    def _reads_overrides(self) -> dict[str, str]:
+        order, found = list(Level), dict[str, str]()
+        rules = self._of(Effect.OVERRIDES_SKILL)
+        for rule in sorted(rules, key=lambda rule: order.index(rule.level), reverse=True):
+            name, _, word = rule.subject.rpartition("=")
+            found[name] = word  # the strongest comes last
+        return found
 
     def _reads_approval_of_all(self) -> bool:
         given = {
@@ -126,6 +156,21 @@ class ClientSettings:
 
     def _of(self, effect: Effect) -> Iterator[Rule]:
         return (rule for rule in self.rules if rule.effect is effect)
+
+
+_SURFACES = {
+    Kind.MCP_SERVER: "mcp",
+    Kind.SLASH_COMMAND: "skills",
+    Kind.SKILL: "skills",
+    Kind.SUBAGENT: "agents",
+}
+_OVERRIDES = {"off": ConfigStatus.DISABLED, "user-invocable-only": ConfigStatus.MANUAL}
+
+
+def _needs_approval(declaration: Declaration) -> bool:
+    """A project's servers need it; those that one of its agents brings along are that agent's own."""
+    is_server = declaration.kind is Kind.MCP_SERVER and declaration.agent is None
+    return is_server and declaration.scope is Scope.PROJECT
 
 
 def _full_label(declaration: Declaration) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from remit.core.agents import Agent, excludes_tool, lacks_server
 from remit.core.kinds import Authority, ConfigStatus, Kind, Status
 from remit.core.projects import Workspace
 from remit.core.scopes import Scope, in_scope
@@ -31,6 +32,7 @@ class Gate(StrEnum):
     SCOPE = "scope"
     CONFIG = "config"
     PRECEDENCE = "precedence"
+    AGENT = "agent"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +42,7 @@ class Context:
     workspace: Workspace
     client: str | None  # None: an inventory over all clients
     flags: Flags = USUAL
+    agent: Agent | None = None  # None: the main session
     home: str = ""  # shortens paths in reasons
 
     def view(self, client: str) -> View:
@@ -115,6 +118,7 @@ _IN_SCOPE = {
 }
 _OUT_OF_SCOPE = Ruling(False, UNKNOWN.reason)  # isolation: never a hint that it exists
 _TOLD = {Authority.REPORT: "reported by an agent", Authority.HOOK: "seen in use"}
+_MAIN_SESSION = Ruling(True, "the main session has all that is in force")
 _UNSHADOWED = Ruling(True, "no stronger declaration of the same name")
 
 
@@ -145,6 +149,11 @@ _OBJECTIONS = {
     ),
     ConfigStatus.PENDING: Ruling(False, "waiting for approval", "start the client here and approve it"),
     ConfigStatus.DENIED: Ruling(False, "denied by a policy in the client's settings"),
+    ConfigStatus.MANUAL: Ruling(
+        False,
+        "only a person may invoke it",
+        "give it a `description`, and no `disable-model-invocation`",
+    ),
     ConfigStatus.ITSELF: Ruling(False, "is Remit itself"),
 }
 
@@ -155,6 +164,21 @@ def _precedence(tool: Tool, context: Context) -> Ruling:
         return _UNSHADOWED
     stronger = f"the {winner.scope} declaration in {shorten(winner.source, context)}"
     return Ruling(False, f"shadowed by {stronger}", f"rename or remove {stronger}")
+
+
+def _agent(tool: Tool, context: Context) -> Ruling:
+    agent = context.agent
+    if agent is None:
+        if tool.agent is None:
+            return _MAIN_SESSION
+        return Ruling(False, f"it is agent `{tool.agent}`'s own", f"ask with `--agent {tool.agent}`")
+    refusal = excludes_tool(agent, tool.name, tool.kind)
+    if tool.server is not None:
+        labels = (tool.server, f"plugin:{tool.plugin}:{tool.server}")
+        refusal = lacks_server(agent, labels, owner=tool.agent) or refusal
+    if refusal is None:
+        return Ruling(True, f"agent `{agent.name}` has it")
+    return Ruling(False, refusal, f"change the definition of agent `{agent.name}`")
 
 
 def _origin(tool: Tool, context: Context) -> str:
@@ -170,4 +194,5 @@ GATES: tuple[tuple[Gate, Rule], ...] = (
     (Gate.SCOPE, _scope),
     (Gate.CONFIG, _config),
     (Gate.PRECEDENCE, _precedence),
+    (Gate.AGENT, _agent),
 )

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from remit.core.agents import Profile
 from remit.core.kinds import ConfigStatus, Kind
 from remit.core.launch import Launch
 from remit.core.scopes import Scope
@@ -21,17 +22,20 @@ class Declaration:
     dir: str | None = None
     server: str | None = None  # as written in the file
     plugin: str | None = None
+    agent: str | None = None  # the one that brings this server along
     endpoint: str | None = None  # of its launch, as is the digest
     digest: str | None = None
     launch: Launch | None = field(default=None, repr=False, compare=False)  # while it is read, never stored
     is_remit: bool = False
     description: str | None = None
-    is_off: bool = False  # the entry itself says that it is switched off
+    profile: Profile | None = None  # of a subagent
+    own_status: ConfigStatus | None = None  # what its own entry or record makes of it, where it does
 
     @property
     def key(self) -> tuple[str | None, ...]:
         """What makes its row one of a kind."""
-        return self.client, self.kind, self.scope, self.project_hash, self.dir, self.server, self.name
+        place = (self.client, self.kind, self.scope, self.project_hash, self.dir)
+        return *place, self.agent, self.server, self.name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,4 +38,5 @@ class ConfigStatus(StrEnum):
     PENDING = "pending"
     REJECTED = "rejected"
     DENIED = "denied"
+    MANUAL = "manual"  # only a person may invoke it
     ITSELF = "itself"  # the entry that starts Remit: shown, never an upstream

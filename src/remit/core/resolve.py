@@ -12,7 +12,7 @@ from remit.core.declarations import Declaration, Resolved
 from remit.core.kinds import ConfigStatus, Kind
 from remit.core.scopes import PRECEDENCE, Scope
 
-Identity = tuple[Kind, str, str | None]
+Identity = tuple[str | None, ...]
 
 
 def resolve(declarations: Iterable[Declaration], settings: ClientSettings) -> list[Resolved]:
@@ -23,7 +23,8 @@ def resolve(declarations: Iterable[Declaration], settings: ClientSettings) -> li
     by_endpoint: dict[str, Declaration] = {}
     for declaration, status in sorted(judged, key=_is_a_plugins):
         is_winner = by_name.get(_identity(declaration)) is declaration
-        if is_winner and status is ConfigStatus.ENABLED and declaration.endpoint is not None:
+        is_everyones = is_winner and declaration.agent is None
+        if is_everyones and status is ConfigStatus.ENABLED and declaration.endpoint is not None:
             by_endpoint.setdefault(declaration.endpoint, declaration)
     resolved: list[Resolved] = []
     for declaration, status in judged:
@@ -49,13 +50,19 @@ def _winners_by_name(declarations: Iterable[Declaration]) -> dict[Identity, Decl
 
 
 def _identity(declaration: Declaration) -> Identity:
+    if declaration.kind in (Kind.SKILL, Kind.SLASH_COMMAND):  # both are invoked by the same name
+        return Kind.SKILL, declaration.name.removeprefix("/"), declaration.plugin
     # A server's name as written: `a.b` and `a_b` are two servers, though their tools are named alike.
     label = declaration.name if declaration.server is None else declaration.server
-    return declaration.kind, label, declaration.plugin
+    return declaration.kind, label, declaration.plugin, declaration.agent
 
 
-def _strength(declaration: Declaration) -> tuple[int, int]:
-    """Order declarations of one name, strongest first; of two directories the nearer one."""
+def _strength(declaration: Declaration) -> tuple[bool, int, int]:
+    """Order declarations of one name, strongest first: a skill, the scope, the nearer directory.
+
+    Inside a plugin it is the other way round: a command comes before a skill.
+    """
     order = PRECEDENCE.get(declaration.kind, tuple(Scope))
     rank = order.index(declaration.scope) if declaration.scope in order else len(order)
-    return rank, -len(declaration.dir or "")
+    is_late = (declaration.kind is Kind.SLASH_COMMAND) == (declaration.plugin is None)
+    return is_late, rank, -len(declaration.dir or "")

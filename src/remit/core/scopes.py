@@ -23,7 +23,8 @@ class Scope(StrEnum):
 
 PRECEDENCE: dict[Kind, tuple[Scope, ...]] = {  # strongest first
     Kind.MCP_SERVER: (Scope.MANAGED, Scope.DYNAMIC, Scope.LOCAL, Scope.PROJECT, Scope.GLOBAL),
-    Kind.SKILL: (Scope.MANAGED, Scope.GLOBAL, Scope.PROJECT),
+    Kind.SKILL: (Scope.MANAGED, Scope.GLOBAL, Scope.PROJECT, Scope.PLUGIN),
+    Kind.SLASH_COMMAND: (Scope.MANAGED, Scope.GLOBAL, Scope.PROJECT, Scope.PLUGIN),
     Kind.SUBAGENT: (Scope.MANAGED, Scope.PROJECT, Scope.GLOBAL, Scope.PLUGIN),
 }
 

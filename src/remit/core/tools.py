@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from remit.core.agents import Profile
 from remit.core.kinds import Authority, ConfigStatus, Kind, Status
 from remit.core.scopes import Scope
 
@@ -25,12 +26,15 @@ class Tool:
     project_hash: str | None = None
     dir: str | None = None  # only scope `project`: the directory of the declaring file
     server: str | None = None
+    plugin: str | None = None
+    agent: str | None = None  # the one that brings this server along
     source: str
     authority: Authority
     status: Status = Status.ACTIVE
     config_status: ConfigStatus | None = None  # None: no file that was read for this workspace declares it
     shadowed_by: Winner | None = None
     description: str | None = None
+    profile: Profile | None = None  # of a subagent
     usage_count: int = 0  # a server's is that of its tools
     last_used_at: int | None = None  # Unix milliseconds, as all times here
     discovered_at: int = 0

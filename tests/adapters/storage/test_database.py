@@ -143,7 +143,9 @@ def test_a_row_that_could_leak_cannot_be_stored(
             endpoint=None,
             digest=None,
             is_remit=0,
-            is_off=0,
+            own_status=None,
+            agent=None,
+            profile=None,
             definition=None,
             at=1,
         )

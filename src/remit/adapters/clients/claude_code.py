@@ -4,7 +4,8 @@ import os
 from functools import partial
 
 from remit.adapters.clients.claude_entries import NAME, read_entry
-from remit.adapters.clients.claude_plugins import read_plugins
+from remit.adapters.clients.claude_markdown import read_shelves
+from remit.adapters.clients.claude_plugins import read_plugins, read_plugins_among_skills
 from remit.adapters.clients.claude_settings import parse_settings, read_answers, read_trust, state_key
 from remit.adapters.clients.reading import Client, ConfigFile, Origin, Parsed, Reader, declare_servers
 from remit.adapters.clients.wire import EntryError, Fields
@@ -54,7 +55,9 @@ def read(reader: Reader) -> None:
         reader.read(ConfigFile(path=path, parse=parse_session_file))
     for dir in ancestors(workspace.dir):
         reader.read(ConfigFile(path=os.path.join(dir, ".mcp.json"), parse=parse_project_file))
+    read_shelves(reader, home, managed)
     read_plugins(reader, machine.variables.get(PLUGIN_DIR) or os.path.join(home, "plugins"))
+    read_plugins_among_skills(reader, home)
 
 
 def _is_json(name: str) -> bool:

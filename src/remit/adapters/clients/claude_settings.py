@@ -3,13 +3,14 @@
 import os
 from collections.abc import Iterator
 
-from remit.adapters.clients.reading import Parsed
-from remit.adapters.clients.wire import EntryError, Fields
+from remit.adapters.clients.claude_entries import NAME, read_entry
+from remit.adapters.clients.reading import Origin, Parsed, declare_servers
+from remit.adapters.clients.wire import Entry, EntryError, Fields
 from remit.core.client_settings import Effect, Level, Rule
-from remit.core.launch import command_digest
+from remit.core.launch import Transport, command_digest
 from remit.core.names import normalise, storable
 from remit.core.projects import Workspace
-from remit.core.scopes import ancestors, is_at_or_below
+from remit.core.scopes import Scope, ancestors, is_at_or_below
 
 
 def parse_settings(content: object, path: str, _workspace: Workspace, *, level: Level) -> Parsed:
@@ -24,8 +25,13 @@ def parse_settings(content: object, path: str, _workspace: Workspace, *, level: 
             (Effect.SWITCHES_PLUGIN, f"{storable(plugin)}={'true' if value is True else 'false'}")
             for plugin, value in settings.fields("enabledPlugins").items()
         ]
-        if level is Level.MANAGED and settings.flag("allowManagedMcpServersOnly"):
-            found.append((Effect.ALLOWS_MANAGED_ONLY, ""))
+        found += [
+            (Effect.OVERRIDES_SKILL, f"{storable(skill)}={_override(value, skill)}")
+            for skill, value in settings.fields("skillOverrides").items()
+        ]
+        if level is Level.MANAGED:
+            found += _administrators(settings)
+            _declare_managed(settings, parsed)
         parsed.rules += [Rule(source=path, level=level, effect=effect, subject=it) for effect, it in found]
     return parsed
 
@@ -71,6 +77,39 @@ def _is_trusted(projects: Fields, path: str) -> bool:
 def state_key(path: str) -> str:
     """Write a path as a key of the client's `projects`."""
     return path.replace(os.sep, "/")
+
+
+def _override(value: object, skill: str) -> str:
+    if value not in ("on", "name-only", "user-invocable-only", "off"):
+        raise EntryError(f"skillOverrides.{skill}: not one of on, name-only, user-invocable-only, off")
+    return str(value)
+
+
+def _administrators(settings: Fields) -> Iterator[tuple[Effect, str]]:
+    """Read what only an administrator may say."""
+    if settings.flag("allowManagedMcpServersOnly"):
+        yield Effect.ALLOWS_MANAGED_ONLY, ""
+    for item in settings.item_or_items("strictPluginOnlyCustomization"):
+        surfaces = ("mcp", "skills", "agents") if item is True else (item,)
+        yield from ((Effect.ADMITS_PLUGINS_ONLY, storable(it)) for it in surfaces if isinstance(it, str))
+
+
+def _declare_managed(settings: Fields, into: Parsed) -> None:
+    """Declare an administrator's servers beside the users' own: remote ones, without variables."""
+    with into.part(""):
+        servers = settings.fields("managedMcpServers")
+        origin = Origin(client=NAME, source=into.source, scope=Scope.MANAGED, place="managedMcpServers")
+        declare_servers(servers, origin, into, read_entry=_managed_entry)
+
+
+def _managed_entry(name: str, entry: Fields) -> Entry:
+    found = read_entry(name, entry)
+    url = found.launch.url
+    if found.launch.transport not in (Transport.HTTP, Transport.SSE) or not url.startswith("https://"):
+        raise EntryError("an administrator's server in the settings must have an https URL")
+    if "${" in url:
+        raise EntryError("an administrator's server in the settings must not use variables")
+    return found
 
 
 def _approvals(settings: Fields) -> Iterator[tuple[Effect, str]]:

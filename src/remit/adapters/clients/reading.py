@@ -6,11 +6,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from remit.adapters.clients.wire import Entry, EntryError, Fields
-from remit.adapters.files import HOME, FileError, Machine, fingerprint, read_text
+from remit.adapters.files import HOME, FileError, Machine, fingerprint, read_head, read_text
 from remit.adapters.formats import parse_json
 from remit.core.client_settings import Rule
 from remit.core.declarations import Declaration, Problem
-from remit.core.kinds import Kind
+from remit.core.kinds import ConfigStatus, Kind
 from remit.core.names import server_name, storable
 from remit.core.projects import Workspace
 from remit.core.reading import Reading
@@ -18,6 +18,8 @@ from remit.core.scopes import Scope
 from remit.core.views import View
 
 FILE_LIMIT = 16 * 2**20  # bytes
+MAX_DEPTH = 16  # of folders in folders
+MAX_FILES = 5_000  # in one of them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +33,7 @@ class Origin:
     project_hash: str | None = None
     dir: str | None = None
     plugin: str | None = None
+    agent: str | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -104,10 +107,48 @@ class Reader:
             text = read_text(path, limit=limit)
             return None if text is None else (format(text),)
         except FileError as error:
-            self.unreadable.add(path)
-            self.parsed.append(Parsed(source=path))
-            self.parsed[-1].note(error.place, error.reason)
+            self._note(path, error)
             return None
+
+    def head(self, path: str, size: int) -> str | None:
+        """Read the beginning of a file; None where it is missing or cannot be used."""
+        if not self.look_at(path):
+            return None
+        try:
+            return read_head(path, size=size)
+        except FileError as error:
+            self._note(path, error)
+            return None
+
+    def files_below(self, folder: str, *, depth: int = MAX_DEPTH) -> list[str]:
+        """List the files in a folder and the folders in it, by their paths inside it."""
+        found: list[str] = []
+        seen: set[str] = set()
+        waiting = [""]
+        while waiting and len(found) < MAX_FILES:
+            inside = waiting.pop()
+            for entry in self._entries(os.path.join(folder, inside)):
+                path = os.path.join(inside, entry.name)
+                if not entry.is_dir():
+                    found.append(path)
+                elif path.count(os.sep) < depth and (real := os.path.realpath(entry.path)) not in seen:
+                    seen.add(real)  # links may go round in a circle
+                    waiting.append(path)
+        return sorted(found)
+
+    def _entries(self, folder: str) -> list[os.DirEntry[str]]:
+        if not self.look_at(folder):
+            return []
+        try:
+            with os.scandir(folder) as entries:
+                return list(entries)
+        except OSError:
+            return []
+
+    def _note(self, path: str, error: FileError) -> None:
+        self.unreadable.add(path)
+        self.parsed.append(Parsed(source=path))
+        self.parsed[-1].note(error.place, error.reason)
 
     def names_in(self, directory: str) -> list[str]:
         """List what a directory holds; nothing where it cannot be listed."""
@@ -161,10 +202,11 @@ def declare_servers(
                     dir=origin.dir,
                     server=storable(name),
                     plugin=origin.plugin,
+                    agent=origin.agent,
                     endpoint=launch.endpoint,
                     digest=launch.digest,
                     launch=launch,
                     is_remit=launch.starts_remit,
-                    is_off=is_off,
+                    own_status=ConfigStatus.DISABLED if is_off else None,
                 )
             )

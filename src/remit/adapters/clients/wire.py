@@ -52,6 +52,15 @@ class Fields:
         """Read a list of strings; a missing one is empty."""
         return [_text(item, f"{name}[{at}]") for at, item in enumerate(self.items_of(name))]
 
+    def item_or_items(self, name: str) -> list[object]:
+        """Read a list of anything, which may be written as one item; a missing one is empty."""
+        value = self._fields.get(name, [])
+        return cast("list[object]", value) if isinstance(value, list) else [value]
+
+    def is_object(self, name: str) -> bool:
+        """Tell whether a field holds an object."""
+        return isinstance(self._fields.get(name), dict)
+
     def items_of(self, name: str) -> list[object]:
         """Read a list of anything; a missing one is empty."""
         value = self._fields.get(name, [])

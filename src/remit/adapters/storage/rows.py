@@ -1,8 +1,11 @@
 """Turns rows of the database into values; columns' types are taken on trust here, and nowhere past it."""
 
-from typing import NamedTuple
+import json
+from dataclasses import asdict
+from typing import Any, NamedTuple
 
 from remit.adapters.storage.database import Row
+from remit.core.agents import Profile
 from remit.core.client_settings import Effect, Level, Rule
 from remit.core.declarations import Declaration
 from remit.core.kinds import Authority, ConfigStatus, Kind, Status
@@ -27,8 +30,9 @@ class View(NamedTuple):
 
 def tool(row: Row) -> Tool:
     """Read a row of the query `catalog`."""
-    (name, kind, client, scope, project_hash, dir, server, source, authority, config_status) = row[:10]
-    (winner_scope, winner_source, description, uses, last_used, discovered, updated) = row[10:]
+    (name, kind, client, scope, project_hash, dir, server, plugin, agent, of_agent) = row[:10]
+    (source, authority, config_status, winner_scope, winner_source, description) = row[10:16]
+    (uses, last_used, discovered, updated) = row[16:]
     is_stale = authority == Authority.CONFIG and config_status is None
     return Tool(
         name=name,
@@ -38,12 +42,15 @@ def tool(row: Row) -> Tool:
         project_hash=project_hash,
         dir=dir,
         server=server,
+        plugin=plugin,
+        agent=agent,
         source=source,
         authority=_AUTHORITIES[authority],
         status=Status.STALE if is_stale else Status.ACTIVE,
         config_status=_CONFIG_STATUSES[config_status] if config_status else None,
         shadowed_by=Winner(scope=_SCOPES[winner_scope], source=winner_source) if winner_scope else None,
         description=description,
+        profile=profile(of_agent),
         usage_count=uses,
         last_used_at=last_used,
         discovered_at=discovered,
@@ -51,9 +58,27 @@ def tool(row: Row) -> Tool:
     )
 
 
+def profile(text: str | None) -> Profile | None:
+    """Read an agent's profile, as it is written by `written`."""
+    if text is None:
+        return None
+    fields: dict[str, Any] = json.loads(text)
+    return Profile(**{name: _frozen(it) for name, it in fields.items()})
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+
+
+def written(profile: Profile | None) -> str | None:
+    """Write an agent's profile as text."""
+    return None if profile is None else json.dumps(asdict(profile))
+
+
 def declaration(row: Row) -> Declaration:
     """Read a row of the query `last_known`."""
-    (name, kind, client, scope, source, project_hash, dir, server, plugin, endpoint, digest) = row[:11]
+    (name, kind, client, scope, source, project_hash, dir, server, plugin) = row[:9]
+    (agent, of_agent, endpoint, digest, is_remit, own_status, description) = row[9:]
     return Declaration(
         name=name,
         kind=_KINDS[kind],
@@ -64,17 +89,19 @@ def declaration(row: Row) -> Declaration:
         dir=dir,
         server=server,
         plugin=plugin,
+        agent=agent,
+        profile=profile(of_agent),
         endpoint=endpoint,
         digest=digest,
-        is_remit=bool(row[11]),
-        is_off=bool(row[12]),
-        description=row[13],
+        is_remit=bool(is_remit),
+        own_status=_CONFIG_STATUSES.get(own_status),
+        description=description,
     )
 
 
 def view(row: Row) -> View:
     """Read a row of the query `resolved`."""
-    return View(declaration(row[:14]), *row[14:])
+    return View(declaration(row[:16]), *row[16:])
 
 
 def rule(row: Row) -> Rule:

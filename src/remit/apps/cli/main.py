@@ -30,10 +30,19 @@ class Asked(NamedTuple):
     client: str = DEFAULT_CLIENT
     headless: bool = False
     mcp_configs: tuple[str, ...] = ()
+    agent: str | None = None
+    parents: tuple[str, ...] = ()
 
     def context(self, registry: Registry) -> Context:
         """Make the context that was asked for."""
-        return registry.at(self.project, self.client, is_headless=self.headless, mcp_configs=self.mcp_configs)
+        return registry.at(
+            self.project,
+            self.client,
+            is_headless=self.headless,
+            mcp_configs=self.mcp_configs,
+            agent=self.agent,
+            parents=self.parents,
+        )
 
 
 _OPTIONS = (
@@ -56,6 +65,14 @@ _OPTIONS = (
         metavar="FILE",
         multiple=True,
         help="As the client has it when started with this file of servers; may be repeated.",
+    ),
+    click.option("--agent", metavar="NAME", help="The agent to answer for; default: the main session."),
+    click.option(
+        "--parent",
+        "parents",
+        metavar="NAME",
+        multiple=True,
+        help="The agent that started it; repeated for those above, the nearest first.",
     ),
     click.option("--json", "as_json", is_flag=True, help="Print JSON."),
 )

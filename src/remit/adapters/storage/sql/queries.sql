@@ -23,7 +23,7 @@ used (tool_id, uses, last_used_at) as (
     group by owner
 )
 select
-    t.name, t.kind, t.client, t.scope, t.project_hash, t.dir, t.server,
+    t.name, t.kind, t.client, t.scope, t.project_hash, t.dir, t.server, t.plugin, t.agent, t.profile,
     ifnull(r.source, t.source), t.authority, r.config_status, w.scope, wr.source,
     d.description, ifnull(u.uses, 0), u.last_used_at, t.discovered_at, t.updated_at
 from tools t
@@ -61,8 +61,8 @@ order by p.id
 
 -- name: resolved
 select
-    t.name, t.kind, t.client, t.scope, r.source, t.project_hash, t.dir, t.server, t.plugin,
-    t.endpoint, t.digest, t.is_remit, t.is_off, d.description, t.id, r.config_status, r.shadowed_by
+    t.name, t.kind, t.client, t.scope, r.source, t.project_hash, t.dir, t.server, t.plugin, t.agent, t.profile,
+    t.endpoint, t.digest, t.is_remit, t.own_status, d.description, t.id, r.config_status, r.shadowed_by
 from tools t
 join resolutions r on r.tool_id = t.id
 join views v on v.id = r.view_id
@@ -72,8 +72,8 @@ order by t.id
 
 -- name: last_known
 select
-    t.name, t.kind, t.client, t.scope, t.source, t.project_hash, t.dir, t.server, t.plugin,
-    t.endpoint, t.digest, t.is_remit, t.is_off, d.description
+    t.name, t.kind, t.client, t.scope, t.source, t.project_hash, t.dir, t.server, t.plugin, t.agent, t.profile,
+    t.endpoint, t.digest, t.is_remit, t.own_status, d.description
 from tools t
 left join definitions d on d.id = t.definition_id
 where t.client = :client and t.authority = 3 and t.server_id is null and {in_scope}
@@ -115,16 +115,18 @@ values (:view, :tool, :source, :config_status, :shadowed_by)
 
 -- name: declare
 insert into tools (
-    client, kind, scope, project_hash, dir, server, name, plugin, source, authority,
-    endpoint, digest, is_remit, is_off, definition_id, discovered_at, updated_at
+    client, kind, scope, project_hash, dir, agent, server, name, plugin, profile, source, authority,
+    endpoint, digest, is_remit, own_status, definition_id, discovered_at, updated_at
 ) values (
-    :client, :kind, :scope, :project_hash, :dir, :server, :name, :plugin, :source, 3,
-    :endpoint, :digest, :is_remit, :is_off, :definition, :at, :at
+    :client, :kind, :scope, :project_hash, :dir, :agent, :server, :name, :plugin, :profile, :source, 3,
+    :endpoint, :digest, :is_remit, :own_status, :definition, :at, :at
 )
-on conflict (client, kind, scope, ifnull(project_hash, ''), ifnull(dir, ''), ifnull(server, ''), name)
+on conflict (
+    client, kind, scope, ifnull(project_hash, ''), ifnull(dir, ''), ifnull(agent, ''), ifnull(server, ''), name
+)
 do update set
-    source = excluded.source, authority = 3, plugin = excluded.plugin, endpoint = excluded.endpoint,
-    digest = excluded.digest, is_remit = excluded.is_remit, is_off = excluded.is_off,
+    source = excluded.source, authority = 3, plugin = excluded.plugin, profile = excluded.profile, endpoint = excluded.endpoint,
+    digest = excluded.digest, is_remit = excluded.is_remit, own_status = excluded.own_status,
     definition_id = excluded.definition_id, updated_at = excluded.updated_at
 returning id
 
@@ -134,7 +136,7 @@ from tools t
 join resolutions r on r.tool_id = t.id
 join views v on v.id = r.view_id
 where v.client = :client and v.workspace = :workspace and v.flags = '' and v.project_hash = :project and {in_scope}
-    and t.kind = 'mcp_server' and r.shadowed_by is null and r.config_status not in ('pending', 'rejected')
+    and t.kind = 'mcp_server' and t.agent is null and r.shadowed_by is null and r.config_status not in ('pending', 'rejected')
     and substr(:name, 1, length(t.name) - 1) = substr(t.name, 1, length(t.name) - 1)
     and (:server is null or t.server = :server)
 order by length(t.name) desc, t.server = :parsed desc, t.id
@@ -151,7 +153,9 @@ order by t.authority desc, t.id
 insert into tools (
     client, kind, scope, project_hash, dir, server, name, server_id, source, authority, discovered_at, updated_at
 ) values (:client, :kind, :scope, :project_hash, :dir, :server, :name, :server_id, :source, :authority, :at, :at)
-on conflict (client, kind, scope, ifnull(project_hash, ''), ifnull(dir, ''), ifnull(server, ''), name)
+on conflict (
+    client, kind, scope, ifnull(project_hash, ''), ifnull(dir, ''), ifnull(agent, ''), ifnull(server, ''), name
+)
 do update set
     server_id = ifnull(excluded.server_id, server_id),
     source = iif(excluded.authority >= authority, excluded.source, source),

@@ -28,13 +28,15 @@ create table tools (
     server text,
     name text not null,
     plugin text,
+    agent text, -- the one that brings this server along
+    profile text, -- of a subagent, as JSON
     server_id integer references tools (id) on delete cascade,
     source text not null,
     authority integer not null check (authority in (1, 2, 3)),
     endpoint text,
     digest text,
     is_remit integer not null default 0,
-    is_off integer not null default 0,
+    own_status text,
     definition_id integer references definitions (id),
     discovered_at integer not null,
     updated_at integer not null,
@@ -44,7 +46,7 @@ create table tools (
 ) strict;
 
 create unique index tools_identity on tools (
-    client, kind, scope, ifnull(project_hash, ''), ifnull(dir, ''), ifnull(server, ''), name
+    client, kind, scope, ifnull(project_hash, ''), ifnull(dir, ''), ifnull(agent, ''), ifnull(server, ''), name
 );
 create index tools_by_name on tools (name, client);
 create index tools_by_project on tools (project_hash);

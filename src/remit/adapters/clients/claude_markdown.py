@@ -1,0 +1,222 @@
+"""Claude Code's commands, skills and subagents: Markdown files with front matter, in folders."""
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+from remit.adapters.clients.claude_entries import NAME, read_entry
+from remit.adapters.clients.reading import Origin, Parsed, Reader, declare_servers
+from remit.adapters.clients.wire import Fields
+from remit.adapters.frontmatter import split
+from remit.core.agents import Profile
+from remit.core.declarations import Declaration
+from remit.core.kinds import ConfigStatus, Kind
+from remit.core.names import storable
+from remit.core.scopes import Scope, ancestors, is_at_or_below
+
+_HEAD = 64 * 2**10  # bytes of a file that are read: its front matter and first lines
+_SKILL = "SKILL.md"
+_MAX_DESCRIPTION = 1_536
+_MAX_FIRST_LINE = 100
+_YES, _NO = frozenset({"true", "yes", "on", "1"}), frozenset({"false", "no", "off", "0"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shelf:
+    """A folder with commands, skills and agents in it, and where they apply."""
+
+    folder: str
+    scope: Scope
+    project_hash: str | None = None
+    dir: str | None = None
+    plugin: str | None = None
+
+    @property
+    def prefix(self) -> str:
+        """What stands before every name: a plugin's own."""
+        return "" if self.plugin is None else f"{self.plugin}:"
+
+
+def read_shelves(reader: Reader, home: str, managed: str) -> None:
+    """Read the commands, skills and agents of every scope but the plugins'."""
+    shelves = [
+        Shelf(folder=os.path.join(managed, ".claude"), scope=Scope.MANAGED),
+        Shelf(folder=home, scope=Scope.GLOBAL),
+    ]
+    for dir in project_dirs(reader):
+        folder = os.path.join(dir, ".claude")
+        if folder != home:
+            hash = reader.workspace.project.hash
+            shelves.append(Shelf(folder=folder, scope=Scope.PROJECT, project_hash=hash, dir=dir))
+    for shelf in shelves:
+        for kind, folder in (
+            (Kind.SLASH_COMMAND, "commands"),
+            (Kind.SKILL, "skills"),
+            (Kind.SUBAGENT, "agents"),
+        ):
+            read_folder(reader, shelf, kind, os.path.join(shelf.folder, folder))
+
+
+def project_dirs(reader: Reader) -> Iterator[str]:
+    """List the directories whose `.claude` counts: up to the root of the checkout, else up to the home."""
+    workspace = reader.workspace
+    in_git = reader.look_at(os.path.join(workspace.checkout, ".git"))
+    for dir in ancestors(workspace.dir):
+        if in_git and not is_at_or_below(dir, workspace.checkout):
+            return
+        if dir == os.path.realpath(reader.machine.home):
+            return
+        yield dir
+
+
+def read_folder(reader: Reader, shelf: Shelf, kind: Kind, folder: str) -> None:
+    """Read all files of one kind that lie in a folder."""
+    for name in reader.files_below(folder, **({"depth": 1} if kind is Kind.SKILL else {})):
+        if kind is not Kind.SKILL and name.endswith(".md"):
+            read_file(reader, shelf, kind, os.path.join(folder, name), _invoked_by(name))
+        elif os.path.basename(name) == _SKILL and os.path.dirname(name):
+            read_file(reader, shelf, kind, os.path.join(folder, name), _skill_name(shelf, name))
+
+
+def _skill_name(shelf: Shelf, name: str) -> str:
+    """A skill has its folder's name, in which a plugin's keeps only what a name of a tool may have."""
+    folder = os.path.dirname(name)
+    return folder if shelf.plugin is None else re.sub(r"[^A-Za-z0-9_-]", "-", folder)
+
+
+def _invoked_by(name: str) -> str:
+    """`db/seed.md` is `db:seed`; a skill that lies among commands has its folder's name."""
+    folder, file = os.path.split(name)
+    stem = folder if file == _SKILL and folder else name.removesuffix(".md")
+    return stem.replace(os.sep, ":")
+
+
+def read_file(reader: Reader, shelf: Shelf, kind: Kind, path: str, name: str) -> None:
+    """Read one command, skill or agent."""
+    text = reader.head(path, _HEAD)
+    if text is None:
+        return
+    fields, body = split(text)
+    parsed = Parsed(source=path)
+    declaration = Declaration(
+        name=storable(f"{shelf.prefix}{name}"),
+        kind=kind,
+        client=NAME,
+        scope=shelf.scope,
+        source=path,
+        project_hash=shelf.project_hash,
+        dir=shelf.dir,
+        plugin=shelf.plugin,
+        description=_described(fields, body),
+    )
+    match kind:
+        case Kind.SUBAGENT:
+            _declare_agent(declaration, fields, shelf, parsed)
+        case Kind.SLASH_COMMAND:
+            parsed.declarations.append(
+                replace(declaration, name=f"/{declaration.name}", own_status=_own_status(fields, shelf))
+            )
+        case _:
+            parsed.declarations.append(replace(declaration, own_status=_own_status(fields, shelf)))
+    reader.parsed.append(parsed)
+
+
+def _declare_agent(
+    declaration: Declaration, fields: Mapping[str, object], shelf: Shelf, into: Parsed
+) -> None:
+    """An agent is called what its front matter says; a plugin's has the plugin and folders before it."""
+    folders, _, stem = declaration.name.rpartition(":")
+    name = fields.get("name")
+    if shelf.plugin is not None:  # whose agents may be called anything, and are called like their file if not
+        name = f"{folders}:{_text(name) or stem}"
+    elif not isinstance(name, str) or name == "" or ":" in name or name.startswith("-"):
+        name = None
+    if name is None or not isinstance(fields.get("description"), str):
+        if fields:
+            into.note(
+                "", "an agent needs a `description`, and a `name` without `:` that does not begin with `-`"
+            )
+        return
+    label = storable(name)
+    profile = _profile({key.lower(): value for key, value in fields.items()})
+    if shelf.plugin is None:
+        _declare_own_servers(declaration, label, fields, into)
+    else:  # a plugin's agents bring no servers
+        profile = replace(profile, servers=None, own_servers=())
+    into.declarations.append(replace(declaration, name=label, profile=profile))
+
+
+def _profile(fields: Mapping[str, object]) -> Profile:
+    """Read what an agent says about its tools; keys are in lower case here."""
+    servers = fields.get("mcpservers")
+    inline = _entries(servers)
+    return Profile(
+        servers=None if servers is None else tuple(map(storable, (*_words(servers), *inline))),
+        own_servers=tuple(map(storable, inline)),
+        inherits_project=_flag(fields.get("inheritprojectmcps")) is not False,
+        inherits_parent=_flag(fields.get("inheritparentmcps")) is True,
+        tools=_words(fields.get("tools")) or None,  # an empty list means all, as in the client
+        denied_tools=_words(fields.get("disallowedtools")),
+        allowed_agents=None if fields.get("allowedagents") is None else _words(fields["allowedagents"]),
+    )
+
+
+def _declare_own_servers(agent: Declaration, label: str, fields: Mapping[str, object], into: Parsed) -> None:
+    origin = Origin(
+        client=NAME,
+        source=agent.source,
+        scope=agent.scope,
+        place="mcpServers",
+        project_hash=agent.project_hash,
+        dir=agent.dir,
+        agent=label,
+    )
+    written = next((value for key, value in fields.items() if key.lower() == "mcpservers"), None)
+    declare_servers(Fields(_entries(written)), origin, into, read_entry=read_entry)
+
+
+def _entries(servers: object) -> dict[str, object]:
+    """Find the entries that stand in the list itself: `- name: {command: ...}`, or a map of them."""
+    items = cast("list[object]", servers) if isinstance(servers, list) else [servers]
+    maps = [cast("dict[str, object]", item) for item in items if isinstance(item, dict)]
+    return {name: entry for each in maps for name, entry in each.items()}
+
+
+def _words(value: object) -> tuple[str, ...]:
+    """Read a list of words, which may be written as one text with commas; what is no text is left out."""
+    if isinstance(value, str):
+        return tuple(word for word in (word.strip() for word in _split(value)) if word)
+    items = cast("list[object]", value) if isinstance(value, list) else []
+    return tuple(item.strip() for item in items if isinstance(item, str) and item.strip())
+
+
+def _split(text: str) -> Sequence[str]:
+    return re.split(r",(?![^(]*\))|\s+(?![^(]*\))", text)  # `Bash(git add:*, git commit:*)` is one word
+
+
+def _own_status(fields: Mapping[str, object], shelf: Shelf) -> ConfigStatus | None:
+    """The model is not told of what its file keeps from it, nor of a plugin's that is not described."""
+    is_described = any(_text(fields.get(name)) for name in ("description", "when_to_use"))
+    is_kept = _flag(fields.get("disable-model-invocation")) is True
+    return ConfigStatus.MANUAL if is_kept or (shelf.plugin and not is_described) else None
+
+
+def _flag(value: object) -> bool | None:
+    word = str(value).lower()
+    return True if word in _YES else False if word in _NO else None
+
+
+def _described(fields: Mapping[str, object], body: str) -> str | None:
+    """What the model is told: the description and when to use it, else the first line of the text."""
+    said = [_text(fields.get(name)) for name in ("description", "when_to_use")]
+    if said[0]:
+        return storable(" - ".join(filter(None, said)))[:_MAX_DESCRIPTION]
+    first = next((line.strip().lstrip("#").strip() for line in body.splitlines() if line.strip()), "")
+    short = first if len(first) <= _MAX_FIRST_LINE else f"{first[: _MAX_FIRST_LINE - 3]}..."
+    return storable(short) or None
+
+
+def _text(value: object) -> str:
+    return "" if value is None or isinstance(value, list | dict) else " ".join(str(value).split())
