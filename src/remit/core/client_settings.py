@@ -1,5 +1,7 @@
 """What a client's settings make of a server's declaration, by the rules observed on the real Claude Code.
 
+Other clients have fewer rules, and habits of their own.
+
 Approval comes first: a project's server that is rejected or waits for approval takes no part. Then policy:
 any deny rule blocks, and where there is an allow list, only what it names is let through. Then what the user
 switched off here.
@@ -9,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
+from typing import NamedTuple
 
 from remit.core.declarations import Declaration
 from remit.core.kinds import ConfigStatus, Kind
@@ -41,6 +44,25 @@ class Effect(StrEnum):
     DISABLES = "disables"  # exact name, a plugin's as `plugin:<plugin>:<server>`
 
 
+class Asks(StrEnum):
+    """When a client asks its user before it uses a project's servers."""
+
+    NEVER = "never"
+    AT_A_TERMINAL = "at_a_terminal"
+    ALWAYS = "always"  # without a terminal, what was not approved before is left out
+
+
+class Habits(NamedTuple):
+    """What a client does in its own way, whatever its settings say."""
+
+    asks: Asks = Asks.AT_A_TERMINAL
+    off_shadows: bool = True  # an entry that is switched off stands in the way of weaker ones of its name
+
+
+ASKS_AT_A_TERMINAL = Habits()
+NEVER_ASKS = Habits(asks=Asks.NEVER)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
     """One line of one settings file.
@@ -57,9 +79,13 @@ class Rule:
 class ClientSettings:
     """All rules that a client has for one workspace, indexed by what they do."""
 
-    def __init__(self, rules: Iterable[Rule] = (), *, is_headless: bool = False) -> None:
+    def __init__(
+        self, rules: Iterable[Rule] = (), *, is_headless: bool = False, habits: Habits = ASKS_AT_A_TERMINAL
+    ) -> None:
         self.rules: Sequence[Rule] = tuple(rules)
-        self.is_headless = is_headless  # without a terminal, nobody is asked and nothing waits for approval
+        self.is_headless = is_headless
+        self.habits = habits
+        self._asks = habits.asks is Asks.ALWAYS or (habits.asks is Asks.AT_A_TERMINAL and not is_headless)
         self._trusted = {rule.subject for rule in self._of(Effect.TRUSTS)}
         self._approves_all = self._reads_approval_of_all()
         self._approved = {rule.subject for rule in self._of(Effect.APPROVES) if self._counts(rule)}
@@ -71,6 +97,8 @@ class ClientSettings:
 
     def takes_part(self, declaration: Declaration) -> bool:
         """Tell whether a declaration can stand in another's way: a project's only once it is approved."""
+        if declaration.is_off and not self.habits.off_shadows:
+            return False
         if declaration.scope is not Scope.PROJECT or self._is_exclusive:
             return True
         return not self._is_rejected(declaration) and self._is_approved(declaration)
@@ -91,7 +119,7 @@ class ClientSettings:
         return normalise(_full_label(declaration)) in self._rejected
 
     def _is_approved(self, declaration: Declaration) -> bool:
-        return self.is_headless or self._approves_all or _full_label(declaration) in self._approved
+        return not self._asks or self._approves_all or _full_label(declaration) in self._approved
 
     def _is_blocked(self, declaration: Declaration) -> bool:
         """Policies are about servers; an administrator's own need no leave, but can be denied."""
