@@ -174,9 +174,7 @@ def test_why_of_another_projects_tool_and_of_nonsense_differ_in_the_name_alone(
 def test_why_says_what_would_change_a_hidden_tool(desk: Desk, shop: Path) -> None:
     desk.write(shop / ".mcp.json", servers("lamp"))
     desk.write_state(local={shop: {"disabledMcpServers": ["lamp"]}})
-    assert (
-        "to change it: enable it again in the client (`/mcp`)" in desk.remit("why", "lamp", cwd=shop).stdout
-    )
+    assert "to change it: enable it again in the client\n" in desk.remit("why", "lamp", cwd=shop).stdout
 
 
 def test_scan_reports_changes_and_counts(desk: Desk, shop: Path) -> None:
