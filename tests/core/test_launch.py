@@ -1,6 +1,6 @@
 import pytest
 
-from remit.core.launch import Launch
+from remit.core.launch import Launch, Transport
 
 
 @pytest.mark.parametrize(
@@ -30,3 +30,8 @@ def test_an_entry_that_starts_the_gateway_is_remit_itself(command: str, args: li
 )
 def test_other_entries_are_not(command: str, args: list[str]) -> None:
     assert not Launch(command=command, args=tuple(args)).starts_remit
+
+
+def test_a_launch_that_is_printed_shows_only_its_transport() -> None:
+    remote = Launch(transport=Transport.SSE, url="https://u:hush@mcp.test/", headers={"A": "hush"})
+    assert (repr(remote), repr(Launch(command="hush", env={"T": "hush"}))) == ("Launch(sse)", "Launch(stdio)")
