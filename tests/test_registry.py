@@ -8,7 +8,7 @@ from remit.core.kinds import Kind
 from remit.core.resolve import resolve
 from remit.core.scopes import Scope
 from remit.errors import UnknownClientError, UnknownProjectError
-from remit.registry import Registry
+from remit.registry import Presence, Registry
 from support import Desk, git, names, servers, stored
 
 
@@ -467,6 +467,25 @@ def test_an_unknown_client_is_an_error_that_lists_the_known_ones(shop: Path, reg
 
 def test_all_clients_are_an_inventory(desk: Desk, shop: Path, registry: Registry) -> None:
     desk.write(shop / ".mcp.json", servers("till"))
+    desk.write(desk.home / ".cursor/mcp.json", servers("kite"))
+    desk.write(desk.home / ".config/zed/settings.json", {"context_servers": {"kite": {"command": "x"}}})
     everything = registry.at(str(shop), "all")
     registry.record("mcp__x__y", everything)
-    assert names(registry, everything) == ["project till", "project x"]
+    visible = [item.tool for item in registry.tools(everything) if item.decision.visible]
+    assert sorted(f"{tool.client} {tool.scope} {tool.server}" for tool in visible) == [
+        "claude-code project till",
+        "claude-code project x",
+        "cursor global kite",
+        "klaude project till",
+        "zed global kite",
+    ]
+
+
+def test_a_client_is_found_when_one_of_its_files_is_there(desk: Desk, shop: Path, registry: Registry) -> None:
+    broken = desk.write(desk.home / ".cursor/mcp.json", "{")
+    kite = desk.write(shop / ".cursor/mcp.json", servers("kite", "maps", bad={"args": []}))
+    (shop / ".continue/mcpServers").mkdir(parents=True)
+    found = {item.client: item for item in registry.clients(registry.at(str(shop), "all"))}
+    assert found["cursor"] == Presence(client="cursor", files=[str(broken), str(kite)], servers=2, problems=2)
+    assert not found["continue"].is_found
+    assert not found["windsurf"].is_found

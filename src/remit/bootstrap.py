@@ -6,7 +6,6 @@ import time
 from typing import TYPE_CHECKING
 
 from remit import settings
-from remit.errors import BadVariableError
 
 if TYPE_CHECKING:
     from remit.adapters.files import Machine
@@ -74,15 +73,10 @@ def database_path(machine: "Machine") -> str:
 
 
 def _machine() -> "Machine":
-    from remit.adapters.files import Machine
+    from remit.adapters.files import Machine, require_text
 
-    for name in ("HOME", "USERPROFILE", "REMIT_HOME", "XDG_DATA_HOME", "LOCALAPPDATA", "CLAUDE_CONFIG_DIR"):
-        try:
-            os.environ.get(name, "").encode()
-        except UnicodeEncodeError:
-            raise BadVariableError(
-                f"{name} is not valid Unicode text", hint=f"set {name} to another directory"
-            ) from None
+    for name in ("HOME", "USERPROFILE", "REMIT_HOME", "XDG_DATA_HOME", "LOCALAPPDATA"):
+        require_text(name, os.environ)  # those of a client are checked when its files are read
     return Machine(home=os.path.expanduser("~"), variables=os.environ, platform=sys.platform)
 
 

@@ -13,6 +13,7 @@ from remit.core.declarations import Changes, Problem
 from remit.core.kinds import Authority, Kind, Status
 from remit.core.names import canonical, classify, is_covered, spellings, storable
 from remit.core.projects import Project
+from remit.core.reading import Reading
 from remit.core.resolve import resolve
 from remit.core.scopes import Scope
 from remit.core.session_context import MAX_CHARACTERS, Section, assemble, tools_section
@@ -56,6 +57,21 @@ class Scan:
     changes: Changes
     problems: Sequence[Problem]
     tools: Sequence[Listed]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Presence:
+    """What is on this machine of one client, as far as a workspace is concerned."""
+
+    client: str
+    files: Sequence[str]  # those that exist, of all that are looked for
+    servers: int
+    problems: int
+
+    @property
+    def is_found(self) -> bool:
+        """Whether any of the client's files exists."""
+        return bool(self.files)
 
 
 class Registry:
@@ -135,6 +151,10 @@ class Registry:
         """List what is wrong in the files that count here."""
         found = [self._store.problems(context.view(client)) for client in self._clients(context)]
         return [problem for problems in found for problem in problems]
+
+    def clients(self, context: Context) -> list[Presence]:
+        """Look which clients have files here, and what these declare; nothing is stored."""
+        return [_presence(self._sources.read(context.view(client))) for client in self._clients(context)]
 
     def explain(self, name: str, context: Context) -> Explanation:
         """Explain why a tool is available here, or is not.
@@ -256,7 +276,8 @@ class Registry:
                 _with_consequence(item) if item.source in known else item for item in reading.problems
             ]
             reading = replace(reading, problems=problems)
-        resolved = resolve(declarations, ClientSettings(rules, is_headless=view.flags.is_headless))
+        settings = ClientSettings(rules, is_headless=view.flags.is_headless, habits=reading.habits)
+        resolved = resolve(declarations, settings)
         return self._store.save(reading, resolved, view, self._clock())
 
     def _sighting(
@@ -291,6 +312,13 @@ class Registry:
             return self._sources.locate(directory).project.path
         except NoSuchDirectoryError:  # a project may be forgotten after its directory is gone
             return self._sources.canonical(directory)
+
+
+def _presence(reading: Reading) -> Presence:
+    servers = {item.key for item in reading.declarations if item.kind is Kind.MCP_SERVER}
+    return Presence(
+        client=reading.client, files=reading.files, servers=len(servers), problems=len(reading.problems)
+    )
 
 
 def _with_consequence(problem: Problem) -> Problem:

@@ -184,7 +184,8 @@ def _texts(value: Any) -> list[str]:
     """Gather the texts of messages, however deep they lie."""
     if isinstance(value, str):
         return [value]
-    items: list[Any] = value if isinstance(value, list) else [value.get("text"), value.get("content")]
+    fields: Any = value
+    items: Any = [fields.get("text"), fields.get("content")] if isinstance(value, dict) else fields
     return [text for item in items if item for text in _texts(item)]
 
 

@@ -2,7 +2,16 @@ from dataclasses import replace
 
 import pytest
 
-from remit.core.client_settings import ClientSettings, Effect, Level, Rule, url_matches
+from remit.core.client_settings import (
+    NEVER_ASKS,
+    Asks,
+    ClientSettings,
+    Effect,
+    Habits,
+    Level,
+    Rule,
+    url_matches,
+)
 from remit.core.declarations import Declaration
 from remit.core.kinds import ConfigStatus, Kind
 from remit.core.launch import Launch, Transport
@@ -37,6 +46,27 @@ def test_without_a_terminal_nothing_waits_but_what_is_rejected_stays_so() -> Non
     assert ClientSettings(is_headless=True).status(PROJECT_SERVER) is ConfigStatus.ENABLED
     rejecting = ClientSettings([rule(Effect.REJECTS, "git")], is_headless=True)
     assert rejecting.status(PROJECT_SERVER) is ConfigStatus.REJECTED
+
+
+@pytest.mark.parametrize("is_headless", [False, True])
+def test_a_client_that_never_asks_lets_nothing_wait(is_headless: bool) -> None:
+    settings = ClientSettings(is_headless=is_headless, habits=NEVER_ASKS)
+    assert settings.status(PROJECT_SERVER) is ConfigStatus.ENABLED
+    assert settings.takes_part(PROJECT_SERVER)
+
+
+def test_a_client_that_always_asks_does_so_without_a_terminal_too() -> None:
+    asking = Habits(asks=Asks.ALWAYS)
+    assert ClientSettings(is_headless=True, habits=asking).status(PROJECT_SERVER) is ConfigStatus.PENDING
+    approving = ClientSettings([rule(Effect.APPROVES_ALL, "true")], is_headless=True, habits=asking)
+    assert approving.status(PROJECT_SERVER) is ConfigStatus.ENABLED
+
+
+def test_what_is_switched_off_stands_in_the_way_unless_the_client_has_it_otherwise() -> None:
+    off = replace(declared(), own_status=ConfigStatus.DISABLED)
+    assert ClientSettings(habits=NEVER_ASKS).takes_part(off)
+    assert not ClientSettings(habits=Habits(off_shadows=False)).takes_part(off)
+    assert ClientSettings(habits=Habits(off_shadows=False)).takes_part(declared())
 
 
 def test_approval_is_of_exact_names_and_rejection_of_normalised_ones() -> None:

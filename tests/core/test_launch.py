@@ -32,6 +32,6 @@ def test_other_entries_are_not(command: str, args: list[str]) -> None:
     assert not Launch(command=command, args=tuple(args)).starts_remit
 
 
-def test_a_launch_shows_nothing_of_itself() -> None:
-    secret = Launch(transport=Transport.HTTP, url="https://hush@mcp.test", headers={"X": "hush"})
-    assert repr(secret) == "Launch(http)"
+def test_a_launch_that_is_printed_shows_only_its_transport() -> None:
+    remote = Launch(transport=Transport.SSE, url="https://u:hush@mcp.test/", headers={"A": "hush"})
+    assert (repr(remote), repr(Launch(command="hush", env={"T": "hush"}))) == ("Launch(sse)", "Launch(stdio)")

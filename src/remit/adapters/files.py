@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import NamedTuple
 
+from remit.errors import BadVariableError
+
 HOME = "~"
 _SETTLED_NS = 2_000_000_000  # a file younger than this may change again without a new time stamp
 _ABSENT = (errno.ENOENT, errno.ENOTDIR)
@@ -35,6 +37,20 @@ class FileError(Exception):
         super().__init__(reason)
         self.reason = reason
         self.place = place
+
+
+def require_text(variable: str, variables: Mapping[str, str]) -> None:
+    """Check that a variable can name a place that is stored.
+
+    Raises:
+        BadVariableError: it is not Unicode text.
+    """
+    try:
+        variables.get(variable, "").encode()
+    except UnicodeEncodeError:
+        raise BadVariableError(
+            f"{variable} is not valid Unicode text", hint=f"set {variable} to another directory"
+        ) from None
 
 
 def fingerprint(name: str, machine: Machine, *, now_ns: int) -> str:

@@ -6,6 +6,7 @@ library, and what is no YAML is read line by line, as Claude Code does it.
 
 import re
 from collections.abc import Mapping
+from typing import cast
 
 from remit.adapters.files import FileError
 from remit.adapters.formats import parse_yaml, plain_scalar
@@ -32,7 +33,7 @@ def _fields(text: str) -> Mapping[str, object]:
         content = parse_yaml(text)
     except FileError:
         return {match[1]: _unquoted(match[2]) for line in lines if (match := _LINE.fullmatch(line))}
-    return {str(key): value for key, value in content.items()} if isinstance(content, dict) else {}
+    return cast("dict[str, object]", content) if isinstance(content, dict) else {}
 
 
 def _unquoted(value: str) -> str:

@@ -1,5 +1,7 @@
 """What a client's settings make of a declaration, by the rules observed on the real Claude Code.
 
+Other clients have fewer rules, and habits of their own.
+
 Approval comes first: a project's server that is rejected or waits for approval takes no part. Then policy:
 any deny rule blocks, and where there is an allow list, only what it names is let through. Then what the user
 switched off here.
@@ -9,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
+from typing import NamedTuple
 
 from remit.core.declarations import Declaration
 from remit.core.kinds import ConfigStatus, Kind
@@ -43,6 +46,25 @@ class Effect(StrEnum):
     ADMITS_PLUGINS_ONLY = "admits_plugins_only"  # subject `mcp`, `skills` or `agents`
 
 
+class Asks(StrEnum):
+    """When a client asks its user before it uses a project's servers."""
+
+    NEVER = "never"
+    AT_A_TERMINAL = "at_a_terminal"
+    ALWAYS = "always"  # without a terminal, what was not approved before is left out
+
+
+class Habits(NamedTuple):
+    """What a client does in its own way, whatever its settings say."""
+
+    asks: Asks = Asks.AT_A_TERMINAL
+    off_shadows: bool = True  # an entry that is switched off stands in the way of weaker ones of its name
+
+
+ASKS_AT_A_TERMINAL = Habits()
+NEVER_ASKS = Habits(asks=Asks.NEVER)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
     """One line of one settings file.
@@ -59,9 +81,13 @@ class Rule:
 class ClientSettings:
     """All rules that a client has for one workspace, indexed by what they do."""
 
-    def __init__(self, rules: Iterable[Rule] = (), *, is_headless: bool = False) -> None:
+    def __init__(
+        self, rules: Iterable[Rule] = (), *, is_headless: bool = False, habits: Habits = ASKS_AT_A_TERMINAL
+    ) -> None:
         self.rules: Sequence[Rule] = tuple(rules)
-        self.is_headless = is_headless  # without a terminal, nobody is asked and nothing waits for approval
+        self.is_headless = is_headless
+        self.habits = habits
+        self._asks = habits.asks is Asks.ALWAYS or (habits.asks is Asks.AT_A_TERMINAL and not is_headless)
         self._trusted = {rule.subject for rule in self._of(Effect.TRUSTS)}
         self._approves_all = self._reads_approval_of_all()
         self._approved = {rule.subject for rule in self._of(Effect.APPROVES) if self._counts(rule)}
@@ -79,6 +105,8 @@ class ClientSettings:
         What only a person may invoke does not: the model is told of the next one of that name.
         """
         if declaration.own_status is ConfigStatus.MANUAL:
+            return False
+        if declaration.own_status is ConfigStatus.DISABLED and not self.habits.off_shadows:
             return False
         if not _needs_approval(declaration) or self._is_exclusive:
             return True
@@ -105,7 +133,7 @@ class ClientSettings:
         return normalise(_full_label(declaration)) in self._rejected
 
     def _is_approved(self, declaration: Declaration) -> bool:
-        return self.is_headless or self._approves_all or _full_label(declaration) in self._approved
+        return not self._asks or self._approves_all or _full_label(declaration) in self._approved
 
     def _is_blocked(self, declaration: Declaration) -> bool:
         """Policies are about servers; an administrator's own need no leave, but can be denied."""

@@ -141,7 +141,7 @@ def _config(tool: Tool, context: Context) -> Ruling:
 
 
 _OBJECTIONS = {
-    ConfigStatus.DISABLED: Ruling(False, "disabled in the client", "enable it again in the client (`/mcp`)"),
+    ConfigStatus.DISABLED: Ruling(False, "disabled in the client", "enable it again in the client"),
     ConfigStatus.REJECTED: Ruling(
         False,
         "rejected in the client",

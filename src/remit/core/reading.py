@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from remit.core.client_settings import Rule
+from remit.core.client_settings import ASKS_AT_A_TERMINAL, Habits, Rule
 from remit.core.declarations import Declaration, Problem
 
 
@@ -17,3 +17,5 @@ class Reading:
     inputs: dict[str, str]  # each file or variable that was looked at, with its fingerprint
     unreadable: frozenset[str] = frozenset()  # files that exist but could not be used
     problems: Sequence[Problem] = ()
+    files: Sequence[str] = ()  # those that exist, of all that were looked for
+    habits: Habits = ASKS_AT_A_TERMINAL

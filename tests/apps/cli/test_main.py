@@ -75,6 +75,62 @@ def test_tools_as_json_has_the_documented_shape(desk: Desk, shop: Path) -> None:
     }
 
 
+def test_clients_lists_those_that_are_found_with_their_files(desk: Desk, shop: Path) -> None:
+    desk.write(desk.home / ".cursor/mcp.json", servers("kite"))
+    desk.write(shop / ".cursor/mcp.json", servers("maps", bad={}))
+    finished = desk.remit("clients", cwd=shop)
+    assert (finished.returncode, finished.stderr) == (0, "")
+    assert finished.stdout.splitlines() == [
+        f"{shop} (all)",
+        "",
+        "  client       servers  problems  files",
+        "  claude-code  4        0         ~/.claude/settings.json",
+        "                                  ~/.claude.json",
+        "                                  .mcp.json",
+        "  klaude       1        0         ~/.claude/settings.json",
+        "                                  .mcp.json",
+        "  cursor       2        1         ~/.cursor/mcp.json",
+        "                                  .cursor/mcp.json",
+        "  copilot-cli  1        0         .mcp.json",
+    ]
+
+
+def test_clients_as_json_has_the_documented_shape(desk: Desk, shop: Path) -> None:
+    kite = desk.write(desk.home / ".cursor/mcp.json", servers("kite"))
+    found = answer(desk, "clients", cwd=shop)
+    assert found.keys() == {"project", "workspace", "clients"}
+    assert {"name": "cursor", "files": [str(kite)], "servers": 1, "problems": 0} in found["clients"]
+    everything = answer(desk, "clients", "--all", "--project", str(shop), cwd=desk.root)
+    assert {"name": "goose", "files": [], "servers": 0, "problems": 0} in everything["clients"]
+
+
+def test_where_no_client_has_files_clients_says_so(desk: Desk) -> None:
+    (desk.home / ".claude/settings.json").unlink()
+    finished = desk.remit("clients", cwd=desk.root)
+    assert finished.returncode == 0
+    assert "No client's files are here." in finished.stdout
+    assert answer(desk, "clients", cwd=desk.root)["clients"] == []
+
+
+def test_another_clients_tools_are_scanned_and_listed_by_its_name(desk: Desk, shop: Path) -> None:
+    desk.write(shop / ".cursor/mcp.json", servers("maps"))
+    added = answer(desk, "scan", "--client", "cursor", cwd=shop)["added"]
+    assert [(item["client"], item["scope"], item["server"]) for item in added] == [
+        ("cursor", "project", "maps")
+    ]
+    assert [tool["server"] for tool in answer(desk, "tools", "--client", "cursor", cwd=shop)["tools"]] == [
+        "maps"
+    ]
+    assert "declared for cursor" in desk.remit("why", "maps", cwd=shop).stdout
+
+
+def test_the_inventory_of_all_clients_says_whose_each_tool_is(desk: Desk, shop: Path) -> None:
+    desk.write(desk.home / ".cursor/mcp.json", servers("wiki"))
+    shown = desk.remit("tools", "--client", "all", cwd=shop).stdout.splitlines()
+    assert "  claude-code  mcp__wiki__*  mcp_server  0     ~/.claude.json" in shown
+    assert "  cursor       mcp__wiki__*  mcp_server  0     ~/.cursor/mcp.json" in shown
+
+
 def test_hidden_tools_are_listed_only_when_asked_for_with_gate_and_reason(desk: Desk, shop: Path) -> None:
     assert len(answer(desk, "tools", cwd=shop)["tools"]) == 3
     hidden = [
@@ -118,9 +174,7 @@ def test_why_of_another_projects_tool_and_of_nonsense_differ_in_the_name_alone(
 def test_why_says_what_would_change_a_hidden_tool(desk: Desk, shop: Path) -> None:
     desk.write(shop / ".mcp.json", servers("lamp"))
     desk.write_state(local={shop: {"disabledMcpServers": ["lamp"]}})
-    assert (
-        "to change it: enable it again in the client (`/mcp`)" in desk.remit("why", "lamp", cwd=shop).stdout
-    )
+    assert "to change it: enable it again in the client\n" in desk.remit("why", "lamp", cwd=shop).stdout
 
 
 def test_scan_reports_changes_and_counts(desk: Desk, shop: Path) -> None:
@@ -311,6 +365,8 @@ def in_a_shell(desk: Desk, line: str, cwd: Path) -> subprocess.CompletedProcess[
         ("remit forget $'x\\xff'", 1, "error: nothing is stored about"),
         ("CLAUDE_CONFIG_DIR=$'/tmp/\\xff' remit tools", 2, "error: CLAUDE_CONFIG_DIR is not valid Unicode"),
         ("REMIT_HOME=$'/tmp/\\xff' remit tools", 2, "error: REMIT_HOME is not valid Unicode"),
+        ("COPILOT_HOME=$'/tmp/\\xff' remit clients", 2, "error: COPILOT_HOME is not valid Unicode"),
+        ("COPILOT_HOME=$'/tmp/\\xff' remit tools", 0, ""),
         ('mkdir gone; cd gone; rmdir "$PWD"; remit tools', 2, "error: `.`: No such file or directory"),
         ('mkdir gone; cd gone; rmdir "$PWD"; REMIT_HOME=x remit tools', 2, "error: "),
     ],

@@ -4,9 +4,23 @@ from importlib import import_module
 
 from remit.adapters.clients.reading import Client
 
-CLIENTS = ("claude-code",)
+CLIENTS = {  # each with its module
+    "claude-code": "claude_code",
+    "klaude": "klaude",
+    "cursor": "cursor",
+    "vscode": "vscode",
+    "claude-desktop": "claude_desktop",
+    "windsurf": "windsurf",
+    "zed": "zed",
+    "goose": "goose",
+    "continue": "continue_dev",
+    "cline": "cline",
+    "roo": "roo",
+    "kiro": "kiro",
+    "copilot-cli": "copilot_cli",
+}
 
 
 def load(name: str) -> Client:
     """Load a client's module."""
-    return import_module(f"{__name__}.{name.replace('-', '_')}").CLIENT
+    return import_module(f"{__name__}.{CLIENTS[name]}").CLIENT

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from remit.adapters.clients.wire import Entry, EntryError, Fields
-from remit.adapters.files import HOME, FileError, Machine, fingerprint, read_head, read_text
+from remit.adapters.files import HOME, FileError, Machine, fingerprint, read_head, read_text, require_text
 from remit.adapters.formats import parse_json
-from remit.core.client_settings import Rule
+from remit.core.client_settings import ASKS_AT_A_TERMINAL, Habits, Rule
 from remit.core.declarations import Declaration, Problem
 from remit.core.kinds import ConfigStatus, Kind
 from remit.core.names import server_name, storable
@@ -78,6 +78,7 @@ class Reader:
         self.parsed: list[Parsed] = []
         self.inputs: dict[str, str] = {}
         self.unreadable: set[str] = set()
+        self.files: list[str] = []
         self._now_ns = now_ns
 
     @property
@@ -103,6 +104,7 @@ class Reader:
         """Read a file's content, as a tuple of its one value; None where it is missing or cannot be used."""
         if not self.look_at(path):
             return None
+        self.files.append(path)
         try:
             text = read_text(path, limit=limit)
             return None if text is None else (format(text),)
@@ -151,10 +153,10 @@ class Reader:
         self.parsed[-1].note(error.place, error.reason)
 
     def names_in(self, directory: str) -> list[str]:
-        """List what a directory holds; nothing where it cannot be listed."""
+        """List what a directory holds, but for names that are not text; nothing where it cannot be listed."""
         self.look_at(directory)
         try:
-            return sorted(os.listdir(directory))
+            return sorted(name for name in os.listdir(directory) if name == storable(name))
         except OSError:
             return []
 
@@ -166,13 +168,20 @@ class Client:
     name: str
     variables: tuple[str, ...]  # environment variables that say where its files lie
     read: Callable[[Reader], None]  # all files that count in a workspace
+    habits: Habits = ASKS_AT_A_TERMINAL
 
 
 def read_client(client: Client, view: View, machine: Machine, *, now_ns: int) -> Reading:
-    """Read all that a client's files say for a workspace."""
+    """Read all that a client's files say for a workspace.
+
+    Raises:
+        BadVariableError: a variable that says where files lie cannot be used.
+    """
     reader = Reader(view, machine, now_ns=now_ns)
-    for name in (HOME, *(f"${variable}" for variable in client.variables)):
-        reader.look_at(name)
+    reader.look_at(HOME)
+    for variable in client.variables:
+        require_text(variable, machine.variables)
+        reader.look_at(f"${variable}")
     client.read(reader)
     return Reading(
         client=client.name,
@@ -181,16 +190,21 @@ def read_client(client: Client, view: View, machine: Machine, *, now_ns: int) ->
         inputs=reader.inputs,
         unreadable=frozenset(reader.unreadable),
         problems=[problem for part in reader.parsed for problem in part.problems],
+        files=list(dict.fromkeys(reader.files)),
+        habits=client.habits,
     )
 
 
 def declare_servers(
-    servers: Fields, origin: Origin, into: Parsed, *, read_entry: Callable[[str, Fields], Entry]
+    servers: Fields, origin: Origin, into: Parsed, *, read_entry: Callable[[str, Fields], Entry | None]
 ) -> None:
-    """Turn a map of server entries into declarations; a bad entry costs only itself."""
+    """Turn a map of entries into declarations; what is no server is passed over, a bad one costs itself."""
     for name, entry in servers.items():
         with into.part(f"{origin.place}.{name}"):
-            launch, is_off = read_entry(name, Fields(entry))
+            server = read_entry(name, Fields(entry))
+            if server is None:
+                continue
+            launch, is_off = server
             into.declarations.append(
                 Declaration(
                     name=server_name(name, origin.plugin),

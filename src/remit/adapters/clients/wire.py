@@ -57,10 +57,6 @@ class Fields:
         value = self._fields.get(name, [])
         return cast("list[object]", value) if isinstance(value, list) else [value]
 
-    def is_object(self, name: str) -> bool:
-        """Tell whether a field holds an object."""
-        return isinstance(self._fields.get(name), dict)
-
     def items_of(self, name: str) -> list[object]:
         """Read a list of anything; a missing one is empty."""
         value = self._fields.get(name, [])
@@ -84,6 +80,22 @@ class Fields:
         """Read an object of strings; a missing one is empty."""
         return {key: _text(value, f"{name}.{key}") for key, value in self.fields(name).items()}
 
+    def scalars(self, name: str) -> dict[str, str]:
+        """Read an object of strings and numbers, in which null leaves a name out; a missing one is empty."""
+        return {
+            key: str(value) if _is_number(value) else _text(value, f"{name}.{key}")
+            for key, value in self.fields(name).items()
+            if value is not None
+        }
+
+    def is_object(self, name: str) -> bool:
+        """Tell whether a field is there and is an object."""
+        return isinstance(self._fields.get(name), dict)
+
+    def is_list(self, name: str) -> bool:
+        """Tell whether a field is there and is a list."""
+        return isinstance(self._fields.get(name), list)
+
 
 def stdio_server(entry: Fields) -> Launch:
     """Read an entry that starts a process."""
@@ -102,6 +114,10 @@ def _text(value: object, place: str) -> str:
     if not isinstance(value, str):
         raise EntryError(f"{place}: expected text, found {_kind(value)}")
     return value
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _kind(value: object) -> str:

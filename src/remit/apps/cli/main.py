@@ -16,7 +16,7 @@ from remit.bootstrap import open_registry
 from remit.core.decide import Context
 from remit.core.session_context import MAX_CHARACTERS
 from remit.errors import RemitError, UnknownProjectError
-from remit.registry import DEFAULT_CLIENT, Registry
+from remit.registry import ALL_CLIENTS, DEFAULT_CLIENT, Registry
 
 NOTHING_DONE = 1  # no such thing here, or the user said no
 FAILURE = 2
@@ -45,8 +45,12 @@ class Asked(NamedTuple):
         )
 
 
+_PROJECT = click.option(
+    "--project", metavar="DIR", default=".", help="The directory to answer for; default: here."
+)
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 _OPTIONS = (
-    click.option("--project", metavar="DIR", default=".", help="The directory to answer for; default: here."),
+    _PROJECT,
     click.option(
         "--client",
         metavar="NAME",
@@ -74,7 +78,7 @@ _OPTIONS = (
         multiple=True,
         help="The agent that started it; repeated for those above, the nearest first.",
     ),
-    click.option("--json", "as_json", is_flag=True, help="Print JSON."),
+    _JSON,
 )
 
 
@@ -142,6 +146,21 @@ def tools(*, asked: Asked, everything: bool, as_json: bool) -> None:
         render.data(shapes.listing(listed, context))
     else:
         render.listing(listed, context)
+
+
+@app.command()
+@_PROJECT
+@click.option("--all", "everything", is_flag=True, help="Add those that are known, but not found.")
+@_JSON
+def clients(*, project: str, everything: bool, as_json: bool) -> None:
+    """List the clients found here, with their files."""
+    with open_registry() as registry:
+        context = registry.at(project, ALL_CLIENTS)
+        found = [item for item in registry.clients(context) if everything or item.is_found]
+    if as_json:
+        render.data(shapes.clients(found, context))
+    else:
+        render.clients(found, context)
 
 
 @app.command()

@@ -10,7 +10,7 @@ from remit.core.kinds import Kind
 from remit.core.scopes import Scope, is_at_or_below
 from remit.errors import RemitError
 from remit.ports import Changes
-from remit.registry import ALL_CLIENTS, Explanation, Listed, Scan
+from remit.registry import ALL_CLIENTS, Explanation, Listed, Presence, Scan
 
 _SCOPES = {
     Scope.MANAGED: "managed: for everyone on this machine",
@@ -24,7 +24,7 @@ _KINDS = {kind: rank for rank, kind in enumerate(Kind)}
 _WIDEST = 60  # columns; a longer cell pushes only its own line
 _NOTHING = """\
 No tools are in force here.
-hint: declare a server in `.mcp.json`, or with `claude mcp add`; `remit tools --all` shows what is hidden"""
+hint: declare a server in one of the client's files; `remit tools --all` shows what is hidden"""
 
 
 def out(text: str = "") -> None:
@@ -66,9 +66,8 @@ def listing(listed: Sequence[Listed], context: Context) -> None:
         group = sorted((item for item in listed if item.tool.scope is scope), key=_order)
         if group:
             out()
-            _table(
-                title, _columns(reasons=reasons), [_cells(item, context, reasons=reasons) for item in group]
-            )
+            rows = [_cells(item, context, reasons=reasons) for item in group]
+            _table(title, _columns(context, reasons=reasons), rows)
 
 
 def explanation(explained: Explanation, context: Context) -> None:
@@ -101,9 +100,29 @@ def scan(found: Scan, context: Context) -> None:
     out(f"in force: {', '.join(counts) or 'nothing'}; hidden: {hidden}")
 
 
+def clients(found: Sequence[Presence], context: Context) -> None:
+    """Show clients with their files, a line for each file."""
+    out(_heading(context))
+    if not found:
+        out("No client's files are here.\nhint: `remit clients --all` lists the clients that are known")
+        return
+    out()
+    _table(
+        "",
+        ("client", "servers", "problems", "files"),
+        [row for item in found for row in _rows(item, context)],
+    )
+
+
 def printable(text: str) -> str:
     """Write control characters as escapes: a name from a file must not steer the terminal."""
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
+def _rows(item: Presence, context: Context) -> list[tuple[str, ...]]:
+    first, *others = [shorten(file, context) for file in item.files] or [""]
+    counts = (item.client, str(item.servers), str(item.problems), first)
+    return [counts, *(("", "", "", file) for file in others)]
 
 
 def _heading(context: Context) -> str:
@@ -123,12 +142,13 @@ def _declared(item: Declaration, context: Context) -> str:
     return printable(f"{item.name} ({item.scope}, {shorten(item.source, context)})")
 
 
-def _order(item: Listed) -> tuple[int, str, str]:
-    return _KINDS[item.tool.kind], item.tool.name, item.tool.dir or ""
+def _order(item: Listed) -> tuple[int, str, str, str]:
+    return _KINDS[item.tool.kind], item.tool.name, item.tool.client, item.tool.dir or ""
 
 
-def _columns(*, reasons: bool) -> tuple[str, ...]:
-    return ("tool", "kind", "uses", "source", *(("decision", "reason") if reasons else ()))
+def _columns(context: Context, *, reasons: bool) -> tuple[str, ...]:
+    owner = ("client",) if context.client is None else ()
+    return (*owner, "tool", "kind", "uses", "source", *(("decision", "reason") if reasons else ()))
 
 
 def _cells(item: Listed, context: Context, *, reasons: bool) -> tuple[str, ...]:
@@ -137,8 +157,9 @@ def _cells(item: Listed, context: Context, *, reasons: bool) -> tuple[str, ...]:
         decision.verdict if decision.gate is None else f"{decision.verdict}: {decision.gate}",
         decision.reason,
     )
+    owner = (tool.client,) if context.client is None else ()
     cells = (tool.name, tool.kind, str(tool.usage_count), shorten(tool.source, context))
-    return (*cells, *(why if reasons else ()))
+    return (*owner, *cells, *(why if reasons else ()))
 
 
 def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from remit.core.decide import Context
 from remit.core.declarations import Declaration, Problem
-from remit.registry import ALL_CLIENTS, Explanation, Listed, Scan
+from remit.registry import ALL_CLIENTS, Explanation, Listed, Presence, Scan
 
 Shape = dict[str, object]
 
@@ -49,18 +49,23 @@ def scan(found: Scan, context: Context) -> Shape:
     }
 
 
+def clients(found: Sequence[Presence], context: Context) -> Shape:
+    """The answer of `remit clients`."""
+    return {**_place(context), "clients": [_present(item) for item in found]}
+
+
 def session_context(text: str, budget: int) -> Shape:
     """The answer of `remit context`."""
     return {"text": text, "characters": len(text), "budget": budget}
 
 
 def _asked_for(context: Context) -> Shape:
-    workspace = context.workspace
-    return {
-        "project": {"path": workspace.project.path, "hash": workspace.project.hash},
-        "workspace": workspace.dir,
-        "client": context.client or ALL_CLIENTS,
-    }
+    return {**_place(context), "client": context.client or ALL_CLIENTS}
+
+
+def _place(context: Context) -> Shape:
+    project = context.workspace.project
+    return {"project": {"path": project.path, "hash": project.hash}, "workspace": context.workspace.dir}
 
 
 def _listed(item: Listed) -> Shape:
@@ -80,6 +85,15 @@ def _listed(item: Listed) -> Shape:
         "verdict": decision.verdict,
         "gate": decision.gate,
         "reason": decision.reason,
+    }
+
+
+def _present(item: Presence) -> Shape:
+    return {
+        "name": item.client,
+        "files": list(item.files),
+        "servers": item.servers,
+        "problems": item.problems,
     }
 
 

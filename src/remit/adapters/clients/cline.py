@@ -1,0 +1,59 @@
+"""Cline: one file that its editions share, and the older one of the extension in VS Code."""
+
+import os
+
+from remit.adapters.clients import places
+from remit.adapters.clients.entries import EntryRule
+from remit.adapters.clients.reading import Client, Reader
+from remit.adapters.clients.server_files import ServerFiles
+from remit.adapters.clients.wire import Entry, Fields
+from remit.adapters.files import Machine
+from remit.core.client_settings import NEVER_ASKS
+from remit.core.launch import Transport
+from remit.core.scopes import Scope
+
+NAME = "cline"
+DIR = "CLINE_DIR"
+DATA_DIR = "CLINE_DATA_DIR"
+SETTINGS_PATH = "CLINE_MCP_SETTINGS_PATH"
+
+_ENTRY = EntryRule(
+    types={"stdio": Transport.STDIO, "sse": Transport.SSE, "streamableHttp": Transport.HTTP},
+    untyped=Transport.SSE,
+    switch="disabled",
+)
+
+
+def read_entry(name: str, entry: Fields) -> Entry:
+    """Read one entry, which may keep how to reach the server in an object of its own."""
+    if "transport" in entry:
+        inner = _ENTRY(name, entry.fields("transport"))
+        return Entry(inner.launch, is_off=entry.flag("disabled") is True)
+    return _ENTRY(name, entry)
+
+
+SERVERS = ServerFiles(client=NAME, read_entry=read_entry)
+
+
+def read(reader: Reader) -> None:
+    """Read all files that count in a workspace."""
+    storage = os.path.join(places.code_user(reader.machine), "globalStorage", "saoudrizwan.claude-dev")
+    SERVERS.read(reader, os.path.join(storage, "settings", "cline_mcp_settings.json"), Scope.GLOBAL)
+    SERVERS.read(reader, _shared(reader.machine), Scope.GLOBAL)
+
+
+def _shared(machine: Machine) -> str:
+    variables = machine.variables
+    if path := variables.get(SETTINGS_PATH):
+        return path
+    own = variables.get(DIR) or os.path.join(machine.home, ".cline")
+    data = variables.get(DATA_DIR) or os.path.join(own, "data")
+    return os.path.join(data, "settings", "cline_mcp_settings.json")
+
+
+CLIENT = Client(
+    name=NAME,
+    variables=(DIR, DATA_DIR, SETTINGS_PATH, *places.CONFIG_VARIABLES),
+    read=read,
+    habits=NEVER_ASKS,
+)

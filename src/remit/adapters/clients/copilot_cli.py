@@ -1,0 +1,53 @@
+"""Copilot CLI: the user's file, two that a project may have, and the folders that the user trusts."""
+
+import os
+
+from remit.adapters.clients.entries import EntryRule
+from remit.adapters.clients.reading import Client, ConfigFile, Parsed, Reader
+from remit.adapters.clients.server_files import ServerFiles
+from remit.adapters.clients.wire import Fields
+from remit.adapters.formats import parse_jsonc
+from remit.core.client_settings import Asks, Effect, Habits, Level, Rule
+from remit.core.launch import Transport
+from remit.core.projects import Workspace
+from remit.core.scopes import Scope, is_at_or_below
+
+NAME = "copilot-cli"
+HOME = "COPILOT_HOME"
+
+SERVERS = ServerFiles(
+    client=NAME,
+    read_entry=EntryRule(
+        types={
+            "local": Transport.STDIO,
+            "stdio": Transport.STDIO,
+            "http": Transport.HTTP,
+            "streamable-http": Transport.HTTP,
+            "sse": Transport.SSE,
+        }
+    ),
+)
+
+
+def read(reader: Reader) -> None:
+    """Read all files that count in a workspace."""
+    home = reader.machine.variables.get(HOME) or os.path.join(reader.machine.home, ".copilot")
+    reader.read(ConfigFile(path=os.path.join(home, "config.json"), parse=parse_trust, format=parse_jsonc))
+    SERVERS.read(reader, os.path.join(home, "mcp-config.json"), Scope.GLOBAL)
+    SERVERS.read_in_project(reader, ".github", "mcp.json")
+    SERVERS.read_in_project(reader, ".mcp.json")  # wins over the other one of its directory
+
+
+def parse_trust(content: object, path: str, workspace: Workspace) -> Parsed:
+    """Read whether the user trusts the launch directory: then the servers of its project are used."""
+    parsed = Parsed(source=path)
+    with parsed.part(""):
+        state = Fields(content)
+        trusted = (*state.texts("trusted_folders"), *state.texts("trustedFolders"))
+        if any(is_at_or_below(workspace.dir, os.path.normpath(folder)) for folder in trusted):
+            approval = Rule(source=path, level=Level.USER, effect=Effect.APPROVES_ALL, subject="true")
+            parsed.rules.append(approval)
+    return parsed
+
+
+CLIENT = Client(name=NAME, variables=(HOME,), read=read, habits=Habits(asks=Asks.ALWAYS))
