@@ -71,11 +71,16 @@ def read_text(path: str, *, limit: int) -> str | None:
     Raises:
         FileError: it exists, but is not a readable file of at most `limit` bytes.
     """
-    data = _read(path, limit)
+    data = read_bytes(path, limit=limit)
     return None if data is None else data.decode("utf-8-sig", "replace")
 
 
-def _read(path: str, limit: int) -> bytes | None:
+def read_bytes(path: str, *, limit: int) -> bytes | None:
+    """Read a file; None: there is no such file.
+
+    Raises:
+        FileError: it exists, but is not a readable file of at most `limit` bytes.
+    """
     try:
         with open(path, "rb", opener=_without_waiting) as opened:
             found = os.fstat(opened.fileno())
