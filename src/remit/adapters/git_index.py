@@ -9,6 +9,7 @@ from remit.adapters.git import checkout_of, git_directory
 _LIMIT = 256 * 2**20
 _FIXED = 40  # bytes of an entry before its object name: times, device, inode, mode, owner, size
 _EXTENDED = 0x4000
+_LENGTH = 0xFFF  # the bits of the flags that hold the name's length
 
 
 def is_tracked(path: str) -> bool:
@@ -44,13 +45,15 @@ def _entry(data: bytes, start: int, version: int, object_size: int, before: byte
     """Read one entry: its name, and where the next one begins."""
     flags_at = start + _FIXED + object_size
     (flags,) = struct.unpack_from(">H", data, flags_at)
-    at = flags_at + (4 if flags & _EXTENDED else 2)
-    if version == 4:  # names are written as what differs from the one before
+    at, kept = flags_at + (4 if flags & _EXTENDED else 2), b""
+    if version == 4:  # a name is written as what differs from the one before
         cut, at = _number(data, at)
-        end = data.index(b"\0", at)
-        return before[: len(before) - cut] + data[at:end], end + 1
+        kept = before[: len(before) - cut]
     end = data.index(b"\0", at)
-    return data[at:end], start + (end - start + 8) // 8 * 8
+    name = kept + data[at:end]
+    if min(len(name), _LENGTH) != flags & _LENGTH:
+        raise ValueError("object names have another size")
+    return name, end + 1 if version == 4 else start + (end - start + 8) // 8 * 8
 
 
 def _number(data: bytes, at: int) -> tuple[int, int]:

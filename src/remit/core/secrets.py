@@ -25,7 +25,8 @@ _SHAPES = re.compile(
 _REFERENCE = re.compile(r"\$\{\{.*?\}\}|\$\{[^}]*?:-([^}]*)\}|\$\{[^}]*\}|\{(?:env|file):[^}]*\}")
 _SCHEME = re.compile(r"^\s*(?:bearer|basic|token|bot|apikey|api-key|key)\s+", re.IGNORECASE)
 _CREDENTIAL = re.compile(r"\b(?:bearer|basic)\s+([\w.~+/=-]+)", re.IGNORECASE)
-_PAIR = re.compile(r"([A-Za-z][\w.-]*)[\"']?\s*[=:]\s*[\"']?([^\s;&,\"'}]+)")
+# The value is only looked at: it may hold the next pair, as in `url=https://mcp.test/?token=...`.
+_PAIR = re.compile(r"([A-Za-z][\w.-]*)[\"']?\s*[=:]\s*[\"']?(?=([^\s;&,\"'}]+))")
 _USERINFO = re.compile(r"[A-Za-z][\w+.-]*://([^/?#\s@:]*)(?::([^/?#\s@]*))?@")
 _SEGMENT = re.compile(r"(?<=/)[\w=-]{40,}(?=[/?#]|$)")
 _PLACEHOLDER = re.compile(
