@@ -244,6 +244,11 @@ def test_unset_variables_are_named_once_for_each_server_without_any_value() -> N
     assert "`DSN` is not set" in found[1].reason
 
 
+def test_a_variable_that_the_entry_itself_sets_is_set_for_its_arguments_alone() -> None:
+    remote = entry("m", Scope.GLOBAL, "run", "--header", "Authorization:${AUTH}", env={"AUTH": "${AUTH}"})
+    assert [item.place for item in unset_variables(patient(remote))] == ["env.AUTH"]
+
+
 def test_an_unpinned_package_is_named_with_the_way_to_pin_it() -> None:
     finding = one(unpinned_packages, patient(entry("git", Scope.PROJECT, "npx", "-y", "@acme/git")))
     assert finding.severity is Severity.WARNING

@@ -70,7 +70,8 @@ def unset_variables(patient: Patient) -> Iterator[Finding]:
         for value in values(launch):
             for match in _VARIABLE.finditer(value.text):
                 variable = match[1] or match[2]
-                if variable in known:
+                is_own = variable in launch.env and not value.place.startswith("env.")
+                if variable in known or is_own:  # a server may expand what its entry sets
                     continue
                 known.add(variable)  # once for each server
                 yield about(
