@@ -30,3 +30,8 @@ def test_an_entry_that_starts_the_gateway_is_remit_itself(command: str, args: li
 )
 def test_other_entries_are_not(command: str, args: list[str]) -> None:
     assert not Launch(command=command, args=tuple(args)).starts_remit
+
+
+def test_a_launch_never_writes_out_what_it_holds() -> None:
+    launch = Launch(command="run", args=("--key=hush",), env={"TOKEN": "hush"}, cwd="/hush")
+    assert "hush" not in f"{launch} {launch!r}"
