@@ -9,6 +9,8 @@ from remit import settings
 
 if TYPE_CHECKING:
     from remit.adapters.files import Machine
+    from remit.core.decide import Context
+    from remit.core.findings import Finding
     from remit.registry import Registry
 
 
@@ -25,6 +27,13 @@ def open_registry() -> "Registry":
 
     machine = _machine()
     return Registry(SqliteStore(database_path(machine)), ClientFiles(machine), _now)
+
+
+def diagnose(registry: "Registry", context: "Context") -> "list[Finding]":
+    """Name what is wrong with the configuration of a workspace, and how to mend it."""
+    from remit.core import diagnosis
+
+    return diagnosis.diagnose(registry.examine(context))
 
 
 def record_use(

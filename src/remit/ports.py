@@ -5,6 +5,7 @@ from typing import Protocol
 
 from remit.core.client_settings import Rule
 from remit.core.declarations import Changes, Declaration, Problem, Resolved
+from remit.core.findings import Facts
 from remit.core.projects import Project, Workspace
 from remit.core.reading import Reading
 from remit.core.sightings import Sighting, Use
@@ -55,6 +56,8 @@ class Sources(Protocol):
     def is_unchanged(self, inputs: Mapping[str, str]) -> bool: ...
 
     def read(self, view: View) -> Reading: ...
+
+    def examine(self, declarations: Sequence[Declaration], workspace: Workspace) -> Facts: ...
 
 
 Clock = Callable[[], int]  # Unix milliseconds

@@ -9,7 +9,8 @@ from remit.core.adoption import adopt
 from remit.core.agents import check_servers, employ
 from remit.core.client_settings import ClientSettings
 from remit.core.decide import UNKNOWN, Context, Decision, Explained, Gate, Ruling, decide, explain
-from remit.core.declarations import Changes, Problem
+from remit.core.declarations import Changes, Problem, Resolved
+from remit.core.findings import Patient
 from remit.core.kinds import Authority, Kind, Status
 from remit.core.names import canonical, classify, is_covered, spellings, storable
 from remit.core.projects import Project
@@ -19,7 +20,7 @@ from remit.core.scopes import Scope
 from remit.core.session_context import MAX_CHARACTERS, Section, assemble, tools_section
 from remit.core.sightings import Sighting, Use
 from remit.core.tools import Definition, Tool
-from remit.core.views import Flags
+from remit.core.views import Flags, View
 from remit.errors import (
     NoSuchDirectoryError,
     NoSuchFileError,
@@ -156,6 +157,24 @@ class Registry:
         """Look which clients have files here, and what these declare; nothing is stored."""
         return [_presence(self._sources.read(context.view(client))) for client in self._clients(context)]
 
+    def examine(self, context: Context) -> list[Patient]:
+        """Read everything again, for a diagnosis: a patient for each client, with what the machine says."""
+        found = {client: self._read(context.view(client)) for client in self._clients(context)}
+        for client, (reading, resolved) in found.items():
+            self._store.save(reading, resolved, context.view(client), self._clock())
+        tools = [item.tool for item in self._list(context)]
+        return [
+            Patient(
+                context=context,
+                resolved=resolved,
+                problems=reading.problems,
+                tools=[tool for tool in tools if tool.client == client],
+                facts=self._sources.examine([item.declaration for item in resolved], context.workspace),
+                at=self._clock(),
+            )
+            for client, (reading, resolved) in found.items()
+        ]
+
     def explain(self, name: str, context: Context) -> Explanation:
         """Explain why a tool is available here, or is not.
 
@@ -265,6 +284,10 @@ class Registry:
 
     def _scan(self, client: str, context: Context) -> Changes:
         view = context.view(client)
+        reading, resolved = self._read(view)
+        return self._store.save(reading, resolved, view, self._clock())
+
+    def _read(self, view: View) -> tuple[Reading, list[Resolved]]:
         reading = self._sources.read(view)
         declarations, rules = list(reading.declarations), list(reading.rules)
         if reading.unreadable:  # a file that is broken for the moment loses nothing that was known of it
@@ -277,8 +300,7 @@ class Registry:
             ]
             reading = replace(reading, problems=problems)
         settings = ClientSettings(rules, is_headless=view.flags.is_headless, habits=reading.habits)
-        resolved = resolve(declarations, settings)
-        return self._store.save(reading, resolved, view, self._clock())
+        return reading, resolve(declarations, settings)
 
     def _sighting(
         self,

@@ -22,6 +22,8 @@ from remit.apps.cli import shapes
 from remit.core.client_settings import Effect, Level, Rule
 from remit.core.decide import UNKNOWN
 from remit.core.declarations import Declaration
+from remit.core.diagnosis import diagnose
+from remit.core.findings import Facts
 from remit.core.kinds import Authority, Kind
 from remit.core.names import server_name
 from remit.core.projects import Workspace, identify
@@ -157,6 +159,9 @@ class Paper:
             inputs={"paper": str(self.revision)},
         )
 
+    def examine(self, declarations: Sequence[Declaration], workspace: Workspace) -> Facts:  # noqa: ARG002
+        return Facts()
+
     def is_global_in_force(self, label: str, workspace: Workspace) -> bool:
         """The model's own reading of precedence: nothing nearer than the global declaration."""
         nearer = [
@@ -262,7 +267,7 @@ def store() -> SqliteStore:
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(life=lives, asked_from=workspaces)
-def test_no_tool_of_another_project_appears_in_any_list_count_context_or_explanation(
+def test_no_tool_of_another_project_appears_in_any_list_count_context_explanation_or_diagnosis(
     store: SqliteStore,
     part: int,  # noqa: ARG001 - the same proof, side by side
     life: list[Edit | SwitchOff | Look | Call | Report],
@@ -302,6 +307,7 @@ def test_no_tool_of_another_project_appears_in_any_list_count_context_or_explana
             shapes.listing(listed, here),
             [shapes.explanation(item) for item in explained.values() if item.tool is not None],
             machine.registry.session_context(here),
+            shapes.diagnosis(diagnose(machine.registry.examine(here)), here),
         ]
     )
     for name in machine.public:

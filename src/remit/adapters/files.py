@@ -87,7 +87,7 @@ def read_text(path: str, *, limit: int) -> str | None:
     Raises:
         FileError: it exists, but is not a readable file of at most `limit` bytes.
     """
-    data = _read(path, limit)
+    data = read_bytes(path, limit=limit)
     return None if data is None else data.decode("utf-8-sig", "replace")
 
 
@@ -101,7 +101,16 @@ def read_head(path: str, *, size: int) -> str | None:
     return None if data is None else data.decode("utf-8-sig", "replace")
 
 
-def _read(path: str, limit: int | None, size: int | None = None) -> bytes | None:
+def read_bytes(path: str, *, limit: int) -> bytes | None:
+    """Read a file; None: there is no such file.
+
+    Raises:
+        FileError: it exists, but is not a readable file of at most `limit` bytes.
+    """
+    return _read(path, limit, limit)
+
+
+def _read(path: str, limit: int | None, size: int) -> bytes | None:
     try:
         with open(path, "rb", opener=_without_waiting) as opened:
             found = os.fstat(opened.fileno())
@@ -109,7 +118,7 @@ def _read(path: str, limit: int | None, size: int | None = None) -> bytes | None
                 raise FileError("not a regular file")
             if limit is not None and found.st_size > limit:
                 raise FileError(f"{found.st_size:,} bytes are more than the {limit:,} that are read")
-            return opened.read(limit if size is None else size)
+            return opened.read(size)
     except OSError as error:
         if error.errno in _ABSENT:
             return None

@@ -23,10 +23,19 @@ def locate(directory: str) -> Workspace:
         NoSuchDirectoryError: the directory does not exist, or its path cannot be stored.
     """
     dir = _canonical(directory)
-    checkout = next(
-        (parent for parent in ancestors(dir) if os.path.lexists(os.path.join(parent, ".git"))), dir
-    )
+    checkout = checkout_of(dir) or dir
     return Workspace(dir=dir, checkout=checkout, project=identify(_main_checkout(checkout)))
+
+
+def checkout_of(dir: str) -> str | None:
+    """Find the root of the checkout around a canonical directory; None where there is none."""
+    return next((parent for parent in ancestors(dir) if os.path.lexists(os.path.join(parent, ".git"))), None)
+
+
+def git_directory(checkout: str) -> str:
+    """Find where git keeps the state of a checkout: `.git`, or what a file of this name points at."""
+    link = os.path.join(checkout, ".git")
+    return _pointer(link, prefix="gitdir: ", base=checkout) or link
 
 
 def _canonical(directory: str) -> str:

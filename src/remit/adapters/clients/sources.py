@@ -8,6 +8,9 @@ from remit.adapters.clients import CLIENTS, load
 from remit.adapters.clients.reading import read_client
 from remit.adapters.files import Machine, are_unchanged
 from remit.adapters.git import locate
+from remit.adapters.surroundings import examine
+from remit.core.declarations import Declaration
+from remit.core.findings import Facts
 from remit.core.projects import Workspace
 from remit.core.reading import Reading
 from remit.core.views import View
@@ -41,3 +44,7 @@ class ClientFiles:
     def read(self, view: View) -> Reading:
         """Read all that one client's files say for a workspace."""
         return read_client(load(view.client), view, self._machine, now_ns=self._now_ns())
+
+    def examine(self, declarations: Sequence[Declaration], workspace: Workspace) -> Facts:
+        """Find out what a diagnosis must know of the machine, without starting anything."""
+        return examine(declarations, workspace, self._machine)

@@ -12,13 +12,15 @@ from click.shell_completion import CompletionItem, get_completion_class
 
 from remit import __version__
 from remit.apps.cli import render, shapes
-from remit.bootstrap import open_registry
+from remit.bootstrap import diagnose, open_registry
 from remit.core.decide import Context
+from remit.core.findings import Severity
 from remit.core.session_context import MAX_CHARACTERS
 from remit.errors import RemitError, UnknownProjectError
 from remit.registry import ALL_CLIENTS, DEFAULT_CLIENT, Registry
 
 NOTHING_DONE = 1  # no such thing here, or the user said no
+FOUND = 1  # doctor found an error
 FAILURE = 2
 INTERRUPTED = 130
 
@@ -182,6 +184,24 @@ def why(*, name: str, asked: Asked, as_json: bool) -> None:
         render.explanation(explained, context)
     if explained.tool is None:
         sys.exit(NOTHING_DONE)
+
+
+@app.command()
+@for_a_workspace
+def doctor(*, asked: Asked, as_json: bool) -> None:
+    """Name each problem with its file and its fix.
+
+    Nothing is started, and no secret is shown. Exits with 1 when there is an error.
+    """
+    with open_registry() as registry:
+        context = asked.context(registry)
+        findings = diagnose(registry, context)
+    if as_json:
+        render.data(shapes.diagnosis(findings, context))
+    else:
+        render.diagnosis(findings, context)
+    if any(finding.severity is Severity.ERROR for finding in findings):
+        sys.exit(FOUND)
 
 
 @app.command("context")

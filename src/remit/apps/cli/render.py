@@ -3,9 +3,11 @@
 import json
 import sys
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 
 from remit.core.decide import Context, shorten
 from remit.core.declarations import Declaration, Problem
+from remit.core.findings import Finding, Severity
 from remit.core.kinds import Kind
 from remit.core.scopes import Scope, is_at_or_below
 from remit.errors import RemitError
@@ -112,6 +114,26 @@ def clients(found: Sequence[Presence], context: Context) -> None:
         ("client", "servers", "problems", "files"),
         [row for item in found for row in _rows(item, context)],
     )
+
+
+def diagnosis(findings: Sequence[Finding], context: Context) -> None:
+    """Show what is wrong by file, each with its fix."""
+    out(_heading(context))
+    if not findings:
+        out("Nothing to mend.")
+        return
+    for source, group in groupby(findings, key=lambda finding: finding.source):
+        out(f"\n{printable(shorten(source, context))}")
+        for finding in group:
+            out(f"  {finding.severity}: {printable(': '.join(filter(None, _what(finding))))}")
+            out(f"    fix: {printable(finding.fix)}")
+    counts = {severity: sum(item.severity is severity for item in findings) for severity in Severity}
+    out("\n" + ", ".join(f"{count} {name}{'' if count == 1 else 's'}" for name, count in counts.items()))
+
+
+def _what(finding: Finding) -> tuple[str, str, str]:
+    subject = "" if finding.subject is None else f"{finding.subject} ({finding.scope})"
+    return subject, finding.place, finding.reason
 
 
 def printable(text: str) -> str:

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 from remit.core.decide import Context
 from remit.core.declarations import Declaration, Problem
+from remit.core.findings import Finding, Severity
 from remit.registry import ALL_CLIENTS, Explanation, Listed, Presence, Scan
 
 Shape = dict[str, object]
@@ -52,6 +53,12 @@ def scan(found: Scan, context: Context) -> Shape:
 def clients(found: Sequence[Presence], context: Context) -> Shape:
     """The answer of `remit clients`."""
     return {**_place(context), "clients": [_present(item) for item in found]}
+
+
+def diagnosis(findings: Sequence[Finding], context: Context) -> Shape:
+    """The answer of `remit doctor`."""
+    counts = {f"{severity}s": sum(item.severity is severity for item in findings) for severity in Severity}
+    return {**_asked_for(context), "findings": [_finding(item) for item in findings], **counts}
 
 
 def session_context(text: str, budget: int) -> Shape:
@@ -110,6 +117,19 @@ def _declared(item: Declaration) -> Shape:
 
 def _problem(item: Problem) -> Shape:
     return {"source": item.source, "place": item.place, "reason": item.reason}
+
+
+def _finding(item: Finding) -> Shape:
+    return {
+        "severity": item.severity,
+        "check": item.check,
+        "source": item.source,
+        "subject": item.subject,
+        "scope": item.scope,
+        "place": item.place,
+        "reason": item.reason,
+        "fix": item.fix,
+    }
 
 
 def _time(milliseconds: int) -> str:

@@ -1,0 +1,43 @@
+"""Secrets in plain text."""
+
+import re
+from collections.abc import Iterator
+
+from remit.core.declarations import Declaration
+from remit.core.findings import Finding, Patient, Severity, Value, about, to_its_owner, values
+from remit.core.names import normalise
+from remit.core.scopes import Scope
+from remit.core.secrets import is_secret
+
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+
+
+def exposed_secrets(patient: Patient) -> Iterator[Finding]:
+    """Find secrets in entries, in force or not: whoever reads the file has them."""
+    for item in patient.servers:
+        declaration = item.declaration
+        for value in values(declaration.launch) if declaration.launch is not None else ():
+            if is_secret(value.text, value.name):
+                yield _exposed(declaration, value, is_tracked=declaration.source in patient.facts.tracked)
+
+
+def _exposed(declaration: Declaration, value: Value, *, is_tracked: bool) -> Finding:
+    reference = f"write `${{{_variable(declaration, value)}}}` instead, and set the variable"
+    if is_tracked:
+        where = "a secret in plain text, in a file that git shares"
+        fix = f"revoke it, because the history keeps it; then {reference}"
+    elif declaration.scope is Scope.PROJECT:
+        where, fix = "a secret in plain text, in a file that is meant to be shared", reference
+    else:
+        where, fix = "a secret in plain text", reference
+    severity = Severity.ERROR if is_tracked else Severity.WARNING
+    return about(
+        declaration, severity, "secret", place=value.place, reason=where, fix=to_its_owner(declaration, fix)
+    )
+
+
+def _variable(declaration: Declaration, value: Value) -> str:
+    """Suggest a variable: the one that is set, else one named after the server."""
+    if value.place.startswith("env.") and _IDENTIFIER.fullmatch(value.name):
+        return value.name
+    return f"{normalise(declaration.server or '').upper().replace('-', '_')}_TOKEN"

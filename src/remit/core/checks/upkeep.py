@@ -1,0 +1,52 @@
+"""Servers that wait, and servers that nobody uses."""
+
+from collections.abc import Iterator
+
+from remit.core.declarations import Declaration
+from remit.core.findings import Finding, Patient, Severity, about
+from remit.core.kinds import ConfigStatus, Kind
+from remit.core.tools import Tool
+
+UNUSED_AFTER = 30 * 24 * 60 * 60 * 1000  # milliseconds
+
+
+def waiting_servers(patient: Patient) -> Iterator[Finding]:
+    """Find servers that wait for approval."""
+    for item in patient.servers:
+        if item.config_status is ConfigStatus.PENDING:
+            yield about(
+                item.declaration,
+                Severity.NOTE,
+                "pending",
+                reason="waits for your approval",
+                fix="start the client here, and approve or reject it",
+            )
+
+
+def unused_servers(patient: Patient) -> Iterator[Finding]:
+    """Find servers that were not used for a long time, where uses have been recorded for as long."""
+    before = patient.at - UNUSED_AFTER
+    used = [tool for tool in patient.tools if tool.usage_count and tool.kind is not Kind.MCP_SERVER]
+    if not any(tool.discovered_at <= before for tool in used):
+        return
+    for declaration in patient.in_force:
+        row = _row(declaration, patient)
+        if row is None or declaration.is_remit or row.discovered_at > before:
+            continue
+        if row.last_used_at is None or row.last_used_at < before:
+            is_new = row.last_used_at is None
+            yield about(
+                declaration,
+                Severity.NOTE,
+                "unused",
+                reason="was never used" if is_new else "was not used in the last 30 days",
+                fix="switch it off in the client, and its tools cost nothing",
+            )
+
+
+def _row(declaration: Declaration, patient: Patient) -> Tool | None:
+    key = (declaration.name, declaration.scope, declaration.server, declaration.dir)
+    for tool in patient.tools:
+        if (tool.name, tool.scope, tool.server, tool.dir) == key:
+            return tool
+    return None

@@ -1,0 +1,44 @@
+"""Diagnose: what is wrong with a client's configuration in a workspace, and how to mend it.
+
+An ordered table of small checks; each looks at the whole patient and names what it found.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+
+from remit.core.checks.conflicts import conflicts, duplicates
+from remit.core.checks.exposure import exposed_secrets
+from remit.core.checks.files import broken_files
+from remit.core.checks.naming import colliding_names, long_names
+from remit.core.checks.pinning import unpinned_packages
+from remit.core.checks.starting import missing_programs, relative_commands, unset_variables
+from remit.core.checks.upkeep import unused_servers, waiting_servers
+from remit.core.findings import Finding, Patient, Severity
+
+Check = Callable[[Patient], Iterable[Finding]]
+
+CHECKS: tuple[Check, ...] = (
+    broken_files,
+    exposed_secrets,
+    missing_programs,
+    unset_variables,
+    relative_commands,
+    colliding_names,
+    long_names,
+    conflicts,
+    duplicates,
+    unpinned_packages,
+    waiting_servers,
+    unused_servers,
+)
+
+_SEVERITIES = {severity: rank for rank, severity in enumerate(Severity)}
+
+
+def diagnose(patients: Iterable[Patient]) -> list[Finding]:
+    """Name each problem once, by file and the worst first; clients that share a file share its problems."""
+    found = dict.fromkeys(_findings(patients))
+    return sorted(found, key=lambda finding: (finding.source, _SEVERITIES[finding.severity]))
+
+
+def _findings(patients: Iterable[Patient]) -> Iterator[Finding]:
+    return (finding for patient in patients for check in CHECKS for finding in check(patient))

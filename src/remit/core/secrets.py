@@ -1,0 +1,123 @@
+"""Tells secrets in plain text from other values, by their shape and by the name they are given to.
+
+A doctor who cries wolf is not asked again: what could as well be a word, a path, a URL or an example passes.
+"""
+
+import re
+
+_MAX_SHOWN = 100
+
+# Shapes that say whose secret it is, wherever it stands.
+_SHAPES = re.compile(
+    r"""(?<![A-Za-z0-9])(?:
+        gh[a-z]_\w{20,} | github_pat_\w{20,} | gl[a-z]{2,4}-[\w-]{16,} | glsa_\w{20,}
+      | sk-[\w-]{20,} | [rs]k_(?:live|test)_\w{16,} | whsec_\w{16,}
+      | xox[a-z]-[\w-]{10,} | xapp-[\w-]{10,} | (?:AKIA|ASIA)[0-9A-Z]{16} | AIza[\w-]{30,} | ya29\.[\w-]{20,}
+      | eyJ[\w-]{8,}\.[\w-]{8,} | hf_\w{20,} | npm_\w{30,} | pypi-[\w-]{30,} | do[opr]_v1_\w{30,}
+      | SG\.[\w-]{16,}\.[\w-]{16,} | ntn_\w{20,} | secret_\w{30,} | lin_api_\w{20,} | fig[dor]_[\w-]{20,}
+      | tvly-[\w-]{16,} | fc-\w{20,} | shp[a-z]{2}_\w{20,} | dckr_pat_[\w-]{16,} | sntr[a-z]{2}_[\w=+/.-]{20,}
+      | gsk_\w{20,} | xai-\w{20,} | pplx-\w{20,} | r8_\w{20,} | ATATT[\w=-]{20,} | PMAK-[\w-]{20,}
+      | dapi[0-9a-f]{30,} | pat[A-Za-z0-9]{14}\.[0-9a-f]{30,} | pat-[a-z]{2}\d-[0-9a-f-]{30,}
+    )
+    | -----BEGIN\ [A-Z ]*PRIVATE\ KEY-----[^-]{20}""",
+    re.VERBOSE,
+)
+_REFERENCE = re.compile(r"\$\{\{.*?\}\}|\$\{[^}]*?:-([^}]*)\}|\$\{[^}]*\}|\{(?:env|file):[^}]*\}")
+_SCHEME = re.compile(r"^\s*(?:bearer|basic|token|bot|apikey|api-key|key)\s+", re.IGNORECASE)
+_CREDENTIAL = re.compile(r"\b(?:bearer|basic)\s+([\w.~+/=-]+)", re.IGNORECASE)
+# The value is only looked at: it may hold the next pair, as in `url=https://mcp.test/?token=...`.
+_PAIR = re.compile(r"([A-Za-z][\w.-]*)[\"']?\s*[=:]\s*[\"']?(?=([^\s;&,\"'}]+))")
+_USERINFO = re.compile(r"[A-Za-z][\w+.-]*://([^/?#\s@:]*)(?::([^/?#\s@]*))?@")
+_SEGMENT = re.compile(r"(?<=/)[\w=-]{40,}(?=[/?#]|$)")
+_PLACEHOLDER = re.compile(
+    r"<[^>]*>|\[[^\]]*\]|\byour|your[-_ ]|[-_ ]here\b|x{4,}|^x+$|\*{3,}|\.{3}|…|^\$\w+$|%\w+%"
+    r"|change[-_ ]?(me|it|this)|place[-_ ]?holder|example|replace|redacted|dummy|foobar|sample|fake|todo"
+    r"|insert[-_ ]|enter[-_ ]|\bmy[-_ ]|123456|abcdef|0{6}"
+    r"|^(none|null|undefined|tbd|test|string|true|false|yes|no|on|off)$",
+    re.IGNORECASE,
+)
+_PATH = re.compile(
+    r"\.{0,2}[\\/]\S*[\\/]|\.{1,2}[\\/]|~|[A-Za-z]:[\\/]|\S+[\\/]\S+\.\w{1,5}$|\S+\.(pem|key|json|txt)$"
+)
+_URL = re.compile(r"[A-Za-z][\w+.-]*://")
+_WORD = re.compile(r"[A-Za-z]{1,16}\d{0,2}|v?\d{1,4}|\d{8}")
+
+_NAME_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_KEYS = re.compile(
+    r"token|secret|key|apikey|credential|credentials|pat|auth|authorization|bearer|jwt|authtoken"
+    r"|accesstoken|accesskey|secretkey|privatekey|signature|sig"
+)
+_PASSWORDS = re.compile(r"password|passwd|passphrase|pwd|pass")
+_HARMLESS = re.compile(  # what a key or token is of that is no secret
+    r"public|publishable|site|file|sort|cache|partition|primary|foreign|project|object|bucket|storage"
+    r"|space|idempotency|issue|page|next|continuation|design"
+)
+_KNOWN_PASSWORDS = re.compile(
+    r"password|passwd|pass|pw|secret|postgres|root|admin|user|username|guest|mysql|neo4j|test|dev|local"
+    r"|minio|minioadmin|redis|mongo|sa"
+)
+
+
+def is_secret(value: str, name: str = "") -> bool:
+    """Tell whether a value holds a secret, under the name of its variable, header or option."""
+    plain = _REFERENCE.sub(_default, _REFERENCE.sub(_default, value)).strip()
+    return (
+        any(_is_random(match[0]) for match in _SHAPES.finditer(plain))
+        or any(_is_hard_to_guess(match[1]) for match in _CREDENTIAL.finditer(plain))
+        or _is_given_to(name, _SCHEME.sub("", plain))
+        or any(_is_given_to(match[1], match[2]) for match in _PAIR.finditer(plain))
+        or _is_in_url(plain)
+    )
+
+
+def shown(word: str) -> str | None:
+    """A word of a command as it may be shown; None where it may be a secret, or is no plain word."""
+    is_plain = len(word) <= _MAX_SHOWN and re.fullmatch(r"[\w@./\\:+~ -]+", word)
+    return word if is_plain and not is_secret(word) and not _looks_random(word) else None
+
+
+def _default(reference: re.Match[str]) -> str:
+    return reference[1] or ""
+
+
+def _is_given_to(name: str, value: str) -> bool:
+    """Judge a value by the name it is given to."""
+    *_, kind, word = ("", "", *(word.lower() for word in _NAME_WORDS.findall(name)))
+    if _HARMLESS.fullmatch(kind) or _URL.match(value):
+        return False
+    if _PASSWORDS.fullmatch(word):
+        return _is_password(value)
+    return _KEYS.fullmatch(word) is not None and _is_hard_to_guess(value)
+
+
+def _is_password(value: str, user: str = "") -> bool:
+    is_known = _KNOWN_PASSWORDS.fullmatch(value.lower()) or value == user
+    return len(value) >= 4 and not is_known and not _PLACEHOLDER.search(value) and not _PATH.match(value)
+
+
+def _is_hard_to_guess(value: str) -> bool:
+    is_one = len(value) >= 12 and not re.search(r"\s", value)
+    return is_one and not _PATH.match(value) and _is_random(value)
+
+
+def _is_random(value: str) -> bool:
+    """Tell what nobody would make up from words and numbers, and no manual gives as an example."""
+    pieces = [piece for piece in re.split(r"[^A-Za-z0-9]+", value) if piece]
+    is_words = all(_WORD.fullmatch(piece) for piece in pieces)
+    return not is_words and not _PLACEHOLDER.search(value) and re.search(r"[A-Za-z]", value) is not None
+
+
+def _looks_random(word: str) -> bool:
+    pieces = re.split(r"[^A-Za-z0-9]+", word)
+    return any(
+        len(piece) >= 16 and re.search(r"\d", piece) and re.search(r"[a-z]", piece) for piece in pieces
+    )
+
+
+def _is_in_url(text: str) -> bool:
+    for match in _USERINFO.finditer(text):
+        user, password = match[1], match[2]
+        if _is_password(password, user) if password else len(user) >= 16 and _is_random(user):
+            return True
+    segments = _SEGMENT.findall(text) if _URL.match(text) else ()
+    return any(all(re.search(kind, part) for kind in ("[a-z]", "[A-Z]", "[0-9]")) for part in segments)
