@@ -14,6 +14,7 @@ _KINDS = {kind.value: kind for kind in Kind}
 _SCOPES = {scope.value: scope for scope in Scope}
 _AUTHORITIES = {authority.value: authority for authority in Authority}
 _CONFIG_STATUSES = {status.value: status for status in ConfigStatus}
+_NEVER_SENT = {Kind.MCP_SERVER.value, Kind.PLUGIN.value}  # a model is told of their tools, not of them
 
 
 class View(NamedTuple):
@@ -28,7 +29,9 @@ class View(NamedTuple):
 def tool(row: Row) -> Tool:
     """Read a row of the query `catalog`."""
     (name, kind, client, scope, project_hash, dir, server, source, authority, config_status) = row[:10]
-    (winner_scope, winner_source, description, uses, last_used, discovered, updated) = row[10:]
+    (winner_scope, winner_source, description, uses, last_used, discovered, updated, endpoint, tokens) = row[
+        10:
+    ]
     is_stale = authority == Authority.CONFIG and config_status is None
     return Tool(
         name=name,
@@ -48,6 +51,8 @@ def tool(row: Row) -> Tool:
         last_used_at=last_used,
         discovered_at=discovered,
         updated_at=updated,
+        endpoint=endpoint,
+        tokens=None if kind in _NEVER_SENT else tokens,
     )
 
 
