@@ -1,4 +1,4 @@
-"""Holds the estimate of tokens to real tokenizers, on the definitions in a folder, and stores how far off it is.
+"""Holds the estimate of tokens to real tokenizers, on the definitions in a folder, and stores the errors.
 
 The folder has one JSON file for each server, with its `tools/list` under `tools`. The tokenizers come from
 npm, with their vocabularies inside; the estimate is compared with the mean of their counts.
@@ -26,8 +26,8 @@ SENTENCES = {
     "French": "Ouvre une page dans le navigateur, attend qu'elle soit chargée et renvoie son texte.",
     "Polish": "Otwiera stronę w przeglądarce, czeka na jej załadowanie i zwraca treść.",
     "Vietnamese": "Mở một trang trong trình duyệt, đợi trang tải xong rồi trả về nội dung văn bản.",
-    "Russian": "Открывает страницу в браузере, ждёт окончания загрузки и возвращает её текст.",  # noqa: RUF001
-    "Greek": "Ανοίγει μια σελίδα στο πρόγραμμα περιήγησης και επιστρέφει το κείμενό της.",  # noqa: RUF001
+    "Russian": "Открывает страницу в браузере, ждёт окончания загрузки и возвращает её текст.",
+    "Greek": "Ανοίγει μια σελίδα στο πρόγραμμα περιήγησης και επιστρέφει το κείμενό της.",
     "Arabic": "يفتح صفحة في المتصفح وينتظر اكتمال تحميلها ثم يعيد نصها.",
     "Hebrew": "פותח דף בדפדפן, ממתין לסיום הטעינה ומחזיר את הטקסט שלו.",
     "Hindi": "ब्राउज़र में एक पृष्ठ खोलता है, उसके लोड होने की प्रतीक्षा करता है और उसका पाठ लौटाता है।",

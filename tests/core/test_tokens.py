@@ -18,7 +18,7 @@ COMPACT = json.dumps(SCHEMA, separators=(",", ":"))
         ("Reads a file and returns its content as text.", 10, 11),
         (COMPACT, 25, 26),
         ("在浏览器中打开一个页面，等待加载完成。", 11, 17),  # noqa: RUF001 - Chinese punctuation
-        ("Открывает страницу в браузере и возвращает её текст.", 13, 28),  # noqa: RUF001 - Cyrillic
+        ("Открывает страницу в браузере и возвращает её текст.", 13, 28),
         ("เปิดหน้าเว็บแล้วส่งคืนข้อความ", 7, 51),
     ],
 )

@@ -11,7 +11,6 @@ from remit.core.kinds import Authority, Kind
 from remit.core.names import MCP, classify
 from remit.core.tools import Tool
 
-
 Servers = dict[tuple[str, str], Tool]  # by client and name; of several, the one in force
 
 

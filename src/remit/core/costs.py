@@ -44,7 +44,7 @@ def add_up(listed: Iterable[Listed]) -> Costs:
 
 
 def _owners(tools: Sequence[Tool]) -> Callable[[Tool], Tool | None]:
-    """Make the function that finds a tool's server: the one it is stored under, else the one it falls under."""
+    """Make the function that finds a tool's server: where it is stored, else by its name."""
     by_place: dict[Place, list[Tool]] = {}
     for tool in tools:
         if _is_server(tool):
