@@ -30,3 +30,7 @@ def test_an_entry_that_starts_the_gateway_is_remit_itself(command: str, args: li
 )
 def test_other_entries_are_not(command: str, args: list[str]) -> None:
     assert not Launch(command=command, args=tuple(args)).starts_remit
+
+
+def test_a_launch_that_is_printed_tells_no_secret() -> None:
+    assert repr(Launch(command="x", args=("--key=hush",), env={"TOKEN": "hush"})) == "Launch(stdio)"

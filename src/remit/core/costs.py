@@ -23,12 +23,12 @@ class Costs:
 
 def charge(tools: Sequence[Tool]) -> list[Tool]:
     """Give each server what its known tools cost together."""
-    sums: dict[Place, int] = {}
+    sums: dict[int, int] = {}
     owner = _owners(tools)
     for tool in tools:
         if tool.kind is Kind.MCP_TOOL and tool.tokens is not None and (server := owner(tool)) is not None:
-            sums[_row(server)] = sums.get(_row(server), 0) + tool.tokens
-    return [replace(tool, tokens=sums.get(_row(tool))) if _is_server(tool) else tool for tool in tools]
+            sums[id(server)] = sums.get(id(server), 0) + tool.tokens
+    return [replace(tool, tokens=sums.get(id(tool))) if _is_server(tool) else tool for tool in tools]
 
 
 def add_up(listed: Iterable[Listed]) -> Costs:
@@ -65,7 +65,3 @@ def _is_server(tool: Tool) -> bool:
 
 def _place(tool: Tool) -> Place:
     return tool.client, tool.scope, tool.project_hash, tool.dir, tool.server
-
-
-def _row(server: Tool) -> Place:
-    return *_place(server), server.name
