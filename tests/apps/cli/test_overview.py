@@ -4,7 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from support import Desk, servers
+from remit.apps.cli import overview
+from remit.core.decide import Decision, Gate, Listed, Verdict, decide
+from remit.core.declarations import Changes
+from remit.core.summary import summarise
+from remit.registry import Scan
+from support import Desk, context, server, servers
 
 
 @pytest.fixture
@@ -121,3 +126,24 @@ def test_where_nothing_is_declared_the_screen_says_what_to_do(desk: Desk) -> Non
 def test_an_inventory_names_the_clients(desk: Desk, shop: Path) -> None:
     shown = desk.remit("scan", "--client", "all", cwd=shop).stdout
     assert "  client       scope    source" in shown
+
+
+def test_what_other_clients_have_is_one_line_each(capsys: pytest.CaptureFixture[str]) -> None:
+    here = context()
+    tools = [server("wiki"), *(server(label, client="cursor") for label in ("a", "b"))]
+    listed = [Listed(tool, decide(tool, here)) for tool in tools]
+    overview.show(Scan(changes=Changes(), problems=[], tools=listed), summarise(listed, here), here)
+    lines = capsys.readouterr().out.splitlines()
+    at = lines.index("Declared for other clients: 2")
+    assert lines[at + 1] == "  cursor: 2; `remit scan --client cursor`"
+
+
+def test_what_a_gate_without_a_word_of_its_own_hides_is_shown_with_the_reason(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    here = context()
+    decision = Decision(verdict=Verdict.HIDDEN, gate=Gate.SCOPE, reason="because", unlock=None)
+    listed = [Listed(server("git"), decision)]
+    overview.show(Scan(changes=Changes(), problems=[], tools=listed), summarise(listed, here), here)
+    shown = capsys.readouterr().out
+    assert "Hidden by the gate `scope`: 1\n  git (global): because\n" in shown
