@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help run setup test test-clients check prove bench docs smoke constraints clean
+.PHONY: help run setup test test-clients check prove bench bench-tokens docs smoke constraints clean
 
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -58,6 +58,15 @@ prove: $(VENV)/.test ## Run the proofs in full: 100,000 layouts, 1,000 kills
 
 bench: $(VENV)/.installed ## Measure, print, and store the figures in bench/results
 	$(BIN)/python bench/run.py
+
+TOKENIZERS := build/tokenizers
+
+bench-tokens: $(VENV)/.installed $(TOKENIZERS)/node_modules ## Hold the estimate of tokens to tokenizers, on DATA: a folder of `tools/list` answers
+	$(BIN)/python bench/tokens.py "$(DATA)" $(TOKENIZERS)
+
+$(TOKENIZERS)/node_modules:
+	mkdir -p $(TOKENIZERS)
+	npm install --silent --no-audit --no-fund --prefix $(TOKENIZERS) @anthropic-ai/tokenizer@0.0.4 gpt-tokenizer@4.0.0
 
 docs: $(VENV)/.installed ## Write the reference pages that are generated from the code
 	$(BIN)/python docs/generate.py

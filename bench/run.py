@@ -30,9 +30,10 @@ LIST_COLD = """
 import sys, time
 from remit.adapters.git import locate
 from remit.adapters.storage.sqlite import SqliteStore
+from remit.core.views import USUAL
 here = locate(sys.argv[2])
 start = time.perf_counter()
-tools = SqliteStore(sys.argv[1]).catalog(here)
+tools = SqliteStore(sys.argv[1]).catalog(here, USUAL)
 print(time.perf_counter() - start, len(tools))
 """
 

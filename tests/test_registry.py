@@ -7,6 +7,7 @@ from remit.core.decide import UNKNOWN, Context, Gate
 from remit.core.kinds import Kind
 from remit.core.resolve import resolve
 from remit.core.scopes import Scope
+from remit.core.tokens import definition_tokens
 from remit.errors import UnknownClientError, UnknownProjectError
 from remit.registry import Presence, Registry
 from support import Desk, git, names, servers, stored
@@ -404,6 +405,24 @@ def test_the_session_context_stays_inside_any_budget(
 ) -> None:
     desk.write(shop / ".mcp.json", servers("till", "scale"))
     assert len(registry.session_context(at(registry, shop), budget=budget)) <= budget
+
+
+def test_what_a_tool_costs_is_known_where_its_definition_is(
+    desk: Desk, shop: Path, registry: Registry
+) -> None:
+    desk.write_state("git")
+    here, there = at(registry, shop), at(registry, desk.project("blog"))
+    registry.report("mcp__git", here, description="A server's own words are sent to nobody.")
+    assert [tool.tokens for tool, _ in registry.tools(here)] == [None]
+    registry.report("mcp__git__log", here, description="Shows commits.", input_schema={"type": "object"})
+    cost = definition_tokens("mcp__git__log", "Shows commits.", '{"type":"object"}')
+    assert [tool.tokens for tool, _ in registry.tools(here)] == [cost, cost]
+    assert {tool.tokens for tool, _ in registry.tools(there)} == {None}
+
+
+def test_only_the_first_scan_of_a_workspace_is_the_first(shop: Path, registry: Registry) -> None:
+    here = at(registry, shop)
+    assert [registry.scan(here).is_first for _ in range(2)] == [True, False]
 
 
 def test_a_report_keeps_description_and_schema(shop: Path, registry: Registry) -> None:

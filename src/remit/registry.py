@@ -3,12 +3,12 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from remit.core.adoption import adopt
 from remit.core.agents import check_servers, employ
 from remit.core.client_settings import ClientSettings
-from remit.core.decide import UNKNOWN, Context, Decision, Explained, Gate, Ruling, decide, explain
+from remit.core.costs import charge
+from remit.core.decide import UNKNOWN, Context, Decision, Explained, Gate, Listed, Ruling, decide, explain
 from remit.core.declarations import Changes, Problem, Resolved
 from remit.core.findings import Patient
 from remit.core.kinds import Authority, Kind, Status
@@ -33,13 +33,6 @@ DEFAULT_CLIENT = "claude-code"
 ALL_CLIENTS = "all"
 
 
-class Listed(NamedTuple):
-    """A tool with the decision about it."""
-
-    tool: Tool
-    decision: Decision
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
     """Why a name is available here, or is not."""
@@ -58,6 +51,7 @@ class Scan:
     changes: Changes
     problems: Sequence[Problem]
     tools: Sequence[Listed]
+    is_first: bool = False  # nothing was known of this workspace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +120,7 @@ class Registry:
 
     def scan(self, context: Context) -> Scan:
         """Read everything again."""
+        is_first = not any(self._store.inputs(context.view(client)) for client in self._clients(context))
         changes = [self._scan(client, context) for client in self._clients(context)]
         return Scan(
             changes=Changes(
@@ -135,6 +130,7 @@ class Registry:
             ),
             problems=self.problems(context),
             tools=self._list(context),
+            is_first=is_first,
         )
 
     def refresh(self, context: Context) -> None:
@@ -279,7 +275,8 @@ class Registry:
         return self._sources.clients if context.client is None else (context.client,)
 
     def _list(self, context: Context) -> list[Listed]:
-        catalog = sorted(adopt(self._store.catalog(context.workspace, context.flags)), key=_by_name)
+        tools = charge(adopt(self._store.catalog(context.workspace, context.flags)))
+        catalog = sorted(tools, key=_by_name)
         return [Listed(tool, decide(tool, context)) for tool in catalog]
 
     def _scan(self, client: str, context: Context) -> Changes:

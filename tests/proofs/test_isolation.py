@@ -30,6 +30,7 @@ from remit.core.projects import Workspace, identify
 from remit.core.reading import Reading
 from remit.core.scopes import Scope, in_scope, is_at_or_below
 from remit.core.sightings import Sighting, Use
+from remit.core.summary import summarise
 from remit.core.views import View
 from remit.registry import Registry
 from support import CLIENT, stored
@@ -304,7 +305,7 @@ def test_no_tool_of_another_project_appears_in_any_list_count_context_explanatio
     explained = {name: machine.registry.explain(name, here) for name in asked}
     said = json.dumps(
         [
-            shapes.listing(listed, here),
+            shapes.listing(listed, summarise(listed, here), here),
             [shapes.explanation(item) for item in explained.values() if item.tool is not None],
             machine.registry.session_context(here),
             shapes.diagnosis(diagnose(machine.registry.examine(here)), here),

@@ -11,32 +11,48 @@ from remit.core.kinds import Authority, Kind
 from remit.core.names import MCP, classify
 from remit.core.tools import Tool
 
+Servers = dict[tuple[str, str], Tool]  # by client and name; of several, the one in force
+
 
 def adopt(tools: Sequence[Tool]) -> list[Tool]:
     """Give every tool that no configuration stands behind the status of the server its name falls under."""
-    servers: dict[tuple[str, str], Tool] = {}
+    servers = servers_in_force(tools)
+    return [_adopted(tool, servers) for tool in tools] if servers else list(tools)
+
+
+def servers_in_force(tools: Sequence[Tool]) -> Servers:
+    """Find the server that each server's name stands for here."""
+    servers: Servers = {}
     for tool in tools:
         if tool.kind is Kind.MCP_SERVER and tool.config_status is not None:
             rival = servers.setdefault((tool.client, tool.name), tool)
             if rival.shadowed_by is not None and tool.shadowed_by is None:
                 servers[tool.client, tool.name] = tool
-    return [_adopted(tool, servers) for tool in tools] if servers else list(tools)
+    return servers
 
 
-def _adopted(tool: Tool, servers: dict[tuple[str, str], Tool]) -> Tool:
-    if tool.kind is not Kind.MCP_TOOL or tool.authority is Authority.CONFIG:
-        return tool
+def server_of(tool: Tool, servers: Servers) -> Tool | None:
+    """Find the server that a tool's name falls under."""
     for pattern in _patterns(tool.name):
         server = servers.get((tool.client, pattern))
         if server is not None and tool.server in (server.server, classify(tool.name).server):
-            return replace(
-                tool,
-                authority=Authority.CONFIG,
-                source=server.source,
-                config_status=server.config_status,
-                shadowed_by=server.shadowed_by,
-            )
-    return tool
+            return server
+    return None
+
+
+def _adopted(tool: Tool, servers: Servers) -> Tool:
+    if tool.kind is not Kind.MCP_TOOL or tool.authority is Authority.CONFIG:
+        return tool
+    server = server_of(tool, servers)
+    if server is None:
+        return tool
+    return replace(
+        tool,
+        authority=Authority.CONFIG,
+        source=server.source,
+        config_status=server.config_status,
+        shadowed_by=server.shadowed_by,
+    )
 
 
 def _patterns(name: str) -> Iterator[str]:

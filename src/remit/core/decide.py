@@ -65,6 +65,13 @@ class Decision:
         return self.verdict is not Verdict.HIDDEN
 
 
+class Listed(NamedTuple):
+    """A tool with the decision about it."""
+
+    tool: Tool
+    decision: Decision
+
+
 class Ruling(NamedTuple):
     """One gate's answer."""
 

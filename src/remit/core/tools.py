@@ -39,6 +39,8 @@ class Tool:
     last_used_at: int | None = None  # Unix milliseconds, as all times here
     discovered_at: int = 0
     updated_at: int = 0
+    endpoint: str | None = None  # a digest: servers with the same one are the same program or URL
+    tokens: int | None = None  # what sending its definition costs; a server's is that of its tools
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -103,9 +103,7 @@ def test_warnings_alone_end_with_0_and_json_has_the_documented_shape(desk: Desk,
 def test_a_broken_file_is_an_error_and_the_others_are_examined(desk: Desk, shop: Path) -> None:
     desk.write(desk.home / ".claude.json", '{"mcpServers": {')
     desk.write(shop / ".mcp.json", servers("lamp"))
-    assert [
-        (item["check"], item["place"]) for item in examine(desk, shop, "--client", "all")["findings"]
-    ] == [
+    assert [(item["check"], item["place"]) for item in examine(desk, shop)["findings"]] == [
         ("program", "command"),
         ("file", "line 1 column 17"),
     ]

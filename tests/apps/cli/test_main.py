@@ -40,21 +40,24 @@ def test_tools_lists_what_is_in_force_by_scope(desk: Desk, shop: Path) -> None:
         "",
         "local: yours, in this project",
         "  tool         kind        uses  source",
-        "  mcp__git__*  mcp_server  0     ~/.claude.json",
+        "  mcp__git__*  mcp_server     0  ~/.claude.json",
         "",
         "project: shared in the repository",
         "  tool          kind        uses  source",
-        "  mcp__till__*  mcp_server  0     .mcp.json",
+        "  mcp__till__*  mcp_server     0  .mcp.json",
         "",
         "global: yours, in all projects",
         "  tool          kind        uses  source",
-        "  mcp__wiki__*  mcp_server  0     ~/.claude.json",
+        "  mcp__wiki__*  mcp_server     0  ~/.claude.json",
+        "",
+        "3 servers visible",
+        "1 hidden",
     ]
 
 
 def test_tools_as_json_has_the_documented_shape(desk: Desk, shop: Path) -> None:
     listing = answer(desk, "tools", "--all", cwd=shop)
-    assert listing.keys() == {"project", "workspace", "client", "states", "tools"}
+    assert listing.keys() == {"project", "workspace", "client", "states", "tokens", "tools"}
     assert listing["project"]["path"] == listing["workspace"] == str(shop)
     assert listing["client"] == "claude-code"
     assert listing["tools"][-1] == {
@@ -127,7 +130,7 @@ def test_another_clients_tools_are_scanned_and_listed_by_its_name(desk: Desk, sh
 def test_the_inventory_of_all_clients_says_whose_each_tool_is(desk: Desk, shop: Path) -> None:
     desk.write(desk.home / ".cursor/mcp.json", servers("wiki"))
     shown = desk.remit("tools", "--client", "all", cwd=shop).stdout.splitlines()
-    assert "  claude-code  mcp__wiki__*  mcp_server  0     ~/.claude.json" in shown
+    assert "  claude-code  mcp__wiki__*  mcp_server     0  ~/.claude.json" in shown
     assert "  cursor       mcp__wiki__*  mcp_server  0     ~/.cursor/mcp.json" in shown
 
 
@@ -187,12 +190,56 @@ def test_scan_reports_changes_and_counts(desk: Desk, shop: Path) -> None:
     ]
     assert (first["visible"], first["hidden"], first["problems"]) == (3, 1, [])
     desk.write(shop / ".mcp.json", servers())
-    lines = desk.remit("scan", cwd=shop).stdout.splitlines()
-    assert lines[1:] == [
-        "- mcp__till__* (project, .mcp.json)",
-        "0 added, 1 removed, 0 changed",
-        "in force: 1 local, 1 global; hidden: 2",
+    again = answer(desk, "scan", cwd=shop)
+    assert (again["first"], again["added"]) == (False, [])
+    assert [item["name"] for item in again["removed"]] == ["mcp__till__*"]
+
+
+def test_scan_as_json_has_the_documented_shape(desk: Desk, shop: Path) -> None:
+    entry = {"command": "npx", "args": ["browser"]}
+    desk.write(shop / ".mcp.json", servers(web=entry, fetch=entry))
+    found = answer(desk, "scan", cwd=shop)
+    state = str(desk.home / ".claude.json")
+    assert found["first"] is True
+    assert found["tokens"] == {"visible": 0, "all": 0, "uncounted_servers": 4}
+    assert [(item["scope"], item["sources"], item["hidden"]) for item in found["scopes"]] == [
+        ("local", [state], 0),
+        ("project", [str(shop / ".mcp.json")], 0),
+        ("global", [state], 1),
     ]
+    assert found["scopes"][1]["visible"]["mcp_server"] == 2
+    assert found["exceptions"] == [
+        {
+            "cause": "shadowed",
+            "name": "mcp__git__*",
+            "kind": "mcp_server",
+            "server": "git",
+            "client": "claude-code",
+            "scope": "global",
+            "source": state,
+            "reason": "shadowed by the local declaration in ~/.claude.json",
+        }
+    ]
+    assert [[item["server"] for item in group] for group in found["duplicates"]] == [["fetch", "web"]]
+
+
+def test_tools_show_what_they_cost_once_a_definition_is_known(desk: Desk, shop: Path) -> None:
+    with desk.registry() as registry:
+        registry.report(
+            "mcp__git__log", registry.at(str(shop)), description="Shows commits.", input_schema={}
+        )
+    listing = answer(desk, "tools", cwd=shop)
+    tokens = {tool["name"]: tool["tokens"] for tool in listing["tools"]}
+    assert tokens["mcp__git__*"] == tokens["mcp__git__log"] > 0
+    assert tokens["mcp__wiki__*"] is None
+    assert listing["tokens"] == {
+        "visible": tokens["mcp__git__*"],
+        "all": tokens["mcp__git__*"],
+        "uncounted_servers": 2,
+    }
+    lines = desk.remit("tools", cwd=shop).stdout.splitlines()
+    assert lines[3] == "  tool           kind        uses  tokens  source"
+    assert lines[-3] == f"3 servers and 1 tool visible: about {tokens['mcp__git__*']} tokens per request"
 
 
 def test_context_prints_the_section_and_respects_the_budget(desk: Desk, shop: Path) -> None:

@@ -17,6 +17,7 @@ _KINDS = {kind.value: kind for kind in Kind}
 _SCOPES = {scope.value: scope for scope in Scope}
 _AUTHORITIES = {authority.value: authority for authority in Authority}
 _CONFIG_STATUSES = {status.value: status for status in ConfigStatus}
+_NEVER_SENT = {Kind.MCP_SERVER.value, Kind.PLUGIN.value}  # a model is told of their tools, not of them
 
 
 class View(NamedTuple):
@@ -32,7 +33,7 @@ def tool(row: Row) -> Tool:
     """Read a row of the query `catalog`."""
     (name, kind, client, scope, project_hash, dir, server, plugin, agent, of_agent) = row[:10]
     (source, authority, config_status, winner_scope, winner_source, description) = row[10:16]
-    (uses, last_used, discovered, updated) = row[16:]
+    (uses, last_used, discovered, updated, endpoint, tokens) = row[16:]
     is_stale = authority == Authority.CONFIG and config_status is None
     return Tool(
         name=name,
@@ -55,6 +56,8 @@ def tool(row: Row) -> Tool:
         last_used_at=last_used,
         discovered_at=discovered,
         updated_at=updated,
+        endpoint=endpoint,
+        tokens=None if kind in _NEVER_SENT else tokens,
     )
 
 

@@ -12,6 +12,7 @@ from remit.core.declarations import Changes, Declaration, Problem, Resolved
 from remit.core.projects import Project, Workspace
 from remit.core.reading import Reading
 from remit.core.sightings import Sighting, Use
+from remit.core.tokens import definition_tokens
 from remit.core.tools import Definition, Tool
 from remit.core.views import USUAL, Flags, View
 
@@ -104,7 +105,8 @@ class SqliteStore:
     def _define(self, definition: Definition) -> int:
         content = asdict(definition)
         digest = sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-        return self.database.rows("define", digest=digest, **content)[0][0]
+        tokens = definition_tokens(definition.name, definition.description, definition.input_schema)
+        return self.database.rows("define", digest=digest, tokens=tokens, **content)[0][0]
 
     def _declare(self, declaration: Declaration, at: int) -> int:
         definition = None

@@ -11,11 +11,12 @@ import click
 from click.shell_completion import CompletionItem, get_completion_class
 
 from remit import __version__
-from remit.apps.cli import render, shapes
+from remit.apps.cli import overview, render, shapes
 from remit.bootstrap import diagnose, open_registry
 from remit.core.decide import Context
 from remit.core.findings import Severity
 from remit.core.session_context import MAX_CHARACTERS
+from remit.core.summary import summarise
 from remit.errors import RemitError, UnknownProjectError
 from remit.registry import ALL_CLIENTS, DEFAULT_CLIENT, Registry
 
@@ -123,15 +124,16 @@ def app(context: click.Context) -> None:
 @app.command()
 @for_a_workspace
 def scan(*, asked: Asked, as_json: bool) -> None:
-    """Scan again: what was added, removed, changed."""
+    """Scan again: what changed, is visible, hidden, and costs."""
     with open_registry() as registry:
         context = asked.context(registry)
         found = registry.scan(context)
     render.problems(found.problems, context)
+    summary = summarise(found.tools, context)
     if as_json:
-        render.data(shapes.scan(found, context))
+        render.data(shapes.scan(found, summary, context))
     else:
-        render.scan(found, context)
+        overview.show(found, summary, context)
 
 
 @app.command()
@@ -141,13 +143,15 @@ def tools(*, asked: Asked, everything: bool, as_json: bool) -> None:
     """List the tools in force here, by scope."""
     with open_registry() as registry:
         context = asked.context(registry)
-        listed = [item for item in registry.tools(context) if everything or item.decision.visible]
+        known = registry.tools(context)
         problems = registry.problems(context)
     render.problems(problems, context)
+    summary = summarise(known, context)
+    listed = [item for item in known if everything or item.decision.visible]
     if as_json:
-        render.data(shapes.listing(listed, context))
+        render.data(shapes.listing(listed, summary, context))
     else:
-        render.listing(listed, context)
+        render.listing(listed, summary, context)
 
 
 @app.command()

@@ -2,17 +2,17 @@
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 
-from remit.core.decide import Context, shorten
-from remit.core.declarations import Declaration, Problem
+from remit.core.decide import Context, Listed, shorten
+from remit.core.declarations import Problem
 from remit.core.findings import Finding, Severity
 from remit.core.kinds import Kind
 from remit.core.scopes import Scope, is_at_or_below
+from remit.core.summary import Summary
 from remit.errors import RemitError
-from remit.ports import Changes
-from remit.registry import ALL_CLIENTS, Explanation, Listed, Presence, Scan
+from remit.registry import ALL_CLIENTS, Explanation, Presence
 
 _SCOPES = {
     Scope.MANAGED: "managed: for everyone on this machine",
@@ -23,8 +23,18 @@ _SCOPES = {
     Scope.PLUGIN: "plugin: brought by plugins",
 }
 _KINDS = {kind: rank for rank, kind in enumerate(Kind)}
+WORDS = {
+    Kind.MCP_SERVER: "server",
+    Kind.SLASH_COMMAND: "command",
+    Kind.SKILL: "skill",
+    Kind.PLUGIN: "plugin",
+    Kind.SUBAGENT: "subagent",
+    Kind.MCP_TOOL: "tool",
+    Kind.BUILTIN: "built-in",
+}
+NUMBERS = ("tokens", "uses")
 _WIDEST = 60  # columns; a longer cell pushes only its own line
-_NOTHING = """\
+NOTHING = """\
 No tools are in force here.
 hint: declare a server in one of the client's files; `remit tools --all` shows what is hidden"""
 
@@ -58,18 +68,23 @@ def error(failure: RemitError) -> None:
         sys.stderr.write(f"hint: {printable(failure.hint)}\n")
 
 
-def listing(listed: Sequence[Listed], context: Context) -> None:
-    """Show tools by scope."""
-    out(_heading(context))
+def listing(listed: Sequence[Listed], summary: Summary, context: Context) -> None:
+    """Show tools by scope, and what they cost together."""
+    out(heading(context))
     if not listed:
-        out(_NOTHING)
-    reasons = not all(item.decision.visible for item in listed)
+        out(NOTHING)
+    columns = _columns(listed, context)
     for scope, title in _SCOPES.items():
         group = sorted((item for item in listed if item.tool.scope is scope), key=_order)
         if group:
             out()
-            rows = [_cells(item, context, reasons=reasons) for item in group]
-            _table(title, _columns(context, reasons=reasons), rows)
+            rows = [
+                [cells[column] for column in columns] for cells in (_cells(item, context) for item in group)
+            ]
+            table(title, columns, rows, numbers=NUMBERS)
+    if listed:
+        out()
+        out(total(summary))
 
 
 def explanation(explained: Explanation, context: Context) -> None:
@@ -82,34 +97,52 @@ def explanation(explained: Explanation, context: Context) -> None:
     gates = [
         (gate, "passed" if ruling.passed else "hidden", ruling.reason) for gate, ruling in explained.gates
     ]
-    _table("", ("gate", "answer", "reason"), gates)
+    table("", ("gate", "answer", "reason"), gates)
     if explained.shadowed:
         out()
         others = [(tool.scope, shorten(tool.source, context), why.reason) for tool, why in explained.shadowed]
-        _table("others of this name", ("scope", "source", "reason"), others)
+        table("others of this name", ("scope", "source", "reason"), others)
 
 
-def scan(found: Scan, context: Context) -> None:
-    """Show what a scan found different, and what is in force now."""
-    out(_heading(context))
-    out(_changes(found.changes, context))
-    counts = [
-        f"{count} {scope}"
-        for scope in _SCOPES
-        if (count := sum(tool.scope is scope and decision.visible for tool, decision in found.tools))
-    ]
-    hidden = sum(not decision.visible for _, decision in found.tools)
-    out(f"in force: {', '.join(counts) or 'nothing'}; hidden: {hidden}")
+def total(summary: Summary) -> str:
+    """Say how many tools an agent gets and what they cost, in lines of their own."""
+    costs, lines = summary.costs, [f"{counted(summary.visible)} visible"]
+    if costs.all:
+        lines[0] += f": about {rounded(costs.visible)} tokens per request"
+    if costs.all and costs.uncounted:
+        lines.append(f"  (without {counted({Kind.MCP_SERVER: costs.uncounted})} whose tools are not known)")
+    if summary.hidden_count:
+        unsent = f": about {rounded(costs.all - costs.visible)} tokens not sent"
+        lines.append(f"{summary.hidden_count:,} hidden{unsent if costs.all > costs.visible else ''}")
+    return "\n".join(lines)
+
+
+def counted(counts: Mapping[Kind, int]) -> str:
+    """Write counts by kind in words."""
+    words = [f"{count:,} {WORDS[kind]}{'' if count == 1 else 's'}" for kind, count in counts.items()]
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:]))) or "nothing"
+
+
+def rounded(count: int) -> str:
+    """Write an estimate to three digits: more of them would promise too much."""
+    return f"{round(count, 3 - len(str(count))) if count > 999 else count:,}"
+
+
+def heading(context: Context) -> str:
+    """Say where and for which client an answer is."""
+    path, home = context.workspace.dir, context.home.rstrip("/")
+    short = f"~{path.removeprefix(home)}" if home and is_at_or_below(path, home) else path
+    return f"{printable(short)} ({context.client or ALL_CLIENTS})"
 
 
 def clients(found: Sequence[Presence], context: Context) -> None:
     """Show clients with their files, a line for each file."""
-    out(_heading(context))
+    out(heading(context))
     if not found:
         out("No client's files are here.\nhint: `remit clients --all` lists the clients that are known")
         return
     out()
-    _table(
+    table(
         "",
         ("client", "servers", "problems", "files"),
         [row for item in found for row in _rows(item, context)],
@@ -118,7 +151,7 @@ def clients(found: Sequence[Presence], context: Context) -> None:
 
 def diagnosis(findings: Sequence[Finding], context: Context) -> None:
     """Show what is wrong by file, each with its fix."""
-    out(_heading(context))
+    out(heading(context))
     if not findings:
         out("Nothing to mend.")
         return
@@ -147,65 +180,61 @@ def _rows(item: Presence, context: Context) -> list[tuple[str, ...]]:
     return [counts, *(("", "", "", file) for file in others)]
 
 
-def _heading(context: Context) -> str:
-    path, home = context.workspace.dir, context.home.rstrip("/")
-    short = f"~{path.removeprefix(home)}" if home and is_at_or_below(path, home) else path
-    return f"{printable(short)} ({context.client or ALL_CLIENTS})"
-
-
-def _changes(changes: Changes, context: Context) -> str:
-    signs = (("+", changes.added), ("-", changes.removed), ("~", changes.changed))
-    lines = [f"{sign} {_declared(item, context)}" for sign, items in signs for item in items]
-    totals = f"{len(changes.added)} added, {len(changes.removed)} removed, {len(changes.changed)} changed"
-    return "\n".join([*lines, totals])
-
-
-def _declared(item: Declaration, context: Context) -> str:
-    return printable(f"{item.name} ({item.scope}, {shorten(item.source, context)})")
-
-
 def _order(item: Listed) -> tuple[int, str, str, str]:
     return _KINDS[item.tool.kind], item.tool.name, item.tool.client, item.tool.dir or ""
 
 
-def _columns(context: Context, *, reasons: bool) -> tuple[str, ...]:
-    owner = ("client",) if context.client is None else ()
-    return (*owner, "tool", "kind", "uses", "source", *(("decision", "reason") if reasons else ()))
+def _columns(listed: Sequence[Listed], context: Context) -> list[str]:
+    owner = ["client"] if context.client is None else []
+    tokens = ["tokens"] if any(item.tool.tokens is not None for item in listed) else []
+    why = [] if all(item.decision.visible for item in listed) else ["decision", "reason"]
+    return [*owner, "tool", "kind", "uses", *tokens, "source", *why]
 
 
-def _cells(item: Listed, context: Context, *, reasons: bool) -> tuple[str, ...]:
+def _cells(item: Listed, context: Context) -> dict[str, str]:
     tool, decision = item
-    why = (
-        decision.verdict if decision.gate is None else f"{decision.verdict}: {decision.gate}",
-        decision.reason,
-    )
-    owner = (tool.client,) if context.client is None else ()
-    cells = (tool.name, tool.kind, str(tool.usage_count), shorten(tool.source, context))
-    return (*owner, *cells, *(why if reasons else ()))
+    return {
+        "client": tool.client,
+        "tool": tool.name,
+        "kind": tool.kind,
+        "uses": str(tool.usage_count),
+        "tokens": "" if tool.tokens is None else f"{tool.tokens:,}",
+        "source": shorten(tool.source, context),
+        "decision": decision.verdict if decision.gate is None else f"{decision.verdict}: {decision.gate}",
+        "reason": decision.reason,
+    }
 
 
-def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def table(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Collection[str] = ()
+) -> None:
+    """Show rows below each other, with columns of numbers to the right."""
     cells = [[printable(cell) for cell in row] for row in rows]
     if sys.stdout.isatty():
-        _draw(title, columns, cells)
+        _draw(title, columns, cells, numbers)
         return
     if title:
         out(title)
     widths = [min(_WIDEST, max(len(row[at]) for row in (columns, *cells))) for at in range(len(columns))]
     for row in (columns, *cells):
-        padded = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        padded = (
+            cell.rjust(width) if column in numbers else cell.ljust(width)
+            for cell, width, column in zip(row, widths, columns, strict=True)
+        )
         out(f"  {'  '.join(padded).rstrip()}")
 
 
-def _draw(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def _draw(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: Collection[str]
+) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     table = Table(title=title or None, title_justify="left", box=SIMPLE_HEAD, title_style="bold")
-    for column in columns:
-        table.add_column(column, overflow="fold")  # a name that is cut cannot be asked about
+    for column in columns:  # a name that is cut cannot be asked about
+        table.add_column(column, overflow="fold", justify="right" if column in numbers else "left")
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     Console().print(table)

@@ -3,17 +3,26 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from remit.core.decide import Context
+from remit.core.costs import Costs
+from remit.core.decide import Context, Listed
 from remit.core.declarations import Declaration, Problem
 from remit.core.findings import Finding, Severity
-from remit.registry import ALL_CLIENTS, Explanation, Listed, Presence, Scan
+from remit.core.kinds import Kind
+from remit.core.summary import Origin, Summary
+from remit.core.tools import Tool
+from remit.registry import ALL_CLIENTS, Explanation, Presence, Scan
 
 Shape = dict[str, object]
 
 
-def listing(listed: Sequence[Listed], context: Context) -> Shape:
+def listing(listed: Sequence[Listed], summary: Summary, context: Context) -> Shape:
     """The answer of `remit tools`."""
-    return {**_asked_for(context), "states": {}, "tools": [_listed(item) for item in listed]}
+    return {
+        **_asked_for(context),
+        "states": {},
+        "tokens": _costs(summary.costs),
+        "tools": [_listed(item) for item in listed],
+    }
 
 
 def explanation(explained: Explanation) -> Shape:
@@ -36,17 +45,25 @@ def explanation(explained: Explanation) -> Shape:
     }
 
 
-def scan(found: Scan, context: Context) -> Shape:
+def scan(found: Scan, summary: Summary, context: Context) -> Shape:
     """The answer of `remit scan`."""
-    visible = sum(item.decision.visible for item in found.tools)
     return {
         **_asked_for(context),
+        "first": found.is_first,
         "added": [_declared(item) for item in found.changes.added],
         "removed": [_declared(item) for item in found.changes.removed],
         "changed": [_declared(item) for item in found.changes.changed],
         "problems": [_problem(item) for item in found.problems],
-        "visible": visible,
-        "hidden": len(found.tools) - visible,
+        "visible": sum(summary.visible.values()),
+        "hidden": summary.hidden_count,
+        "tokens": _costs(summary.costs),
+        "scopes": [_origin(item) for item in summary.origins],
+        "exceptions": [
+            {"cause": group.cause, **_declared(item.tool), "reason": item.decision.reason}
+            for group in summary.hidden
+            for item in group.items
+        ],
+        "duplicates": [[_declared(tool) for tool in group] for group in summary.duplicates],
     }
 
 
@@ -88,7 +105,7 @@ def _listed(item: Listed) -> Shape:
         "usage_count": tool.usage_count,
         "last_used_at": None if tool.last_used_at is None else _time(tool.last_used_at),
         "description": tool.description,
-        "tokens": None,
+        "tokens": tool.tokens,
         "verdict": decision.verdict,
         "gate": decision.gate,
         "reason": decision.reason,
@@ -104,7 +121,22 @@ def _present(item: Presence) -> Shape:
     }
 
 
-def _declared(item: Declaration) -> Shape:
+def _costs(costs: Costs) -> Shape:
+    return {"visible": costs.visible, "all": costs.all, "uncounted_servers": costs.uncounted}
+
+
+def _origin(origin: Origin) -> Shape:
+    return {
+        "client": origin.client,
+        "scope": origin.scope,
+        "sources": list(origin.sources),
+        "visible": {kind: origin.visible.get(kind, 0) for kind in Kind},
+        "hidden": origin.hidden,
+        "tokens": _costs(origin.costs),
+    }
+
+
+def _declared(item: Declaration | Tool) -> Shape:
     return {
         "name": item.name,
         "kind": item.kind,

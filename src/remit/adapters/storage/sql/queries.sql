@@ -25,7 +25,7 @@ used (tool_id, uses, last_used_at) as (
 select
     t.name, t.kind, t.client, t.scope, t.project_hash, t.dir, t.server, t.plugin, t.agent, t.profile,
     ifnull(r.source, t.source), t.authority, r.config_status, w.scope, wr.source,
-    d.description, ifnull(u.uses, 0), u.last_used_at, t.discovered_at, t.updated_at
+    d.description, ifnull(u.uses, 0), u.last_used_at, t.discovered_at, t.updated_at, t.endpoint, d.tokens
 from tools t
 left join here v on v.client = t.client
 left join resolutions r on r.view_id = v.id and r.tool_id = ifnull(t.server_id, t.id)
@@ -216,8 +216,8 @@ from sightings x join definitions d on d.id = x.definition_id
 where x.tool_id = :tool and x.project_hash = :project
 
 -- name: define
-insert into definitions (digest, server, name, description, input_schema)
-values (:digest, :server, :name, :description, :input_schema)
+insert into definitions (digest, server, name, description, input_schema, tokens)
+values (:digest, :server, :name, :description, :input_schema, :tokens)
 on conflict (digest) do update set digest = digest
 returning id
 

@@ -13,7 +13,8 @@ create table definitions (
     server text,
     name text not null,
     description text,
-    input_schema text
+    input_schema text,
+    tokens integer not null -- an estimate of what sending it costs
 ) strict;
 
 -- The checks make a row that could leak impossible: what belongs to a project says which one.

@@ -1,0 +1,67 @@
+"""What tools cost together: a server by its tools, and a whole catalog by what of it is visible."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from remit.core.adoption import server_of, servers_in_force
+from remit.core.decide import Listed
+from remit.core.kinds import Kind, Status
+from remit.core.names import is_covered
+from remit.core.tools import Tool
+
+Place = tuple[str | None, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Costs:
+    """What definitions cost in each request, in tokens; estimates, as all of them."""
+
+    visible: int = 0
+    all: int = 0  # if every tool that is declared here were visible
+    uncounted: int = 0  # visible servers whose tools are not known
+
+
+def charge(tools: Sequence[Tool]) -> list[Tool]:
+    """Give each server what its known tools cost together."""
+    sums: dict[int, int] = {}
+    owner = _owners(tools)
+    for tool in tools:
+        if tool.kind is Kind.MCP_TOOL and tool.tokens is not None and (server := owner(tool)) is not None:
+            sums[id(server)] = sums.get(id(server), 0) + tool.tokens
+    return [replace(tool, tokens=sums.get(id(tool))) if _is_server(tool) else tool for tool in tools]
+
+
+def add_up(listed: Iterable[Listed]) -> Costs:
+    """Add up what tools cost; a server's cost is that of its tools, and is not counted again."""
+    visible = everything = uncounted = 0
+    for tool, decision in listed:
+        if _is_server(tool):
+            uncounted += decision.visible and tool.tokens is None
+        elif tool.status is not Status.STALE:
+            everything += tool.tokens or 0
+            visible += (tool.tokens or 0) if decision.visible else 0
+    return Costs(visible=visible, all=everything, uncounted=uncounted)
+
+
+def _owners(tools: Sequence[Tool]) -> Callable[[Tool], Tool | None]:
+    """Make the function that finds a tool's server: where it is stored, else by its name."""
+    by_place: dict[Place, list[Tool]] = {}
+    for tool in tools:
+        if _is_server(tool):
+            by_place.setdefault(_place(tool), []).append(tool)
+    in_force = servers_in_force(tools)
+
+    def owner(tool: Tool) -> Tool | None:
+        # Several, where plugins have servers of one label.
+        here = (server for server in by_place.get(_place(tool), ()) if is_covered(tool.name, server.name))
+        return next(here, None) or server_of(tool, in_force)
+
+    return owner
+
+
+def _is_server(tool: Tool) -> bool:
+    return tool.kind is Kind.MCP_SERVER
+
+
+def _place(tool: Tool) -> Place:
+    return tool.client, tool.scope, tool.project_hash, tool.dir, tool.server
