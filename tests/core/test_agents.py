@@ -140,6 +140,12 @@ def test_an_agent_is_put_to_work_below_its_parents() -> None:
     assert [each.name for each in deep.parents[0].parents] == ["lead"]
 
 
+def test_the_case_of_a_name_matters_only_where_two_differ_by_it() -> None:
+    assert employ("SCOUT", ["Lead"], PROFILES).name == "scout"
+    with pytest.raises(AgentError, match="no agent is called `sCout`"):
+        employ("sCout", [], {"scout": Profile(), "Scout": Profile()})
+
+
 @pytest.mark.parametrize(
     ("name", "parents", "message", "hint"),
     [

@@ -50,10 +50,7 @@ def employ(name: str, parents: Sequence[str], profiles: Mapping[str, Profile]) -
     Raises:
         AgentError: a name is unknown, a parent may not start its child, or they are too many.
     """
-    chain = (name, *parents)
-    for each in chain:
-        if each not in profiles:
-            raise AgentError(f"no agent is called `{each}`", hint=_known("agents here", profiles))
+    chain = [_find(each, profiles) for each in (name, *parents)]
     if len(chain) > MAX_DEPTH:
         raise AgentError(
             f"`{name}` would be {len(chain)} agents deep, and {MAX_DEPTH} are the most",
@@ -66,6 +63,16 @@ def employ(name: str, parents: Sequence[str], profiles: Mapping[str, Profile]) -
         parents_of_it = (employed, *employed.parents)
         employed = Agent(name=each, profile=profiles[each], parents=parents_of_it)
     return employed
+
+
+def _find(name: str, profiles: Mapping[str, Profile]) -> str:
+    """Find an agent by its name, in whatever case where only one can be meant."""
+    if name in profiles:
+        return name
+    alike = [each for each in profiles if each.casefold() == name.casefold()]
+    if len(alike) != 1:
+        raise AgentError(f"no agent is called `{name}`", hint=_known("agents here", profiles))
+    return alike[0]
 
 
 def _check_leave(parent: Agent, child: str) -> None:

@@ -62,3 +62,24 @@ def test_in_the_home_directory_the_users_settings_are_not_the_projects_too(desk:
     desk.write(desk.home / ".claude/settings.json", servers("git"))
     with desk.registry() as registry:
         assert names(registry, registry.at(str(desk.home), "klaude")) == ["global git"]
+
+
+def test_agents_have_the_servers_that_their_definitions_give_them(desk: Desk, root: Path) -> None:
+    desk.write(root / ".mcp.json", servers("git", "wiki"))
+    agent = "---\nname: {}\ndescription: d\n{}---\n"
+    desk.write(root / ".claude/agents/explorer.md", agent.format("Explorer", "inheritProjectMcps: false\n"))
+    desk.write(desk.home / ".claude/agents/scout.md", agent.format("scout", "mcpServers: git\n"))
+    desk.write(
+        desk.home / ".claude/agents/child.md",
+        agent.format("child", "inheritProjectMcps: false\ninheritParentMcps: true\n"),
+    )
+    with desk.registry() as registry:
+
+        def has(agent: str, *parents: str) -> list[str]:
+            context = registry.at(str(root), "klaude", agent=agent, parents=parents)
+            return names(registry, context, keep=lambda tool: tool.server is not None)
+
+        assert has("explorer") == []
+        assert has("scout") == ["project git"]
+        assert has("child") == []
+        assert has("child", "scout") == ["project git"]

@@ -131,7 +131,7 @@ def test_the_inventory_of_all_clients_says_whose_each_tool_is(desk: Desk, shop: 
     desk.write(desk.home / ".cursor/mcp.json", servers("wiki"))
     shown = desk.remit("tools", "--client", "all", cwd=shop).stdout.splitlines()
     assert "  claude-code  mcp__wiki__*  mcp_server     0  ~/.claude.json" in shown
-    assert "  cursor       mcp__wiki__*  mcp_server  0     ~/.cursor/mcp.json" in shown
+    assert "  cursor       mcp__wiki__*  mcp_server     0  ~/.cursor/mcp.json" in shown
 
 
 def test_hidden_tools_are_listed_only_when_asked_for_with_gate_and_reason(desk: Desk, shop: Path) -> None:

@@ -29,6 +29,7 @@ class Shelf:
 
     folder: str
     scope: Scope
+    client: str = NAME
     project_hash: str | None = None
     dir: str | None = None
     plugin: str | None = None
@@ -103,7 +104,7 @@ def read_file(reader: Reader, shelf: Shelf, kind: Kind, path: str, name: str) ->
     declaration = Declaration(
         name=storable(f"{shelf.prefix}{name}"),
         kind=kind,
-        client=NAME,
+        client=shelf.client,
         scope=shelf.scope,
         source=path,
         project_hash=shelf.project_hash,
@@ -165,7 +166,7 @@ def _profile(fields: Mapping[str, object]) -> Profile:
 
 def _declare_own_servers(agent: Declaration, label: str, fields: Mapping[str, object], into: Parsed) -> None:
     origin = Origin(
-        client=NAME,
+        client=agent.client,
         source=agent.source,
         scope=agent.scope,
         place="mcpServers",

@@ -1,11 +1,13 @@
-"""klaude: four files, of which the project's settings win over its `.mcp.json`, and that over the user's."""
+"""klaude: four files of servers, of which the nearest to this user in this project wins, and agents."""
 
 import os
 
+from remit.adapters.clients.claude_markdown import Shelf, read_folder
 from remit.adapters.clients.entries import EntryRule
 from remit.adapters.clients.reading import Client, Reader
 from remit.adapters.clients.server_files import ServerFiles
 from remit.core.client_settings import NEVER_ASKS
+from remit.core.kinds import Kind
 from remit.core.launch import Transport
 from remit.core.scopes import Scope
 
@@ -26,6 +28,15 @@ def read(reader: Reader) -> None:
     SERVERS.read(reader, os.path.join(root, ".mcp.json"), Scope.PROJECT, root)
     if root != home:
         SETTINGS.read(reader, os.path.join(root, ".claude", "settings.json"), Scope.LOCAL)
+        hash = reader.workspace.project.hash
+        _read_agents(
+            reader, root, Shelf(folder="", client=NAME, scope=Scope.PROJECT, project_hash=hash, dir=root)
+        )
+    _read_agents(reader, home, Shelf(folder="", client=NAME, scope=Scope.GLOBAL))
+
+
+def _read_agents(reader: Reader, base: str, shelf: Shelf) -> None:
+    read_folder(reader, shelf, Kind.SUBAGENT, os.path.join(base, ".claude", "agents"))
 
 
 CLIENT = Client(name=NAME, variables=(), read=read, habits=NEVER_ASKS)
