@@ -39,6 +39,7 @@ class Effect(StrEnum):
     ALLOWS_MANAGED_ONLY = "allows_managed_only"
     SWITCHES_PLUGIN = "switches_plugin"  # `<plugin>=true` or `=false`; the strongest level decides
     DISABLES = "disables"  # exact name, a plugin's as `plugin:<plugin>:<server>`
+    WITHHOLDS = "withholds"  # the directory whose servers wait until it is trusted; empty: all servers wait
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,12 +66,15 @@ class ClientSettings:
         self._approved = {rule.subject for rule in self._of(Effect.APPROVES) if self._counts(rule)}
         self._rejected = {rule.subject for rule in self._of(Effect.REJECTS)}
         self._disabled = {rule.subject for rule in self._of(Effect.DISABLES)}
+        self._withheld = {rule.subject for rule in self._of(Effect.WITHHOLDS)}
         self._denied = [rule.subject for rule in self._of(Effect.DENIES)]
         self._allowed = self._reads_allow_list()
         self._is_exclusive = any(self._of(Effect.EXCLUDES))
 
     def takes_part(self, declaration: Declaration) -> bool:
         """Tell whether a declaration can stand in another's way: a project's only once it is approved."""
+        if self._is_withheld(declaration):
+            return False
         if declaration.scope is not Scope.PROJECT or self._is_exclusive:
             return True
         return not self._is_rejected(declaration) and self._is_approved(declaration)
@@ -81,6 +85,8 @@ class ClientSettings:
             return ConfigStatus.REJECTED
         if self._is_blocked(declaration):
             return ConfigStatus.DENIED
+        if self._is_withheld(declaration):
+            return ConfigStatus.PENDING
         if declaration.scope is Scope.PROJECT and not self._is_approved(declaration):
             return ConfigStatus.PENDING
         if declaration.is_off or _full_label(declaration) in self._disabled:
@@ -92,6 +98,10 @@ class ClientSettings:
 
     def _is_approved(self, declaration: Declaration) -> bool:
         return self.is_headless or self._approves_all or _full_label(declaration) in self._approved
+
+    def _is_withheld(self, declaration: Declaration) -> bool:
+        # Also without a terminal: a client that does not trust a folder leaves out what is declared in it.
+        return "" in self._withheld or declaration.dir in self._withheld
 
     def _is_blocked(self, declaration: Declaration) -> bool:
         """Policies are about servers; an administrator's own need no leave, but can be denied."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from remit.core.client_settings import ClientSettings
 from remit.core.declarations import Declaration, Resolved
 from remit.core.kinds import ConfigStatus, Kind
-from remit.core.scopes import PRECEDENCE, Scope
+from remit.core.scopes import Scope, strength
 
 Identity = tuple[Kind, str, str | None]
 
@@ -28,7 +28,7 @@ def resolve(declarations: Iterable[Declaration], settings: ClientSettings) -> li
     resolved: list[Resolved] = []
     for declaration, status in judged:
         winner = by_name.get(_identity(declaration), declaration)
-        if declaration.scope is Scope.PLUGIN and declaration.endpoint is not None:
+        if declaration.plugin is not None and declaration.endpoint is not None:
             winner = by_endpoint.get(declaration.endpoint, winner)
         shadowed_by = None if winner is declaration else winner
         resolved.append(Resolved(declaration=declaration, config_status=status, shadowed_by=shadowed_by))
@@ -55,7 +55,4 @@ def _identity(declaration: Declaration) -> Identity:
 
 
 def _strength(declaration: Declaration) -> tuple[int, int]:
-    """Order declarations of one name, strongest first; of two directories the nearer one."""
-    order = PRECEDENCE.get(declaration.kind, tuple(Scope))
-    rank = order.index(declaration.scope) if declaration.scope in order else len(order)
-    return rank, -len(declaration.dir or "")
+    return strength(declaration.kind, declaration.scope, declaration.dir)

@@ -4,7 +4,7 @@ from importlib import import_module
 
 from remit.adapters.clients.reading import Client
 
-CLIENTS = ("claude-code",)
+CLIENTS = ("claude-code", "codex", "gemini-cli", "opencode")
 
 
 def load(name: str) -> Client:
