@@ -75,7 +75,7 @@ class Layout:
     def run(self, command: list[str], directory: Path, **variables: str) -> subprocess.CompletedProcess[str]:
         """Run the real client in this home, with nobody to talk to on the network."""
         nowhere = "http://127.0.0.1:9"
-        proxies = {name: nowhere for name in ("HTTP_PROXY", "HTTPS_PROXY", "npm_config_registry")}
+        proxies = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "npm_config_registry"), nowhere)
         own = {"PATH": os.environ["PATH"], "HOME": str(self.home), "LANG": "C.UTF-8", "NO_COLOR": "1"}
         return subprocess.run(
             command,
@@ -88,7 +88,7 @@ class Layout:
         )
 
     def read(self, client: Client, directory: Path) -> tuple[dict[str, Resolved], list[Problem]]:
-        """Read the same files with Remit: of each server the declaration that stands for it, and what is wrong."""
+        """Read the same files with Remit: the declaration that stands for each server, and what is wrong."""
         view = View(client.name, locate(str(directory)))
         machine = Machine(home=str(self.home), variables=self.variables)
         reading = read_client(client, view, machine, now_ns=0)
@@ -111,7 +111,11 @@ def _weakness(item: Resolved) -> tuple[bool, int, int]:
 
 def endpoint(words: list[str] | str) -> str:
     """The endpoint of a command, or of a URL."""
-    return Launch(transport=Transport.HTTP, url=words).endpoint if isinstance(words, str) else command_digest(words)
+    return (
+        Launch(transport=Transport.HTTP, url=words).endpoint
+        if isinstance(words, str)
+        else command_digest(words)
+    )
 
 
 def statuses(found: Mapping[str, Resolved], *hidden: ConfigStatus) -> dict[str, tuple[str, str | None]]:

@@ -12,6 +12,24 @@ if TYPE_CHECKING:
     from remit.adapters.files import Machine
     from remit.registry import Registry
 
+_DIRECTORIES = (
+    "HOME",
+    "USERPROFILE",
+    "REMIT_HOME",
+    "XDG_DATA_HOME",
+    "XDG_CONFIG_HOME",
+    "LOCALAPPDATA",
+    "PROGRAMDATA",
+    "CLAUDE_CONFIG_DIR",
+    "CODEX_HOME",
+    "GEMINI_CLI_HOME",
+    "GEMINI_CLI_SYSTEM_DEFAULTS_PATH",
+    "GEMINI_CLI_SYSTEM_SETTINGS_PATH",
+    "GEMINI_CLI_TRUSTED_FOLDERS_PATH",
+    "OPENCODE_CONFIG",
+    "OPENCODE_CONFIG_DIR",
+)
+
 
 def open_registry() -> "Registry":
     """Open the registry of this user on this machine.
@@ -76,7 +94,7 @@ def database_path(machine: "Machine") -> str:
 def _machine() -> "Machine":
     from remit.adapters.files import Machine
 
-    for name in ("HOME", "USERPROFILE", "REMIT_HOME", "XDG_DATA_HOME", "LOCALAPPDATA", "CLAUDE_CONFIG_DIR"):
+    for name in _DIRECTORIES:
         try:
             os.environ.get(name, "").encode()
         except UnicodeEncodeError:

@@ -81,7 +81,11 @@ def test_the_client_lists_the_same_servers_with_the_same_commands(seed: int, tmp
     result = layout.run([GEMINI, "mcp", "list"], directory, GEMINI_CLI_NO_RELAUNCH="true")
     output = re.sub(r"\x1b\[[0-9;]*m", "", result.stdout + result.stderr)
     assert result.returncode == 0, output
-    expected = {line[1]: (status(line[4], output), reached(line)) for line in map(LISTED.fullmatch, output.splitlines()) if line}
+    expected = {
+        line[1]: (status(line[4], output), reached(line))
+        for line in map(LISTED.fullmatch, output.splitlines())
+        if line
+    }
     assert len(expected) == output.count(" - ")
     assert statuses(found) == expected
 

@@ -59,7 +59,10 @@ class OpencodeLayout(Layout):
     def _entry(self) -> dict[str, object]:
         if self.happens(0.2):
             return {"enabled": self.happens(0.5)}
-        made: dict[str, object] = {"type": "local", "command": [self.command(), *self.some(0.2)]}
+        made: dict[str, object] = {
+            "type": "local",
+            "command": [self.command() for _ in range(self.chance.randrange(1, 3))],
+        }
         if self.happens(0.1):
             made = {"type": "remote", "url": f"http://127.0.0.1:9/{self.command()}"}
         return {**made, "enabled": self.happens(0.5)} if self.happens(0.3) else made

@@ -154,7 +154,15 @@ def _entries(servers: Fields) -> dict[str, object]:
     if not isinstance(newer, dict) or _is_server(cast("dict[str, object]", newer)):
         return entries
     older = {name: entry for name, entry in entries.items() if name not in ("servers", "timeout")}
-    return {**older, **cast("dict[str, object]", newer)}
+    return {**older, **{name: _lowered(it) for name, it in cast("dict[str, object]", newer).items()}}
+
+
+def _lowered(entry: object) -> object:
+    """Write an entry of the newer layout in the older way: a whole one is on unless it is `disabled`."""
+    if not isinstance(entry, dict) or "type" not in entry:
+        return cast("object", entry)
+    fields = cast("dict[str, object]", entry)
+    return {"enabled": fields.get("disabled") is not True, **fields}
 
 
 def _is_server(entry: dict[str, object]) -> bool:
@@ -178,7 +186,7 @@ def read_entry(_name: str, entry: Fields) -> Entry:
     Raises:
         EntryError: the client would not start with it, or could not start the server.
     """
-    is_off = entry.flag("enabled") is False or entry.flag("disabled") is True
+    is_off = entry.flag("enabled") is False
     match entry.text("type"):
         case "local":
             return Entry(_process(entry), is_off)
