@@ -240,6 +240,20 @@ def test_the_settings_switch_plugins_and_their_servers_and_beat_them_by_name(des
     assert outcome(read(desk, shop)) == {}
 
 
+def test_an_administrators_list_has_a_part_for_plugins_and_an_empty_one_is_for_them_too(desk: Desk) -> None:
+    shop = repository(desk)
+    plugin(desk, "1.0.0", {"spell": {"command": "s"}, "rhyme": {"command": "r"}})
+    desk.write(desk.home / ".codex/config.toml", '[plugins."quill@orchard"]\n')
+    requirements = desk.root / "machine/etc/codex/requirements.toml"
+    own = '[mcp_servers.git.identity]\ncommand = "x"\n'
+    part = '[plugins."quill@orchard".mcp_servers.spell.identity]\ncommand = "s"\n'
+    for content, denied in ((own, []), (part, ["plugin rhyme r"]), ("[mcp_servers]\n", None)):
+        desk.write(requirements, content)
+        found = outcome(read(desk, shop))
+        expected = ["plugin rhyme r", "plugin spell s"] if denied is None else denied
+        assert sorted(name for name, status in found.items() if status == "denied") == expected
+
+
 def test_a_plugin_that_only_the_project_names_belongs_to_it(desk: Desk) -> None:
     shop = repository(desk)
     plugin(desk, "1.0.0", {"spell": {"command": "s"}})

@@ -133,19 +133,36 @@ def _withhold(reader: Reader, files: list[_File], user: str) -> None:
 def _read_requirements(reader: Reader, path: str) -> None:
     """Deny what an administrator's list of servers does not name, or names with another command or URL."""
     found = reader.content(path, parse_toml)
-    if found is None or "mcp_servers" not in cast("dict[str, object]", found[0]):
-        return
-    allowed = _map(reader, path, cast("dict[str, object]", found[0]), "mcp_servers")
+    content = {} if found is None else cast("dict[str, object]", found[0])
+    own, plugins = _required(reader, path, content), _required_of_plugins(reader, path, content)
     withheld = {rule.subject for rule in reader.rules if rule.effect is Effect.WITHHOLDS}
     verdicts: dict[str, bool] = {}
     for item in [item for part in reader.parsed for item in part.declarations]:
+        required = plugins if item.scope is Scope.PLUGIN else own
         if item.server is not None and (item.dir not in withheld or item.server not in verdicts):
-            verdicts[item.server] = _is_required(item, allowed.get(item.server))
-    denied = [name for name, is_allowed in verdicts.items() if not is_allowed]
-    rules = [
-        Rule(source=path, level=Level.MANAGED, effect=Effect.DENIES, subject=f"name:{it}") for it in denied
+            verdicts[item.server] = required is None or _is_required(item, required.get(item.server))
+    parsed = Parsed(source=path)
+    parsed.rules += [
+        Rule(source=path, level=Level.MANAGED, effect=Effect.DENIES, subject=f"name:{server}")
+        for server, is_allowed in verdicts.items()
+        if not is_allowed
     ]
-    reader.parsed.append(Parsed(source=path, rules=rules))
+    reader.parsed.append(parsed)
+
+
+def _required(reader: Reader, path: str, content: dict[str, object]) -> dict[str, object] | None:
+    return _map(reader, path, content, "mcp_servers") if "mcp_servers" in content else None
+
+
+def _required_of_plugins(reader: Reader, path: str, content: dict[str, object]) -> dict[str, object] | None:
+    """Read the list for plugins' servers; without one, a list that allows nothing is for them too."""
+    if "plugins" not in content:
+        return {} if _required(reader, path, content) == {} else None
+    allowed: dict[str, object] = {}
+    for plugin in _map(reader, path, content, "plugins").values():
+        if isinstance(plugin, dict):
+            allowed |= _map(reader, path, cast("dict[str, object]", plugin), "mcp_servers")
+    return allowed
 
 
 def _is_required(item: Declaration, requirement: object) -> bool:
