@@ -36,16 +36,19 @@ $(VENV)/.check: $(VENV)/.test
 test: $(VENV)/.test ## Run all tests, with a bounded slice of each proof
 	$(BIN)/python -m pytest --numprocesses 2 --ignore tests/clients --cov --cov-report=term --cov-fail-under=100
 
-CLAUDE_VERSION := 2.1.325
-CLAUDE := build/clients/node_modules/.bin/claude
+CLIENTS := @anthropic-ai/claude-code@2.1.325 @openai/codex@0.166.0 @google/gemini-cli@0.61.0 opencode-ai@1.18.33
+CLIENT_BIN := $(CURDIR)/build/clients/node_modules/.bin
 LAYOUTS ?= 210
 
-test-clients: $(VENV)/.test $(CLAUDE) ## Compare Remit's reading with the real clients, over LAYOUTS layouts each
-	REMIT_TEST_CLAUDE="$(CURDIR)/$(CLAUDE)" REMIT_TEST_LAYOUTS=$(LAYOUTS) $(BIN)/python -m pytest --numprocesses 2 tests/clients
+test-clients: $(VENV)/.test build/clients/.installed ## Compare Remit's reading with the real clients, over LAYOUTS layouts each
+	REMIT_TEST_CLAUDE="$(CLIENT_BIN)/claude" REMIT_TEST_CODEX="$(CLIENT_BIN)/codex" \
+	REMIT_TEST_GEMINI="$(CLIENT_BIN)/gemini" REMIT_TEST_OPENCODE="$(CLIENT_BIN)/opencode" \
+	REMIT_TEST_LAYOUTS=$(LAYOUTS) $(BIN)/python -m pytest --numprocesses 2 tests/clients
 
-$(CLAUDE):
+build/clients/.installed: Makefile
 	mkdir -p build/clients
-	npm install --silent --no-audit --no-fund --prefix build/clients "@anthropic-ai/claude-code@$(CLAUDE_VERSION)"
+	npm install --silent --no-audit --no-fund --prefix build/clients $(CLIENTS)
+	@touch $@
 
 check: $(VENV)/.check ## Run the linters, the type checker and the architecture's contracts
 	$(BIN)/ruff format --check .

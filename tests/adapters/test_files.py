@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from remit.adapters.files import HOME, FileError, Machine, fingerprint, read_text
+from remit.adapters.files import HOME, FileError, Machine, fingerprint, is_only_roots, read_text
 
 LIMIT = 10_000
 LATER = 2**62  # nanoseconds: every file has settled by then
@@ -70,3 +70,11 @@ def test_variables_and_the_home_are_inputs_too_and_their_values_are_not_kept() -
 
 def test_a_path_that_cannot_exist_has_the_fingerprint_of_an_absent_one() -> None:
     assert fingerprint("/a\0b", machine(), now_ns=0) == ""
+
+
+def test_a_file_is_roots_alone_when_nobody_else_can_write_it_or_a_directory_above_it(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("a")
+    path.chmod(0o666)
+    assert not is_only_roots(str(path))
+    assert not is_only_roots(str(tmp_path / "absent"))

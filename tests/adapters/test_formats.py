@@ -1,7 +1,7 @@
 import pytest
 
 from remit.adapters.files import FileError
-from remit.adapters.formats import parse_json, parse_jsonc, parse_toml, parse_yaml
+from remit.adapters.formats import parse_commented_json, parse_json, parse_jsonc, parse_toml, parse_yaml
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,12 @@ def test_what_is_no_json_is_refused_with_place_and_reason(text: str, place: str,
         parse_json(text)
     assert raised.value.place.startswith(place)
     assert reason in raised.value.reason
+
+
+def test_commented_json_has_comments_but_no_trailing_commas() -> None:
+    assert parse_commented_json('{"a": "//" /* b */} // c') == {"a": "//"}
+    with pytest.raises(FileError):
+        parse_commented_json('{"a": 1,}')
 
 
 @pytest.mark.parametrize(

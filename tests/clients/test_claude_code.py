@@ -264,7 +264,9 @@ def resolved_by_remit(home: Path, directory: Path, *, is_headless: bool) -> dict
     """The declaration of each name that the client would show."""
     view = View(CLIENT.name, locate(str(directory)))
     reading = read_client(CLIENT, view, Machine(home=str(home), variables={}), now_ns=0)
-    resolved = resolve(reading.declarations, ClientSettings(reading.rules, is_headless=is_headless))
+    resolved = resolve(
+        reading.declarations, ClientSettings(reading.rules, is_headless=is_headless, habits=reading.habits)
+    )
     unshadowed = [
         item for item in resolved if item.declaration.kind is Kind.MCP_SERVER and item.shadowed_by is None
     ]

@@ -69,6 +69,22 @@ def test_what_is_switched_off_stands_in_the_way_unless_the_client_has_it_otherwi
     assert ClientSettings(habits=Habits(off_shadows=False)).takes_part(declared())
 
 
+def test_what_a_folder_without_trust_declares_waits_even_without_a_terminal() -> None:
+    rules = [rule(Effect.WITHHOLDS, "/code/shop"), rule(Effect.APPROVES_ALL, "true")]
+    settings = ClientSettings(rules, is_headless=True)
+    assert settings.status(PROJECT_SERVER) is ConfigStatus.PENDING
+    assert not settings.takes_part(PROJECT_SERVER)
+    nearer = declared(scope=Scope.PROJECT, dir="/code/shop/api")
+    assert (settings.status(nearer), settings.takes_part(nearer)) == (ConfigStatus.ENABLED, True)
+    assert settings.status(declared()) is ConfigStatus.ENABLED
+
+
+def test_where_all_is_withheld_the_users_servers_wait_too_but_a_denied_one_is_denied() -> None:
+    assert status(declared(), rule(Effect.WITHHOLDS)) is ConfigStatus.PENDING
+    denied = rule(Effect.DENIES, "name:git")
+    assert status(declared(), rule(Effect.WITHHOLDS), denied) is ConfigStatus.DENIED
+
+
 def test_approval_is_of_exact_names_and_rejection_of_normalised_ones() -> None:
     dotted = declared("a.b", Scope.PROJECT)
     assert status(dotted, rule(Effect.APPROVES, "a.b")) is ConfigStatus.ENABLED

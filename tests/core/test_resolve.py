@@ -112,6 +112,12 @@ def test_a_plugins_server_never_collides_by_name() -> None:
     assert winners([plugin, declared("git")]) == ["plugin git", "global git"]
 
 
+def test_a_plugins_server_without_a_plugins_prefix_yields_by_name_and_not_by_endpoint() -> None:
+    plugin = declared("spell", Scope.PLUGIN, endpoint="same")
+    assert winners([plugin, declared("wiki", endpoint="same")]) == ["plugin spell", "global wiki"]
+    assert winners([plugin, declared("spell", endpoint="other")]) == ["global spell"]
+
+
 def test_a_plugins_server_is_disabled_under_its_full_label() -> None:
     plugin = declared("git", Scope.PLUGIN, plugin="quill")
     assert winners([plugin], disabled("plugin:quill:git")) == []

@@ -81,6 +81,21 @@ def _print(found: os.stat_result, now_ns: int) -> str:
     return marks if is_settled else f"{marks} read at {now_ns}"
 
 
+def is_only_roots(path: str) -> bool:
+    """Tell whether nobody but root can write a file or change the directories above it."""
+    found = [os.path.realpath(path)]
+    while (parent := os.path.dirname(found[-1])) != found[-1]:
+        found.append(parent)
+    try:
+        return all(_is_roots(os.stat(each)) for each in found)
+    except OSError:
+        return False
+
+
+def _is_roots(found: os.stat_result) -> bool:
+    return found.st_uid == 0 and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
 def read_text(path: str, *, limit: int) -> str | None:
     """Read a file of text the way a JavaScript client does; None: there is no such file.
 

@@ -38,8 +38,12 @@ def parse_json(text: str) -> object:
 
 def parse_jsonc(text: str) -> object:
     """Read JSON with comments and trailing commas; places in errors are those of the file."""
-    without_comments = _COMMENT_OR_STRING.sub(_blank_unless_string, text)
-    return parse_json(_TRAILING_COMMA.sub(_blank_unless_string, without_comments))
+    return parse_json(_TRAILING_COMMA.sub(_blank_unless_string, _without_comments(text)))
+
+
+def parse_commented_json(text: str) -> object:
+    """Read JSON with comments, but without trailing commas."""
+    return parse_json(_without_comments(text))
 
 
 def parse_toml(text: str) -> object:
@@ -134,6 +138,10 @@ def plain_scalar(text: str) -> object:
     if _INTEGER.fullmatch(text):
         return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
     return float(text) if _NUMBER.fullmatch(text) else text
+
+
+def _without_comments(text: str) -> str:
+    return _COMMENT_OR_STRING.sub(_blank_unless_string, text)
 
 
 def _blank_unless_string(match: re.Match[str]) -> str:

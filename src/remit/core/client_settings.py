@@ -44,6 +44,7 @@ class Effect(StrEnum):
     DISABLES = "disables"  # exact name, a plugin's as `plugin:<plugin>:<server>`
     OVERRIDES_SKILL = "overrides_skill"  # `<skill or command>=off`, or another word; the strongest decides
     ADMITS_PLUGINS_ONLY = "admits_plugins_only"  # subject `mcp`, `skills` or `agents`
+    WITHHOLDS = "withholds"  # the directory whose servers wait until it is trusted; empty: all servers wait
 
 
 class Asks(StrEnum):
@@ -93,6 +94,7 @@ class ClientSettings:
         self._approved = {rule.subject for rule in self._of(Effect.APPROVES) if self._counts(rule)}
         self._rejected = {rule.subject for rule in self._of(Effect.REJECTS)}
         self._disabled = {rule.subject for rule in self._of(Effect.DISABLES)}
+        self._withheld = {rule.subject for rule in self._of(Effect.WITHHOLDS)}
         self._denied = [rule.subject for rule in self._of(Effect.DENIES)]
         self._allowed = self._reads_allow_list()
         self._is_exclusive = any(self._of(Effect.EXCLUDES))
@@ -104,7 +106,7 @@ class ClientSettings:
 
         What only a person may invoke does not: the model is told of the next one of that name.
         """
-        if declaration.own_status is ConfigStatus.MANUAL:
+        if declaration.own_status is ConfigStatus.MANUAL or self._is_withheld(declaration):
             return False
         if declaration.own_status is ConfigStatus.DISABLED and not self.habits.off_shadows:
             return False
@@ -119,7 +121,7 @@ class ClientSettings:
             return ConfigStatus.REJECTED
         if self._is_blocked(declaration):
             return ConfigStatus.DENIED
-        if needs_approval and not self._is_approved(declaration):
+        if self._is_withheld(declaration) or (needs_approval and not self._is_approved(declaration)):
             return ConfigStatus.PENDING
         if declaration.own_status is not None:
             return declaration.own_status
@@ -134,6 +136,10 @@ class ClientSettings:
 
     def _is_approved(self, declaration: Declaration) -> bool:
         return not self._asks or self._approves_all or _full_label(declaration) in self._approved
+
+    def _is_withheld(self, declaration: Declaration) -> bool:
+        # Also without a terminal: a client that does not trust a folder leaves out what is declared in it.
+        return "" in self._withheld or declaration.dir in self._withheld
 
     def _is_blocked(self, declaration: Declaration) -> bool:
         """Policies are about servers; an administrator's own need no leave, but can be denied."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from remit.core.client_settings import ClientSettings
 from remit.core.declarations import Declaration, Resolved
 from remit.core.kinds import ConfigStatus, Kind
-from remit.core.scopes import PRECEDENCE, Scope
+from remit.core.scopes import Scope, strength
 
 Identity = tuple[str | None, ...]
 
@@ -29,7 +29,7 @@ def resolve(declarations: Iterable[Declaration], settings: ClientSettings) -> li
     resolved: list[Resolved] = []
     for declaration, status in judged:
         winner = by_name.get(_identity(declaration), declaration)
-        if declaration.scope is Scope.PLUGIN and declaration.endpoint is not None:
+        if declaration.plugin is not None and declaration.endpoint is not None:
             winner = by_endpoint.get(declaration.endpoint, winner)
         shadowed_by = None if winner is declaration else winner
         resolved.append(Resolved(declaration=declaration, config_status=status, shadowed_by=shadowed_by))
@@ -62,7 +62,5 @@ def _strength(declaration: Declaration) -> tuple[bool, int, int]:
 
     Inside a plugin it is the other way round: a command comes before a skill.
     """
-    order = PRECEDENCE.get(declaration.kind, tuple(Scope))
-    rank = order.index(declaration.scope) if declaration.scope in order else len(order)
     is_late = (declaration.kind is Kind.SLASH_COMMAND) == (declaration.plugin is None)
-    return is_late, rank, -len(declaration.dir or "")
+    return is_late, *strength(declaration.kind, declaration.scope, declaration.dir)

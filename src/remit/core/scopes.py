@@ -29,6 +29,13 @@ PRECEDENCE: dict[Kind, tuple[Scope, ...]] = {  # strongest first
 }
 
 
+def strength(kind: Kind, scope: Scope, dir: str | None) -> tuple[int, int]:
+    """Order the places of one name, strongest first; of two directories the nearer one."""
+    order = PRECEDENCE.get(kind, tuple(Scope))
+    rank = order.index(scope) if scope in order else len(order)
+    return rank, -len(dir or "")
+
+
 def in_scope(scope: Scope, project_hash: str | None, dir: str | None, workspace: Workspace) -> bool:
     """Tell whether a row with this scope, project and directory may be seen from a workspace."""
     if scope in (Scope.GLOBAL, Scope.MANAGED):

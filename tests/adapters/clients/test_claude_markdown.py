@@ -256,3 +256,12 @@ def test_the_lists_of_an_agent_may_be_written_in_any_of_the_usual_ways(
     assert profiles[0].denied_tools == ("Write",)
     assert profiles[0].allowed_agents == ("lead", "scribe")
     assert (profiles[0].inherits_project, profiles[0].inherits_parent) == (False, True)
+
+
+def test_of_two_agents_of_one_name_in_one_folder_the_first_file_counts(
+    desk: Desk, shop: Path, registry: Registry
+) -> None:
+    for name in ("a", "b"):
+        text = markdown(f"from {name}", "name: auditor")
+        desk.write(shop / f".claude/agents/{name}.md", text)
+    assert listed(registry, shop) == {"project auditor": "from a"}

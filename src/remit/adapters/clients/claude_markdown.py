@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from remit.adapters.clients.claude_entries import NAME, read_entry
-from remit.adapters.clients.reading import Origin, Parsed, Reader, declare_servers
+from remit.adapters.clients.reading import MAX_DEPTH, Origin, Parsed, Reader, declare_servers
 from remit.adapters.clients.wire import Fields
 from remit.adapters.frontmatter import split
 from remit.core.agents import Profile
@@ -74,7 +74,8 @@ def project_dirs(reader: Reader) -> Iterator[str]:
 
 def read_folder(reader: Reader, shelf: Shelf, kind: Kind, folder: str) -> None:
     """Read all files of one kind that lie in a folder."""
-    for name in reader.files_below(folder, **({"depth": 1} if kind is Kind.SKILL else {})):
+    # Of two agents of one name in one folder the first counts, and of what is read the last.
+    for name in reversed(reader.files_below(folder, depth=1 if kind is Kind.SKILL else MAX_DEPTH)):
         if kind is not Kind.SKILL and name.endswith(".md"):
             read_file(reader, shelf, kind, os.path.join(folder, name), _invoked_by(name))
         elif os.path.basename(name) == _SKILL and os.path.dirname(name):

@@ -1,0 +1,177 @@
+"""Codex: its TOML files, from the machine's to the launch directory's, laid over one another key by key."""
+
+import os
+from collections.abc import Iterable
+from functools import reduce
+from typing import NamedTuple, cast
+
+from remit.adapters.clients.codex_entries import NAME, read_entry
+from remit.adapters.clients.codex_plugins import plugin_layers
+from remit.adapters.clients.layers import Layer, declare_layers, deep_merge, last_word
+from remit.adapters.clients.reading import Client, Origin, Parsed, Reader
+from remit.adapters.clients.wire import EntryError, Fields
+from remit.adapters.files import Machine
+from remit.adapters.formats import parse_toml
+from remit.core.client_settings import NEVER_ASKS, Effect, Level, Rule
+from remit.core.declarations import Declaration
+from remit.core.scopes import Scope, ancestors
+
+HOME = "CODEX_HOME"
+PROGRAM_DATA = "PROGRAMDATA"
+
+
+class _File(NamedTuple):
+    origin: Origin
+    content: dict[str, object]
+    servers: dict[str, object]
+    is_trusted: bool = True
+
+
+def read(reader: Reader) -> None:
+    """Read all files that count in a workspace."""
+    workspace, machine = reader.workspace, reader.machine
+    home = os.path.join(workspace.dir, machine.variables.get(HOME) or os.path.join(machine.home, ".codex"))
+    system, user = _system_directory(machine), os.path.join(home, "config.toml")
+    everywhere = [_read_file(reader, path) for path in (os.path.join(system, "config.toml"), user)]
+    managed = _read_file(reader, os.path.join(system, "managed_config.toml"), Scope.MANAGED)
+    settings = _merged([*everywhere, managed])
+    files = [*everywhere, *_project_files(reader, settings, user), managed]
+    _withhold(reader, files, user)
+    plugins = plugin_layers(reader, home, _merged(file for file in files if file.is_trusted), settings)
+    declare_layers(reader, plugins, read_entry=read_entry, merge=last_word)
+    layers = [Layer(origin=file.origin, servers=file.servers, counts=file.is_trusted) for file in files]
+    declare_layers(reader, layers, read_entry=read_entry, merge=deep_merge)
+    _read_requirements(reader, os.path.join(system, "requirements.toml"))
+
+
+def _system_directory(machine: Machine) -> str:
+    if machine.platform != "win32":
+        return f"{machine.root}/etc/codex"
+    data = machine.variables.get(PROGRAM_DATA) or "C:\\ProgramData"
+    return os.path.join(machine.root + data, "OpenAI", "Codex")
+
+
+def _read_file(
+    reader: Reader, path: str, scope: Scope = Scope.GLOBAL, dir: str | None = None, *, is_trusted: bool = True
+) -> _File:
+    project_hash = reader.workspace.project.hash if scope is Scope.PROJECT else None
+    origin = Origin(
+        client=NAME, source=path, scope=scope, place="mcp_servers", project_hash=project_hash, dir=dir
+    )
+    found = reader.content(path, parse_toml)
+    content = {} if found is None else cast("dict[str, object]", found[0])
+    return _File(origin, content, _map(reader, path, content, "mcp_servers"), is_trusted)
+
+
+def _map(reader: Reader, path: str, content: dict[str, object], name: str) -> dict[str, object]:
+    """Read a table of tables; empty where there is none."""
+    parsed = Parsed(source=path)
+    reader.parsed.append(parsed)
+    with parsed.part(""):
+        return dict(Fields(content).fields(name).items())
+    return {}
+
+
+def _merged(files: Iterable[_File]) -> dict[str, object]:
+    return cast("dict[str, object]", reduce(deep_merge, (file.content for file in files), cast("object", {})))
+
+
+def _project_files(reader: Reader, settings: dict[str, object], user: str) -> list[_File]:
+    """Read the files between the project's root and the launch directory, the nearest last."""
+    workspace = reader.workspace
+    root = _project_root(reader, settings)
+    trust = _map(reader, user, settings, "projects")
+    found: list[_File] = []
+    for dir in reversed([dir for dir in ancestors(workspace.dir) if len(dir) >= len(root)]):
+        path = os.path.join(dir, ".codex", "config.toml")
+        if os.path.realpath(path) != os.path.realpath(user):
+            is_trusted = _is_trusted(trust, (dir, root, workspace.project.path))
+            found.append(_read_file(reader, path, Scope.PROJECT, dir, is_trusted=is_trusted))
+    return found
+
+
+def _project_root(reader: Reader, settings: dict[str, object]) -> str:
+    """Find the nearest directory with a marker; without one, the launch directory stands alone."""
+    try:
+        named = Fields(settings)
+        markers = named.texts("project_root_markers") if "project_root_markers" in named else [".git"]
+    except EntryError:
+        markers = [".git"]
+    here = reader.workspace.dir
+    return next((dir for dir in ancestors(here) if any(_is_marked(reader, dir, it) for it in markers)), here)
+
+
+def _is_marked(reader: Reader, dir: str, marker: str) -> bool:
+    path = os.path.join(dir, marker)
+    if marker == ".git":  # an empty directory of this name is no repository to the client
+        return os.path.isfile(path) or os.path.exists(os.path.join(path, "HEAD"))
+    return reader.look_at(path)
+
+
+def _is_trusted(trust: dict[str, object], paths: tuple[str, ...]) -> bool:
+    """Take the first answer: about the directory itself, its project's root, the main checkout."""
+    for path in paths:
+        try:
+            project = Fields(trust.get(path, {}))
+            if "trust_level" in project:
+                return project.text("trust_level") == "trusted"
+        except EntryError:
+            return False
+    return False
+
+
+def _withhold(reader: Reader, files: list[_File], user: str) -> None:
+    parsed = Parsed(source=user)
+    parsed.rules += [
+        Rule(source=user, level=Level.USER, effect=Effect.WITHHOLDS, subject=file.origin.dir or "")
+        for file in files
+        if not file.is_trusted
+    ]
+    reader.parsed.append(parsed)
+
+
+def _read_requirements(reader: Reader, path: str) -> None:
+    """Deny what an administrator's list of servers does not name, or names with another command or URL."""
+    found = reader.content(path, parse_toml)
+    content = {} if found is None else cast("dict[str, object]", found[0])
+    own, plugins = _required(reader, path, content), _required_of_plugins(reader, path, content)
+    withheld = {rule.subject for rule in reader.rules if rule.effect is Effect.WITHHOLDS}
+    verdicts: dict[str, bool] = {}
+    for item in [item for part in reader.parsed for item in part.declarations]:
+        required = plugins if item.scope is Scope.PLUGIN else own
+        if item.server is not None and (item.dir not in withheld or item.server not in verdicts):
+            verdicts[item.server] = required is None or _is_required(item, required.get(item.server))
+    parsed = Parsed(source=path)
+    parsed.rules += [
+        Rule(source=path, level=Level.MANAGED, effect=Effect.DENIES, subject=f"name:{server}")
+        for server, is_allowed in verdicts.items()
+        if not is_allowed
+    ]
+    reader.parsed.append(parsed)
+
+
+def _required(reader: Reader, path: str, content: dict[str, object]) -> dict[str, object] | None:
+    return _map(reader, path, content, "mcp_servers") if "mcp_servers" in content else None
+
+
+def _required_of_plugins(reader: Reader, path: str, content: dict[str, object]) -> dict[str, object] | None:
+    """Read the list for plugins' servers; without one, a list that allows nothing is for them too."""
+    if "plugins" not in content:
+        return {} if _required(reader, path, content) == {} else None
+    allowed: dict[str, object] = {}
+    for plugin in _map(reader, path, content, "plugins").values():
+        if isinstance(plugin, dict):
+            allowed |= _map(reader, path, cast("dict[str, object]", plugin), "mcp_servers")
+    return allowed
+
+
+def _is_required(item: Declaration, requirement: object) -> bool:
+    try:
+        identity = Fields(requirement).fields("identity")
+        field = "url" if "url" in identity else "command"
+        return item.launch is not None and getattr(item.launch, field) == identity.text(field)
+    except EntryError:
+        return False
+
+
+CLIENT = Client(name=NAME, variables=(HOME, PROGRAM_DATA), read=read, habits=NEVER_ASKS)

@@ -1,0 +1,64 @@
+"""Codex's server entries: which are valid, as the real client has it."""
+
+from remit.adapters.clients.wire import Entry, EntryError, Fields
+from remit.core.launch import Launch, Transport
+
+NAME = "codex"
+
+_FOR_A_PROCESS = ("args", "env", "env_vars", "cwd")
+_FOR_A_URL = (
+    "url",
+    "auth",
+    "bearer_token_env_var",
+    "env_http_headers",
+    "http_headers",
+    "http_headers_helper",
+    "oauth",
+    "oauth_resource",
+)
+
+
+def read_entry(_name: str, entry: Fields) -> Entry:
+    """Read one entry.
+
+    Raises:
+        EntryError: the client would not start with it, or would skip it in a plugin.
+    """
+    is_off = entry.flag("enabled") is False
+    if "bearer_token" in entry:
+        raise EntryError("`bearer_token` is not supported; use `bearer_token_env_var`")
+    if "command" in entry:
+        _refuse(entry, _FOR_A_URL, "command")
+        return Entry(_process(entry), is_off)
+    if "url" in entry:
+        _refuse(entry, _FOR_A_PROCESS, "url")
+        return Entry(_remote(entry), is_off)
+    raise EntryError("neither `command` nor `url` is given, in this file or one that it is laid over")
+
+
+def _process(entry: Fields) -> Launch:
+    passed_on = {_variable(item): f"${{{_variable(item)}}}" for item in entry.items_of("env_vars")}
+    return Launch(
+        command=entry.text("command"),
+        args=tuple(entry.texts("args")),
+        env={**passed_on, **entry.pairs("env")},
+        cwd=entry.text("cwd") if "cwd" in entry else None,
+    )
+
+
+def _remote(entry: Fields) -> Launch:
+    headers = {name: f"${{{variable}}}" for name, variable in entry.pairs("env_http_headers").items()}
+    if "bearer_token_env_var" in entry:
+        headers["Authorization"] = f"Bearer ${{{entry.text('bearer_token_env_var')}}}"
+    headers |= entry.pairs("http_headers")
+    return Launch(transport=Transport.HTTP, url=entry.text("url"), headers=headers)
+
+
+def _variable(item: object) -> str:
+    return item if isinstance(item, str) else Fields(item).text("name")
+
+
+def _refuse(entry: Fields, fields: tuple[str, ...], beside: str) -> None:
+    for field in fields:
+        if field in entry:
+            raise EntryError(f"`{field}` cannot stand beside `{beside}`")

@@ -1,0 +1,64 @@
+"""Gemini CLI's trust in folders: in one that is not trusted, none of its servers is started."""
+
+import os
+from collections.abc import Sequence
+
+from remit.adapters.clients.reading import Parsed, Reader
+from remit.adapters.clients.wire import EntryError, Fields
+from remit.adapters.formats import parse_commented_json
+from remit.core.client_settings import Effect, Level, Rule
+from remit.core.scopes import is_at_or_below
+
+TRUSTED_FOLDERS = "GEMINI_CLI_TRUSTED_FOLDERS_PATH"
+TRUST = "GEMINI_CLI_TRUST_WORKSPACE"
+RESTRICTED = "GEMINI_RESTRICTED_MODE"
+
+_TRUSTING = {"TRUST_FOLDER": True, "TRUST_PARENT": True, "DO_NOT_TRUST": False}
+
+
+def read_trust(reader: Reader, settings: Sequence[Fields], folder: str) -> bool:
+    """Tell whether the launch directory is trusted, by settings strongest first and the user's answers."""
+    named = reader.machine.variables.get(TRUSTED_FOLDERS) or os.path.join(folder, "trustedFolders.json")
+    path = os.path.join(reader.workspace.dir, named)
+    parsed = Parsed(source=path)
+    answer = _answer(reader, path, parsed)
+    is_trusted = _by_variable(reader)
+    if is_trusted is None:
+        is_trusted = answer or not _is_asked_for(settings)
+    if not is_trusted:
+        parsed.rules.append(Rule(source=path, level=Level.USER, effect=Effect.WITHHOLDS))
+    reader.parsed.append(parsed)
+    return is_trusted
+
+
+def _by_variable(reader: Reader) -> bool | None:
+    variables = reader.machine.variables
+    if variables.get(RESTRICTED) == "true" or variables.get(TRUST) == "false":
+        return False
+    return True if variables.get(TRUST) == "true" else None
+
+
+def _is_asked_for(settings: Sequence[Fields]) -> bool:
+    for file in settings:
+        try:
+            is_on = file.fields("security").fields("folderTrust").flag("enabled")
+        except EntryError:
+            continue
+        if is_on is not None:
+            return is_on
+    return True
+
+
+def _answer(reader: Reader, path: str, parsed: Parsed) -> bool:
+    """Read the answer for the longest path at or above the launch directory."""
+    found = reader.content(path, parse_commented_json)
+    answers: dict[str, bool] = {}
+    with parsed.part(""):
+        for rule, level in Fields({} if found is None else found[0]).items():
+            if level not in _TRUSTING:
+                raise EntryError(f"expected one of {', '.join(_TRUSTING)}")
+            top = os.path.realpath(os.path.dirname(rule) if level == "TRUST_PARENT" else rule)
+            if is_at_or_below(reader.workspace.dir, top):
+                answers[rule] = _TRUSTING[str(level)]
+        return answers[max(answers, key=len)] if answers else False
+    return False

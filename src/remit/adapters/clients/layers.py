@@ -1,0 +1,83 @@
+"""Clients that lay their files over one another: what each file makes of a server, and whose word is last."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from remit.adapters.clients.reading import Origin, Parsed, Reader, declare_servers
+from remit.adapters.clients.wire import Entry, Fields
+from remit.core.declarations import Declaration
+from remit.core.kinds import ConfigStatus, Kind
+from remit.core.names import storable
+from remit.core.scopes import Scope, strength
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layer:
+    """The servers of one file."""
+
+    origin: Origin
+    servers: Mapping[str, object]
+    counts: bool = True  # False: the client leaves the file out, because its folder is not trusted
+
+
+def declare_layers(
+    reader: Reader,
+    layers: Sequence[Layer],
+    *,
+    read_entry: Callable[[str, Fields], Entry],
+    merge: Callable[[object, object], object],
+) -> None:
+    """Declare the servers of each file, weakest first, as they are once that file lies over the weaker ones.
+
+    The strongest file that names a server has the last word, so there the server is declared as the client
+    has it, and only there a mistake in it is noted. Weaker files declare it too, so that it is known in
+    workspaces that the strongest file does not reach; but not where their scope would beat the strongest's.
+    """
+    strongest = {name: layer.origin for layer in layers if layer.counts for name in layer.servers}
+    whole: dict[str, object] = {}
+    for layer in layers:
+        parsed = Parsed(source=layer.origin.source)
+        for name, entry in layer.servers.items():
+            merged = merge(whole[name], entry) if name in whole else entry
+            if layer.counts:
+                whole[name] = merged
+            found = Parsed(source=layer.origin.source)
+            declare_servers(Fields({name: merged}), layer.origin, found, read_entry=read_entry)
+            if not layer.counts or _strength(strongest[name]) <= _strength(layer.origin):
+                parsed.declarations += found.declarations
+            if layer.counts and strongest[name] is layer.origin:
+                parsed.problems += found.problems
+        reader.parsed.append(parsed)
+
+
+def deep_merge(weaker: object, stronger: object) -> object:
+    """Lay one value over another: objects field by field, anything else as a whole."""
+    if not isinstance(weaker, dict) or not isinstance(stronger, dict):
+        return stronger
+    merged = dict(cast("dict[str, object]", weaker))
+    for name, value in cast("dict[str, object]", stronger).items():
+        merged[name] = deep_merge(merged[name], value) if name in merged else value
+    return merged
+
+
+def last_word(_weaker: object, stronger: object) -> object:
+    """Let the stronger value stand alone."""
+    return stronger
+
+
+def plugin_row(origin: Origin, name: str, *, is_off: bool) -> Declaration:
+    """Declare a plugin itself."""
+    return Declaration(
+        name=storable(name),
+        kind=Kind.PLUGIN,
+        client=origin.client,
+        scope=Scope.PLUGIN,
+        source=origin.source,
+        project_hash=origin.project_hash,
+        own_status=ConfigStatus.DISABLED if is_off else None,
+    )
+
+
+def _strength(origin: Origin) -> tuple[int, int]:
+    return strength(Kind.MCP_SERVER, origin.scope, origin.dir)

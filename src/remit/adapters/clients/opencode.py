@@ -1,0 +1,212 @@
+"""opencode: its JSONC files, from the user's to the launch directory's, laid over one another key by key."""
+
+import os
+from collections.abc import Iterator
+from typing import NamedTuple, cast
+
+from remit.adapters.clients.layers import Layer, declare_layers, deep_merge
+from remit.adapters.clients.reading import Client, Origin, Parsed, Reader
+from remit.adapters.clients.wire import Entry, EntryError, Fields, remote_server
+from remit.adapters.files import FileError, Machine
+from remit.adapters.formats import parse_jsonc
+from remit.core.client_settings import NEVER_ASKS
+from remit.core.launch import Launch, Transport
+from remit.core.scopes import Scope, ancestors
+
+NAME = "opencode"
+CONFIG = "OPENCODE_CONFIG"
+CONFIG_DIR = "OPENCODE_CONFIG_DIR"
+CONFIG_CONTENT = "OPENCODE_CONFIG_CONTENT"
+DISABLE_PROJECT = "OPENCODE_DISABLE_PROJECT_CONFIG"
+XDG_CONFIG_HOME = "XDG_CONFIG_HOME"
+PROGRAM_DATA = "PROGRAMDATA"
+
+_NAMES = ("opencode.json", "opencode.jsonc")
+
+
+class _Place(NamedTuple):
+    path: str
+    scope: Scope = Scope.GLOBAL
+    dir: str | None = None
+
+
+def read(reader: Reader) -> None:
+    """Read all files that count in a workspace."""
+    layers = [_read_layer(reader, place) for place in _places(reader)]
+    layers += _session_layer(reader)
+    managed = _managed_directory(reader.machine)
+    layers += [_read_layer(reader, _Place(os.path.join(managed, name), Scope.MANAGED)) for name in _NAMES]
+    declare_layers(reader, layers, read_entry=read_entry, merge=deep_merge)
+
+
+def _places(reader: Reader) -> Iterator[_Place]:
+    """Name the files below the administrator's, weakest first."""
+    variables, home, here = reader.machine.variables, reader.machine.home, reader.workspace.dir
+    config = os.path.join(variables.get(XDG_CONFIG_HOME) or os.path.join(home, ".config"), "opencode")
+    yield from (_Place(os.path.join(config, name)) for name in ("config.json", *_NAMES))
+    if variables.get(CONFIG):
+        yield _Place(os.path.join(here, variables[CONFIG]))
+    dirs = [] if variables.get(DISABLE_PROJECT, "").lower() in ("1", "true") else _project_directories(reader)
+    for dir in reversed(dirs):
+        yield from (_Place(os.path.join(dir, name), Scope.PROJECT, dir) for name in _NAMES)
+    folders = [
+        _Place(os.path.join(dir, ".opencode"), Scope.PROJECT, dir)
+        for dir in dirs
+        if dir != os.path.realpath(home)
+    ]
+    folders.append(_Place(os.path.join(home, ".opencode")))
+    if variables.get(CONFIG_DIR):
+        folders.append(_Place(os.path.join(here, variables[CONFIG_DIR])))
+    # Of these folders the outermost is the strongest, unlike the files above.
+    for folder in folders:
+        yield from (folder._replace(path=os.path.join(folder.path, name)) for name in _NAMES)
+
+
+def _project_directories(reader: Reader) -> list[str]:
+    """List the directories from the launch directory up to the checkout's root, or without git to the top."""
+    workspace = reader.workspace
+    dirs = ancestors(workspace.dir)
+    is_repository = _is_repository(os.path.join(workspace.checkout, ".git"))
+    return [dir for dir in dirs if not is_repository or len(dir) >= len(workspace.checkout)]
+
+
+def _is_repository(path: str) -> bool:
+    if os.path.isdir(path):
+        return all(os.path.exists(os.path.join(path, name)) for name in ("HEAD", "objects", "refs"))
+    try:
+        with open(path, "rb") as opened:
+            return opened.read(8) == b"gitdir: "
+    except OSError:
+        return False
+
+
+def _managed_directory(machine: Machine) -> str:
+    match machine.platform:
+        case "darwin":
+            return f"{machine.root}/Library/Application Support/opencode"
+        case "win32":
+            data = machine.variables.get(PROGRAM_DATA) or "C:\\ProgramData"
+            return os.path.join(machine.root + data, "opencode")
+        case _:
+            return f"{machine.root}/etc/opencode"
+
+
+def _read_layer(reader: Reader, place: _Place) -> Layer:
+    found = reader.content(place.path, parse_config)
+    return _layer(reader, place, {} if found is None else found[0])
+
+
+def _session_layer(reader: Reader) -> list[Layer]:
+    """Read what a variable gives the client for one session."""
+    text = reader.machine.variables.get(CONFIG_CONTENT)
+    if not text:
+        return []
+    place = _Place(f"${CONFIG_CONTENT}", Scope.DYNAMIC)
+    try:
+        return [_layer(reader, place, parse_config(text))]
+    except FileError as error:
+        reader.parsed.append(Parsed(source=place.path))
+        reader.parsed[-1].note(error.place, error.reason)
+        return []
+
+
+def _layer(reader: Reader, place: _Place, content: object) -> Layer:
+    project_hash = reader.workspace.project.hash if place.scope in (Scope.PROJECT, Scope.DYNAMIC) else None
+    origin = Origin(
+        client=NAME,
+        source=place.path,
+        scope=place.scope,
+        place="mcp",
+        project_hash=project_hash,
+        dir=place.dir,
+    )
+    parsed = Parsed(source=place.path)
+    reader.parsed.append(parsed)
+    return Layer(origin=origin, servers=parse_servers(content, parsed))
+
+
+def parse_config(text: str) -> object:
+    """Read a file; an empty one says nothing.
+
+    Raises:
+        FileError: it is not usable JSON with comments.
+    """
+    return parse_jsonc(text) if text.strip() else {}
+
+
+def parse_servers(content: object, into: Parsed) -> dict[str, object]:
+    """Read the servers of one file, as they are before they are laid over those of weaker files.
+
+    Each must be whole, or only switch one of a weaker file on or off. They stand under `mcp`, or in the
+    newer layout under `mcp.servers`.
+    """
+    found: dict[str, object] = {}
+    with into.part(""):
+        for name, entry in _entries(Fields(content).fields("mcp")).items():
+            with into.part(f"mcp.{name}"):
+                found[name] = _checked(Fields(entry))
+    return found
+
+
+def _entries(servers: Fields) -> dict[str, object]:
+    entries = {name: entry for name, entry in servers.items() if name != "__proto__"}
+    newer = entries.get("servers")
+    if not isinstance(newer, dict) or _is_server(cast("dict[str, object]", newer)):
+        return entries
+    older = {name: entry for name, entry in entries.items() if name not in ("servers", "timeout")}
+    return {**older, **{name: _lowered(it) for name, it in cast("dict[str, object]", newer).items()}}
+
+
+def _lowered(entry: object) -> object:
+    """Write an entry of the newer layout in the older way: a whole one is on unless it is `disabled`."""
+    if not isinstance(entry, dict) or "type" not in entry:
+        return cast("object", entry)
+    fields = cast("dict[str, object]", entry)
+    return {"enabled": fields.get("disabled") is not True, **fields}
+
+
+def _is_server(entry: dict[str, object]) -> bool:
+    return isinstance(entry.get("type"), str) or isinstance(entry.get("enabled"), bool)
+
+
+def _checked(entry: Fields) -> dict[str, object]:
+    try:
+        read_entry("", entry)
+    except EntryError:
+        is_on = dict(entry.items()).get("enabled")
+        if not isinstance(is_on, bool):
+            raise
+        return {"enabled": is_on}
+    return dict(entry.items())
+
+
+def read_entry(_name: str, entry: Fields) -> Entry:
+    """Read one entry.
+
+    Raises:
+        EntryError: the client would not start with it, or could not start the server.
+    """
+    is_off = entry.flag("enabled") is False
+    match entry.text("type"):
+        case "local":
+            return Entry(_process(entry), is_off)
+        case "remote":
+            return Entry(remote_server(entry, Transport.HTTP), is_off)
+        case _:
+            raise EntryError("type: not one of local, remote")
+
+
+def _process(entry: Fields) -> Launch:
+    command, *args = entry.texts("command") or [""]
+    if not command:
+        raise EntryError("command: must not be empty")
+    cwd = entry.text("cwd") if "cwd" in entry else None
+    return Launch(command=command, args=tuple(args), env=entry.pairs("environment"), cwd=cwd)
+
+
+CLIENT = Client(
+    name=NAME,
+    variables=(CONFIG, CONFIG_DIR, CONFIG_CONTENT, DISABLE_PROJECT, XDG_CONFIG_HOME, PROGRAM_DATA),
+    read=read,
+    habits=NEVER_ASKS,
+)
