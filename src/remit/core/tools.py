@@ -35,6 +35,7 @@ class Tool:
     last_used_at: int | None = None  # Unix milliseconds, as all times here
     discovered_at: int = 0
     updated_at: int = 0
+    outcomes: str = ""  # of its last calls in the project that asks; see `remit.core.outcomes`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

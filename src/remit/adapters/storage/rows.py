@@ -6,6 +6,7 @@ from remit.adapters.storage.database import Row
 from remit.core.client_settings import Effect, Level, Rule
 from remit.core.declarations import Declaration
 from remit.core.kinds import Authority, ConfigStatus, Kind, Status
+from remit.core.outcomes import is_demoted
 from remit.core.scopes import Scope
 from remit.core.tools import Tool, Winner
 
@@ -28,8 +29,7 @@ class View(NamedTuple):
 def tool(row: Row) -> Tool:
     """Read a row of the query `catalog`."""
     (name, kind, client, scope, project_hash, dir, server, source, authority, config_status) = row[:10]
-    (winner_scope, winner_source, description, uses, last_used, discovered, updated) = row[10:]
-    is_stale = authority == Authority.CONFIG and config_status is None
+    (winner_scope, winner_source, description, uses, last_used, discovered, updated, outcomes) = row[10:]
     return Tool(
         name=name,
         kind=_KINDS[kind],
@@ -40,7 +40,7 @@ def tool(row: Row) -> Tool:
         server=server,
         source=source,
         authority=_AUTHORITIES[authority],
-        status=Status.STALE if is_stale else Status.ACTIVE,
+        status=_status(authority, config_status, outcomes),
         config_status=_CONFIG_STATUSES[config_status] if config_status else None,
         shadowed_by=Winner(scope=_SCOPES[winner_scope], source=winner_source) if winner_scope else None,
         description=description,
@@ -48,7 +48,14 @@ def tool(row: Row) -> Tool:
         last_used_at=last_used,
         discovered_at=discovered,
         updated_at=updated,
+        outcomes=outcomes,
     )
+
+
+def _status(authority: int, config_status: str | None, outcomes: str) -> Status:
+    if authority == Authority.CONFIG and config_status is None:
+        return Status.STALE
+    return Status.DEMOTED if is_demoted(outcomes) else Status.ACTIVE
 
 
 def declaration(row: Row) -> Declaration:

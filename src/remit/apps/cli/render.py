@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from remit.core.decide import Context, shorten
 from remit.core.declarations import Declaration, Problem
-from remit.core.kinds import Kind
+from remit.core.kinds import Kind, Status
 from remit.core.scopes import Scope, is_at_or_below
 from remit.errors import RemitError
 from remit.ports import Changes
@@ -137,7 +137,8 @@ def _cells(item: Listed, context: Context, *, reasons: bool) -> tuple[str, ...]:
         decision.verdict if decision.gate is None else f"{decision.verdict}: {decision.gate}",
         decision.reason,
     )
-    cells = (tool.name, tool.kind, str(tool.usage_count), shorten(tool.source, context))
+    mark = "" if tool.status is Status.ACTIVE else f" [{tool.status}]"
+    cells = (tool.name + mark, tool.kind, str(tool.usage_count), shorten(tool.source, context))
     return (*cells, *(why if reasons else ()))
 
 

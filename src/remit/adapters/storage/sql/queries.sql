@@ -11,12 +11,13 @@ with here (id, client) as materialized (
     select id, client from views
     where workspace = :workspace and project_hash = :project and flags = :flags
 ),
-used (tool_id, uses, last_used_at) as (
-    select owner, sum(uses), max(last_used_at)
+used (tool_id, uses, last_used_at, outcomes) as (
+    select owner, sum(uses), max(last_used_at), max(outcomes)
     from (
-        select tool_id as owner, uses, last_used_at from usage_totals
+        select tool_id as owner, uses, last_used_at, iif(project_hash = :project, outcomes, '') as outcomes
+        from usage_totals
         union all
-        select o.server_id, u.uses, u.last_used_at
+        select o.server_id, u.uses, u.last_used_at, ''
         from usage_totals u join tools o on o.id = u.tool_id
         where o.server_id is not null
     )
@@ -25,7 +26,8 @@ used (tool_id, uses, last_used_at) as (
 select
     t.name, t.kind, t.client, t.scope, t.project_hash, t.dir, t.server,
     ifnull(r.source, t.source), t.authority, r.config_status, w.scope, wr.source,
-    d.description, ifnull(u.uses, 0), u.last_used_at, t.discovered_at, t.updated_at
+    d.description, ifnull(u.uses, 0), u.last_used_at, t.discovered_at, t.updated_at,
+    ifnull(u.outcomes, '')
 from tools t
 left join here v on v.client = t.client
 left join resolutions r on r.view_id = v.id and r.tool_id = ifnull(t.server_id, t.id)
@@ -166,11 +168,14 @@ on conflict do nothing
 update usage_events set tool_id = :into where tool_id = :tool
 
 -- name: move_totals
-insert into usage_totals (tool_id, project_hash, uses, failures, last_used_at)
-select :into, project_hash, uses, failures, last_used_at from usage_totals where tool_id = :tool
+insert into usage_totals (tool_id, project_hash, uses, failures, last_used_at, outcomes)
+select :into, project_hash, uses, failures, last_used_at, outcomes from usage_totals where tool_id = :tool
 on conflict (tool_id, project_hash) do update set
     uses = uses + excluded.uses,
     failures = failures + excluded.failures,
+    outcomes = substr(
+        iif(last_used_at > excluded.last_used_at, excluded.outcomes || outcomes, outcomes || excluded.outcomes), -5
+    ),
     last_used_at = max(last_used_at, excluded.last_used_at)
 
 -- name: move_sightings
