@@ -27,6 +27,8 @@ class Declaration:
     is_remit: bool = False
     description: str | None = None
     is_off: bool = False  # the entry itself says that it is switched off
+    # Only while a file is broken: whether a policy denied it when all could be read.
+    was_denied: bool | None = field(default=None, compare=False)
 
     @property
     def key(self) -> tuple[str | None, ...]:

@@ -1,10 +1,11 @@
 """A reading: all that one client's files say for one workspace."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from remit.core.client_settings import Rule
 from remit.core.declarations import Declaration, Problem
+from remit.core.scopes import Scope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,4 +17,14 @@ class Reading:
     rules: Sequence[Rule] = ()
     inputs: dict[str, str]  # each file or variable that was looked at, with its fingerprint
     unreadable: frozenset[str] = frozenset()  # files that exist but could not be used
+    lost: frozenset[Scope] = frozenset()  # scopes whose files one of those leads to: not all were found
     problems: Sequence[Problem] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remembered:
+    """What is still known of files that cannot be read."""
+
+    declarations: Sequence[Declaration]
+    rules: Sequence[Rule]
+    denied: Mapping[tuple[str | None, ...], bool]  # what policies made of every declaration, by its key

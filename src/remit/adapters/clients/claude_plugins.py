@@ -151,6 +151,8 @@ def _declare_server(
 def _content(reader: Reader, path: str, key: str | None = None) -> dict[str, object]:
     """Read an object from a file, or one of its fields; empty where there is none."""
     content = reader.content(path)
+    if path in reader.unreadable:  # it may lead to other files, and it may name what they hold
+        reader.lost.add(Scope.PLUGIN)
     if content is None:
         return {}
     try:

@@ -75,6 +75,7 @@ class Reader:
         self.parsed: list[Parsed] = []
         self.inputs: dict[str, str] = {}
         self.unreadable: set[str] = set()
+        self.lost: set[Scope] = set()  # scopes whose files an unreadable one leads to
         self._now_ns = now_ns
 
     @property
@@ -84,6 +85,8 @@ class Reader:
 
     def look_at(self, name: str) -> bool:
         """Take an input's fingerprint; tell whether it exists."""
+        if storable(name) != name:
+            return False  # clients do not write such paths, and no database can hold them
         # Taken before it is read: a change in between makes the next look read it again.
         self.inputs[name] = fingerprint(name, self.machine, now_ns=self._now_ns)
         return self.inputs[name] != ""
@@ -114,7 +117,7 @@ class Reader:
         self.look_at(directory)
         try:
             return sorted(os.listdir(directory))
-        except OSError:
+        except (OSError, ValueError):
             return []
 
 
@@ -139,6 +142,7 @@ def read_client(client: Client, view: View, machine: Machine, *, now_ns: int) ->
         rules=reader.rules,
         inputs=reader.inputs,
         unreadable=frozenset(reader.unreadable),
+        lost=frozenset(reader.lost),
         problems=[problem for part in reader.parsed for problem in part.problems],
     )
 

@@ -59,7 +59,7 @@ def _status(authority: int, config_status: str | None, outcomes: str) -> Status:
 
 
 def declaration(row: Row) -> Declaration:
-    """Read a row of the query `last_known`."""
+    """Read the first columns of a row of the query `last_known`."""
     (name, kind, client, scope, source, project_hash, dir, server, plugin, endpoint, digest) = row[:11]
     return Declaration(
         name=name,

@@ -7,10 +7,11 @@ from hashlib import sha256
 
 from remit.adapters.storage import rows, usage
 from remit.adapters.storage.database import Database, seen_from
-from remit.core.client_settings import Rule
 from remit.core.declarations import Changes, Declaration, Problem, Resolved
+from remit.core.kinds import ConfigStatus
 from remit.core.projects import Project, Workspace
-from remit.core.reading import Reading
+from remit.core.reading import Reading, Remembered
+from remit.core.scopes import Scope
 from remit.core.sightings import Sighting, Use
 from remit.core.tools import Definition, Tool
 from remit.core.views import USUAL, Flags, View
@@ -42,13 +43,20 @@ class SqliteStore:
         found = self.database.rows("problems", **_key(view))
         return [Problem(source=source, place=place, reason=reason) for source, place, reason in found]
 
-    def last_known(self, view: View, sources: Iterable[str]) -> tuple[list[Declaration], list[Rule]]:
-        """Recall what files said when they could last be read."""
+    def last_known(self, view: View, sources: Iterable[str], scopes: Iterable[Scope]) -> Remembered:
+        """Recall what files, and all files of some scopes, said when they could last be read."""
         workspace = view.workspace
         query = {"client": view.client, "sources": json.dumps(list(sources))}
-        declared = self.database.rows("last_known", **query, **seen_from(workspace))
         ruled = self.database.rows("last_rules", project=workspace.project.hash, **query)
-        return [rows.declaration(row) for row in declared], [rows.rule(row) for row in ruled]
+        declared = self.database.rows(
+            "last_known", scopes=json.dumps(list(scopes)), **query, **seen_from(workspace)
+        )
+        known = map(rows.view, self.database.rows("resolved", **{**_key(view), **seen_from(workspace)}))
+        return Remembered(
+            declarations=[replace(rows.declaration(row), was_denied=bool(row[14])) for row in declared],
+            rules=[rows.rule(row) for row in ruled],
+            denied={state.declaration.key: state.config_status == ConfigStatus.DENIED for state in known},
+        )
 
     def save(self, reading: Reading, resolved: Sequence[Resolved], view: View, at: int) -> Changes:
         """Make a view what was just read; what left the files is stale there."""
@@ -164,7 +172,7 @@ class SqliteStore:
                 source=rule.source,
                 level=rule.level,
                 effect=rule.effect,
-                subject=rule.subject,
+                subject=rule.memorable,
                 **mine,
             )
 

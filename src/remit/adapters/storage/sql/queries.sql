@@ -75,17 +75,38 @@ order by t.id
 -- name: last_known
 select
     t.name, t.kind, t.client, t.scope, t.source, t.project_hash, t.dir, t.server, t.plugin,
-    t.endpoint, t.digest, t.is_remit, t.is_off, d.description
+    t.endpoint, t.digest, t.is_remit, t.is_off, d.description,
+    ifnull(
+        (
+            select max(r.config_status = 'denied')
+            from resolutions r join views v on v.id = r.view_id
+            where r.tool_id = t.id and v.project_hash = :project
+        ),
+        (select max(r.config_status = 'denied') from resolutions r where r.tool_id = t.id)
+    )
 from tools t
 left join definitions d on d.id = t.definition_id
 where t.client = :client and t.authority = 3 and t.server_id is null and {in_scope}
-    and t.source in (select value from json_each(:sources))
+    and (
+        t.source in (select value from json_each(:sources))
+        or t.scope in (select value from json_each(:scopes))
+    )
     and exists (select 1 from resolutions r where r.tool_id = t.id and r.source = t.source)
 order by t.id
 
 -- name: last_rules
-select source, level, effect, subject from rules
-where client = :client and project_hash = :project and source in (select value from json_each(:sources))
+select r.source, r.level, r.effect, r.subject
+from rules r
+where r.client = :client and r.source in (select value from json_each(:sources))
+    and r.project_hash = (
+        select o.project_hash
+        from rules o join projects p on p.hash = o.project_hash
+        where o.client = r.client and o.source = r.source
+            -- What the user and the administrator say holds everywhere, also where nobody has looked yet.
+            and (o.project_hash = :project or o.level in ('user', 'managed'))
+        order by o.project_hash = :project desc, p.seen_at desc
+        limit 1
+    )
 
 -- name: forget_inputs
 delete from inputs where view_id = :view
