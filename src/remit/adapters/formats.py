@@ -15,6 +15,7 @@ _COMMENT_OR_STRING = re.compile(r'"(?:\\.|[^"\\])*"?|//[^\n]*|/\*.*?(?:\*/|\Z)',
 _TRAILING_COMMA = re.compile(r'"(?:\\.|[^"\\])*"?|,(?=\s*[\]}])', re.DOTALL)
 _INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_QUOTED = re.compile(r"\(.*\)|'.*'|\".*\"", re.DOTALL)  # what a parser's message repeats of the file
 _WORDS: dict[str, object] = {"": None, "~": None, "null": None, "true": True, "false": False}
 
 
@@ -49,8 +50,10 @@ def parse_toml(text: str) -> object:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        reason, _, place = str(error).partition(" (at ")
-        raise FileError(f"not valid TOML: {reason}", place.removesuffix(")").replace(",", "")) from None
+        reason, _, place = str(error).rpartition(" (at ")
+        raise FileError(
+            f"not valid TOML: {_unquoted(reason)}", place.removesuffix(")").replace(",", "")
+        ) from None
     except (RecursionError, ValueError):
         raise FileError("not usable TOML: nested too deeply, or a number has thousands of digits") from None
 
@@ -65,7 +68,8 @@ def parse_yaml(text: str) -> object:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = "" if mark is None else f"line {mark.line + 1} column {mark.column + 1}"
-        raise FileError(f"not valid YAML: {getattr(error, 'problem', None) or error}", place) from None
+        reason = _unquoted(str(getattr(error, "problem", None) or error))
+        raise FileError(f"not valid YAML: {reason}", place) from None
     except ValueError:
         raise FileError("not usable YAML: a number has thousands of digits") from None
 
@@ -135,6 +139,10 @@ def _scalar(text: str, *, is_plain: bool) -> object:
     if _INTEGER.fullmatch(text):
         return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
     return float(text) if _NUMBER.fullmatch(text) else text
+
+
+def _unquoted(message: str) -> str:
+    return _QUOTED.sub("…", message)
 
 
 def _blank_unless_string(match: re.Match[str]) -> str:
