@@ -11,8 +11,10 @@ from remit.adapters.files import FileError
 
 MAX_DEPTH = 200  # of nested lists and objects, where a parser has no bound of its own
 
-_COMMENT_OR_STRING = re.compile(r'"(?:\\.|[^"\\])*"?|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
-_TRAILING_COMMA = re.compile(r'"(?:\\.|[^"\\])*"?|,(?=\s*[\]}])', re.DOTALL)
+# Each takes all that is to stay, strings above all, in one step, and then what is to go, if anything is left.
+_STRING = r'"(?:\\.|[^"\\])*+"?'
+_COMMENT = re.compile(rf'((?:[^"/]++|{_STRING}|/(?![/*]))*+)(//[^\n]*|/\*.*?(?:\*/|\Z))?', re.DOTALL)
+_TRAILING_COMMA = re.compile(rf'((?:[^",]++|{_STRING}|,(?!\s*[\]}}]))*+)(,)?', re.DOTALL)
 _INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _QUOTED = re.compile(r"\(.*\)|'.*'|\".*\"", re.DOTALL)  # what a parser's message repeats of the file
@@ -39,8 +41,7 @@ def parse_json(text: str) -> object:
 
 def parse_jsonc(text: str) -> object:
     """Read JSON with comments and trailing commas; places in errors are those of the file."""
-    without_comments = _COMMENT_OR_STRING.sub(_blank_unless_string, text)
-    return parse_json(_TRAILING_COMMA.sub(_blank_unless_string, without_comments))
+    return parse_json(_TRAILING_COMMA.sub(r"\1 ", _COMMENT.sub(_blank, text)))
 
 
 def parse_toml(text: str) -> object:
@@ -145,9 +146,8 @@ def _unquoted(message: str) -> str:
     return _QUOTED.sub("…", message)
 
 
-def _blank_unless_string(match: re.Match[str]) -> str:
-    found = match[0]
-    return found if found.startswith('"') else re.sub(r"[^\n]", " ", found)
+def _blank(match: re.Match[str]) -> str:
+    return match[1] + re.sub(r"[^\n]", " ", match[2] or "")
 
 
 def _refuse(constant: str) -> object:
