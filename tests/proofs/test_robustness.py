@@ -32,6 +32,7 @@ CASES = int(os.environ.get("REMIT_PROOF_EXAMPLES", "1000")) // 10
 SEED = os.environ.get("REMIT_PROOF_SEED", "7")
 PARTS = 2  # run side by side, each with damage of its own
 PATIENCE = 0.1  # seconds of this process's own time
+LARGEST = 120_000  # bytes: no configuration that people write is longer
 CASES_PER_STORE = 40  # damaged files declare new names, which a store never forgets
 
 
@@ -221,7 +222,7 @@ def damage(content: object, chance: random.Random) -> bytes:
     data = text.encode("utf-8", "surrogatepass")
     for _ in range(chance.randint(0 if structural else 1, 3)):
         data = chance.choice(DAMAGES)(data, chance)
-    return data
+    return data[:LARGEST]
 
 
 def _restructured(content: Any, chance: random.Random) -> Any:
