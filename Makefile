@@ -58,6 +58,7 @@ prove: $(VENV)/.test ## Run the proofs in full: 100,000 layouts, 10,000 damaged 
 
 bench: $(VENV)/.installed ## Measure, print, and store the figures in bench/results
 	$(BIN)/python bench/run.py
+	$(BIN)/python bench/scan.py
 
 docs: $(VENV)/.installed ## Write the reference pages that are generated from the code
 	$(BIN)/python docs/generate.py

@@ -146,35 +146,32 @@ class SqliteStore:
         id = self.database.rows("see_view", **_key(view), at=at)[0][0]
         for step in ("forget_inputs", "forget_problems", "forget_resolutions"):
             self.database.run(step, view=id)
-        for name, fingerprint in reading.inputs.items():
-            self.database.run("add_input", view=id, name=name, fingerprint=fingerprint)
-        for problem in reading.problems:
-            self.database.run(
-                "add_problem", view=id, source=problem.source, place=problem.place, reason=problem.reason
-            )
-        for item in resolved:
-            self.database.run(
-                "add_resolution",
-                view=id,
-                tool=ids[item.declaration.key],
-                source=item.declaration.source,
-                config_status=item.config_status,
-                shadowed_by=_winner(item, ids),
-            )
+        self.database.run_each(
+            "add_input",
+            [{"view": id, "name": name, "fingerprint": seen} for name, seen in reading.inputs.items()],
+        )
+        self.database.run_each("add_problem", [{"view": id, **asdict(item)} for item in reading.problems])
+        self.database.run_each(
+            "add_resolution",
+            [
+                {
+                    "view": id,
+                    "tool": ids[item.declaration.key],
+                    "source": item.declaration.source,
+                    "config_status": item.config_status,
+                    "shadowed_by": _winner(item, ids),
+                }
+                for item in resolved
+            ],
+        )
 
     def _save_rules(self, reading: Reading, project: Project) -> None:
         mine = {"client": reading.client, "project": project.hash}
         believed = json.dumps([name for name in reading.inputs if name not in reading.unreadable])
         self.database.run("forget_rules", sources=believed, **mine)
-        for rule in reading.rules:
-            self.database.run(
-                "add_rule",
-                source=rule.source,
-                level=rule.level,
-                effect=rule.effect,
-                subject=rule.memorable,
-                **mine,
-            )
+        self.database.run_each(
+            "add_rule", [{**mine, **asdict(rule), "subject": rule.memorable} for rule in reading.rules]
+        )
 
 
 def _changes(before: dict[int, rows.View], resolved: Sequence[Resolved], ids: Ids) -> Changes:
