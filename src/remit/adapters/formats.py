@@ -5,16 +5,18 @@ TOML and YAML are loaded when a file needs them: importing either takes longer t
 
 import json
 import re
+from collections.abc import Iterable
 from typing import Any, cast
 
 from remit.adapters.files import FileError
 
 MAX_DEPTH = 200  # of nested lists and objects, where a parser has no bound of its own
 
-# Each takes all that is to stay, strings above all, in one step, and then what is to go, if anything is left.
 _STRING = r'"(?:\\.|[^"\\])*+"?'
+_STRINGS = re.compile(f"({_STRING})", re.DOTALL)
+# Takes all that is to stay, strings above all, in one step, and then a comment, if one is left.
 _COMMENT = re.compile(rf'((?:[^"/]++|{_STRING}|/(?![/*]))*+)(//[^\n]*|/\*.*?(?:\*/|\Z))?', re.DOTALL)
-_TRAILING_COMMA = re.compile(rf'((?:[^",]++|{_STRING}|,(?!\s*[\]}}]))*+)(,)?', re.DOTALL)
+_TRAILING_COMMA = re.compile(r",(?=\s*[\]}])")
 _INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _QUOTED = re.compile(r"\(.*\)|'.*'|\".*\"", re.DOTALL)  # what a parser's message repeats of the file
@@ -41,7 +43,9 @@ def parse_json(text: str) -> object:
 
 def parse_jsonc(text: str) -> object:
     """Read JSON with comments and trailing commas; places in errors are those of the file."""
-    return parse_json(_TRAILING_COMMA.sub(r"\1 ", _COMMENT.sub(_blank, text)))
+    parts = _STRINGS.split(_COMMENT.sub(_blank, text))  # the strings are every other one
+    parts[::2] = [_TRAILING_COMMA.sub(" ", part) for part in parts[::2]]
+    return parse_json("".join(parts))
 
 
 def parse_toml(text: str) -> object:
@@ -49,7 +53,7 @@ def parse_toml(text: str) -> object:
     import tomllib
 
     try:
-        return tomllib.loads(text)
+        return _bounded(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
         reason, _, place = str(error).rpartition(" (at ")
         raise FileError(
@@ -75,6 +79,20 @@ def parse_yaml(text: str) -> object:
         raise FileError("not usable YAML: a number has thousands of digits") from None
 
 
+def _bounded(content: dict[str, Any]) -> object:
+    """Refuse what is nested too deeply for those who read it: keys with many dots need no recursion here."""
+    level: list[Any] = [content]
+    for _ in range(MAX_DEPTH):
+        if not level:
+            return content
+        level = [item for value in level for item in _items(value) if isinstance(item, dict | list)]
+    raise FileError("not usable TOML: nested too deeply")
+
+
+def _items(value: Any) -> Iterable[Any]:
+    return cast("dict[str, Any]", value).values() if isinstance(value, dict) else value
+
+
 class _Document:
     """Builds a value from the parser's events, without recursion: the library's own builder has no bound."""
 
@@ -89,7 +107,7 @@ class _Document:
                 case "ScalarEvent":
                     self._place(event, _scalar(event.value, is_plain=event.implicit[0]))
                 case "AliasEvent":
-                    self._put(self._anchors.get(event.anchor))
+                    self._put(self._named(event.anchor))
                 case "SequenceStartEvent":
                     self._begin(event, cast("list[object]", []))
                 case "MappingStartEvent":
@@ -101,6 +119,12 @@ class _Document:
                 case _:
                     pass
         return self._top[0] if self._top else None
+
+    def _named(self, anchor: str) -> object:
+        value = self._anchors.get(anchor)
+        if any(collection is value for collection, _ in self._open):
+            raise FileError("not usable YAML: a part contains itself")
+        return value
 
     def _begin(self, event: Any, collection: object) -> None:
         if len(self._open) >= MAX_DEPTH:
