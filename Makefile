@@ -56,11 +56,12 @@ check: $(VENV)/.check ## Run the linters, the type checker and the architecture'
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 
-prove: $(VENV)/.test ## Run the proofs in full: 100,000 layouts, 1,000 kills
+prove: $(VENV)/.test ## Run the proofs in full: 100,000 layouts, 10,000 damaged files, 1,000 kills
 	REMIT_PROOF_EXAMPLES=100000 REMIT_PROOF_KILLS=1000 $(BIN)/python -m pytest --numprocesses 2 -m proof
 
 bench: $(VENV)/.installed ## Measure, print, and store the figures in bench/results
 	$(BIN)/python bench/run.py
+	$(BIN)/python bench/scan.py
 
 TOKENIZERS := build/tokenizers
 

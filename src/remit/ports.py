@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
-from remit.core.client_settings import Rule
 from remit.core.declarations import Changes, Declaration, Problem, Resolved
 from remit.core.findings import Facts
 from remit.core.projects import Project, Workspace
-from remit.core.reading import Reading
+from remit.core.reading import Reading, Remembered
+from remit.core.scopes import Scope
 from remit.core.sightings import Sighting, Use
 from remit.core.tools import Definition, Tool
 from remit.core.views import Flags, View
@@ -24,9 +24,7 @@ class Store(Protocol):
 
     def problems(self, view: View) -> Sequence[Problem]: ...
 
-    def last_known(
-        self, view: View, sources: Iterable[str]
-    ) -> tuple[Sequence[Declaration], Sequence[Rule]]: ...
+    def last_known(self, view: View, sources: Iterable[str], scopes: Iterable[Scope]) -> Remembered: ...
 
     def save(self, reading: Reading, resolved: Sequence[Resolved], view: View, at: int) -> Changes: ...
 

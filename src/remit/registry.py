@@ -9,12 +9,12 @@ from remit.core.agents import check_servers, employ
 from remit.core.client_settings import ClientSettings
 from remit.core.costs import charge
 from remit.core.decide import UNKNOWN, Context, Decision, Explained, Gate, Listed, Ruling, decide, explain
-from remit.core.declarations import Changes, Problem, Resolved
+from remit.core.declarations import Changes, Declaration, Problem, Resolved
 from remit.core.findings import Patient
 from remit.core.kinds import Authority, Kind, Status
 from remit.core.names import canonical, classify, is_covered, spellings, storable
 from remit.core.projects import Project
-from remit.core.reading import Reading
+from remit.core.reading import Reading, Remembered
 from remit.core.resolve import resolve
 from remit.core.scopes import Scope
 from remit.core.session_context import MAX_CHARACTERS, Section, assemble, tools_section
@@ -286,12 +286,11 @@ class Registry:
 
     def _read(self, view: View) -> tuple[Reading, list[Resolved]]:
         reading = self._sources.read(view)
-        declarations, rules = list(reading.declarations), list(reading.rules)
+        declarations, rules = reading.declarations, reading.rules
         if reading.unreadable:  # a file that is broken for the moment loses nothing that was known of it
-            kept, remembered = self._store.last_known(view, reading.unreadable)
-            declarations.extend(kept)
-            rules.extend(remembered)
-            known = {item.source for item in (*kept, *remembered)}
+            remembered = self._store.last_known(view, reading.unreadable, reading.lost)
+            declarations, rules = _completed(reading, remembered), [*rules, *remembered.rules]
+            known = {item.source for item in (*remembered.declarations, *remembered.rules)}
             problems = [
                 _with_consequence(item) if item.source in known else item for item in reading.problems
             ]
@@ -338,6 +337,14 @@ def _presence(reading: Reading) -> Presence:
     return Presence(
         client=reading.client, files=reading.files, servers=len(servers), problems=len(reading.problems)
     )
+
+
+def _completed(reading: Reading, remembered: Remembered) -> list[Declaration]:
+    """Add what is remembered; where the way to a scope's files is lost, that alone is believed of it."""
+    replaced = reading.lost & {item.scope for item in remembered.declarations}
+    read = [item for item in reading.declarations if item.scope not in replaced]
+    judged = [replace(item, was_denied=remembered.denied.get(item.key)) for item in read]
+    return [*judged, *remembered.declarations]
 
 
 def _with_consequence(problem: Problem) -> Problem:

@@ -75,6 +75,8 @@ def test_toml_is_read_with_the_place_of_a_mistake() -> None:
     assert raised.value.reason == "not valid TOML: Invalid value"
     with pytest.raises(FileError, match="nested too deeply"):
         parse_toml("a = " + "[" * 5_000)
+    with pytest.raises(FileError, match="nested too deeply"):
+        parse_toml("a." * 500 + "b = 1")
 
 
 @pytest.mark.parametrize(
@@ -112,6 +114,7 @@ def test_yaml_is_read_by_the_core_schema(text: str, value: object) -> None:
         ("[" * 100_000, "nested too deeply"),
         ("- " * 100_000, "nested too deeply"),
         ("9" * 6_000, "thousands of digits"),
+        ("a: &a [1, {b: *a}]", "a part contains itself"),
     ],
 )
 def test_what_is_no_yaml_is_refused_with_the_reason(text: str, reason: str) -> None:

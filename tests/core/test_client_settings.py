@@ -217,3 +217,43 @@ URLS = {
 )
 def test_url_patterns_match_as_in_the_client(pattern: str, matched: set[str]) -> None:
     assert {name for name, url in URLS.items() if url_matches(pattern, url)} == matched
+
+
+FORGOTTEN = [
+    rule(effect, rule(effect, "url:https://k:s@x.test/*").memorable)
+    for effect in (Effect.DENIES, Effect.ALLOWS)
+]
+
+
+@pytest.mark.parametrize("forgotten", FORGOTTEN)
+@pytest.mark.parametrize(
+    ("was_denied", "expected"),
+    [(True, ConfigStatus.DENIED), (False, ConfigStatus.ENABLED), (None, ConfigStatus.DENIED)],
+)
+def test_while_a_pattern_is_not_known_the_last_verdict_stands_and_without_one_it_is_no(
+    forgotten: Rule, was_denied: bool | None, expected: ConfigStatus
+) -> None:
+    server = replace(remote("https://mcp.test/"), was_denied=was_denied)
+    assert status(server, forgotten) is expected
+
+
+@pytest.mark.parametrize(
+    ("was_denied", "expected"), [(True, ConfigStatus.DENIED), (False, ConfigStatus.ENABLED)]
+)
+def test_while_a_servers_url_is_not_known_the_last_verdict_stands(
+    was_denied: bool, expected: ConfigStatus
+) -> None:
+    kept = replace(declared(), endpoint="digest", was_denied=was_denied)
+    assert status(kept, rule(Effect.ALLOWS, "url:https://mcp.test/*")) is expected
+    assert status(kept, rule(Effect.DENIES, "name:git")) is ConfigStatus.DENIED
+    assert status(kept, rule(Effect.EXCLUDES)) is ConfigStatus.DENIED
+
+
+def test_a_pattern_that_was_forgotten_says_nothing_about_a_process() -> None:
+    process = replace(declared(), launch=Launch(command="git"))
+    assert status(process, FORGOTTEN[0]) is ConfigStatus.ENABLED
+
+
+def test_only_patterns_of_urls_are_forgotten() -> None:
+    assert rule(Effect.DENIES, "name:git").memorable == "name:git"
+    assert rule(Effect.DISABLES, "url:git").memorable == "url:git"

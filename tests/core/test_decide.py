@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from remit.core.decide import UNKNOWN, Gate, Verdict, decide, explain, shorten
@@ -59,6 +61,13 @@ def test_a_stale_tool_is_hidden_and_says_how_to_get_it_back() -> None:
     decision = decide(server(status=Status.STALE), context())
     assert decision.gate is Gate.CONFIG
     assert decision.unlock == "declare it again in ~/.claude.json"
+
+
+def test_a_demoted_tool_is_visible_and_says_how_often_it_failed() -> None:
+    tool = replace(server(status=Status.DEMOTED), outcomes="+----")
+    decision = decide(tool, context())
+    assert decision.visible
+    assert decision.reason == "declared in ~/.claude.json; 4 of its last 5 calls here failed"
 
 
 def test_a_shadowed_tool_is_hidden_at_precedence_and_names_the_winner_and_its_file() -> None:

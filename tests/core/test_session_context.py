@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remit.core.kinds import Authority, Kind
+from remit.core.kinds import Authority, Kind, Status
 from remit.core.scopes import Scope
 from remit.core.session_context import MAX_TOOLS, Section, assemble, tools_section
 from remit.core.tools import Tool
@@ -52,6 +52,13 @@ def test_each_kind_has_its_line() -> None:
 def test_a_server_stands_for_its_tools() -> None:
     git = server("git")
     assert tools_section([tool("mcp__git__commit", Kind.MCP_TOOL, of=git), git]).count("git") == 1
+
+
+@pytest.mark.parametrize("status", [Status.DEMOTED, Status.STALE])
+def test_what_fails_or_left_its_file_ranks_below_all_that_works(status: Status) -> None:
+    busy = server("git", status=status, usage_count=900)
+    lines = tools_section([busy, tool("changelog", Kind.SKILL)]).splitlines()
+    assert lines[1:] == ["- skill: changelog (global)", "- MCP: git (global, 900x)"]
 
 
 def test_built_ins_are_left_out() -> None:

@@ -3,7 +3,8 @@
 A generated life of a machine: servers are declared, removed and switched off in several projects, workspaces
 are scanned, tools are used and reported, in any order. Every tool's name and every reported word carries the
 hash of the project it came from. A plain model beside it knows which of these may be seen elsewhere: what was
-used in a workspace where, at a scan or since, the server of that name in force was the global one.
+used in a workspace where, at a scan or since, the server of that name in force was the global one. Calls
+fail, too; because names say where they were called, a demoted tool in another project's list is a leak.
 """
 
 import json
@@ -24,7 +25,7 @@ from remit.core.decide import UNKNOWN
 from remit.core.declarations import Declaration
 from remit.core.diagnosis import diagnose
 from remit.core.findings import Facts
-from remit.core.kinds import Authority, Kind
+from remit.core.kinds import Authority, Kind, Status
 from remit.core.names import server_name
 from remit.core.projects import Workspace, identify
 from remit.core.reading import Reading
@@ -96,6 +97,7 @@ class Call(NamedTuple):
     label: int
     tool: int
     by_hook: bool
+    failures: int  # 0: one call of unknown outcome
 
 
 class Report(NamedTuple):
@@ -113,7 +115,7 @@ steps = st.one_of(
     st.builds(Edit, places, labels),
     st.builds(SwitchOff, st.integers(0, len(PROJECTS) - 1), labels),
     st.builds(Look, workspaces),
-    st.builds(Call, workspaces, labels, st.integers(0, 1), st.booleans()),
+    st.builds(Call, workspaces, labels, st.integers(0, 1), st.booleans(), st.sampled_from([0, 1, 3])),
     st.builds(Report, workspaces, labels, st.integers(0, 1)),
 )
 lives = st.lists(steps, min_size=3, max_size=16)
@@ -198,6 +200,7 @@ class Machine:
         self.store, self.paper, self.time = store, Paper(), 0
         self.registry = Registry(store, self.paper, self._tick)
         self.uses: Counter[str] = Counter()
+        self.failures: Counter[str] = Counter()
         self.seen: dict[tuple[Workspace, str], set[str]] = {}
         self.public: set[str] = set()
 
@@ -211,8 +214,9 @@ class Machine:
                 self.paper.revision += 1
             case Look(workspace):
                 self.look(WORKSPACES[workspace])
-            case Call(workspace, label, tool, by_hook):
-                self._call(WORKSPACES[workspace], LABELS[label], tool, by_hook=by_hook)
+            case Call(workspace, label, tool, by_hook, failures):
+                for succeeded in [False] * failures or [None]:
+                    self._call(WORKSPACES[workspace], LABELS[label], tool, succeeded, by_hook=by_hook)
             case Report(workspace, label, tool):
                 where = WORKSPACES[workspace]
                 name = self._notice(where, LABELS[label], tool)
@@ -225,16 +229,19 @@ class Machine:
         self.registry.tools(self.registry.at(workspace.dir))
         self._publish(workspace)
 
-    def _call(self, where: Workspace, label: str, tool: int, *, by_hook: bool) -> None:
+    def _call(
+        self, where: Workspace, label: str, tool: int, succeeded: bool | None, *, by_hook: bool
+    ) -> None:
         name = self._notice(where, label, tool)
         self.uses[name] += 1
+        self.failures[name] += succeeded is False
         if not by_hook:
-            self.registry.record(name, self.registry.at(where.dir))
+            self.registry.record(name, self.registry.at(where.dir), succeeded=succeeded)
             self._publish(where)
             return
         is_scanned = self.paper.is_unchanged(self.store.inputs(View(CLIENT, where)))
         sighting = Sighting(name, CLIENT, where, Authority.HOOK, self._tick(), is_scanned)
-        self.store.record(sighting, Use())
+        self.store.record(sighting, Use(succeeded=succeeded))
         if is_scanned:
             self._publish(where)
 
@@ -287,13 +294,15 @@ def test_no_tool_of_another_project_appears_in_any_list_count_context_explanatio
     catalog = [(tool.name, tool.scope.value, tool.project_hash, tool.dir) for tool, _ in listed]
     assert sorted(map(str, catalog)) == sorted(map(str, seen))  # the SQL rule and the pure rule agree
 
-    counted = dict(
-        stored(
-            store,
-            "select t.name, sum(u.uses) from usage_totals u join tools t on t.id = u.tool_id group by 1",
-        )
+    totals = "from usage_totals u join tools t on t.id = u.tool_id group by 1"
+    counted = stored(store, f"select t.name, sum(u.uses), sum(u.failures) {totals}")
+    assert sorted(counted) == sorted(
+        (name, uses, machine.failures[name]) for name, uses in machine.uses.items()
     )
-    assert counted == dict(machine.uses)
+
+    demoted = [tool for tool, _ in listed if tool.status is Status.DEMOTED or tool.outcomes]
+    assert [tool.name for tool in demoted if workspace.project.hash not in tool.name] == []
+    assert [tool.name for tool in demoted if machine.failures[tool.name] < len(tool.outcomes)] == []
 
     foreign = {
         name

@@ -5,16 +5,21 @@ TOML and YAML are loaded when a file needs them: importing either takes longer t
 
 import json
 import re
+from collections.abc import Iterable
 from typing import Any, cast
 
 from remit.adapters.files import FileError
 
 MAX_DEPTH = 200  # of nested lists and objects, where a parser has no bound of its own
 
-_COMMENT_OR_STRING = re.compile(r'"(?:\\.|[^"\\])*"?|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
-_TRAILING_COMMA = re.compile(r'"(?:\\.|[^"\\])*"?|,(?=\s*[\]}])', re.DOTALL)
+_STRING = r'"(?:\\.|[^"\\])*+"?'
+_STRINGS = re.compile(f"({_STRING})", re.DOTALL)
+# Takes all that is to stay, strings above all, in one step, and then a comment, if one is left.
+_COMMENT = re.compile(rf'((?:[^"/]++|{_STRING}|/(?![/*]))*+)(//[^\n]*|/\*.*?(?:\*/|\Z))?', re.DOTALL)
+_TRAILING_COMMA = re.compile(r",(?=\s*[\]}])")
 _INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_QUOTED = re.compile(r"\(.*\)|'.*'|\".*\"", re.DOTALL)  # what a parser's message repeats of the file
 _WORDS: dict[str, object] = {"": None, "~": None, "null": None, "true": True, "false": False}
 
 
@@ -38,12 +43,14 @@ def parse_json(text: str) -> object:
 
 def parse_jsonc(text: str) -> object:
     """Read JSON with comments and trailing commas; places in errors are those of the file."""
-    return parse_json(_TRAILING_COMMA.sub(_blank_unless_string, _without_comments(text)))
+    parts = _STRINGS.split(_COMMENT.sub(_blank, text))  # the strings are every other one
+    parts[::2] = [_TRAILING_COMMA.sub(" ", part) for part in parts[::2]]
+    return parse_json("".join(parts))
 
 
 def parse_commented_json(text: str) -> object:
     """Read JSON with comments, but without trailing commas."""
-    return parse_json(_without_comments(text))
+    return parse_json(_COMMENT.sub(_blank, text))
 
 
 def parse_toml(text: str) -> object:
@@ -51,10 +58,12 @@ def parse_toml(text: str) -> object:
     import tomllib
 
     try:
-        return tomllib.loads(text)
+        return _bounded(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
-        reason, _, place = str(error).partition(" (at ")
-        raise FileError(f"not valid TOML: {reason}", place.removesuffix(")").replace(",", "")) from None
+        reason, _, place = str(error).rpartition(" (at ")
+        raise FileError(
+            f"not valid TOML: {_unquoted(reason)}", place.removesuffix(")").replace(",", "")
+        ) from None
     except (RecursionError, ValueError):
         raise FileError("not usable TOML: nested too deeply, or a number has thousands of digits") from None
 
@@ -69,9 +78,24 @@ def parse_yaml(text: str) -> object:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = "" if mark is None else f"line {mark.line + 1} column {mark.column + 1}"
-        raise FileError(f"not valid YAML: {getattr(error, 'problem', None) or error}", place) from None
+        reason = _unquoted(str(getattr(error, "problem", None) or error))
+        raise FileError(f"not valid YAML: {reason}", place) from None
     except ValueError:
         raise FileError("not usable YAML: a number has thousands of digits") from None
+
+
+def _bounded(content: dict[str, Any]) -> object:
+    """Refuse what is nested too deeply for those who read it: keys with many dots need no recursion here."""
+    level: list[Any] = [content]
+    for _ in range(MAX_DEPTH):
+        if not level:
+            return content
+        level = [item for value in level for item in _items(value) if isinstance(item, dict | list)]
+    raise FileError("not usable TOML: nested too deeply")
+
+
+def _items(value: Any) -> Iterable[Any]:
+    return cast("dict[str, Any]", value).values() if isinstance(value, dict) else value
 
 
 class _Document:
@@ -88,7 +112,7 @@ class _Document:
                 case "ScalarEvent":
                     self._place(event, plain_scalar(event.value) if event.implicit[0] else event.value)
                 case "AliasEvent":
-                    self._put(self._anchors.get(event.anchor))
+                    self._put(self._named(event.anchor))
                 case "SequenceStartEvent":
                     self._begin(event, cast("list[object]", []))
                 case "MappingStartEvent":
@@ -100,6 +124,12 @@ class _Document:
                 case _:
                     pass
         return self._top[0] if self._top else None
+
+    def _named(self, anchor: str) -> object:
+        value = self._anchors.get(anchor)
+        if any(collection is value for collection, _ in self._open):
+            raise FileError("not usable YAML: a part contains itself")
+        return value
 
     def _begin(self, event: Any, collection: object) -> None:
         if len(self._open) >= MAX_DEPTH:
@@ -140,13 +170,12 @@ def plain_scalar(text: str) -> object:
     return float(text) if _NUMBER.fullmatch(text) else text
 
 
-def _without_comments(text: str) -> str:
-    return _COMMENT_OR_STRING.sub(_blank_unless_string, text)
+def _unquoted(message: str) -> str:
+    return _QUOTED.sub("…", message)
 
 
-def _blank_unless_string(match: re.Match[str]) -> str:
-    found = match[0]
-    return found if found.startswith('"') else re.sub(r"[^\n]", " ", found)
+def _blank(match: re.Match[str]) -> str:
+    return match[1] + re.sub(r"[^\n]", " ", match[2] or "")
 
 
 def _refuse(constant: str) -> object:

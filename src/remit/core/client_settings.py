@@ -66,17 +66,27 @@ ASKS_AT_A_TERMINAL = Habits()
 NEVER_ASKS = Habits(asks=Asks.NEVER)
 
 
+FORGOTTEN_URL = "forgotten-url"  # a matcher of which only this much was stored
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
     """One line of one settings file.
 
-    A matcher is `name:<exact name>`, `command:<digest of the exact words>` or `url:<pattern>`.
+    A matcher is `name:<exact name>`, `command:<digest of the exact words>` or `url:<pattern>`; of a pattern,
+    which may hold a secret, nothing is stored but that there is one.
     """
 
     source: str
     level: Level
     effect: Effect
     subject: str = ""
+
+    @property
+    def memorable(self) -> str:
+        """The subject as it may be stored."""
+        is_pattern = self.effect in (Effect.DENIES, Effect.ALLOWS) and self.subject.startswith("url:")
+        return FORGOTTEN_URL if is_pattern else self.subject
 
 
 class ClientSettings:
@@ -100,6 +110,7 @@ class ClientSettings:
         self._is_exclusive = any(self._of(Effect.EXCLUDES))
         self._overrides = self._reads_overrides()
         self._plugins_only = {rule.subject for rule in self._of(Effect.ADMITS_PLUGINS_ONLY)}
+        self._forgot_urls = FORGOTTEN_URL in (*self._denied, *(self._allowed or ()))
 
     def takes_part(self, declaration: Declaration) -> bool:
         """Tell whether a declaration can stand in another's way: a project's only once it is approved.
@@ -150,9 +161,17 @@ class ClientSettings:
             return False
         if any(matches(matcher, declaration) for matcher in self._denied):
             return True
-        if self._allowed is not None and not is_managed and not _is_allowed(self._allowed, declaration):
+        if self._is_exclusive and not is_managed:
             return True
-        return self._is_exclusive and not is_managed
+        if self._cannot_judge(declaration):
+            return declaration.was_denied is not False
+        return self._allowed is not None and not is_managed and not _is_allowed(self._allowed, declaration)
+
+    def _cannot_judge(self, declaration: Declaration) -> bool:
+        """Tell whether a broken file holds a URL or pattern that is needed: then the last verdict stands."""
+        if declaration.launch is None:
+            return declaration.was_denied is not None
+        return declaration.launch.is_remote and self._forgot_urls
 
     def _override(self, declaration: Declaration) -> ConfigStatus | None:
         """What the settings say of a skill or command by its name; a plugin's cannot be overridden."""

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from remit.core.agents import Agent, excludes_tool, lacks_server
 from remit.core.kinds import Authority, ConfigStatus, Kind, Status
+from remit.core.outcomes import in_words
 from remit.core.projects import Workspace
 from remit.core.scopes import Scope, in_scope
 from remit.core.tools import Tool
@@ -98,7 +99,10 @@ def decide(tool: Tool, context: Context) -> Decision:
         ruling = rule(tool, context)
         if not ruling.passed:
             return Decision(verdict=Verdict.HIDDEN, gate=gate, reason=ruling.reason, unlock=ruling.unlock)
-    return Decision(verdict=Verdict.VISIBLE, gate=None, reason=_origin(tool, context), unlock=None)
+    reason = _origin(tool, context)
+    if tool.status is Status.DEMOTED:
+        reason = f"{reason}; {in_words(tool.outcomes)}"
+    return Decision(verdict=Verdict.VISIBLE, gate=None, reason=reason, unlock=None)
 
 
 def explain(tool: Tool, context: Context) -> list[Explained]:

@@ -30,6 +30,8 @@ class Declaration:
     description: str | None = None
     profile: Profile | None = None  # of a subagent
     own_status: ConfigStatus | None = None  # what its own entry or record makes of it, where it does
+    # Only while a file is broken: whether a policy denied it when all could be read.
+    was_denied: bool | None = field(default=None, compare=False)
 
     @property
     def key(self) -> tuple[str | None, ...]:

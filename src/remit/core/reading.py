@@ -1,10 +1,11 @@
 """A reading: all that one client's files say for one workspace."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from remit.core.client_settings import ASKS_AT_A_TERMINAL, Habits, Rule
 from remit.core.declarations import Declaration, Problem
+from remit.core.scopes import Scope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,6 +17,16 @@ class Reading:
     rules: Sequence[Rule] = ()
     inputs: dict[str, str]  # each file or variable that was looked at, with its fingerprint
     unreadable: frozenset[str] = frozenset()  # files that exist but could not be used
+    lost: frozenset[Scope] = frozenset()  # scopes whose files one of those leads to: not all were found
     problems: Sequence[Problem] = ()
     files: Sequence[str] = ()  # those that exist, of all that were looked for
     habits: Habits = ASKS_AT_A_TERMINAL
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remembered:
+    """What is still known of files that cannot be read."""
+
+    declarations: Sequence[Declaration]
+    rules: Sequence[Rule]
+    denied: Mapping[tuple[str | None, ...], bool]  # what policies made of every declaration, by its key

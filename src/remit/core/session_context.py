@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from remit.core.kinds import Kind
+from remit.core.kinds import Kind, Status
 from remit.core.names import normalise
 from remit.core.tools import Tool
 
@@ -32,7 +32,9 @@ def assemble(sections: Sequence[Section], *, budget: int = MAX_CHARACTERS) -> st
 
 
 def tools_section(tools: Iterable[Tool], *, budget: int = MAX_CHARACTERS) -> str:
-    """Describe the tools an agent may not know of: a line each, the most used first within their kind."""
+    """Describe the tools an agent may not know of: a line each, what works before what is demoted or stale,
+    and the most used first within their kind.
+    """
     listed = sorted(_displayable(list(tools)), key=_rank)
     for count in range(min(len(listed), MAX_TOOLS), 0, -1):
         lines = ["## Available Tools", *map(_line, listed[:count])]
@@ -57,8 +59,8 @@ def _owner(tool: Tool) -> tuple[str, str]:
     return tool.client, normalise(tool.server or "")
 
 
-def _rank(tool: Tool) -> tuple[int, int, str, str]:
-    return _ORDER[tool.kind], -tool.usage_count, tool.name, tool.scope
+def _rank(tool: Tool) -> tuple[bool, int, int, str, str]:
+    return tool.status is not Status.ACTIVE, _ORDER[tool.kind], -tool.usage_count, tool.name, tool.scope
 
 
 def _line(tool: Tool) -> str:

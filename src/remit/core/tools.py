@@ -41,6 +41,7 @@ class Tool:
     updated_at: int = 0
     endpoint: str | None = None  # a digest: servers with the same one are the same program or URL
     tokens: int | None = None  # what sending its definition costs; a server's is that of its tools
+    outcomes: str = ""  # of its last calls in the project that asks; see `remit.core.outcomes`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

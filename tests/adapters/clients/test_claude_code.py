@@ -53,7 +53,7 @@ def test_an_entry_that_the_real_client_accepts_is_declared(entry: dict[str, obje
         ("git", {}, "`command` is missing"),
         ("git", {"command": "x", "args": "y"}, "args: expected a list, found text"),
         ("git", {"command": "x", "args": [1]}, "args[0]: expected text, found a number"),
-        ("git", {"command": "x", "env": {"A": True}}, "env.A: expected text, found true or false"),
+        ("git", {"command": "x", "env": {"A": True}}, "env, item 1: expected text, found true or false"),
         ("git", {"type": "http", "url": "u", "headers": []}, "headers: expected an object, found a list"),
         ("git", [], "expected an object, found a list"),
         ("git", "x", "expected an object, found text"),
@@ -185,14 +185,6 @@ def test_a_name_that_no_database_can_hold_is_made_one_that_can(desk: Desk) -> No
     reading = read(desk, shop)
     assert [(item.name, item.server) for item in reading.declarations] == [("mcp__sur___*", "sur\ufffd")]
     assert reading.problems[0].place == "mcpServers.\ufffd"
-
-
-def test_a_reason_that_no_database_can_hold_is_made_one_that_can(desk: Desk) -> None:
-    shop = desk.project("shop")
-    desk.write(shop / ".mcp.json", '{"mcpServers": {"x": {"command": "a", "env": {"\\ud800": 1}}}}')
-    registry = desk.registry()
-    registry.scan(registry.at(str(shop)))
-    assert "env.\ufffd" in registry.problems(registry.at(str(shop)))[0].reason
 
 
 def test_names_that_fall_together_are_one_server(desk: Desk) -> None:

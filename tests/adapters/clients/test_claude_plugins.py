@@ -168,3 +168,13 @@ def test_records_of_another_shape_load_nothing_and_break_nothing(
     desk.write(shop / ".mcp.json", servers("till"))
     desk.write(plugins_root(desk) / name, content)
     assert visible(desk, shop) == ["mcp__till__*"]
+
+
+def test_a_server_file_of_the_wrong_shape_costs_only_itself(desk: Desk, shop: Path, quill: Path) -> None:
+    switch(desk, quill, quill=True)
+    folder = Path(add_copy(desk, "1.0.0", mcpServers=servers("ink")["mcpServers"]))
+    desk.write(folder / ".mcp.json", {"mcpServers": "spell"})
+    assert visible(desk, shop) == ["mcp__plugin_quill_ink__*", "quill@orchard"]
+    registry = desk.registry()
+    (problem,) = registry.problems(registry.at(str(shop)))
+    assert problem.source == str(folder / ".mcp.json")

@@ -174,7 +174,7 @@ def test_an_administrators_list_knows_urls_and_a_file_without_one_denies_nothing
         ('url = "x"\nargs = ["y"]', "`args` cannot stand beside `url`"),
         ('url = "x"\nbearer_token = "hush"', "`bearer_token` is not supported; use `bearer_token_env_var`"),
         ('command = "x"\nenabled = "no"', "enabled: expected true or false, found text"),
-        ('command = "x"\nenv = { A = 1 }', "env.A: expected text, found a number"),
+        ('command = "x"\nenv = { A = 1 }', "env, item 1: expected text, found a number"),
     ],
 )
 def test_a_bad_entry_is_named_and_the_others_are_declared(desk: Desk, entry: str, reason: str) -> None:

@@ -171,7 +171,7 @@ def test_what_is_no_server_on_this_machine_is_passed_over(client: str, entry: di
         ("klaude", {"type": "ws", "url": "u"}, "type: not one of stdio, http, sse"),
         ("cursor", {}, "`command` is missing"),
         ("cursor", {"command": ""}, "command: must not be empty"),
-        ("cursor", {"command": "x", "env": {"A": 1}}, "env.A: expected text, found a number"),
+        ("cursor", {"command": "x", "env": {"A": 1}}, "env, item 1: expected text, found a number"),
         ("vscode", {"command": "x", "env": {"A": True}}, "env.A: expected text, found true or false"),
         ("vscode", {"type": "streamableHttp", "url": "u"}, "type: not one of stdio, http, sse"),
         ("claude-desktop", {"url": "u"}, "`command` is missing"),

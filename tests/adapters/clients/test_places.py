@@ -18,6 +18,8 @@ VSCODE = '{"servers": {"git": {"command": "x"}}} // a comment'
 SETTINGS = '{"editor.fontSize": 12, "mcp": {"servers": {"git": {"command": "x"}}},}'
 ZED = '{"theme": "x", "context_servers": {"git": {"command": "x"}},}'
 GOOSE = "extensions: {git: {type: stdio, cmd: x, enabled: true}}"
+CODEX = '[mcp_servers.git]\ncommand = "x"'
+OPENCODE = '{"mcp": {"git": {"type": "local", "command": ["x"]}}} // a comment'
 CONTINUE = "mcpServers: [{name: git, command: x}]"
 
 CLINE = "globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"
@@ -51,6 +53,10 @@ EVERYWHERE = [
     ("kiro", "home/.kiro/settings/mcp.json", USUAL, "global"),
     ("kiro", "shop/.kiro/settings/mcp.json", USUAL, "project"),
     ("copilot-cli", "home/.copilot/mcp-config.json", USUAL, "global"),
+    ("codex", "home/.codex/config.toml", CODEX, "global"),
+    ("gemini-cli", "home/.gemini/settings.json", USUAL, "global"),
+    ("opencode", "home/.config/opencode/opencode.json", OPENCODE, "global"),
+    ("opencode", "shop/opencode.jsonc", OPENCODE, "project"),
     ("copilot-cli", "shop/.mcp.json", USUAL, "project"),
     ("copilot-cli", "shop/.github/mcp.json", USUAL, "project"),
 ]

@@ -333,3 +333,118 @@ def test_a_definition_is_stored_once_by_content_whoever_uses_it(book: Book) -> N
     book.report(BLOG, description="Commits.")
     assert stored(book.store, "select count(*) from definitions") == [(1,)]
     assert [tool.description for tool in book.rows(BLOG)] == ["Commits."]
+
+
+def fail(book: Book, workspace: Workspace = SHOP, *, times: int = 3) -> None:
+    for _ in range(times):
+        book.use(workspace, succeeded=False)
+
+
+def statuses(book: Book, workspace: Workspace = SHOP) -> list[str]:
+    return [tool.status for tool in book.rows(workspace)]
+
+
+def test_three_failures_demote_and_the_next_success_restores(book: Book) -> None:
+    fail(book, times=2)
+    assert statuses(book) == ["active"]
+    fail(book, times=1)
+    assert statuses(book) == ["demoted"]
+    book.use(succeeded=True)
+    assert statuses(book) == ["active"]
+
+
+def test_only_the_last_five_calls_count(book: Book) -> None:
+    fail(book, times=2)
+    for _ in range(4):
+        book.use(succeeded=True)
+    fail(book, times=2)
+    assert (statuses(book), book.rows()[0].outcomes) == (["active"], "+++--")
+
+
+def test_a_call_of_unknown_outcome_counts_neither_way(book: Book) -> None:
+    fail(book, times=2)
+    for _ in range(9):
+        book.use()
+    assert statuses(book) == ["active"]
+    fail(book, times=1)
+    book.use()
+    assert (statuses(book), book.rows()[0].outcomes) == (["demoted"], "---")
+
+
+def test_an_outcome_counts_when_it_becomes_known(book: Book) -> None:
+    for call in ("one", "two", "three", "four"):
+        book.use(call_id=call)
+    for call in ("two", "three", "four"):
+        assert statuses(book) == ["active"]
+        book.use(call_id=call, succeeded=False)
+    assert statuses(book) == ["demoted"]
+    book.use(call_id="one", succeeded=True)
+    assert statuses(book) == ["active"]
+
+
+def test_a_call_reported_twice_fails_once(book: Book) -> None:
+    for _ in range(3):
+        book.use(call_id="toolu_1", succeeded=False)
+    assert book.rows()[0].outcomes == "-"
+
+
+def test_pruning_neither_demotes_nor_restores(book: Book) -> None:
+    fail(book)
+    fail(book, BLOG, times=2)
+    book.store.prune_events(before=10**9)
+    assert (statuses(book), statuses(book, BLOG)) == (["demoted"], ["active"])
+    fail(book, times=1)
+    fail(book, BLOG, times=1)
+    assert (statuses(book), statuses(book, BLOG)) == (["demoted"], ["demoted"])
+    book.use(succeeded=True)
+    assert (statuses(book), statuses(book, BLOG)) == (["active"], ["demoted"])
+
+
+def test_failures_before_and_after_a_scan_are_failures_of_one_tool(book: Book) -> None:
+    fail(book, times=2)
+    book.configure(declared("git"))
+    fail(book, times=1)
+    assert [(tool.scope, tool.status) for tool in book.rows()] == [("global", "demoted")]
+
+
+@pytest.mark.parametrize(("last_succeeds", "status"), [(True, "active"), (False, "demoted")])
+def test_rows_that_become_one_keep_the_order_of_their_outcomes(
+    book: Book, last_succeeds: bool, status: str
+) -> None:
+    book.configure(declared("git"))
+    book.use(succeeded=not last_succeeds)
+    fail(book, times=2)
+    book.scanned.clear()  # the files have changed meanwhile: what comes now is kept apart until the next scan
+    fail(book, times=1)
+    book.use(succeeded=last_succeeds)
+    book.configure(declared("git"))
+    assert statuses(book) == [status]
+
+
+def test_a_row_that_goes_up_in_one_that_was_used_later_puts_its_outcomes_first(book: Book) -> None:
+    api = Workspace("/code/shop/api", "/code/shop", SHOP.project)
+    fail(book, api)
+    book.configure(declared("git"), workspace=SHOP)
+    book.use(SHOP, succeeded=True)
+    book.configure(declared("git"), workspace=api)
+    assert [tool.outcomes for tool in book.rows(api)] == ["---+"]
+
+
+def test_failures_in_one_project_demote_in_no_other(book: Book) -> None:
+    for workspace in (SHOP, BLOG):
+        book.configure(declared("git"), workspace=workspace)
+    fail(book, SHOP)
+    fail(book, BLOG, times=2)
+    assert (statuses(book, SHOP), statuses(book, BLOG)) == (["demoted"], ["active"])
+    assert [tool.outcomes for tool in book.rows(BLOG)] == ["--"]
+    book.use(BLOG, succeeded=True)
+    assert statuses(book, SHOP) == ["demoted"]
+
+
+def test_a_demoted_tool_whose_server_left_is_stale_and_comes_back_demoted(book: Book) -> None:
+    book.configure(declared("git"))
+    fail(book)
+    book.configure()
+    assert statuses(book) == ["stale"]
+    book.configure(declared("git"))
+    assert statuses(book) == ["demoted"]

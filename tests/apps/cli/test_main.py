@@ -147,6 +147,15 @@ def test_hidden_tools_are_listed_only_when_asked_for_with_gate_and_reason(desk: 
     )
 
 
+def test_a_tool_that_fails_is_marked_in_listings_and_why_says_so(desk: Desk, shop: Path) -> None:
+    with desk.registry() as registry:
+        for _ in range(3):
+            registry.record("mcp__till__ring", registry.at(str(shop)), succeeded=False)
+    assert "mcp__till__ring [demoted]  mcp_tool" in desk.remit("tools", cwd=shop).stdout
+    assert "3 of its last 3 calls here failed" in desk.remit("why", "mcp__till__ring", cwd=shop).stdout
+    assert answer(desk, "why", "mcp__till__ring", cwd=shop)["status"] == "demoted"
+
+
 def test_why_prints_the_winner_every_gate_and_the_losers(desk: Desk, shop: Path) -> None:
     explained = answer(desk, "why", "git", cwd=shop)
     assert (explained["name"], explained["scope"], explained["verdict"]) == (

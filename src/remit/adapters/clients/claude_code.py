@@ -49,6 +49,8 @@ def read(reader: Reader) -> None:
     ]
     for path, level in settings:
         reader.read(ConfigFile(path=path, parse=partial(parse_settings, level=level)))
+        if path in reader.unreadable:  # it may switch plugins
+            reader.lost.add(Scope.PLUGIN)
     state = os.path.join(config or machine.home, ".claude.json")
     reader.read(ConfigFile(path=state, parse=parse_state_file, limit=_STATE_FILE_LIMIT))
     for path in reader.flags.mcp_configs:

@@ -250,7 +250,7 @@ def _read_part(reader: Reader, shelf: Shelf, kind: Kind, paths: list[str] | None
 def _beside(reader: Reader, file: str) -> dict[str, object]:
     """Read a plugin's `.mcp.json`, which may be a bare map of servers."""
     content = _content(reader, file)
-    return dict(Fields(content).fields("mcpServers").items()) if "mcpServers" in content else content
+    return _checked(reader, file, content, "mcpServers") if "mcpServers" in content else content
 
 
 def _declare_servers(
@@ -275,10 +275,15 @@ def _declare_servers(
 def _content(reader: Reader, path: str, key: str | None = None) -> dict[str, object]:
     """Read an object from a file, or one of its fields; empty where there is none."""
     content = reader.content(path)
-    if content is None:
-        return {}
+    if path in reader.unreadable:  # it may lead to other files, and it may name what they hold
+        reader.lost.add(Scope.PLUGIN)
+    return {} if content is None else _checked(reader, path, content[0], key)
+
+
+def _checked(reader: Reader, path: str, content: object, key: str | None) -> dict[str, object]:
+    """Take an object, or one of its fields; what is neither is noted, and costs only its own file."""
     try:
-        top = Fields(content[0])
+        top = Fields(content)
         return dict((top if key is None else top.fields(key)).items())
     except EntryError as error:
         parsed = Parsed(source=path)

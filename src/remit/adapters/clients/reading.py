@@ -79,6 +79,7 @@ class Reader:
         self.inputs: dict[str, str] = {}
         self.unreadable: set[str] = set()
         self.files: list[str] = []
+        self.lost: set[Scope] = set()  # scopes whose files an unreadable one leads to
         self._now_ns = now_ns
 
     @property
@@ -88,6 +89,8 @@ class Reader:
 
     def look_at(self, name: str) -> bool:
         """Take an input's fingerprint; tell whether it exists."""
+        if storable(name) != name:
+            return False  # clients do not write such paths, and no database can hold them
         # Taken before it is read: a change in between makes the next look read it again.
         self.inputs[name] = fingerprint(name, self.machine, now_ns=self._now_ns)
         return self.inputs[name] != ""
@@ -157,7 +160,7 @@ class Reader:
         self.look_at(directory)
         try:
             return sorted(name for name in os.listdir(directory) if name == storable(name))
-        except OSError:
+        except (OSError, ValueError):
             return []
 
 
@@ -189,6 +192,7 @@ def read_client(client: Client, view: View, machine: Machine, *, now_ns: int) ->
         rules=reader.rules,
         inputs=reader.inputs,
         unreadable=frozenset(reader.unreadable),
+        lost=frozenset(reader.lost),
         problems=[problem for part in reader.parsed for problem in part.problems],
         files=list(dict.fromkeys(reader.files)),
         habits=client.habits,

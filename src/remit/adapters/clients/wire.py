@@ -78,7 +78,9 @@ class Fields:
 
     def pairs(self, name: str) -> dict[str, str]:
         """Read an object of strings; a missing one is empty."""
-        return {key: _text(value, f"{name}.{key}") for key, value in self.fields(name).items()}
+        # Counted, not named: a key beside a value of the wrong type may be half of a pair that went wrong.
+        pairs = enumerate(self.fields(name).items(), start=1)
+        return {key: _text(value, f"{name}, item {at}") for at, (key, value) in pairs}
 
     def scalars(self, name: str) -> dict[str, str]:
         """Read an object of strings and numbers, in which null leaves a name out; a missing one is empty."""

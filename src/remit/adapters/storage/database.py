@@ -6,7 +6,7 @@ A hook process imports this module, so it needs only the driver and the lightest
 import json
 import os
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -63,6 +63,11 @@ class Database:
     def run(self, query: str, /, **values: Value) -> None:
         """Run a named query for what it does."""
         self.rows(query, **values)
+
+    def run_each(self, query: str, /, values: Iterable[Mapping[str, Value]]) -> None:
+        """Run a named query once for each set of values."""
+        with self._translated():
+            self._connection.executemany(_queries()[query], values)
 
     def rows(self, query: str, /, **values: Value) -> list[Row]:
         """List the rows of a named query."""

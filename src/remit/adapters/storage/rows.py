@@ -9,6 +9,7 @@ from remit.core.agents import Profile
 from remit.core.client_settings import Effect, Level, Rule
 from remit.core.declarations import Declaration
 from remit.core.kinds import Authority, ConfigStatus, Kind, Status
+from remit.core.outcomes import is_demoted
 from remit.core.scopes import Scope
 from remit.core.tools import Tool, Winner
 
@@ -33,8 +34,7 @@ def tool(row: Row) -> Tool:
     """Read a row of the query `catalog`."""
     (name, kind, client, scope, project_hash, dir, server, plugin, agent, of_agent) = row[:10]
     (source, authority, config_status, winner_scope, winner_source, description) = row[10:16]
-    (uses, last_used, discovered, updated, endpoint, tokens) = row[16:]
-    is_stale = authority == Authority.CONFIG and config_status is None
+    (uses, last_used, discovered, updated, endpoint, tokens, outcomes) = row[16:]
     return Tool(
         name=name,
         kind=_KINDS[kind],
@@ -47,7 +47,7 @@ def tool(row: Row) -> Tool:
         agent=agent,
         source=source,
         authority=_AUTHORITIES[authority],
-        status=Status.STALE if is_stale else Status.ACTIVE,
+        status=_status(authority, config_status, outcomes),
         config_status=_CONFIG_STATUSES[config_status] if config_status else None,
         shadowed_by=Winner(scope=_SCOPES[winner_scope], source=winner_source) if winner_scope else None,
         description=description,
@@ -58,7 +58,14 @@ def tool(row: Row) -> Tool:
         updated_at=updated,
         endpoint=endpoint,
         tokens=None if kind in _NEVER_SENT else tokens,
+        outcomes=outcomes,
     )
+
+
+def _status(authority: int, config_status: str | None, outcomes: str) -> Status:
+    if authority == Authority.CONFIG and config_status is None:
+        return Status.STALE
+    return Status.DEMOTED if is_demoted(outcomes) else Status.ACTIVE
 
 
 def profile(text: str | None) -> Profile | None:
@@ -79,9 +86,9 @@ def written(profile: Profile | None) -> str | None:
 
 
 def declaration(row: Row) -> Declaration:
-    """Read a row of the query `last_known`."""
+    """Read the first columns of a row of the query `last_known`."""
     (name, kind, client, scope, source, project_hash, dir, server, plugin) = row[:9]
-    (agent, of_agent, endpoint, digest, is_remit, own_status, description) = row[9:]
+    (agent, of_agent, endpoint, digest, is_remit, own_status, description) = row[9:16]
     return Declaration(
         name=name,
         kind=_KINDS[kind],

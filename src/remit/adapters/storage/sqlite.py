@@ -7,10 +7,11 @@ from hashlib import sha256
 
 from remit.adapters.storage import rows, usage
 from remit.adapters.storage.database import Database, seen_from
-from remit.core.client_settings import Rule
 from remit.core.declarations import Changes, Declaration, Problem, Resolved
+from remit.core.kinds import ConfigStatus
 from remit.core.projects import Project, Workspace
-from remit.core.reading import Reading
+from remit.core.reading import Reading, Remembered
+from remit.core.scopes import Scope
 from remit.core.sightings import Sighting, Use
 from remit.core.tokens import definition_tokens
 from remit.core.tools import Definition, Tool
@@ -43,13 +44,20 @@ class SqliteStore:
         found = self.database.rows("problems", **_key(view))
         return [Problem(source=source, place=place, reason=reason) for source, place, reason in found]
 
-    def last_known(self, view: View, sources: Iterable[str]) -> tuple[list[Declaration], list[Rule]]:
-        """Recall what files said when they could last be read."""
+    def last_known(self, view: View, sources: Iterable[str], scopes: Iterable[Scope]) -> Remembered:
+        """Recall what files, and all files of some scopes, said when they could last be read."""
         workspace = view.workspace
         query = {"client": view.client, "sources": json.dumps(list(sources))}
-        declared = self.database.rows("last_known", **query, **seen_from(workspace))
         ruled = self.database.rows("last_rules", project=workspace.project.hash, **query)
-        return [rows.declaration(row) for row in declared], [rows.rule(row) for row in ruled]
+        declared = self.database.rows(
+            "last_known", scopes=json.dumps(list(scopes)), **query, **seen_from(workspace)
+        )
+        known = map(rows.view, self.database.rows("resolved", **{**_key(view), **seen_from(workspace)}))
+        return Remembered(
+            declarations=[replace(rows.declaration(row), was_denied=bool(row[16])) for row in declared],
+            rules=[rows.rule(row) for row in ruled],
+            denied={state.declaration.key: state.config_status == ConfigStatus.DENIED for state in known},
+        )
 
     def save(self, reading: Reading, resolved: Sequence[Resolved], view: View, at: int) -> Changes:
         """Make a view what was just read; what left the files is stale there."""
@@ -142,35 +150,32 @@ class SqliteStore:
         id = self.database.rows("see_view", **_key(view), at=at)[0][0]
         for step in ("forget_inputs", "forget_problems", "forget_resolutions"):
             self.database.run(step, view=id)
-        for name, fingerprint in reading.inputs.items():
-            self.database.run("add_input", view=id, name=name, fingerprint=fingerprint)
-        for problem in reading.problems:
-            self.database.run(
-                "add_problem", view=id, source=problem.source, place=problem.place, reason=problem.reason
-            )
-        for item in resolved:
-            self.database.run(
-                "add_resolution",
-                view=id,
-                tool=ids[item.declaration.key],
-                source=item.declaration.source,
-                config_status=item.config_status,
-                shadowed_by=_winner(item, ids),
-            )
+        self.database.run_each(
+            "add_input",
+            [{"view": id, "name": name, "fingerprint": seen} for name, seen in reading.inputs.items()],
+        )
+        self.database.run_each("add_problem", [{"view": id, **asdict(item)} for item in reading.problems])
+        self.database.run_each(
+            "add_resolution",
+            [
+                {
+                    "view": id,
+                    "tool": ids[item.declaration.key],
+                    "source": item.declaration.source,
+                    "config_status": item.config_status,
+                    "shadowed_by": _winner(item, ids),
+                }
+                for item in resolved
+            ],
+        )
 
     def _save_rules(self, reading: Reading, project: Project) -> None:
         mine = {"client": reading.client, "project": project.hash}
         believed = json.dumps([name for name in reading.inputs if name not in reading.unreadable])
         self.database.run("forget_rules", sources=believed, **mine)
-        for rule in reading.rules:
-            self.database.run(
-                "add_rule",
-                source=rule.source,
-                level=rule.level,
-                effect=rule.effect,
-                subject=rule.subject,
-                **mine,
-            )
+        self.database.run_each(
+            "add_rule", [{**mine, **asdict(rule), "subject": rule.memorable} for rule in reading.rules]
+        )
 
 
 def _changes(before: dict[int, rows.View], resolved: Sequence[Resolved], ids: Ids) -> Changes:

@@ -8,7 +8,7 @@ from itertools import groupby
 from remit.core.decide import Context, Listed, shorten
 from remit.core.declarations import Problem
 from remit.core.findings import Finding, Severity
-from remit.core.kinds import Kind
+from remit.core.kinds import Kind, Status
 from remit.core.scopes import Scope, is_at_or_below
 from remit.core.summary import Summary
 from remit.errors import RemitError
@@ -193,9 +193,10 @@ def _columns(listed: Sequence[Listed], context: Context) -> list[str]:
 
 def _cells(item: Listed, context: Context) -> dict[str, str]:
     tool, decision = item
+    mark = "" if tool.status is Status.ACTIVE else f" [{tool.status}]"
     return {
         "client": tool.client,
-        "tool": tool.name,
+        "tool": tool.name + mark,
         "kind": tool.kind,
         "uses": str(tool.usage_count),
         "tokens": "" if tool.tokens is None else f"{tool.tokens:,}",

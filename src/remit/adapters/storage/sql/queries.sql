@@ -11,12 +11,13 @@ with here (id, client) as materialized (
     select id, client from views
     where workspace = :workspace and project_hash = :project and flags = :flags
 ),
-used (tool_id, uses, last_used_at) as (
-    select owner, sum(uses), max(last_used_at)
+used (tool_id, uses, last_used_at, outcomes) as (
+    select owner, sum(uses), max(last_used_at), max(outcomes)
     from (
-        select tool_id as owner, uses, last_used_at from usage_totals
+        select tool_id as owner, uses, last_used_at, iif(project_hash = :project, outcomes, '') as outcomes
+        from usage_totals
         union all
-        select o.server_id, u.uses, u.last_used_at
+        select o.server_id, u.uses, u.last_used_at, ''
         from usage_totals u join tools o on o.id = u.tool_id
         where o.server_id is not null
     )
@@ -25,7 +26,8 @@ used (tool_id, uses, last_used_at) as (
 select
     t.name, t.kind, t.client, t.scope, t.project_hash, t.dir, t.server, t.plugin, t.agent, t.profile,
     ifnull(r.source, t.source), t.authority, r.config_status, w.scope, wr.source,
-    d.description, ifnull(u.uses, 0), u.last_used_at, t.discovered_at, t.updated_at, t.endpoint, d.tokens
+    d.description, ifnull(u.uses, 0), u.last_used_at, t.discovered_at, t.updated_at, t.endpoint, d.tokens,
+    ifnull(u.outcomes, '')
 from tools t
 left join here v on v.client = t.client
 left join resolutions r on r.view_id = v.id and r.tool_id = ifnull(t.server_id, t.id)
@@ -73,17 +75,38 @@ order by t.id
 -- name: last_known
 select
     t.name, t.kind, t.client, t.scope, t.source, t.project_hash, t.dir, t.server, t.plugin, t.agent, t.profile,
-    t.endpoint, t.digest, t.is_remit, t.own_status, d.description
+    t.endpoint, t.digest, t.is_remit, t.own_status, d.description,
+    ifnull(
+        (
+            select max(r.config_status = 'denied')
+            from resolutions r join views v on v.id = r.view_id
+            where r.tool_id = t.id and v.project_hash = :project
+        ),
+        (select max(r.config_status = 'denied') from resolutions r where r.tool_id = t.id)
+    )
 from tools t
 left join definitions d on d.id = t.definition_id
 where t.client = :client and t.authority = 3 and t.server_id is null and {in_scope}
-    and t.source in (select value from json_each(:sources))
+    and (
+        t.source in (select value from json_each(:sources))
+        or t.scope in (select value from json_each(:scopes))
+    )
     and exists (select 1 from resolutions r where r.tool_id = t.id and r.source = t.source)
 order by t.id
 
 -- name: last_rules
-select source, level, effect, subject from rules
-where client = :client and project_hash = :project and source in (select value from json_each(:sources))
+select r.source, r.level, r.effect, r.subject
+from rules r
+where r.client = :client and r.source in (select value from json_each(:sources))
+    and r.project_hash = (
+        select o.project_hash
+        from rules o join projects p on p.hash = o.project_hash
+        where o.client = r.client and o.source = r.source
+            -- What the user and the administrator say holds everywhere, also where nobody has looked yet.
+            and (o.project_hash = :project or o.level in ('user', 'managed'))
+        order by o.project_hash = :project desc, p.seen_at desc
+        limit 1
+    )
 
 -- name: forget_inputs
 delete from inputs where view_id = :view
@@ -170,11 +193,14 @@ on conflict do nothing
 update usage_events set tool_id = :into where tool_id = :tool
 
 -- name: move_totals
-insert into usage_totals (tool_id, project_hash, uses, failures, last_used_at)
-select :into, project_hash, uses, failures, last_used_at from usage_totals where tool_id = :tool
+insert into usage_totals (tool_id, project_hash, uses, failures, last_used_at, outcomes)
+select :into, project_hash, uses, failures, last_used_at, outcomes from usage_totals where tool_id = :tool
 on conflict (tool_id, project_hash) do update set
     uses = uses + excluded.uses,
     failures = failures + excluded.failures,
+    outcomes = substr(
+        iif(last_used_at > excluded.last_used_at, excluded.outcomes || outcomes, outcomes || excluded.outcomes), -5
+    ),
     last_used_at = max(last_used_at, excluded.last_used_at)
 
 -- name: move_sightings

@@ -131,28 +131,36 @@ create index usage_events_by_tool on usage_events (tool_id, used_at);
 create index usage_events_by_project on usage_events (project_hash, used_at);
 create index usage_events_by_call on usage_events (call_id) where call_id is not null;
 
--- Totals outlive their events: pruning deletes events and leaves these alone.
+-- Totals outlive their events: pruning deletes events and leaves these alone. `outcomes` are those of the last
+-- five calls that are known to have gone well (`+`) or failed (`-`), the one that became known last at the end.
 create table usage_totals (
     tool_id integer not null references tools (id) on delete cascade,
     project_hash text not null references projects (hash) on delete cascade,
     uses integer not null,
     failures integer not null,
     last_used_at integer not null,
+    outcomes text not null default '',
     primary key (tool_id, project_hash)
 ) strict, without rowid;
 create index usage_totals_by_project on usage_totals (project_hash);
 
 create trigger usage_counted after insert on usage_events begin
-    insert into usage_totals (tool_id, project_hash, uses, failures, last_used_at)
-    values (new.tool_id, new.project_hash, 1, new.succeeded is 0, new.used_at)
+    insert into usage_totals (tool_id, project_hash, uses, failures, last_used_at, outcomes)
+    values (
+        new.tool_id, new.project_hash, 1, new.succeeded is 0, new.used_at,
+        case new.succeeded when 0 then '-' when 1 then '+' else '' end
+    )
     on conflict (tool_id, project_hash) do update set
         uses = uses + 1,
         failures = failures + (new.succeeded is 0),
-        last_used_at = max(last_used_at, new.used_at);
+        last_used_at = max(last_used_at, new.used_at),
+        outcomes = substr(outcomes || excluded.outcomes, -5);
 end;
 
-create trigger usage_failure_learned after update of succeeded on usage_events
-when old.succeeded is null and new.succeeded is 0 begin
-    update usage_totals set failures = failures + 1
+create trigger usage_outcome_learned after update of succeeded on usage_events
+when old.succeeded is null and new.succeeded is not null begin
+    update usage_totals set
+        failures = failures + (new.succeeded is 0),
+        outcomes = substr(outcomes || iif(new.succeeded, '+', '-'), -5)
     where tool_id = new.tool_id and project_hash = new.project_hash;
 end;
