@@ -10,6 +10,7 @@ from remit.errors import BadVariableError
 
 if TYPE_CHECKING:
     from remit.adapters.files import Machine
+    from remit.ports import Upstreams
     from remit.registry import Registry
 
 
@@ -26,6 +27,15 @@ def open_registry() -> "Registry":
 
     machine = _machine()
     return Registry(SqliteStore(database_path(machine)), ClientFiles(machine), _now)
+
+
+def open_upstreams() -> "Upstreams":
+    """Make ready to start and reach servers, as this user on this machine."""
+    from remit import __version__
+    from remit.adapters.upstream.live import LiveServers
+
+    machine = _machine()
+    return LiveServers(machine.variables, home=machine.home, version=__version__)
 
 
 def record_use(

@@ -9,6 +9,7 @@ from remit.core.projects import Project, Workspace
 from remit.core.reading import Reading
 from remit.core.sightings import Sighting, Use
 from remit.core.tools import Definition, Tool
+from remit.core.upstreams import Offer, Upstream
 from remit.core.views import Flags, View
 
 
@@ -33,6 +34,14 @@ class Store(Protocol):
 
     def report(self, definition: Definition, sighting: Sighting) -> None: ...
 
+    def keep(self, declaration: Declaration, offer: Offer, workspace: Workspace, at: int) -> None: ...
+
+    def trusts(self, workspace: Workspace) -> Mapping[tuple[str | None, ...], str]: ...
+
+    def trust(self, declaration: Declaration, workspace: Workspace, at: int) -> None: ...
+
+    def revoke(self, declaration: Declaration, workspace: Workspace) -> None: ...
+
     def find_project(self, name: str) -> Project | None: ...
 
     def forget(self, project: Project) -> None: ...
@@ -55,6 +64,14 @@ class Sources(Protocol):
     def is_unchanged(self, inputs: Mapping[str, str]) -> bool: ...
 
     def read(self, view: View) -> Reading: ...
+
+
+class Upstreams(Protocol):
+    """Servers that are started or reached for real."""
+
+    def ask(
+        self, upstreams: Sequence[Upstream], on_answer: Callable[[Upstream, Offer], None]
+    ) -> Sequence[Offer]: ...
 
 
 Clock = Callable[[], int]  # Unix milliseconds

@@ -35,6 +35,7 @@ def _adopted(tool: Tool, servers: dict[tuple[str, str], Tool]) -> Tool:
                 source=server.source,
                 config_status=server.config_status,
                 shadowed_by=server.shadowed_by,
+                is_trusted=server.is_trusted,
             )
     return tool
 

@@ -4,6 +4,7 @@ What counts is whether the settings switch a plugin on; a record of its installa
 """
 
 import os
+import re
 from dataclasses import dataclass
 from typing import cast
 
@@ -25,6 +26,7 @@ class Plugin:
 
     id: str  # `<plugin>@<marketplace>`
     folder: str
+    data: str  # the directory it may write to
     is_on: bool
     project_hash: str | None  # where only this project's settings speak of it
 
@@ -42,7 +44,8 @@ def read_plugins(reader: Reader, root: str) -> None:
         is_on = next((levels[level] for level in Level if level in levels), False)
         is_personal = not levels or Level.USER in levels or Level.MANAGED in levels
         project_hash = None if is_personal else reader.workspace.project.hash
-        _declare(reader, Plugin(id=id, folder=folder, is_on=is_on, project_hash=project_hash))
+        data = os.path.join(root, "data", re.sub(r"[^A-Za-z0-9_-]", "-", id))
+        _declare(reader, Plugin(id=id, folder=folder, data=data, is_on=is_on, project_hash=project_hash))
 
 
 def _switches(rules: list[Rule]) -> dict[str, dict[Level, bool]]:
@@ -144,6 +147,7 @@ def _declare_server(
         place="mcpServers",
         project_hash=plugin.project_hash,
         plugin=storable(name),
+        variables={"CLAUDE_PLUGIN_ROOT": plugin.folder, "CLAUDE_PLUGIN_DATA": plugin.data},
     )
     declare_servers(Fields({label: entry}), origin, parsed, read_entry=read_entry)
 

@@ -1,9 +1,9 @@
 """Reads a client's files for a workspace: the loop that all clients share."""
 
 import os
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from remit.adapters.clients.wire import Entry, EntryError, Fields
 from remit.adapters.files import HOME, FileError, Machine, fingerprint, read_text
@@ -31,6 +31,7 @@ class Origin:
     project_hash: str | None = None
     dir: str | None = None
     plugin: str | None = None
+    variables: Mapping[str, str] = field(default_factory=dict[str, str])  # set by the client for its servers
 
 
 @dataclass(slots=True, kw_only=True)
@@ -150,6 +151,7 @@ def declare_servers(
     for name, entry in servers.items():
         with into.part(f"{origin.place}.{name}"):
             launch, is_off = read_entry(name, Fields(entry))
+            launch = replace(launch, variables=origin.variables)
             into.declarations.append(
                 Declaration(
                     name=server_name(name, origin.plugin),

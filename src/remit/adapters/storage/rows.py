@@ -8,6 +8,7 @@ from remit.core.declarations import Declaration
 from remit.core.kinds import Authority, ConfigStatus, Kind, Status
 from remit.core.scopes import Scope
 from remit.core.tools import Tool, Winner
+from remit.core.trust import needs_trust
 
 # Looked up, not called: an enum's own call takes as long as all the rest of a row.
 _KINDS = {kind.value: kind for kind in Kind}
@@ -28,8 +29,10 @@ class View(NamedTuple):
 def tool(row: Row) -> Tool:
     """Read a row of the query `catalog`."""
     (name, kind, client, scope, project_hash, dir, server, source, authority, config_status) = row[:10]
-    (winner_scope, winner_source, description, uses, last_used, discovered, updated) = row[10:]
-    is_stale = authority == Authority.CONFIG and config_status is None
+    (winner_scope, winner_source, description, uses, last_used, discovered, updated) = row[10:17]
+    (is_unlisted, listed_at, listed_digest, digest, trusted) = row[17:]
+    is_stale = bool(is_unlisted) or (authority == Authority.CONFIG and config_status is None)
+    is_judged = needs_trust(_KINDS[kind], _SCOPES[scope], project_hash)
     return Tool(
         name=name,
         kind=_KINDS[kind],
@@ -43,6 +46,11 @@ def tool(row: Row) -> Tool:
         status=Status.STALE if is_stale else Status.ACTIVE,
         config_status=_CONFIG_STATUSES[config_status] if config_status else None,
         shadowed_by=Winner(scope=_SCOPES[winner_scope], source=winner_source) if winner_scope else None,
+        is_trusted=(trusted is not None and trusted == digest) if is_judged else None,
+        is_unlisted=bool(is_unlisted),
+        is_outdated=listed_digest is not None and listed_digest != digest,
+        listed_at=listed_at,
+        digest=digest,
         description=description,
         usage_count=uses,
         last_used_at=last_used,

@@ -2,7 +2,8 @@
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
 
 from remit.core.decide import Context, shorten
 from remit.core.declarations import Declaration, Problem
@@ -66,7 +67,7 @@ def listing(listed: Sequence[Listed], context: Context) -> None:
         group = sorted((item for item in listed if item.tool.scope is scope), key=_order)
         if group:
             out()
-            _table(
+            table(
                 title, _columns(reasons=reasons), [_cells(item, context, reasons=reasons) for item in group]
             )
 
@@ -81,11 +82,11 @@ def explanation(explained: Explanation, context: Context) -> None:
     gates = [
         (gate, "passed" if ruling.passed else "hidden", ruling.reason) for gate, ruling in explained.gates
     ]
-    _table("", ("gate", "answer", "reason"), gates)
+    table("", ("gate", "answer", "reason"), gates)
     if explained.shadowed:
         out()
         others = [(tool.scope, shorten(tool.source, context), why.reason) for tool, why in explained.shadowed]
-        _table("others of this name", ("scope", "source", "reason"), others)
+        table("others of this name", ("scope", "source", "reason"), others)
 
 
 def scan(found: Scan, context: Context) -> None:
@@ -141,7 +142,8 @@ def _cells(item: Listed, context: Context, *, reasons: bool) -> tuple[str, ...]:
     return (*cells, *(why if reasons else ()))
 
 
-def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Show rows under their columns."""
     cells = [[printable(cell) for cell in row] for row in rows]
     if sys.stdout.isatty():
         _draw(title, columns, cells)
@@ -166,3 +168,21 @@ def _draw(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> 
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     Console().print(table)
+
+
+@contextmanager
+def bar(title: str) -> Generator[Callable[[int, int, str], None]]:
+    """Draw a bar on stderr; it is moved with what is done, of how much, and the last that was."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn(title),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[last]}", markup=False),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as drawn:
+        task = drawn.add_task(title, total=None, last="")
+        yield lambda done, total, last: drawn.update(task, completed=done, total=total, last=last)

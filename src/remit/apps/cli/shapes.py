@@ -1,11 +1,14 @@
 """The shapes of `--json` output."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 
 from remit.core.decide import Context
 from remit.core.declarations import Declaration, Problem
-from remit.registry import ALL_CLIENTS, Explanation, Listed, Scan
+from remit.core.redaction import redact_url, redact_words
+from remit.core.trust import Trustable
+from remit.registry import ALL_CLIENTS, Connected, Explanation, Listed, Scan
 
 Shape = dict[str, object]
 
@@ -20,7 +23,9 @@ def explanation(explained: Explanation) -> Shape:
     decision = explained.decision
     subject: Shape = {"name": explained.name}
     if explained.tool is not None:
+        listed_at = explained.tool.listed_at
         subject = _listed(Listed(explained.tool, decision))
+        subject["listed_at"] = None if listed_at is None else _time(listed_at)
     return {
         **subject,
         "verdict": decision.verdict,
@@ -35,7 +40,7 @@ def explanation(explained: Explanation) -> Shape:
     }
 
 
-def scan(found: Scan, context: Context) -> Shape:
+def scan(found: Scan, context: Context, connected: Sequence[Connected] = ()) -> Shape:
     """The answer of `remit scan`."""
     visible = sum(item.decision.visible for item in found.tools)
     return {
@@ -46,7 +51,13 @@ def scan(found: Scan, context: Context) -> Shape:
         "problems": [_problem(item) for item in found.problems],
         "visible": visible,
         "hidden": len(found.tools) - visible,
+        "servers": [_connected(item) for item in connected],
     }
+
+
+def trust(found: Sequence[Trustable], context: Context) -> Shape:
+    """The answer of `remit trust`."""
+    return {**_asked_for(context), "servers": [_trustable(item) for item in found]}
 
 
 def session_context(text: str, budget: int) -> Shape:
@@ -80,6 +91,47 @@ def _listed(item: Listed) -> Shape:
         "verdict": decision.verdict,
         "gate": decision.gate,
         "reason": decision.reason,
+    }
+
+
+def _connected(item: Connected) -> Shape:
+    tool, decision, offer = item
+    failure = None if offer is None else offer.failure
+    listed = offer if offer is not None and failure is None else None
+    return {
+        "name": tool.name,
+        "server": tool.server,
+        "client": tool.client,
+        "scope": tool.scope,
+        "source": tool.source,
+        "status": "skipped" if offer is None else "listed" if failure is None else "failed",
+        "tools": None if listed is None else len(listed.tools),
+        "quarantined": [] if listed is None else [asdict(bad) for bad in listed.quarantined],
+        "protocol_version": None if listed is None else listed.protocol_version,
+        "server_version": None if listed is None else listed.server_version,
+        "seconds": None if offer is None else round(offer.seconds, 3),
+        "reason": decision.reason if offer is None else None if failure is None else failure.reason,
+        "hint": decision.unlock if offer is None else None if failure is None else failure.hint,
+        "output": [] if failure is None else list(failure.output),
+    }
+
+
+def _trustable(item: Trustable) -> Shape:
+    entry = item.declaration
+    launch = entry.launch
+    return {
+        **_declared(entry),
+        "config_status": item.config_status,
+        "trusted": item.is_trusted,
+        "changed": item.is_changed,
+        "transport": None if launch is None else launch.transport,
+        "command": None
+        if launch is None or launch.is_remote
+        else redact_words((launch.command, *launch.args)),
+        "cwd": None if launch is None else launch.cwd,
+        "url": None if launch is None or not launch.is_remote else redact_url(launch.url),
+        "env": [] if launch is None else sorted(launch.env),
+        "headers": [] if launch is None else sorted(launch.headers),
     }
 
 
