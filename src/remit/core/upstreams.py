@@ -1,5 +1,6 @@
 """An upstream: a server that Remit starts or reaches itself, and what came of asking it for its tools."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -24,6 +25,12 @@ class Upstream:
     plugin: str | None = None
     source: str  # the file of its entry
     deadline: float = DEADLINE  # seconds
+
+    @property
+    def place(self) -> str:
+        """The directory that it works in."""
+        within = self.launch.cwd
+        return os.path.normpath(os.path.join(self.directory, within)) if within else self.directory
 
     def canonical(self, tool: str) -> str:
         """Name one of its tools in the canonical way."""

@@ -4,7 +4,6 @@ Answers are taken raw: the SDK's typed list of tools is lost as a whole when one
 private in the SDK and needed for this is used in `Connection.request` alone.
 """
 
-import os
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -110,9 +109,8 @@ async def connect(
         mode = "auto"
         match launch.transport:
             case Transport.STDIO:
-                place = os.path.join(directory, launch.cwd or "")
                 words = (launch.command, *launch.args)
-                traces.server = await stack.enter_async_context(started(words, env=env, cwd=place))
+                traces.server = await stack.enter_async_context(started(words, env=env, cwd=directory))
                 transport = traces.server.streams()
             case Transport.HTTP:
                 traces.http = await stack.enter_async_context(open_client(launch.headers))

@@ -2,20 +2,20 @@
 
 import asyncio
 import logging
-import os
 import signal
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 
 import anyio
 from mcp_types import Implementation
 
-from remit.adapters.upstream.connection import Traces, connect
+from remit.adapters.upstream.connection import Connection, Traces, connect
 from remit.adapters.upstream.failures import explain, secrets_of
 from remit.adapters.upstream.tools import read_tools
-from remit.core.expansion import Expanded, expand
+from remit.core.expansion import expand
 from remit.core.upstreams import Failure, Offer, Upstream
 
 AT_ONCE = 8
@@ -76,41 +76,41 @@ class LiveServers:
         )
         if expanded.missing:
             return Offer(failure=_missing(expanded.missing, upstream))
-        began = time.monotonic()
-        traces, offer = Traces(), None
-        environment = self.environment(expanded, upstream)
+        ready = replace(upstream, launch=expanded.launch)
+        environment, traces, began = self.environment(ready), Traces(), time.monotonic()
+        offer = None
         try:
-            with anyio.fail_after(upstream.deadline):
+            with anyio.fail_after(ready.deadline):
                 async with connect(
-                    expanded.launch,
-                    env=environment,
-                    directory=upstream.directory,
-                    client=self._self,
-                    traces=traces,
+                    ready.launch, env=environment, directory=ready.place, client=self._self, traces=traces
                 ) as connection:
-                    tools, quarantined = read_tools(await connection.list_tools(), upstream)
-                    info = connection.server_info
-                    offer = Offer(
-                        tools=tools,
-                        quarantined=quarantined,
-                        protocol_version=connection.protocol_version,
-                        server_version=None if info is None else info.version,
-                        seconds=time.monotonic() - began,
-                    )
+                    offer = await _offer(connection, ready, began)
         except Exception as error:  # whatever one server does, the others are asked
             if offer is None:
                 hidden = secrets_of(expanded, upstream.launch, environment)
-                failure = explain(error, traces, upstream, hidden)
+                failure = explain(error, traces, ready, hidden)
                 return Offer(failure=failure, seconds=time.monotonic() - began)
         assert offer is not None  # noqa: S101 - else it was an error
         return offer
 
-    def environment(self, expanded: Expanded, upstream: Upstream) -> dict[str, str]:
+    def environment(self, ready: Upstream) -> dict[str, str]:
         """Make a server's environment: the user's whole, the client's own, the entry's."""
-        own = {"CLAUDE_PROJECT_DIR": upstream.directory} if upstream.client == "claude-code" else {}
-        launch = expanded.launch
-        place = {"PWD": os.path.join(upstream.directory, launch.cwd or "")}
+        place = {"PWD": ready.place}
+        own = {"CLAUDE_PROJECT_DIR": ready.directory} if ready.client == "claude-code" else {}
+        launch = ready.launch
         return {**self._variables, **place, **own, **launch.variables, **launch.env, DEPTH: "1"}
+
+
+async def _offer(connection: Connection, ready: Upstream, began: float) -> Offer:
+    tools, quarantined = read_tools(await connection.list_tools(), ready)
+    info = connection.server_info
+    return Offer(
+        tools=tools,
+        quarantined=quarantined,
+        protocol_version=connection.protocol_version,
+        server_version=None if info is None else info.version,
+        seconds=time.monotonic() - began,
+    )
 
 
 def _missing(names: Sequence[str], upstream: Upstream) -> Failure:
