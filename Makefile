@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help run setup test test-clients check prove bench docs smoke constraints clean
+.PHONY: help run setup test test-clients test-servers check prove bench docs smoke constraints clean
 
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -34,7 +34,7 @@ $(VENV)/.check: $(VENV)/.test
 	@touch $@
 
 test: $(VENV)/.test ## Run all tests, with a bounded slice of each proof
-	$(BIN)/python -m pytest --numprocesses 2 --ignore tests/clients --cov --cov-report=term --cov-fail-under=100
+	$(BIN)/python -m pytest --numprocesses 2 --ignore tests/clients --ignore tests/servers --cov --cov-report=term --cov-fail-under=100
 
 CLAUDE_VERSION := 2.1.325
 CLAUDE := build/clients/node_modules/.bin/claude
@@ -46,6 +46,20 @@ test-clients: $(VENV)/.test $(CLAUDE) ## Compare Remit's reading with the real c
 $(CLAUDE):
 	mkdir -p build/clients
 	npm install --silent --no-audit --no-fund --prefix build/clients "@anthropic-ai/claude-code@$(CLAUDE_VERSION)"
+
+SERVERS := build/servers
+SERVERS_COUNT ?= 0
+
+test-servers: $(VENV)/.test $(SERVERS)/.installed ## Ask real servers of npm and PyPI for their tools; SERVERS_COUNT=3 asks three
+	@command -v npm >/dev/null || { echo "skipped: npm is not on the PATH"; exit 0; }; \
+	REMIT_TEST_SERVERS="$(CURDIR)/$(SERVERS)" REMIT_TEST_SERVERS_COUNT=$(SERVERS_COUNT) $(BIN)/python -m pytest tests/servers
+
+$(SERVERS)/.installed: tests/servers/package.json tests/servers/requirements.txt
+	@command -v npm >/dev/null || exit 0; mkdir -p $(SERVERS) && cp tests/servers/package.json $(SERVERS)/ && \
+	npm install --silent --no-audit --no-fund --ignore-scripts --prefix $(SERVERS) && \
+	$(PYTHON) -m venv $(SERVERS)/python && \
+	$(SERVERS)/python/bin/python -m pip install --quiet --disable-pip-version-check --requirement tests/servers/requirements.txt && \
+	touch $@
 
 check: $(VENV)/.check ## Run the linters, the type checker and the architecture's contracts
 	$(BIN)/ruff format --check .

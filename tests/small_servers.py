@@ -131,6 +131,14 @@ def family(note: str) -> None:
     answer_as_in_2024([offered("bear")])
 
 
+def nursery(note: str) -> None:
+    """Start a child, note both processes, and never answer."""
+    child = subprocess.Popen(["sleep", "1000"], stdin=subprocess.DEVNULL)
+    with open(note, "w", encoding="utf-8") as opened:
+        opened.write(f"{os.getpid()} {child.pid}")
+    child.wait()
+
+
 def tell(note: str, *arguments: str) -> None:
     """Write down how it was started, then serve."""
     with open(note, "w", encoding="utf-8") as opened:
@@ -161,6 +169,8 @@ def main(kind: str, arguments: Iterable[str]) -> None:
             flood()
         case "family":
             family(*arguments)
+        case "nursery":
+            nursery(*arguments)
         case "tell":
             tell(*arguments)
         case _:

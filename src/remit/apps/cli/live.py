@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from remit.apps.cli import render
 from remit.core.decide import Context, shorten
+from remit.core.kinds import ConfigStatus
 from remit.core.launch import steers_code
 from remit.core.redaction import redact_url, redact_words
 from remit.core.trust import Trustable
@@ -96,8 +97,9 @@ def _entry(item: Trustable, context: Context) -> list[str]:
     state = (
         "trusted" if item.is_trusted else "changed since it was trusted" if item.is_changed else "not trusted"
     )
-    head = f"{declaration.server} ({declaration.scope}, {shorten(declaration.source, context)}): {state}"
-    lines = [head]
+    if item.config_status is not ConfigStatus.ENABLED:
+        state += f"; {item.config_status} in the client, so not started"
+    lines = [f"{declaration.server} ({declaration.scope}, {shorten(declaration.source, context)}): {state}"]
     if launch is None:
         lines.append("  its file cannot be read now")
     elif launch.is_remote:
