@@ -7,10 +7,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help run setup test test-clients test-servers check prove bench docs smoke constraints clean
+.PHONY: help run setup test test-clients test-servers test-servers-slice check prove bench docs smoke constraints clean
 
 help: ## List what can be made
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
 
 run: setup ## Scan this machine for DIR (default: here) and print the tools in force, by scope
 	@$(BIN)/remit scan --project "$(DIR)"
@@ -48,18 +48,27 @@ $(CLAUDE):
 	npm install --silent --no-audit --no-fund --prefix build/clients "@anthropic-ai/claude-code@$(CLAUDE_VERSION)"
 
 SERVERS := build/servers
-SERVERS_COUNT ?= 0
+ASK = REMIT_TEST_SERVERS="$(CURDIR)/$(SERVERS)" $(BIN)/python -m pytest tests/servers
+NPM := npm install --silent --no-audit --no-fund --ignore-scripts --prefix $(SERVERS)
+HAS_NPM := $(shell command -v npm)
 
-test-servers: $(VENV)/.test $(SERVERS)/.installed ## Ask real servers of npm and PyPI for their tools; SERVERS_COUNT=3 asks three
-	@command -v npm >/dev/null || { echo "skipped: npm is not on the PATH"; exit 0; }; \
-	REMIT_TEST_SERVERS="$(CURDIR)/$(SERVERS)" REMIT_TEST_SERVERS_COUNT=$(SERVERS_COUNT) $(BIN)/python -m pytest tests/servers
+test-servers: $(VENV)/.test $(if $(HAS_NPM),$(SERVERS)/.all) ## Ask real servers of npm and PyPI for their tools
+	$(if $(HAS_NPM),$(ASK),@echo "skipped: npm is not on the PATH")
 
-$(SERVERS)/.installed: tests/servers/package.json tests/servers/requirements.txt
-	@command -v npm >/dev/null || exit 0; mkdir -p $(SERVERS) && cp tests/servers/package.json $(SERVERS)/ && \
-	npm install --silent --no-audit --no-fund --ignore-scripts --prefix $(SERVERS) && \
-	$(PYTHON) -m venv $(SERVERS)/python && \
-	$(SERVERS)/python/bin/python -m pip install --quiet --disable-pip-version-check --requirement tests/servers/requirements.txt && \
-	touch $@
+test-servers-slice: $(VENV)/.test $(if $(HAS_NPM),$(SERVERS)/.slice) ## Ask three small ones of them
+	$(if $(HAS_NPM),REMIT_TEST_SERVERS_COUNT=3 $(ASK),@echo "skipped: npm is not on the PATH")
+
+$(SERVERS)/.all: tests/servers/package.json tests/servers/requirements.txt
+	mkdir -p $(SERVERS) && cp tests/servers/package.json $(SERVERS)
+	$(NPM)
+	$(PYTHON) -m venv $(SERVERS)/python
+	$(SERVERS)/python/bin/python -m pip install --quiet --disable-pip-version-check --requirement tests/servers/requirements.txt
+	@touch $@ $(SERVERS)/.slice
+
+$(SERVERS)/.slice: tests/servers/package.json
+	mkdir -p $(SERVERS) && cp tests/servers/package.json $(SERVERS)
+	$(NPM) --omit=dev
+	@touch $@
 
 check: $(VENV)/.check ## Run the linters, the type checker and the architecture's contracts
 	$(BIN)/ruff format --check .

@@ -3,8 +3,8 @@
 A generated life of a machine: servers are declared, removed and switched off in several projects, workspaces
 are scanned, servers are trusted and asked, tools are used and reported, in any order. Every tool's name and
 every reported word carries the hash of the project it came from. A plain model beside it knows which of these
-may be seen elsewhere: what was used in a workspace where, at a scan or since, the server of that name in force
-was the global one.
+may be seen elsewhere: what was used in a workspace where, at a scan or since, the server of that name in
+force was the global one.
 """
 
 import json
