@@ -150,6 +150,23 @@ def test_trust_of_one_project_is_none_in_another_with_the_same_file(
     assert not note.exists()
 
 
+def test_what_cannot_be_seen_cannot_be_trusted(desk: Desk, shop: Path) -> None:
+    desk.write(shop / ".mcp.json", servers(till=entry("old")))
+    with desk.registry() as registry:
+        at = registry.at(str(shop))
+        registry.scan(at)
+        desk.write(shop / ".mcp.json", "{ broken")
+        trust(registry, at)
+        assert [(item.declaration.launch, item.is_trusted) for item in registry.trustable(at)] == [
+            (None, False)
+        ]
+        desk.write(shop / ".mcp.json", servers(till=entry("old")))
+        trust(registry, at)
+        desk.write(shop / ".mcp.json", "{ broken")
+        (unread,) = connect(registry, at).values()
+    assert (unread.offer, unread.why_not) == (None, "its file cannot be read now")
+
+
 def test_a_users_own_servers_need_no_trust(desk: Desk, shop: Path) -> None:
     local = {"mcpServers": {"mine": entry("old")}}
     desk.write(desk.home / ".claude.json", {**servers(git=entry("old")), "projects": {str(shop): local}})

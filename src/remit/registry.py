@@ -78,6 +78,11 @@ class Connected(NamedTuple):
     decision: Decision
     offer: Offer | None
 
+    @property
+    def why_not(self) -> str:
+        """Why it was not asked, where it was not."""
+        return "its file cannot be read now" if self.decision.visible else self.decision.reason
+
 
 class Registry:
     """Scans, lists, explains and records, for any workspace on this machine."""
@@ -231,7 +236,8 @@ class Registry:
     def trust(self, servers: Iterable[Trustable], context: Context) -> None:
         """Let servers be started, as they were declared when they were listed."""
         for item in servers:
-            self._store.trust(item.declaration, context.workspace, self._clock())
+            if item.declaration.launch is not None:  # else nobody could see what it would run
+                self._store.trust(item.declaration, context.workspace, self._clock())
 
     def revoke(self, servers: Iterable[Trustable], context: Context) -> None:
         """Let servers be started no more."""

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from remit.core.launch import Launch, Transport, steers_code
+from remit.core.launch import Launch, Transport, references, steers_code
 
 
 @pytest.mark.parametrize(
@@ -47,6 +47,7 @@ ENTRY = Launch(command="run", args=("a",), env={"TOKEN": "x", "NODE_OPTIONS": "-
         replace(ENTRY, cwd=None),
         replace(ENTRY, env={**ENTRY.env, "MORE": "x"}),
         replace(ENTRY, env={**ENTRY.env, "NODE_OPTIONS": "--require=evil"}),
+        replace(ENTRY, env={**ENTRY.env, "TOKEN": "${AWS_SECRET_ACCESS_KEY}"}),
         replace(ENTRY, transport=Transport.HTTP),
         replace(ENTRY, variables={"CLAUDE_PLUGIN_ROOT": "/plugins/2.0"}),
     ],
@@ -63,6 +64,7 @@ def test_a_remote_entry_is_told_by_its_url_and_the_names_of_its_headers() -> Non
     entry = Launch(transport=Transport.HTTP, url="https://a.example", headers={"Authorization": "x"})
     assert replace(entry, headers={"Authorization": "y"}).digest == entry.digest
     assert replace(entry, headers={}).digest != entry.digest
+    assert replace(entry, headers={"Authorization": "${OTHER}"}).digest != entry.digest
     assert replace(entry, url="https://b.example").digest != entry.digest
 
 
@@ -96,3 +98,20 @@ def test_variables_that_change_which_code_runs_are_known(name: str) -> None:
 @pytest.mark.parametrize("name", ["TOKEN", "GITHUB_TOKEN", "GOOGLE_API_KEY", "DATABASE_URL", "DEBUG", "LANG"])
 def test_other_variables_change_no_code(name: str) -> None:
     assert not steers_code(name)
+
+
+@pytest.mark.parametrize(
+    ("value", "names"),
+    [
+        ("Bearer ${TOKEN}", ["TOKEN"]),
+        ("${A}-${B:-hunter22}", ["A", "B"]),
+        ("${env:A} {env:B}", ["A", "B"]),
+        ("${{ secrets.A }}", ["A"]),
+        ("Bearer $TOKEN", ["TOKEN"]),
+        ("pa$word!", []),
+        ("pa$word", []),
+        ("plain", []),
+    ],
+)
+def test_the_variables_that_a_value_hands_over_are_known_by_name_alone(value: str, names: list[str]) -> None:
+    assert references(value) == names

@@ -7,6 +7,10 @@ def test_values_are_hidden_wherever_they_stand_the_longest_first() -> None:
     assert redact("key hunter22 and hunter22-long", ["hunter22", "hunter22-long"]) == "key *** and ***"
 
 
+def test_a_value_of_many_lines_is_hidden_line_by_line() -> None:
+    assert redact("read line-two of it", ["line-one\nline-two"]) == "read *** of it"
+
+
 def test_a_value_too_short_to_be_a_secret_is_left() -> None:
     assert redact("took 1 s, off", ["1", "off", ""]) == "took 1 s, off"
 

@@ -52,16 +52,17 @@ class Launch:
     def digest(self) -> str:
         """A digest of all that would be started or reached.
 
-        Values of variables and headers are left out, but for those that change which code runs.
+        Values of variables and headers are left out, but for those that change which code runs and for the
+        names of the user's own variables that they would hand over.
         """
         if self.is_remote:
-            return _digest(self.transport, self.url, sorted(self.headers))
+            return _digest(self.transport, self.url, _references(self.headers))
         steering = {name: value for name, value in self.env.items() if steers_code(name)}
         return _digest(
             self.transport,
             self.command,
             list(self.args),
-            sorted(self.env),
+            _references(self.env),
             self.cwd,
             _digest(steering),
             dict(self.variables),
@@ -87,6 +88,16 @@ def steers_code(variable: str) -> bool:
     return _STEERING.fullmatch(variable) is not None
 
 
+def references(value: str) -> list[str]:
+    """List the names of the variables that a value is made of, in any client's way of writing them."""
+    return [braced or bare for braced, bare in _REFERENCE.findall(value)]
+
+
+_REFERENCE = re.compile(
+    r"\$?\{+\s*(?:env:|secrets\.)?([A-Za-z_][A-Za-z0-9_.]*)[^}]*\}|(?:^|(?<=\s))\$([A-Za-z_][A-Za-z0-9_]*)$"
+)
+
+
 def command_digest(words: Sequence[str]) -> str:
     """Tell one command from another without keeping its words, which may be secret."""
     return _digest("stdio", *words)
@@ -94,6 +105,10 @@ def command_digest(words: Sequence[str]) -> str:
 
 def _digest(*parts: object) -> str:
     return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def _references(values: Mapping[str, str]) -> list[tuple[str, list[str]]]:
+    return sorted((name, references(value)) for name, value in values.items())
 
 
 def _program(word: str) -> str:

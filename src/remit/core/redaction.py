@@ -26,9 +26,10 @@ _PAIR = re.compile(r"([?&#;])([^=&#;]+)=([^&#;]*)")
 
 
 def redact(text: str, values: Iterable[str]) -> str:
-    """Hide values wherever they stand in a text, the longest first."""
-    for value in sorted({value for value in values if len(value) >= _SHORTEST}, key=len, reverse=True):
-        text = text.replace(value, HIDDEN)
+    """Hide values wherever they stand in a text, whole or by single lines, the longest first."""
+    parts = {part for value in values for part in (value, *value.splitlines()) if len(part) >= _SHORTEST}
+    for part in sorted(parts, key=len, reverse=True):
+        text = text.replace(part, HIDDEN)
     return text
 
 

@@ -23,7 +23,12 @@ def entry(kind: str, *arguments: str, **more: object) -> dict[str, object]:
 @pytest.fixture
 def shop(desk: Desk) -> Path:
     shop = desk.project("shop")
-    till = entry("bad", "--token", "hunter22", env={"NODE_OPTIONS": "--x", "PASSWORD": "hunter22"})
+    till = entry(
+        "bad",
+        "--token",
+        "hunter22",
+        env={"NODE_OPTIONS": "--x", "PASSWORD": "hunter22", "USER": "${ADA:-ada}"},
+    )
     web = {"type": "http", "url": "http://127.0.0.1:9/mcp?key=hunter22", "headers": {"X-Key": "hunter22"}}
     desk.write(shop / ".mcp.json", servers(till=till, web=web))
     desk.write(desk.home / ".claude.json", servers(git=entry("old"), needy=entry("old", "${NOWHERE}")))
@@ -100,7 +105,7 @@ def test_trust_shows_what_would_run_and_no_secret(desk: Desk, shop: Path) -> Non
     assert ran.stdout.splitlines() == [
         "till (project, .mcp.json): not trusted",
         f"  runs    {sys.executable} {SERVERS} bad --token '***'",
-        "  env     NODE_OPTIONS (can change which code runs), PASSWORD",
+        "  env     NODE_OPTIONS (can change which code runs), PASSWORD, USER from ADA",
         "",
         "web (project, .mcp.json): not trusted",
         "  reaches http://127.0.0.1:9/mcp?key=***",
@@ -109,7 +114,8 @@ def test_trust_shows_what_would_run_and_no_secret(desk: Desk, shop: Path) -> Non
     assert "hunter22" not in ran.stdout + ran.stderr
     shape = desk.remit("trust", "--json", cwd=shop).stdout
     assert "hunter22" not in shape
-    assert json.loads(shape)["servers"][0]["env"] == ["NODE_OPTIONS", "PASSWORD"]
+    till = json.loads(shape)["servers"][0]
+    assert (till["env"], till["reads"]) == (["NODE_OPTIONS", "PASSWORD", "USER"], ["ADA"])
 
 
 def test_control_characters_in_an_entry_are_shown_as_such(desk: Desk, shop: Path) -> None:

@@ -50,13 +50,13 @@ def _reason(error: BaseException, traces: Traces, upstream: Upstream) -> tuple[s
     match error:
         case ProtocolError():
             return str(error), None
-        case _ if refusal is not None:
-            return refusal, _hint_at(refusal, upstream)
         case TimeoutError():
             return (
                 f"did not answer within {upstream.deadline:g} s",
-                "give it longer with `--timeout`, or try its command by hand",
+                "give it longer with `--timeout`, or try its entry by hand",
             )
+        case _ if refusal is not None:
+            return refusal, _hint_at(refusal, upstream)
         case MCPError(code=code) if code == CONNECTION_CLOSED:
             return f"ended before it answered{_end(traces)}", f"look at its entry in {upstream.source}"
         case MCPError():

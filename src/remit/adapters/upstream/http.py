@@ -29,7 +29,9 @@ class PatientClient(httpx2.AsyncClient):
             self.refusal = f"cannot be reached: {_cause(error)}"
             body = {"jsonrpc": "2.0", "id": None, "error": {"code": -32000, "message": "connection lost"}}
             return httpx2.Response(503, json=body, request=request)
-        if response.status_code >= 400:
+        if response.status_code < 400:
+            self.refusal = None
+        elif response.status_code != 405:  # a server need not have a stream of its own
             self.refusal = f"answers {response.status_code} {response.reason_phrase}".rstrip()
         return response
 

@@ -32,18 +32,21 @@ class Tail:
     def __init__(self) -> None:
         self._chunks: deque[bytes] = deque()
         self._size = 0
+        self._is_cut = False
 
     def add(self, chunk: bytes) -> None:
         """Keep a chunk, and let go of what is too old."""
         self._chunks.append(chunk[-TAIL:])
         self._size += len(self._chunks[-1])
+        self._is_cut |= self._size > TAIL or len(chunk) > TAIL
         while self._size - len(self._chunks[0]) >= TAIL:
             self._size -= len(self._chunks.popleft())
 
     @property
     def text(self) -> str:
-        """What was kept, as text."""
-        return b"".join(self._chunks)[-TAIL:].decode("utf-8", "replace")
+        """What was kept, as whole lines of text: half a secret could not be told from other words."""
+        text = b"".join(self._chunks)[-TAIL:].decode("utf-8", "replace")
+        return text.partition("\n")[2] if self._is_cut else text
 
 
 class Server:

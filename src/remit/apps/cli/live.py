@@ -2,13 +2,13 @@
 
 import shlex
 import sys
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 
 from remit.apps.cli import render
 from remit.core.decide import Context, shorten
 from remit.core.kinds import ConfigStatus
-from remit.core.launch import steers_code
+from remit.core.launch import references, steers_code
 from remit.core.redaction import redact_url, redact_words
 from remit.core.trust import Trustable
 from remit.registry import Connected, Progress
@@ -28,12 +28,11 @@ def progress() -> Generator[Callable[[Progress], None]]:
 
 def warnings(servers: Sequence[Connected]) -> None:
     """Warn of servers that were not asked or did not answer, and of tools that cannot be used."""
-    for tool, decision, offer in servers:
+    for item in servers:
+        tool, decision, offer = item
         label = tool.server or tool.name
         if offer is None:
-            _warn(
-                label, decision.reason if not decision.visible else "its file cannot be read", decision.unlock
-            )
+            _warn(label, item.why_not, decision.unlock)
         elif offer.failure is not None:
             _warn(label, offer.failure.reason, offer.failure.hint, offer.failure.output)
         for bad in offer.quarantined if offer is not None else ():
@@ -81,10 +80,10 @@ def _warn(label: str, reason: str, hint: str | None, output: Sequence[str] = ())
 
 
 def _cells(item: Connected) -> tuple[str, ...]:
-    tool, decision, offer = item
+    tool, _, offer = item
     label = tool.server or tool.name
     if offer is None:
-        return label, tool.scope, "", "", "", f"not asked: {decision.reason}"
+        return label, tool.scope, "", "", "", f"not asked: {item.why_not}"
     seconds = f"{offer.seconds:.1f}"
     if offer.failure is not None:
         return label, tool.scope, "", "", seconds, offer.failure.reason
@@ -104,13 +103,19 @@ def _entry(item: Trustable, context: Context) -> list[str]:
         lines.append("  its file cannot be read now")
     elif launch.is_remote:
         lines.append(f"  reaches {redact_url(launch.url)}")
-        lines.append(f"  headers {', '.join(sorted(launch.headers))}" if launch.headers else "")
+        lines.append(f"  headers {_names(launch.headers)}" if launch.headers else "")
     else:
         lines.append(f"  runs    {shlex.join(redact_words((launch.command, *launch.args)))}")
         lines.append(f"  in      {launch.cwd}" if launch.cwd is not None else "")
-        lines.append(f"  env     {', '.join(map(_variable, sorted(launch.env)))}" if launch.env else "")
+        lines.append(f"  env     {_names(launch.env)}" if launch.env else "")
     return [render.printable(line) for line in lines if line]
 
 
-def _variable(name: str) -> str:
-    return f"{name} (can change which code runs)" if steers_code(name) else name
+def _names(values: Mapping[str, str]) -> str:
+    """Name variables or headers, with the user's own variables that they hand over, and never a value."""
+    return ", ".join(_named(name, values[name]) for name in sorted(values))
+
+
+def _named(name: str, value: str) -> str:
+    given = f" from {', '.join(references(value))}" if references(value) else ""
+    return f"{name}{given} (can change which code runs)" if steers_code(name) else f"{name}{given}"

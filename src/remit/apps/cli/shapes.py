@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from remit.core.decide import Context
 from remit.core.declarations import Declaration, Problem
+from remit.core.launch import Launch, references
 from remit.core.redaction import redact_url, redact_words
 from remit.core.trust import Trustable
 from remit.registry import ALL_CLIENTS, Connected, Explanation, Listed, Scan
@@ -110,7 +111,7 @@ def _connected(item: Connected) -> Shape:
         "protocol_version": None if listed is None else listed.protocol_version,
         "server_version": None if listed is None else listed.server_version,
         "seconds": None if offer is None else round(offer.seconds, 3),
-        "reason": decision.reason if offer is None else None if failure is None else failure.reason,
+        "reason": item.why_not if offer is None else None if failure is None else failure.reason,
         "hint": decision.unlock if offer is None else None if failure is None else failure.hint,
         "output": [] if failure is None else list(failure.output),
     }
@@ -132,7 +133,13 @@ def _trustable(item: Trustable) -> Shape:
         "url": None if launch is None or not launch.is_remote else redact_url(launch.url),
         "env": [] if launch is None else sorted(launch.env),
         "headers": [] if launch is None else sorted(launch.headers),
+        "reads": [] if launch is None else sorted(_read_by(launch)),
     }
+
+
+def _read_by(launch: Launch) -> set[str]:
+    values = (*launch.env.values(), *launch.headers.values())
+    return {name for value in values for name in references(value)}
 
 
 def _declared(item: Declaration) -> Shape:
