@@ -115,3 +115,7 @@ def test_other_variables_change_no_code(name: str) -> None:
 )
 def test_the_variables_that_a_value_hands_over_are_known_by_name_alone(value: str, names: list[str]) -> None:
     assert references(value) == names
+
+
+def test_a_launch_never_shows_what_it_holds() -> None:
+    assert repr(ENTRY) == "Launch(stdio)"
