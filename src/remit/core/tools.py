@@ -34,7 +34,7 @@ class Tool:
     is_unlisted: bool = False  # its server was asked since, and did not list it
     is_outdated: bool = False  # its server's entry changed since the server was asked
     listed_at: int | None = None  # when its server was last asked for its tools
-    digest: str | None = None  # of its server's launch
+    digest: str | None = None  # of a server's launch
     description: str | None = None
     usage_count: int = 0  # a server's is that of its tools
     last_used_at: int | None = None  # Unix milliseconds, as all times here

@@ -30,9 +30,9 @@ def tool(row: Row) -> Tool:
     """Read a row of the query `catalog`."""
     (name, kind, client, scope, project_hash, dir, server, source, authority, config_status) = row[:10]
     (winner_scope, winner_source, description, uses, last_used, discovered, updated) = row[10:17]
-    (is_unlisted, listed_at, listed_digest, digest, trusted) = row[17:]
-    is_stale = bool(is_unlisted) or (authority == Authority.CONFIG and config_status is None)
-    is_judged = needs_trust(_KINDS[kind], _SCOPES[scope], project_hash)
+    (digest, is_unlisted, listed_at, is_outdated, is_trusted) = row[17:]
+    is_stale = is_unlisted or (config_status is None and authority == Authority.CONFIG)
+    is_judged = project_hash is not None and needs_trust(_KINDS[kind], _SCOPES[scope], project_hash)
     return Tool(
         name=name,
         kind=_KINDS[kind],
@@ -46,9 +46,9 @@ def tool(row: Row) -> Tool:
         status=Status.STALE if is_stale else Status.ACTIVE,
         config_status=_CONFIG_STATUSES[config_status] if config_status else None,
         shadowed_by=Winner(scope=_SCOPES[winner_scope], source=winner_source) if winner_scope else None,
-        is_trusted=(trusted is not None and trusted == digest) if is_judged else None,
-        is_unlisted=bool(is_unlisted),
-        is_outdated=listed_digest is not None and listed_digest != digest,
+        is_trusted=is_trusted == 1 if is_judged else None,
+        is_unlisted=is_unlisted == 1,
+        is_outdated=is_outdated == 1,
         listed_at=listed_at,
         digest=digest,
         description=description,

@@ -26,7 +26,7 @@ select
     t.name, t.kind, t.client, t.scope, t.project_hash, t.dir, t.server,
     ifnull(r.source, t.source), t.authority, r.config_status, w.scope, wr.source,
     d.description, ifnull(u.uses, 0), u.last_used_at, t.discovered_at, t.updated_at,
-    t.is_unlisted, s.listed_at, s.listed_digest, s.digest, k.digest
+    t.digest, t.is_unlisted, s.listed_at, s.listed_digest <> s.digest, k.digest = s.digest
 from tools t
 join tools s on s.id = ifnull(t.server_id, t.id)
 left join trust k on k.tool_id = s.id
