@@ -7,10 +7,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help run setup test test-clients check prove bench bench-tokens docs smoke constraints clean
+.PHONY: help run setup test test-clients test-servers test-servers-slice check prove bench bench-tokens docs smoke constraints clean
 
 help: ## List what can be made
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
 
 run: setup ## Scan this machine for DIR (default: here) and print the tools in force, by scope
 	@$(BIN)/remit scan --project "$(DIR)"
@@ -34,7 +34,7 @@ $(VENV)/.check: $(VENV)/.test
 	@touch $@
 
 test: $(VENV)/.test ## Run all tests, with a bounded slice of each proof
-	$(BIN)/python -m pytest --numprocesses 2 --ignore tests/clients --cov --cov-report=term --cov-fail-under=100
+	$(BIN)/python -m pytest --numprocesses 2 --ignore tests/clients --ignore tests/servers --cov --cov-report=term --cov-fail-under=100
 
 CLIENTS := @anthropic-ai/claude-code@2.1.325 @openai/codex@0.166.0 @google/gemini-cli@0.61.0 opencode-ai@1.18.33
 CLIENT_BIN := $(CURDIR)/build/clients/node_modules/.bin
@@ -48,6 +48,29 @@ test-clients: $(VENV)/.test build/clients/.installed ## Compare Remit's reading 
 build/clients/.installed: Makefile
 	mkdir -p build/clients
 	npm install --silent --no-audit --no-fund --prefix build/clients $(CLIENTS)
+	@touch $@
+
+SERVERS := build/servers
+ASK = REMIT_TEST_SERVERS="$(CURDIR)/$(SERVERS)" $(BIN)/python -m pytest tests/servers
+NPM := npm install --silent --no-audit --no-fund --ignore-scripts --prefix $(SERVERS)
+HAS_NPM := $(shell command -v npm)
+
+test-servers: $(VENV)/.test $(if $(HAS_NPM),$(SERVERS)/.all) ## Ask real servers of npm and PyPI for their tools
+	$(if $(HAS_NPM),$(ASK),@echo "skipped: npm is not on the PATH")
+
+test-servers-slice: $(VENV)/.test $(if $(HAS_NPM),$(SERVERS)/.slice) ## Ask three small ones of them
+	$(if $(HAS_NPM),REMIT_TEST_SERVERS_COUNT=3 $(ASK),@echo "skipped: npm is not on the PATH")
+
+$(SERVERS)/.all: tests/servers/package.json tests/servers/requirements.txt
+	mkdir -p $(SERVERS) && cp tests/servers/package.json $(SERVERS)
+	$(NPM)
+	$(PYTHON) -m venv $(SERVERS)/python
+	$(SERVERS)/python/bin/python -m pip install --quiet --disable-pip-version-check --requirement tests/servers/requirements.txt
+	@touch $@ $(SERVERS)/.slice
+
+$(SERVERS)/.slice: tests/servers/package.json
+	mkdir -p $(SERVERS) && cp tests/servers/package.json $(SERVERS)
+	$(NPM) --omit=dev
 	@touch $@
 
 check: $(VENV)/.check ## Run the linters, the type checker and the architecture's contracts

@@ -43,6 +43,7 @@ def server(
     status: Status = Status.ACTIVE,
     config_status: ConfigStatus | None = ConfigStatus.ENABLED,
     shadowed_by: Winner | None = None,
+    is_trusted: bool | None = None,
     usage_count: int = 0,
 ) -> Tool:
     return Tool(
@@ -58,6 +59,7 @@ def server(
         status=status,
         config_status=config_status,
         shadowed_by=shadowed_by,
+        is_trusted=is_trusted,
         usage_count=usage_count,
     )
 
@@ -69,6 +71,7 @@ def declared(
     dir: str | None = None,
     plugin: str | None = None,
     endpoint: str | None = None,
+    digest: str | None = None,
     kind: Kind = Kind.MCP_SERVER,
     is_remit: bool = False,
 ) -> Declaration:
@@ -83,6 +86,7 @@ def declared(
         server=label,
         plugin=plugin,
         endpoint=endpoint,
+        digest=digest,
         is_remit=is_remit,
     )
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from remit.adapters.files import Machine
     from remit.core.decide import Context
     from remit.core.findings import Finding
+    from remit.ports import Upstreams
     from remit.registry import Registry
 
 
@@ -34,6 +35,15 @@ def diagnose(registry: "Registry", context: "Context") -> "list[Finding]":
     from remit.core import diagnosis
 
     return diagnosis.diagnose(registry.examine(context))
+
+
+def open_upstreams() -> "Upstreams":
+    """Make ready to start and reach servers, as this user on this machine."""
+    from remit import __version__
+    from remit.adapters.upstream.live import LiveServers
+
+    machine = _machine()
+    return LiveServers(machine.variables, home=machine.home, version=__version__)
 
 
 def record_use(

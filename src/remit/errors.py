@@ -7,6 +7,7 @@ RemitError
 ├── NoSuchFileError           a file that was named does not exist
 ├── UnknownClientError        no client of this name is supported
 ├── UnknownProjectError       nothing is stored about this project
+├── UnknownServerError        no server of this name is known here
 └── StoreError
     ├── StoreUnavailableError   the database cannot be opened, read or written
     ├── StoreCorruptError       the database is damaged, or is something else
@@ -44,6 +45,10 @@ class UnknownClientError(RemitError):
 
 class UnknownProjectError(RemitError):
     """Nothing is stored about this project."""
+
+
+class UnknownServerError(RemitError):
+    """No server of this name is known here."""
 
 
 class StoreError(RemitError):

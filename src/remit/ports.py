@@ -10,6 +10,7 @@ from remit.core.reading import Reading, Remembered
 from remit.core.scopes import Scope
 from remit.core.sightings import Sighting, Use
 from remit.core.tools import Definition, Tool
+from remit.core.upstreams import Offer, Upstream
 from remit.core.views import Flags, View
 
 
@@ -31,6 +32,14 @@ class Store(Protocol):
     def record(self, sighting: Sighting, use: Use) -> bool: ...
 
     def report(self, definition: Definition, sighting: Sighting) -> None: ...
+
+    def keep(self, declaration: Declaration, offer: Offer, workspace: Workspace, at: int) -> None: ...
+
+    def trusts(self, workspace: Workspace) -> Mapping[tuple[str | None, ...], str]: ...
+
+    def trust(self, declaration: Declaration, workspace: Workspace, at: int) -> None: ...
+
+    def revoke(self, declaration: Declaration, workspace: Workspace) -> None: ...
 
     def find_project(self, name: str) -> Project | None: ...
 
@@ -56,6 +65,14 @@ class Sources(Protocol):
     def read(self, view: View) -> Reading: ...
 
     def examine(self, declarations: Sequence[Declaration], workspace: Workspace) -> Facts: ...
+
+
+class Upstreams(Protocol):
+    """Servers that are started or reached for real."""
+
+    def ask(
+        self, upstreams: Sequence[Upstream], on_answer: Callable[[Upstream, Offer], None]
+    ) -> Sequence[Offer]: ...
 
 
 Clock = Callable[[], int]  # Unix milliseconds

@@ -1,8 +1,9 @@
 """The registry: everything an application may ask of Remit."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from remit.core.adoption import adopt
 from remit.core.agents import check_servers, employ
@@ -20,17 +21,22 @@ from remit.core.scopes import Scope
 from remit.core.session_context import MAX_CHARACTERS, Section, assemble, tools_section
 from remit.core.sightings import Sighting, Use
 from remit.core.tools import Definition, Tool
+from remit.core.trust import Trustable, needs_trust
+from remit.core.upstreams import DEADLINE, Offer, Upstream, upstream
 from remit.core.views import Flags, View
 from remit.errors import (
     NoSuchDirectoryError,
     NoSuchFileError,
     UnknownClientError,
     UnknownProjectError,
+    UnknownServerError,
 )
-from remit.ports import Clock, Sources, Store
+from remit.ports import Clock, Sources, Store, Upstreams
 
 DEFAULT_CLIENT = "claude-code"
 ALL_CLIENTS = "all"
+
+Key = tuple[str | None, ...]  # of a declaration
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +73,28 @@ class Presence:
     def is_found(self) -> bool:
         """Whether any of the client's files exists."""
         return bool(self.files)
+
+
+class Progress(NamedTuple):
+    """How far the asking of servers has come."""
+
+    done: int
+    total: int
+    label: str = ""  # the server that answered last
+    offer: Offer | None = None
+
+
+class Connected(NamedTuple):
+    """A server that was to be asked for its tools; without an offer, the decision says why it was not."""
+
+    tool: Tool
+    decision: Decision
+    offer: Offer | None
+
+    @property
+    def why_not(self) -> str:
+        """Why it was not asked, where it was not."""
+        return "its file cannot be read now" if self.decision.visible else self.decision.reason
 
 
 class Registry:
@@ -121,7 +149,7 @@ class Registry:
     def scan(self, context: Context) -> Scan:
         """Read everything again."""
         is_first = not any(self._store.inputs(context.view(client)) for client in self._clients(context))
-        changes = [self._scan(client, context) for client in self._clients(context)]
+        changes = [self._scan(client, context)[0] for client in self._clients(context)]
         return Scan(
             changes=Changes(
                 added=[item for each in changes for item in each.added],
@@ -188,6 +216,77 @@ class Registry:
             gates=explain(tool, context),
             shadowed=[other for other in others if other.tool.name == tool.name],
         )
+
+    def connect(
+        self,
+        context: Context,
+        upstreams: Upstreams,
+        *,
+        names: Sequence[str] = (),
+        deadline: float = DEADLINE,
+        on_progress: Callable[[Progress], None] = lambda _: None,
+    ) -> list[Connected]:
+        """Start or reach the servers in force here, or those that are named, and keep the tools they list.
+
+        Raises:
+            UnknownServerError: no server of a given name is known here.
+        """
+        context = replace(context, starts_servers=True)
+        declared = {item.declaration.key: item.declaration for item in self._resolved(context)}
+        chosen = _to_connect(self._list(context), names, context)
+        started = [
+            upstream(declared[key], workspace=context.workspace.dir, home=context.home, deadline=deadline)
+            for tool, decision in chosen
+            if decision.visible and (key := _key(tool)) in declared and declared[key].digest == tool.digest
+        ]
+        asked = [item for item in started if item is not None]
+        offers: dict[Key, Offer] = {}
+
+        def keep(asked_one: Upstream, offer: Offer) -> None:
+            offers[asked_one.key] = offer
+            if offer.failure is None:
+                self._store.keep(declared[asked_one.key], offer, context.workspace, self._clock())
+            on_progress(Progress(len(offers), len(asked), asked_one.label, offer))
+
+        on_progress(Progress(0, len(asked)))
+        if asked:
+            upstreams.ask(asked, keep)
+        return [Connected(tool, decision, offers.get(_key(tool))) for tool, decision in chosen]
+
+    def trustable(self, context: Context, names: Sequence[str] = ()) -> list[Trustable]:
+        """List the servers of this project, or those that are named, that are only started when trusted.
+
+        Raises:
+            UnknownServerError: no such server has a given name.
+        """
+        trusts = self._store.trusts(context.workspace)
+        found = [
+            Trustable(
+                declaration=item.declaration,
+                config_status=item.config_status,
+                trusted_digest=trusts.get(item.declaration.key),
+            )
+            for item in self._resolved(context)
+            if item.declaration.agent is None
+            and needs_trust(item.declaration.kind, item.declaration.scope, item.declaration.project_hash)
+        ]
+        for name in names:
+            if not any(item.declaration.is_called(name) for item in found):
+                raise UnknownServerError(
+                    f"no server of this project is called `{name}`", hint="`remit trust` lists them"
+                )
+        return [item for item in found if not names or any(map(item.declaration.is_called, names))]
+
+    def trust(self, servers: Iterable[Trustable], context: Context) -> None:
+        """Let servers be started, as they were declared when they were listed."""
+        for item in servers:
+            if item.declaration.launch is not None:  # else nobody could see what it would run
+                self._store.trust(item.declaration, context.workspace, self._clock())
+
+    def revoke(self, servers: Iterable[Trustable], context: Context) -> None:
+        """Let servers be started no more."""
+        for item in servers:
+            self._store.revoke(item.declaration, context.workspace)
 
     def session_context(self, context: Context, *, budget: int = MAX_CHARACTERS) -> str:
         """Write what an agent is told at session start, in at most `budget` characters."""
@@ -279,10 +378,14 @@ class Registry:
         catalog = sorted(tools, key=_by_name)
         return [Listed(tool, decide(tool, context)) for tool in catalog]
 
-    def _scan(self, client: str, context: Context) -> Changes:
+    def _resolved(self, context: Context) -> list[Resolved]:
+        """Read everything again, for what is in the entries themselves and never stored."""
+        return [item for client in self._clients(context) for item in self._scan(client, context)[1]]
+
+    def _scan(self, client: str, context: Context) -> tuple[Changes, list[Resolved]]:
         view = context.view(client)
         reading, resolved = self._read(view)
-        return self._store.save(reading, resolved, view, self._clock())
+        return self._store.save(reading, resolved, view, self._clock()), resolved
 
     def _read(self, view: View) -> tuple[Reading, list[Resolved]]:
         reading = self._sources.read(view)
@@ -370,7 +473,7 @@ def _named(name: str, listed: Sequence[Listed]) -> list[Listed]:
     forms = spellings(name)
     found = [[item for item in listed if item.tool.name == form] for form in forms]
     exact = next(filter(None, found), found[0])
-    if any(item.tool.status is not Status.STALE for item in exact):
+    if any(item.tool.status is not Status.STALE or item.tool.is_unlisted for item in exact):
         return exact
     covering = [
         item
@@ -379,6 +482,31 @@ def _named(name: str, listed: Sequence[Listed]) -> list[Listed]:
     ]
     longest = max((len(item.tool.name) for item in covering), default=0)
     return [item for item in covering if len(item.tool.name) == longest] or exact
+
+
+def _to_connect(listed: Sequence[Listed], names: Sequence[str], context: Context) -> list[Listed]:
+    """Choose the servers to ask: the named ones, else all in force and those that only wait for trust."""
+    # What only one agent brings along is started by that agent's client.
+    servers = [item for item in listed if item.tool.kind is Kind.MCP_SERVER and item.tool.agent is None]
+    if names:
+        return list(_chosen(servers, names))
+    as_client = replace(context, starts_servers=False)
+    return [item for item in servers if item.decision.visible or decide(item.tool, as_client).visible]
+
+
+def _chosen(servers: Sequence[Listed], names: Sequence[str]) -> Iterator[Listed]:
+    for name in dict.fromkeys(names):
+        found = _named(name, servers)
+        if not found:
+            raise UnknownServerError(
+                f"no server is called `{name}` here", hint="`remit tools --all` lists the servers"
+            )
+        yield min(found, key=_closest_to_being_visible)
+
+
+def _key(tool: Tool) -> Key:
+    place = (tool.client, tool.kind, tool.scope, tool.project_hash, tool.dir)
+    return *place, tool.agent, tool.server, tool.name
 
 
 def _closest_to_being_visible(item: Listed) -> tuple[bool, bool, bool]:

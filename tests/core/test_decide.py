@@ -120,6 +120,42 @@ def test_a_servers_tool_is_visible_because_of_its_server() -> None:
     assert decide(tool, context()).reason == "its server `git` is declared in ~/.claude.json"
 
 
+def test_a_projects_server_is_hidden_from_those_who_would_start_it_until_it_is_trusted() -> None:
+    starting = replace(context(), starts_servers=True)
+    waiting = server("till", scope=Scope.PROJECT, is_trusted=False)
+    decision = decide(waiting, starting)
+    assert (decision.gate, decision.reason) == (Gate.CONFIG, "declared in ~/.claude.json, not trusted")
+    assert decision.unlock == "look at it with `remit trust`, then run `remit trust till`"
+    assert decide(server("till", scope=Scope.PROJECT, is_trusted=True), starting).visible
+    assert decide(server("git", is_trusted=None), starting).visible
+
+
+def test_where_the_client_starts_its_servers_the_clients_rules_are_all_that_counts() -> None:
+    assert decide(server("till", scope=Scope.PROJECT, is_trusted=False), context()).visible
+
+
+def test_a_server_that_waits_for_approval_waits_whoever_trusts_it() -> None:
+    trusted = server(scope=Scope.PROJECT, config_status=ConfigStatus.PENDING, is_trusted=True)
+    assert "waiting for approval" in decide(trusted, replace(context(), starts_servers=True)).reason
+
+
+def listed_tool(**facts: bool | Status) -> Tool:
+    made = server("till", scope=Scope.PROJECT)
+    return replace(made, name="mcp__till__ring", kind=Kind.MCP_TOOL, **facts)
+
+
+def test_a_tool_that_its_server_no_longer_lists_is_hidden_and_says_so() -> None:
+    decision = decide(listed_tool(is_unlisted=True, status=Status.STALE), context())
+    assert (decision.gate, decision.reason) == (Gate.CONFIG, "its server `till` no longer lists it")
+    assert decision.unlock == "run `remit scan --connect`"
+
+
+def test_a_tool_that_was_listed_before_its_entry_changed_is_visible_and_says_so() -> None:
+    decision = decide(listed_tool(is_outdated=True), context())
+    assert decision.visible
+    assert decision.reason.endswith("listed before its entry changed")
+
+
 @pytest.mark.parametrize(
     ("path", "short"),
     [

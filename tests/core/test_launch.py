@@ -1,6 +1,8 @@
+from dataclasses import replace
+
 import pytest
 
-from remit.core.launch import Launch, Transport
+from remit.core.launch import Launch, Transport, references, steers_code
 
 
 @pytest.mark.parametrize(
@@ -32,6 +34,88 @@ def test_other_entries_are_not(command: str, args: list[str]) -> None:
     assert not Launch(command=command, args=tuple(args)).starts_remit
 
 
-def test_a_launch_that_is_printed_shows_only_its_transport() -> None:
-    remote = Launch(transport=Transport.SSE, url="https://u:hush@mcp.test/", headers={"A": "hush"})
-    assert (repr(remote), repr(Launch(command="hush", env={"T": "hush"}))) == ("Launch(sse)", "Launch(stdio)")
+ENTRY = Launch(command="run", args=("a",), env={"TOKEN": "x", "NODE_OPTIONS": "--a"}, cwd="/w")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        replace(ENTRY, command="walk"),
+        replace(ENTRY, args=("b",)),
+        replace(ENTRY, args=("a", "b")),
+        replace(ENTRY, cwd="/v"),
+        replace(ENTRY, cwd=None),
+        replace(ENTRY, env={**ENTRY.env, "MORE": "x"}),
+        replace(ENTRY, env={**ENTRY.env, "NODE_OPTIONS": "--require=evil"}),
+        replace(ENTRY, env={**ENTRY.env, "TOKEN": "${AWS_SECRET_ACCESS_KEY}"}),
+        replace(ENTRY, transport=Transport.HTTP),
+        replace(ENTRY, variables={"CLAUDE_PLUGIN_ROOT": "/plugins/2.0"}),
+    ],
+)
+def test_a_changed_entry_has_another_digest(changed: Launch) -> None:
+    assert changed.digest != ENTRY.digest
+
+
+def test_a_secret_that_is_renewed_changes_no_digest() -> None:
+    assert replace(ENTRY, env={**ENTRY.env, "TOKEN": "y"}).digest == ENTRY.digest
+
+
+def test_a_remote_entry_is_told_by_its_url_and_the_names_of_its_headers() -> None:
+    entry = Launch(transport=Transport.HTTP, url="https://a.example", headers={"Authorization": "x"})
+    assert replace(entry, headers={"Authorization": "y"}).digest == entry.digest
+    assert replace(entry, headers={}).digest != entry.digest
+    assert replace(entry, headers={"Authorization": "${OTHER}"}).digest != entry.digest
+    assert replace(entry, url="https://b.example").digest != entry.digest
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "PATH",
+        "Path",
+        "PYTHONPATH",
+        "PYTHONSTARTUP",
+        "NODE_OPTIONS",
+        "NODE_PATH",
+        "LD_PRELOAD",
+        "LD_LIBRARY_PATH",
+        "DYLD_INSERT_LIBRARIES",
+        "BASH_ENV",
+        "npm_config_registry",
+        "UV_INDEX_URL",
+        "PIP_INDEX_URL",
+        "JAVA_TOOL_OPTIONS",
+        "GIT_SSH_COMMAND",
+        "PERL5LIB",
+        "RUBYOPT",
+        "HOME",
+    ],
+)
+def test_variables_that_change_which_code_runs_are_known(name: str) -> None:
+    assert steers_code(name)
+
+
+@pytest.mark.parametrize("name", ["TOKEN", "GITHUB_TOKEN", "GOOGLE_API_KEY", "DATABASE_URL", "DEBUG", "LANG"])
+def test_other_variables_change_no_code(name: str) -> None:
+    assert not steers_code(name)
+
+
+@pytest.mark.parametrize(
+    ("value", "names"),
+    [
+        ("Bearer ${TOKEN}", ["TOKEN"]),
+        ("${A}-${B:-hunter22}", ["A", "B"]),
+        ("${env:A} {env:B}", ["A", "B"]),
+        ("${{ secrets.A }}", ["A"]),
+        ("Bearer $TOKEN", ["TOKEN"]),
+        ("pa$word!", []),
+        ("pa$word", []),
+        ("plain", []),
+    ],
+)
+def test_the_variables_that_a_value_hands_over_are_known_by_name_alone(value: str, names: list[str]) -> None:
+    assert references(value) == names
+
+
+def test_a_launch_never_shows_what_it_holds() -> None:
+    assert repr(ENTRY) == "Launch(stdio)"

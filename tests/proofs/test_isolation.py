@@ -1,16 +1,17 @@
 """No tool of another project appears anywhere: in lists, counts, contexts or explanations.
 
 A generated life of a machine: servers are declared, removed and switched off in several projects, workspaces
-are scanned, tools are used and reported, in any order. Every tool's name and every reported word carries the
-hash of the project it came from. A plain model beside it knows which of these may be seen elsewhere: what was
-used in a workspace where, at a scan or since, the server of that name in force was the global one. Calls
-fail, too; because names say where they were called, a demoted tool in another project's list is a leak.
+are scanned, servers are trusted and asked, tools are used and reported, in any order. Every tool's name and
+every reported word carries the hash of the project it came from. A plain model beside it knows which of these
+may be seen elsewhere: what was used in a workspace where, at a scan or since, the server of that name in
+force was the global one. Calls fail, too; because names say where they were called, a demoted tool in another
+project's list is a leak.
 """
 
 import json
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -26,12 +27,15 @@ from remit.core.declarations import Declaration
 from remit.core.diagnosis import diagnose
 from remit.core.findings import Facts
 from remit.core.kinds import Authority, Kind, Status
+from remit.core.launch import Launch
 from remit.core.names import server_name
 from remit.core.projects import Workspace, identify
 from remit.core.reading import Reading
 from remit.core.scopes import Scope, in_scope, is_at_or_below
 from remit.core.sightings import Sighting, Use
 from remit.core.summary import summarise
+from remit.core.tools import Definition
+from remit.core.upstreams import Offer, Upstream
 from remit.core.views import View
 from remit.registry import Registry
 from support import CLIENT, stored
@@ -49,6 +53,7 @@ WORKSPACES = (
     Workspace("/code/shop/nested", "/code/shop/nested", NESTED),  # a repository inside another
 )
 LABELS = ("git", "wiki")
+HASHES = {project.hash for project in PROJECTS}
 
 
 class Place(NamedTuple):
@@ -108,6 +113,14 @@ class Report(NamedTuple):
     tool: int
 
 
+class Ask(NamedTuple):
+    """A workspace's servers are trusted, and asked for their tools."""
+
+    workspace: int
+
+
+Step = Edit | SwitchOff | Look | Call | Report | Ask
+
 workspaces = st.integers(0, len(WORKSPACES) - 1)
 labels = st.sampled_from([0, 0, 0, 1])  # names that meet are what matters
 places = st.sampled_from([0, 0, 0, 0, *range(len(PLACES))])
@@ -117,6 +130,7 @@ steps = st.one_of(
     st.builds(Look, workspaces),
     st.builds(Call, workspaces, labels, st.integers(0, 1), st.booleans(), st.sampled_from([0, 1, 3])),
     st.builds(Report, workspaces, labels, st.integers(0, 1)),
+    st.builds(Ask, workspaces),
 )
 lives = st.lists(steps, min_size=3, max_size=16)
 
@@ -189,7 +203,25 @@ def _declaration(place: Place, label: str) -> Declaration:
         dir=place.dir,
         server=label,
         plugin=plugin,
+        digest=label,
+        launch=Launch(command=label),
     )
+
+
+class PaperServers:
+    """Servers that exist on paper only: each lists a tool that carries the hash of its own project."""
+
+    def ask(
+        self, upstreams: Sequence[Upstream], on_answer: Callable[[Upstream, Offer], None]
+    ) -> Sequence[Offer]:
+        offers = [Offer(tools=[self._tool(upstream)]) for upstream in upstreams]
+        for upstream, offer in zip(upstreams, offers, strict=True):
+            on_answer(upstream, offer)
+        return offers
+
+    def _tool(self, upstream: Upstream) -> Definition:
+        owner = next((part for part in upstream.key if part in HASHES), "everybody")
+        return Definition(name=upstream.canonical(f"{owner}_listed"), description=f"words of {owner}")
 
 
 class Machine:
@@ -204,7 +236,7 @@ class Machine:
         self.seen: dict[tuple[Workspace, str], set[str]] = {}
         self.public: set[str] = set()
 
-    def live(self, step: Edit | SwitchOff | Look | Call | Report) -> None:
+    def live(self, step: Step) -> None:
         match step:
             case Edit(place, label):
                 self.paper.declared ^= {(PLACES[place], LABELS[label])}
@@ -223,6 +255,12 @@ class Machine:
                 self.registry.report(
                     name, self.registry.at(where.dir), description=f"words of {where.project.hash}"
                 )
+                self._publish(where)
+            case Ask(workspace):
+                where = WORKSPACES[workspace]
+                here = self.registry.at(where.dir)
+                self.registry.trust(self.registry.trustable(here), here)
+                self.registry.connect(here, PaperServers())
                 self._publish(where)
 
     def look(self, workspace: Workspace) -> None:
@@ -278,7 +316,7 @@ def store() -> SqliteStore:
 def test_no_tool_of_another_project_appears_in_any_list_count_context_explanation_or_diagnosis(
     store: SqliteStore,
     part: int,  # noqa: ARG001 - the same proof, side by side
-    life: list[Edit | SwitchOff | Look | Call | Report],
+    life: list[Step],
     asked_from: int,
 ) -> None:
     machine = Machine(store)

@@ -24,7 +24,7 @@ def servers_in_force(tools: Sequence[Tool]) -> Servers:
     """Find the server that each server's name stands for here."""
     servers: Servers = {}
     for tool in tools:
-        if tool.kind is Kind.MCP_SERVER and tool.config_status is not None:
+        if tool.kind is Kind.MCP_SERVER and tool.agent is None and tool.config_status is not None:
             rival = servers.setdefault((tool.client, tool.name), tool)
             if rival.shadowed_by is not None and tool.shadowed_by is None:
                 servers[tool.client, tool.name] = tool
@@ -52,6 +52,7 @@ def _adopted(tool: Tool, servers: Servers) -> Tool:
         source=server.source,
         config_status=server.config_status,
         shadowed_by=server.shadowed_by,
+        is_trusted=server.is_trusted,
     )
 
 

@@ -45,6 +45,7 @@ class Context:
     flags: Flags = USUAL
     agent: Agent | None = None  # None: the main session
     home: str = ""  # shortens paths in reasons
+    starts_servers: bool = False  # Remit itself would start them: a project's servers need its user's trust
 
     def view(self, client: str) -> View:
         """The configuration of one client, as it counts here."""
@@ -143,11 +144,19 @@ def _config(tool: Tool, context: Context) -> Ruling:
         return Ruling(False, f"declared for {tool.client}", f"ask with `--client {tool.client}`")
     if tool.authority is not Authority.CONFIG:
         return Ruling(True, _origin(tool, context))
-    if tool.status is Status.STALE or tool.config_status is None:
+    if tool.config_status is None or (tool.status is Status.STALE and not tool.is_unlisted):
         place = shorten(tool.source, context)
         return Ruling(False, f"no longer configured in {place}", f"declare it again in {place}")
     if objection := _OBJECTIONS.get(tool.config_status):
         return Ruling(False, f"{_origin(tool, context)}, {objection.reason}", objection.unlock)
+    if tool.is_unlisted:
+        return Ruling(False, f"its server `{tool.server}` no longer lists it", "run `remit scan --connect`")
+    if context.starts_servers and tool.is_trusted is False:
+        return Ruling(
+            False,
+            f"{_origin(tool, context)}, not trusted",
+            f"look at it with `remit trust`, then run `remit trust {tool.server}`",
+        )
     return Ruling(True, _origin(tool, context))
 
 
@@ -196,7 +205,8 @@ def _origin(tool: Tool, context: Context) -> str:
     if tool.authority is not Authority.CONFIG:
         return _TOLD[tool.authority]
     subject = f"its server `{tool.server}` is " if tool.kind is Kind.MCP_TOOL else ""
-    return f"{subject}declared in {shorten(tool.source, context)}"
+    age = ", listed before its entry changed" if tool.is_outdated else ""
+    return f"{subject}declared in {shorten(tool.source, context)}{age}"
 
 
 Rule = Callable[[Tool, Context], Ruling]

@@ -39,6 +39,10 @@ class Declaration:
         place = (self.client, self.kind, self.scope, self.project_hash, self.dir)
         return *place, self.agent, self.server, self.name
 
+    def is_called(self, name: str) -> bool:
+        """Tell whether a person may mean it by a name: as written in the file, or as rows have it."""
+        return name in (self.server, self.name, self.name.removesuffix("__*"))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:

@@ -5,6 +5,7 @@ stored, printed or logged. What is kept of it are two digests, which tell one la
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -32,6 +33,7 @@ class Launch:
     cwd: str | None = None  # None: the launch directory
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    variables: Mapping[str, str] = field(default_factory=dict[str, str])  # those the client sets for it
 
     def __repr__(self) -> str:
         return f"Launch({self.transport})"
@@ -48,17 +50,52 @@ class Launch:
 
     @property
     def digest(self) -> str:
-        """A digest of all that would be started or reached, but for the values of variables and headers."""
+        """A digest of all that would be started or reached.
+
+        Values of variables and headers are left out, but for those that change which code runs and for the
+        names of the user's own variables that they would hand over.
+        """
         if self.is_remote:
-            return _digest(self.transport, self.url, sorted(self.headers))
-        place = [] if self.cwd is None else [self.cwd]
-        return _digest(self.transport, self.command, list(self.args), sorted(self.env), *place)
+            return _digest(self.transport, self.url, _references(self.headers))
+        steering = {name: value for name, value in self.env.items() if steers_code(name)}
+        return _digest(
+            self.transport,
+            self.command,
+            list(self.args),
+            _references(self.env),
+            self.cwd,
+            _digest(steering),
+            dict(self.variables),
+        )
 
     @property
     def starts_remit(self) -> bool:
         """Whether it starts Remit's own gateway, directly or through a runner such as `uvx`."""
         words = (self.command, *self.args)
         return any(_program(word) == "remit" and following == "serve" for word, following in pairwise(words))
+
+
+_STEERING = re.compile(  # of the loaders, the languages and the tools that fetch packages
+    r"(.*_)?(PATH|OPTIONS|OPTS|PRELOAD|REGISTRY|INDEX_URL|COMMAND)"
+    r"|PATHEXT|SHELL|ENV|HOME|USERPROFILE|COMSPEC|IFS|CLASSPATH|RUBYLIB|RUBYOPT|PERL5LIB|PERL5OPT|GOFLAGS"
+    r"|PYTHON(PATH|HOME|STARTUP|USERBASE)|(LD|DYLD|BASH|NODE|NPM_CONFIG|PIP|UV|GIT)_.*",
+    re.IGNORECASE,
+)
+
+
+def steers_code(variable: str) -> bool:
+    """Tell whether a variable of this name can change which code a server runs."""
+    return _STEERING.fullmatch(variable) is not None
+
+
+def references(value: str) -> list[str]:
+    """List the names of the variables that a value is made of, in any client's way of writing them."""
+    return [braced or bare for braced, bare in _REFERENCE.findall(value)]
+
+
+_REFERENCE = re.compile(
+    r"\$?\{+\s*(?:env:|secrets\.)?([A-Za-z_][A-Za-z0-9_.]*)[^}]*\}|(?:^|(?<=\s))\$([A-Za-z_][A-Za-z0-9_]*)$"
+)
 
 
 def command_digest(words: Sequence[str]) -> str:
@@ -68,6 +105,10 @@ def command_digest(words: Sequence[str]) -> str:
 
 def _digest(*parts: object) -> str:
     return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def _references(values: Mapping[str, str]) -> list[tuple[str, list[str]]]:
+    return sorted((name, references(value)) for name, value in values.items())
 
 
 def _program(word: str) -> str:

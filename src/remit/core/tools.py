@@ -33,6 +33,11 @@ class Tool:
     status: Status = Status.ACTIVE
     config_status: ConfigStatus | None = None  # None: no file that was read for this workspace declares it
     shadowed_by: Winner | None = None
+    is_trusted: bool | None = None  # None: it needs no trust to be started
+    is_unlisted: bool = False  # its server was asked since, and did not list it
+    is_outdated: bool = False  # its server's entry changed since the server was asked
+    listed_at: int | None = None  # when its server was last asked for its tools
+    digest: str | None = None  # of a server's launch
     description: str | None = None
     profile: Profile | None = None  # of a subagent
     usage_count: int = 0  # a server's is that of its tools
@@ -48,7 +53,11 @@ class Tool:
 class Definition:
     """What a server says of one of its tools; stored once by content, whoever uses it."""
 
-    name: str
+    name: str  # canonical
     server: str | None = None
+    tool: str | None = None  # as the server itself names it
+    title: str | None = None
     description: str | None = None
-    input_schema: str | None = None  # canonical JSON text
+    input_schema: str | None = None  # canonical JSON text, as are the next two
+    output_schema: str | None = None
+    annotations: str | None = None

@@ -178,3 +178,28 @@ def test_a_server_file_of_the_wrong_shape_costs_only_itself(desk: Desk, shop: Pa
     registry = desk.registry()
     (problem,) = registry.problems(registry.at(str(shop)))
     assert problem.source == str(folder / ".mcp.json")
+
+
+@pytest.mark.usefixtures("quill")
+def test_a_server_of_a_plugin_that_only_the_project_switched_on_needs_trust_until_the_plugin_changes(
+    desk: Desk, shop: Path
+) -> None:
+    switch(desk, shop / ".claude/settings.json", quill=True)
+    registry = desk.registry()
+    at = registry.at(str(shop))
+    (waiting,) = registry.trustable(at)
+    assert waiting.declaration.launch is not None
+    assert waiting.declaration.launch.variables == {
+        "CLAUDE_PLUGIN_ROOT": str(plugins_root(desk) / "cache/orchard/quill/1.0.0"),
+        "CLAUDE_PLUGIN_DATA": str(plugins_root(desk) / "data/quill-orchard"),
+    }
+    registry.trust([waiting], at)
+    assert [item.is_trusted for item in registry.trustable(at)] == [True]
+    record(desk, {"scope": "user", "installPath": add_copy(desk, "2.0.0", "spell")})
+    assert [(item.is_trusted, item.is_changed) for item in registry.trustable(at)] == [(False, True)]
+
+
+def test_a_server_of_a_plugin_of_the_users_own_needs_no_trust(desk: Desk, shop: Path, quill: Path) -> None:
+    switch(desk, quill, quill=True)
+    registry = desk.registry()
+    assert registry.trustable(registry.at(str(shop))) == []

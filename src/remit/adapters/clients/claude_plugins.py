@@ -4,6 +4,7 @@ What counts is whether the settings switch a plugin on; a record of its installa
 """
 
 import os
+import re
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -28,6 +29,7 @@ class Plugin:
 
     id: str  # `<plugin>@<marketplace>`
     folder: str
+    data: str  # the directory it may write to
     own_status: ConfigStatus | None  # None: it is on
     project_hash: str | None  # where only this project's settings speak of it
 
@@ -46,7 +48,20 @@ def read_plugins(reader: Reader, root: str) -> None:
         is_personal = not levels or Level.USER in levels or Level.MANAGED in levels
         project_hash = None if is_personal else reader.workspace.project.hash
         own_status = None if is_on else ConfigStatus.DISABLED
-        _declare(reader, Plugin(id=id, folder=folder, own_status=own_status, project_hash=project_hash))
+        _declare(
+            reader,
+            Plugin(
+                id=id,
+                folder=folder,
+                data=_data(root, id),
+                own_status=own_status,
+                project_hash=project_hash,
+            ),
+        )
+
+
+def _data(root: str, id: str) -> str:
+    return os.path.join(root, "data", re.sub(r"[^A-Za-z0-9_-]", "-", id))
 
 
 def read_plugins_among_skills(reader: Reader, home: str) -> None:
@@ -68,7 +83,14 @@ def read_plugins_among_skills(reader: Reader, home: str) -> None:
                 if status is None and dir is not None and not is_trusted:
                     status = ConfigStatus.PENDING
                 project_hash = None if dir is None else reader.workspace.project.hash
-                _declare(reader, Plugin(id=id, folder=folder, own_status=status, project_hash=project_hash))
+                plugin = Plugin(
+                    id=id,
+                    folder=folder,
+                    data=_data(os.path.join(home, "plugins"), id),
+                    own_status=status,
+                    project_hash=project_hash,
+                )
+                _declare(reader, plugin)
 
 
 def _switches(rules: list[Rule]) -> dict[str, dict[Level, bool]]:
@@ -266,6 +288,7 @@ def _declare_servers(
             place="mcpServers",
             project_hash=plugin.project_hash,
             plugin=storable(name),
+            variables={"CLAUDE_PLUGIN_ROOT": plugin.folder, "CLAUDE_PLUGIN_DATA": plugin.data},
         )
         parsed = Parsed(source=origin.source)
         reader.parsed.append(parsed)

@@ -1,9 +1,9 @@
 """Reads a client's files for a workspace: the loop that all clients share."""
 
 import os
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from remit.adapters.clients.wire import Entry, EntryError, Fields
 from remit.adapters.files import HOME, FileError, Machine, fingerprint, read_head, read_text, require_text
@@ -34,6 +34,7 @@ class Origin:
     dir: str | None = None
     plugin: str | None = None
     agent: str | None = None
+    variables: Mapping[str, str] = field(default_factory=dict[str, str])  # set by the client for its servers
 
 
 @dataclass(slots=True, kw_only=True)
@@ -208,7 +209,7 @@ def declare_servers(
             server = read_entry(name, Fields(entry))
             if server is None:
                 continue
-            launch, is_off = server
+            launch, is_off = replace(server.launch, variables=origin.variables), server.is_off
             into.declarations.append(
                 Declaration(
                     name=server_name(name, origin.plugin),

@@ -12,6 +12,7 @@ from remit.core.kinds import Authority, ConfigStatus, Kind, Status
 from remit.core.outcomes import is_demoted
 from remit.core.scopes import Scope
 from remit.core.tools import Tool, Winner
+from remit.core.trust import needs_trust
 
 # Looked up, not called: an enum's own call takes as long as all the rest of a row.
 _KINDS = {kind.value: kind for kind in Kind}
@@ -34,7 +35,9 @@ def tool(row: Row) -> Tool:
     """Read a row of the query `catalog`."""
     (name, kind, client, scope, project_hash, dir, server, plugin, agent, of_agent) = row[:10]
     (source, authority, config_status, winner_scope, winner_source, description) = row[10:16]
-    (uses, last_used, discovered, updated, endpoint, tokens, outcomes) = row[16:]
+    (uses, last_used, discovered, updated, endpoint, tokens, outcomes) = row[16:23]
+    (digest, is_unlisted, listed_at, is_outdated, is_trusted) = row[23:]
+    is_judged = project_hash is not None and needs_trust(_KINDS[kind], _SCOPES[scope], project_hash)
     return Tool(
         name=name,
         kind=_KINDS[kind],
@@ -47,9 +50,14 @@ def tool(row: Row) -> Tool:
         agent=agent,
         source=source,
         authority=_AUTHORITIES[authority],
-        status=_status(authority, config_status, outcomes),
+        status=Status.STALE if is_unlisted else _status(authority, config_status, outcomes),
         config_status=_CONFIG_STATUSES[config_status] if config_status else None,
         shadowed_by=Winner(scope=_SCOPES[winner_scope], source=winner_source) if winner_scope else None,
+        is_trusted=is_trusted == 1 if is_judged else None,
+        is_unlisted=is_unlisted == 1,
+        is_outdated=is_outdated == 1,
+        listed_at=listed_at,
+        digest=digest,
         description=description,
         profile=profile(of_agent),
         usage_count=uses,

@@ -3,9 +3,8 @@
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
-from hashlib import sha256
 
-from remit.adapters.storage import rows, usage
+from remit.adapters.storage import listings, rows, usage
 from remit.adapters.storage.database import Database, seen_from
 from remit.core.declarations import Changes, Declaration, Problem, Resolved
 from remit.core.kinds import ConfigStatus
@@ -13,11 +12,12 @@ from remit.core.projects import Project, Workspace
 from remit.core.reading import Reading, Remembered
 from remit.core.scopes import Scope
 from remit.core.sightings import Sighting, Use
-from remit.core.tokens import definition_tokens
 from remit.core.tools import Definition, Tool
+from remit.core.upstreams import Offer
 from remit.core.views import USUAL, Flags, View
 
-Ids = dict[tuple[str | None, ...], int]  # a declaration's key to its row
+Key = tuple[str | None, ...]  # of a declaration
+Ids = dict[Key, int]
 
 
 class SqliteStore:
@@ -90,8 +90,32 @@ class SqliteStore:
                 input_schema=definition.input_schema or input_schema,
             )
             self.database.run(
-                "attach_definition", tool=tool, project=project, definition=self._define(complete)
+                "attach_definition",
+                tool=tool,
+                project=project,
+                definition=listings.define(self.database, complete),
             )
+
+    def keep(self, declaration: Declaration, offer: Offer, workspace: Workspace, at: int) -> None:
+        """Make a server's tools what it listed when it was asked from a workspace."""
+        with self.database.transaction():
+            listings.keep(self.database, declaration, offer, workspace, at)
+
+    def trusts(self, workspace: Workspace) -> dict[Key, str]:
+        """List the digests that were trusted of the servers a workspace can see, by declarations' keys."""
+        return {tuple(row[:-1]): row[-1] for row in self.database.rows("trusts", **seen_from(workspace))}
+
+    def trust(self, declaration: Declaration, workspace: Workspace, at: int) -> None:
+        """Keep the user's word that a server may be started as it was declared."""
+        with self.database.transaction():
+            tool = listings.server_row(self.database, declaration, workspace)
+            if tool is not None:
+                self.database.run("trust", tool=tool, digest=declaration.digest, at=at)
+
+    def revoke(self, declaration: Declaration, workspace: Workspace) -> None:
+        """Take the user's word back."""
+        with self.database.transaction():
+            self.database.run("revoke", tool=listings.server_row(self.database, declaration, workspace))
 
     def find_project(self, name: str) -> Project | None:
         """Find a project that something is stored about, by its hash or its path."""
@@ -110,19 +134,13 @@ class SqliteStore:
         """Drop the single events older than a time; totals stay."""
         self.database.run("prune_events", before=before)
 
-    def _define(self, definition: Definition) -> int:
-        content = asdict(definition)
-        digest = sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-        tokens = definition_tokens(definition.name, definition.description, definition.input_schema)
-        return self.database.rows("define", digest=digest, tokens=tokens, **content)[0][0]
-
     def _declare(self, declaration: Declaration, at: int) -> int:
         definition = None
         if declaration.description is not None:
             said = Definition(
                 name=declaration.name, server=declaration.server, description=declaration.description
             )
-            definition = self._define(said)
+            definition = listings.define(self.database, said)
         return self.database.rows(
             "declare",
             client=declaration.client,

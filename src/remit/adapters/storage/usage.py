@@ -70,10 +70,19 @@ def sight(database: Database, sighting: Sighting) -> int:
     if loose and loose[0].authority > placement.authority:
         tool = loose[0].id
     else:
-        tool = _settle(database, name, client, placement, sighting.at)
-        for row in loose:
-            _merge(database, row, into=tool, scope=placement.scope)
+        tool = place(database, name, client, placement, workspace, sighting.at)
     database.run("add_sighting", tool=tool, project=workspace.project.hash)
+    database.run("relist", tool=tool)  # what is in use is there, whatever its server listed
+    return tool
+
+
+def place(
+    database: Database, name: str, client: str, placement: Placement, workspace: Workspace, at: int
+) -> int:
+    """Find or make the row of a tool in its place; what the workspace knew of it loosely goes there too."""
+    tool = _settle(database, name, client, placement, at)
+    for row in _loose(database, client, workspace, name=name, server=placement.server):
+        _merge(database, row, into=tool, scope=placement.scope)
     return tool
 
 

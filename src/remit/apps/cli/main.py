@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from functools import wraps
 from io import TextIOWrapper
 from typing import Any, NamedTuple, NoReturn
@@ -11,13 +12,14 @@ import click
 from click.shell_completion import CompletionItem, get_completion_class
 
 from remit import __version__
-from remit.apps.cli import overview, render, shapes
-from remit.bootstrap import diagnose, open_registry
+from remit.apps.cli import live, overview, render, shapes
+from remit.bootstrap import diagnose, open_registry, open_upstreams
 from remit.core.decide import Context
 from remit.core.findings import Severity
 from remit.core.session_context import MAX_CHARACTERS
 from remit.core.summary import summarise
-from remit.errors import RemitError, UnknownProjectError
+from remit.core.upstreams import DEADLINE
+from remit.errors import RemitError, UnknownProjectError, UnknownServerError
 from remit.registry import ALL_CLIENTS, DEFAULT_CLIENT, Registry
 
 NOTHING_DONE = 1  # no such thing here, or the user said no
@@ -122,18 +124,43 @@ def app(context: click.Context) -> None:
 
 
 @app.command()
+@click.argument("servers", nargs=-1, metavar="[SERVER]...", shell_complete=_known_names)
 @for_a_workspace
-def scan(*, asked: Asked, as_json: bool) -> None:
-    """Scan again: what changed, is visible, hidden, and costs."""
+@click.option("--connect", is_flag=True, help="Start or reach the servers in force, and list their tools.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    default=DEADLINE,
+    show_default=True,
+    help="How long each server may take.",
+)
+def scan(*, servers: tuple[str, ...], asked: Asked, connect: bool, timeout: float, as_json: bool) -> None:
+    """Scan again: what changed, is visible, hidden, and costs.
+
+    With --connect, servers are started or reached for what they list: all in force that are yours or that you
+    trust, or only each SERVER that is named.
+    """
+    if servers and not connect:
+        raise click.UsageError("servers are named for --connect only")
     with open_registry() as registry:
         context = asked.context(registry)
-        found = registry.scan(context)
+        found, connected = registry.scan(context), None
+        if connect:
+            with live.progress() as show:
+                connected = registry.connect(
+                    context, open_upstreams(), names=servers, deadline=timeout, on_progress=show
+                )
+            found = replace(found, tools=registry.tools(context))
     render.problems(found.problems, context)
+    live.warnings(connected or ())
     summary = summarise(found.tools, context)
     if as_json:
-        render.data(shapes.scan(found, summary, context))
-    else:
-        overview.show(found, summary, context)
+        render.data(shapes.scan(found, summary, context, connected or ()))
+        return
+    overview.show(found, summary, context)
+    if connected is not None:
+        live.connected(connected)
 
 
 @app.command()
@@ -232,6 +259,46 @@ def session_context(*, asked: Asked, budget: int, as_json: bool) -> None:
 
 
 @app.command()
+@click.argument("servers", nargs=-1, metavar="[SERVER]...", shell_complete=_known_names)
+@for_a_workspace
+@click.option("--all", "everything", is_flag=True, help="Trust all that are listed.")
+@click.option("--revoke", is_flag=True, help="Trust each SERVER no more, or with --all none.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+def trust(
+    *, servers: tuple[str, ...], asked: Asked, everything: bool, revoke: bool, yes: bool, as_json: bool
+) -> None:
+    """Trust servers that come with a project.
+
+    Remit starts them only then. Without a SERVER, lists them with what they would run. Trust ends when an
+    entry changes. On a terminal, asks first.
+    """
+    if everything and servers:
+        raise click.UsageError("name servers, or give --all")
+    if revoke and not (everything or servers):
+        raise click.UsageError("name the servers to trust no more, or give --all")
+    with open_registry() as registry:
+        context = asked.context(registry)
+        found = registry.trustable(context, servers)
+        if everything or servers:
+            live.entries(found, context, to_stderr=True)
+            question = (
+                "Trust them no more?" if revoke else "Trust these, to be started by Remit as they stand?"
+            )
+            if found and not yes and sys.stdin.isatty() and not click.confirm(question, err=True):
+                sys.exit(NOTHING_DONE)
+            (registry.revoke if revoke else registry.trust)(found, context)
+            found = registry.trustable(context, servers)
+        problems = registry.problems(context)
+    render.problems(problems, context)
+    if as_json:
+        render.data(shapes.trust(found, context))
+    elif everything or servers:
+        live.trusted(found)
+    else:
+        live.entries(found, context)
+
+
+@app.command()
 @click.argument("project")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 def forget(project: str, *, yes: bool) -> None:
@@ -270,7 +337,7 @@ def main() -> NoReturn:
     except click.ClickException as failure:
         failure.show()
         sys.exit(FAILURE)
-    except UnknownProjectError as failure:
+    except (UnknownProjectError, UnknownServerError) as failure:
         render.error(failure)
         sys.exit(NOTHING_DONE)
     except RemitError as failure:

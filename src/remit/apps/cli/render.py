@@ -2,7 +2,8 @@
 
 import json
 import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import groupby
 
 from remit.core.decide import Context, Listed, shorten
@@ -239,3 +240,21 @@ def _draw(
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     Console().print(table)
+
+
+@contextmanager
+def bar(title: str) -> Generator[Callable[[int, int, str], None]]:
+    """Draw a bar on stderr; it is moved with what is done, of how much, and the last that was."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn(title),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[last]}", markup=False),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as drawn:
+        task = drawn.add_task(title, total=None, last="")
+        yield lambda done, total, last: drawn.update(task, completed=done, total=total, last=last)

@@ -1,6 +1,7 @@
 """The shapes of `--json` output."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 
 from remit.core.costs import Costs
@@ -8,9 +9,12 @@ from remit.core.decide import Context, Listed
 from remit.core.declarations import Declaration, Problem
 from remit.core.findings import Finding, Severity
 from remit.core.kinds import Kind
+from remit.core.launch import Launch, references
+from remit.core.redaction import redact_url, redact_words
 from remit.core.summary import Origin, Summary
 from remit.core.tools import Tool
-from remit.registry import ALL_CLIENTS, Explanation, Presence, Scan
+from remit.core.trust import Trustable
+from remit.registry import ALL_CLIENTS, Connected, Explanation, Presence, Scan
 
 Shape = dict[str, object]
 
@@ -30,7 +34,9 @@ def explanation(explained: Explanation) -> Shape:
     decision = explained.decision
     subject: Shape = {"name": explained.name}
     if explained.tool is not None:
+        listed_at = explained.tool.listed_at
         subject = _listed(Listed(explained.tool, decision))
+        subject["listed_at"] = None if listed_at is None else _time(listed_at)
     return {
         **subject,
         "verdict": decision.verdict,
@@ -45,7 +51,7 @@ def explanation(explained: Explanation) -> Shape:
     }
 
 
-def scan(found: Scan, summary: Summary, context: Context) -> Shape:
+def scan(found: Scan, summary: Summary, context: Context, connected: Sequence[Connected] = ()) -> Shape:
     """The answer of `remit scan`."""
     return {
         **_asked_for(context),
@@ -64,7 +70,13 @@ def scan(found: Scan, summary: Summary, context: Context) -> Shape:
             for item in group.items
         ],
         "duplicates": [[_declared(tool) for tool in group] for group in summary.duplicates],
+        "servers": [_connected(item) for item in connected],
     }
+
+
+def trust(found: Sequence[Trustable], context: Context) -> Shape:
+    """The answer of `remit trust`."""
+    return {**_asked_for(context), "servers": [_trustable(item) for item in found]}
 
 
 def clients(found: Sequence[Presence], context: Context) -> Shape:
@@ -134,6 +146,53 @@ def _origin(origin: Origin) -> Shape:
         "hidden": origin.hidden,
         "tokens": _costs(origin.costs),
     }
+
+
+def _connected(item: Connected) -> Shape:
+    tool, decision, offer = item
+    failure = None if offer is None else offer.failure
+    listed = offer if offer is not None and failure is None else None
+    return {
+        "name": tool.name,
+        "server": tool.server,
+        "client": tool.client,
+        "scope": tool.scope,
+        "source": tool.source,
+        "status": "skipped" if offer is None else "listed" if failure is None else "failed",
+        "tools": None if listed is None else len(listed.tools),
+        "quarantined": [] if listed is None else [asdict(bad) for bad in listed.quarantined],
+        "protocol_version": None if listed is None else listed.protocol_version,
+        "server_version": None if listed is None else listed.server_version,
+        "seconds": None if offer is None else round(offer.seconds, 3),
+        "reason": item.why_not if offer is None else None if failure is None else failure.reason,
+        "hint": decision.unlock if offer is None else None if failure is None else failure.hint,
+        "output": [] if failure is None else list(failure.output),
+    }
+
+
+def _trustable(item: Trustable) -> Shape:
+    entry = item.declaration
+    launch = entry.launch
+    return {
+        **_declared(entry),
+        "config_status": item.config_status,
+        "trusted": item.is_trusted,
+        "changed": item.is_changed,
+        "transport": None if launch is None else launch.transport,
+        "command": None
+        if launch is None or launch.is_remote
+        else redact_words((launch.command, *launch.args)),
+        "cwd": None if launch is None else launch.cwd,
+        "url": None if launch is None or not launch.is_remote else redact_url(launch.url),
+        "env": [] if launch is None else sorted(launch.env),
+        "headers": [] if launch is None else sorted(launch.headers),
+        "reads": [] if launch is None else sorted(_read_by(launch)),
+    }
+
+
+def _read_by(launch: Launch) -> set[str]:
+    values = (*launch.env.values(), *launch.headers.values())
+    return {name for value in values for name in references(value)}
 
 
 def _declared(item: Declaration | Tool) -> Shape:

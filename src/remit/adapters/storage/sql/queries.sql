@@ -27,8 +27,10 @@ select
     t.name, t.kind, t.client, t.scope, t.project_hash, t.dir, t.server, t.plugin, t.agent, t.profile,
     ifnull(r.source, t.source), t.authority, r.config_status, w.scope, wr.source,
     d.description, ifnull(u.uses, 0), u.last_used_at, t.discovered_at, t.updated_at, t.endpoint, d.tokens,
-    ifnull(u.outcomes, '')
+    ifnull(u.outcomes, ''), t.digest, t.is_unlisted, s.listed_at, s.listed_digest <> s.digest, k.digest = s.digest
 from tools t
+join tools s on s.id = ifnull(t.server_id, t.id)
+left join trust k on k.tool_id = s.id
 left join here v on v.client = t.client
 left join resolutions r on r.view_id = v.id and r.tool_id = ifnull(t.server_id, t.id)
 left join tools w on w.id = r.shadowed_by
@@ -185,6 +187,39 @@ do update set
     authority = max(authority, excluded.authority)
 returning id
 
+-- name: relist
+update tools set is_unlisted = 0 where id = :tool and is_unlisted = 1
+
+-- name: server_row
+select t.id from tools t
+where {in_scope} and t.client = :client and t.kind = 'mcp_server' and t.scope = :scope and t.project_hash is :project_hash
+    and t.dir is :dir and t.agent is null and t.server is :server and t.name = :name
+
+-- name: mark_listed
+update tools set listed_at = :at, listed_digest = :digest, protocol_version = :protocol_version
+where id = :server_id
+
+-- name: mark_unlisted
+update tools set is_unlisted = 1, updated_at = :at
+where server_id = :server_id and kind = 'mcp_tool' and is_unlisted = 0
+    and id not in (select value from json_each(:listed))
+
+-- name: define_tool
+update tools set definition_id = :definition, updated_at = iif(definition_id is :definition, updated_at, :at)
+where id = :tool
+
+-- name: trusts
+select t.client, t.kind, t.scope, t.project_hash, t.dir, t.agent, t.server, t.name, k.digest
+from trust k join tools t on t.id = k.tool_id
+where {in_scope}
+
+-- name: trust
+insert into trust (tool_id, digest, trusted_at) values (:tool, :digest, :at)
+on conflict (tool_id) do update set digest = excluded.digest, trusted_at = excluded.trusted_at
+
+-- name: revoke
+delete from trust where tool_id = :tool
+
 -- name: add_sighting
 insert into sightings (tool_id, project_hash) values (:tool, :project)
 on conflict do nothing
@@ -242,8 +277,11 @@ from sightings x join definitions d on d.id = x.definition_id
 where x.tool_id = :tool and x.project_hash = :project
 
 -- name: define
-insert into definitions (digest, server, name, description, input_schema, tokens)
-values (:digest, :server, :name, :description, :input_schema, :tokens)
+insert into definitions (
+    digest, server, name, tool, title, description, input_schema, output_schema, annotations, tokens
+) values (
+    :digest, :server, :name, :tool, :title, :description, :input_schema, :output_schema, :annotations, :tokens
+)
 on conflict (digest) do update set digest = digest
 returning id
 
@@ -259,7 +297,7 @@ delete from projects where hash = :project
 
 -- name: forget_what_nobody_saw
 delete from tools
-where (server_id is not null or authority < 3)
+where (server_id is not null or authority < 3) and definition_id is null
     and not exists (select 1 from sightings x where x.tool_id = tools.id)
 
 -- name: forget_unused_definitions

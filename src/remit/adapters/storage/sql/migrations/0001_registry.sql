@@ -12,8 +12,12 @@ create table definitions (
     digest text not null unique,
     server text,
     name text not null,
+    tool text, -- as the server itself names it
+    title text,
     description text,
     input_schema text,
+    output_schema text,
+    annotations text,
     tokens integer not null -- an estimate of what sending it costs
 ) strict;
 
@@ -39,6 +43,10 @@ create table tools (
     is_remit integer not null default 0,
     own_status text,
     definition_id integer references definitions (id),
+    is_unlisted integer not null default 0, -- a tool that its server did not list when it was last asked
+    listed_at integer, -- of a server: when it was last asked for its tools, what it was then, and how it spoke
+    listed_digest text,
+    protocol_version text,
     discovered_at integer not null,
     updated_at integer not null,
     check (scope not in ('managed', 'global') or project_hash is null),
@@ -53,6 +61,13 @@ create index tools_by_name on tools (name, client);
 create index tools_by_project on tools (project_hash);
 create index tools_by_definition on tools (definition_id) where definition_id is not null;
 create index tools_by_server on tools (server_id) where server_id is not null;
+
+-- The user's word that a project's server may be started, as long as its entry stays what it was.
+create table trust (
+    tool_id integer primary key references tools (id) on delete cascade,
+    digest text not null,
+    trusted_at integer not null
+) strict;
 
 -- Who has seen a tool, and what was said of it there: one project's words are not shown in another.
 create table sightings (

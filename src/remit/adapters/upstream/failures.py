@@ -1,0 +1,88 @@
+"""Why a server did not answer: other programs' errors in our words, without a secret in them."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import cast
+
+from mcp import MCPError
+from mcp_types import CONNECTION_CLOSED
+
+from remit.adapters.upstream.connection import ProtocolError, Traces
+from remit.core.expansion import Expanded
+from remit.core.launch import Launch
+from remit.core.redaction import is_secret_name, looks_secret, redact, url_secrets
+from remit.core.upstreams import Failure, Upstream
+
+MAX_LINES = 5  # of what a server wrote last
+
+
+def explain(error: BaseException, traces: Traces, upstream: Upstream, hidden: Iterable[str]) -> Failure:
+    """Say why a server did not answer, and what to do."""
+    values = frozenset(hidden)
+    reason, hint = _reason(_leaf(error), traces, upstream)
+    text = "" if traces.server is None else redact(traces.server.tail.text, values)
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return Failure(reason=redact(reason, values), hint=hint, output=lines[-MAX_LINES:])
+
+
+def secrets_of(expanded: Expanded, launch: Launch, environment: Mapping[str, str]) -> Iterator[str]:
+    """List all that must not be shown: what was put in, and what the entry and the environment hold."""
+    yield from expanded.values
+    for given in (launch, expanded.launch):
+        yield from given.env.values()
+        for value in given.headers.values():
+            yield value
+            yield value.rpartition(" ")[2]  # without its scheme, such as `Bearer`
+        yield from url_secrets(given.url)
+        yield from filter(looks_secret, given.args)
+        yield from (word.partition("=")[2] for word in given.args if is_secret_name(word.partition("=")[0]))
+    yield from (value for name, value in environment.items() if is_secret_name(name))
+
+
+def _leaf(error: BaseException) -> BaseException:
+    """Find the first single error in a group of them."""
+    while isinstance(error, BaseExceptionGroup):
+        error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
+    return error
+
+
+def _reason(error: BaseException, traces: Traces, upstream: Upstream) -> tuple[str, str | None]:
+    refusal = None if traces.http is None else traces.http.refusal
+    match error:
+        case ProtocolError():
+            return str(error), None
+        case TimeoutError():
+            return (
+                f"did not answer within {upstream.deadline:g} s",
+                "give it longer with `--timeout`, or try its entry by hand",
+            )
+        case _ if refusal is not None:
+            return refusal, _hint_at(refusal, upstream)
+        case MCPError(code=code) if code == CONNECTION_CLOSED:
+            return f"ended before it answered{_end(traces)}", f"look at its entry in {upstream.source}"
+        case MCPError():
+            return f"answers with an error: {error.message}", None
+        case FileNotFoundError() | NotADirectoryError():
+            return (
+                "its command was not found",
+                f"install it, or correct its entry in {upstream.source}",
+            )
+        case OSError():
+            why = (error.strerror or "it cannot be started").lower()
+            return f"cannot be started: {why}", f"look at its entry in {upstream.source}"
+        case RuntimeError():
+            return "speaks no version of the protocol that Remit knows", None
+        case _:
+            return f"cannot be asked: {type(error).__name__}", f"look at its entry in {upstream.source}"
+
+
+def _hint_at(refusal: str, upstream: Upstream) -> str:
+    if " 401" in refusal or " 403" in refusal:
+        return f"sign in, or give it its headers in {upstream.source}"
+    return f"check that it runs, and its `url` in {upstream.source}"
+
+
+def _end(traces: Traces) -> str:
+    server = traces.server
+    if server is None or server.was_forced or server.exit_code is None:
+        return ""
+    return f" (exit code {server.exit_code})" if server.exit_code >= 0 else f" (signal {-server.exit_code})"

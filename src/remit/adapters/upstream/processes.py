@@ -1,0 +1,174 @@
+"""A server as a process of its own: its streams, the last it wrote to stderr, and a sure end of all it began.
+
+The SDK's own transport ends a server's children only when the server itself does not end, and lets stderr
+through to the terminal.
+"""
+
+import os
+import signal
+import sys
+from collections import deque
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+
+import anyio
+from anyio.abc import ByteReceiveStream, Process
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.shared.message import SessionMessage
+from mcp_types import jsonrpc_message_adapter
+
+MAX_LINE = 32 * 2**20  # bytes of one message; all the tools of a large server are about one megabyte
+TAIL = 4_096  # bytes of stderr that are kept
+GRACE = 1.0  # seconds that a server has to end by itself, and again after it was told to
+_POLL = 0.01
+
+Incoming = SessionMessage | Exception
+Streams = tuple[MemoryObjectReceiveStream[Incoming], MemoryObjectSendStream[SessionMessage]]
+
+
+class Tail:
+    """The last bytes of a stream."""
+
+    def __init__(self) -> None:
+        self._chunks: deque[bytes] = deque()
+        self._size = 0
+        self._is_cut = False
+
+    def add(self, chunk: bytes) -> None:
+        """Keep a chunk, and let go of what is too old."""
+        self._chunks.append(chunk[-TAIL:])
+        self._size += len(self._chunks[-1])
+        self._is_cut |= self._size > TAIL or len(chunk) > TAIL
+        while self._size - len(self._chunks[0]) >= TAIL:
+            self._size -= len(self._chunks.popleft())
+
+    @property
+    def text(self) -> str:
+        """What was kept, as whole lines of text: half a secret could not be told from other words."""
+        text = b"".join(self._chunks)[-TAIL:].decode("utf-8", "replace")
+        return text.partition("\n")[2] if self._is_cut else text
+
+
+class Server:
+    """A process that speaks the protocol on its standard streams."""
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+        self._is_silent = anyio.Event()
+        self.tail = Tail()
+        self.was_forced = False  # it did not end by itself
+
+    @property
+    def exit_code(self) -> int | None:
+        """How it ended; None while it runs."""
+        return self._process.returncode
+
+    @asynccontextmanager
+    async def streams(self) -> AsyncGenerator[Streams]:
+        """Carry messages to and from the process, as the SDK wants them."""
+        incoming, read = anyio.create_memory_object_stream[Incoming](0)
+        write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
+        async with read, write, anyio.create_task_group() as tasks:
+            tasks.start_soon(self._receive, incoming)
+            tasks.start_soon(self._send, outgoing)
+            yield read, write
+            tasks.cancel_scope.cancel()
+
+    async def keep_stderr(self) -> None:
+        """Read what the process writes to stderr, so that it never has to wait, and keep the end of it."""
+        async for chunk in _chunks(self._process.stderr):
+            self.tail.add(chunk)
+        self._is_silent.set()
+
+    async def _receive(self, into: MemoryObjectSendStream[Incoming]) -> None:
+        rest = b""
+        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+            async with into:
+                async for chunk in _chunks(self._process.stdout):
+                    *lines, rest = (rest + chunk).split(b"\n")
+                    for line in filter(bytes.strip, lines):
+                        await into.send(_message(line))
+                    if len(rest) > MAX_LINE:
+                        return
+
+    async def _send(self, messages: MemoryObjectReceiveStream[SessionMessage]) -> None:
+        assert self._process.stdin is not None  # noqa: S101 - it is opened as a pipe
+        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
+            async with messages:
+                async for message in messages:
+                    text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
+                    await self._process.stdin.send(text.encode() + b"\n")
+
+    async def end(self) -> None:
+        """End the process and all it started: first by closing its input, then by force."""
+        if self._process.stdin is not None:
+            with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+                await self._process.stdin.aclose()
+        await self._wait(GRACE)
+        if self._signal(signal.SIGTERM):
+            self.was_forced = True
+            await self._wait(GRACE)
+            self._signal(signal.SIGKILL if sys.platform != "win32" else signal.SIGTERM)
+            with anyio.move_on_after(GRACE):
+                await self._process.wait()
+        with anyio.move_on_after(GRACE):
+            await self._is_silent.wait()
+        await self._close()
+
+    async def _wait(self, seconds: float) -> None:
+        """Wait until the process has ended, and on POSIX its whole group."""
+        with anyio.move_on_after(seconds):
+            while self._process.returncode is None or self._signal(0):
+                await anyio.sleep(_POLL)
+
+    def _signal(self, number: int) -> bool:
+        """Send a signal to the process's group; False when nothing is left of it."""
+        if sys.platform == "win32":
+            if self._process.returncode is None and number:
+                self._process.kill()
+            return self._process.returncode is None
+        try:
+            os.killpg(self._process.pid, number)  # it leads a group of its own, whose number is its own
+        except ProcessLookupError:
+            return False
+        except PermissionError:  # a zombie, or a program that changed its user: nothing more can be done
+            return self._process.returncode is None
+        return True
+
+    async def _close(self) -> None:
+        for stream in (self._process.stdout, self._process.stderr):
+            if stream is not None:
+                with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+                    await stream.aclose()
+
+
+@asynccontextmanager
+async def started(words: Sequence[str], *, env: Mapping[str, str], cwd: str) -> AsyncGenerator[Server]:
+    """Start a server, and end it with all it started when the block is left.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    server = Server(await anyio.open_process(list(words), env=dict(env), cwd=cwd, start_new_session=True))
+    async with anyio.create_task_group() as tasks:
+        try:
+            tasks.start_soon(server.keep_stderr)
+            yield server
+        finally:
+            with anyio.CancelScope(shield=True):
+                await server.end()
+            tasks.cancel_scope.cancel()
+
+
+async def _chunks(stream: ByteReceiveStream | None) -> AsyncGenerator[bytes]:
+    assert stream is not None  # noqa: S101 - it is opened as a pipe
+    with suppress(anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
+        while True:
+            yield await stream.receive()
+
+
+def _message(line: bytes) -> Incoming:
+    try:
+        return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+    except ValueError as error:  # servers print to stdout what belongs to stderr
+        return error

@@ -1,0 +1,90 @@
+"""Reads what a server says of its tools, one by one: a bad one is put aside and named, the others stay."""
+
+import json
+from collections.abc import Iterable
+from typing import NamedTuple, cast
+
+from remit.core.names import storable
+from remit.core.tools import Definition
+from remit.core.upstreams import Quarantined, Upstream
+
+MAX_DEFINITION = 2**20  # characters
+
+
+class ToolError(Exception):
+    """A tool cannot be used as its server describes it."""
+
+
+class Read(NamedTuple):
+    """The tools that can be used, and those that cannot."""
+
+    tools: list[Definition]
+    quarantined: list[Quarantined]
+
+
+def read_tools(items: Iterable[object], upstream: Upstream) -> Read:
+    """Read the tools of a list as it came over the wire."""
+    found = Read([], [])
+    holders: dict[str, str] = {}  # canonical name to the name that has it
+    for at, item in enumerate(items, start=1):
+        label = f"number {at}"
+        try:
+            fields = _object(item, "the tool")
+            label = _name(fields)
+            definition = _definition(label, fields, upstream)
+            if holder := holders.get(definition.name):
+                raise ToolError(f"falls together with `{holder}`: both are called `{definition.name}`")
+            holders[definition.name] = label
+            found.tools.append(definition)
+        except ToolError as error:
+            found.quarantined.append(Quarantined(tool=storable(label), reason=storable(str(error))))
+    return found
+
+
+def _definition(label: str, fields: dict[str, object], upstream: Upstream) -> Definition:
+    schema = _object(fields.get("inputSchema"), "inputSchema")
+    if schema.get("type") != "object":
+        raise ToolError('inputSchema: `type` is not "object"')
+    definition = Definition(
+        name=upstream.canonical(label),
+        server=upstream.label,
+        tool=storable(label),
+        title=_optional_text(fields, "title"),
+        description=_optional_text(fields, "description"),
+        input_schema=_json(schema),
+        output_schema=_json(_optional_object(fields, "outputSchema")),
+        annotations=_json(_optional_object(fields, "annotations")),
+    )
+    size = sum(map(len, filter(None, (definition.description, definition.input_schema))))
+    if size + len(definition.output_schema or "") > MAX_DEFINITION:
+        raise ToolError(f"its definition is longer than {MAX_DEFINITION:,} characters")
+    return definition
+
+
+def _name(fields: dict[str, object]) -> str:
+    name = fields.get("name")
+    if not isinstance(name, str) or not name.strip():
+        raise ToolError("has no name")
+    return name
+
+
+def _object(value: object, place: str) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise ToolError(f"{place}: not an object" if value is not None else f"{place}: is missing")
+    return cast("dict[str, object]", value)
+
+
+def _optional_object(fields: dict[str, object], name: str) -> dict[str, object] | None:
+    value = fields.get(name)
+    return None if value is None else _object(value, name)
+
+
+def _optional_text(fields: dict[str, object], name: str) -> str | None:
+    value = fields.get(name)
+    if value is not None and not isinstance(value, str):
+        raise ToolError(f"{name}: not text")
+    return None if value is None else storable(value)
+
+
+def _json(value: dict[str, object] | None) -> str | None:
+    return None if value is None else json.dumps(value, sort_keys=True)

@@ -1,0 +1,121 @@
+"""What people see of live servers: how far the asking is, what came of it, and what they are to trust."""
+
+import shlex
+import sys
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+
+from remit.apps.cli import render
+from remit.core.decide import Context, shorten
+from remit.core.kinds import ConfigStatus
+from remit.core.launch import references, steers_code
+from remit.core.redaction import redact_url, redact_words
+from remit.core.trust import Trustable
+from remit.registry import Connected, Progress
+
+_NOTHING_TO_TRUST = "No server of this project needs your trust."
+
+
+@contextmanager
+def progress() -> Generator[Callable[[Progress], None]]:
+    """Show how far the asking has come: a bar on a terminal, lines elsewhere; on stderr."""
+    if not sys.stderr.isatty():
+        yield _line
+        return
+    with render.bar("asking servers") as advance:
+        yield lambda step: advance(step.done, step.total, render.printable(step.label))
+
+
+def warnings(servers: Sequence[Connected]) -> None:
+    """Warn of servers that were not asked or did not answer, and of tools that cannot be used."""
+    for item in servers:
+        tool, decision, offer = item
+        label = tool.server or tool.name
+        if offer is None:
+            _warn(label, item.why_not, decision.unlock)
+        elif offer.failure is not None:
+            _warn(label, offer.failure.reason, offer.failure.hint, offer.failure.output)
+        for bad in offer.quarantined if offer is not None else ():
+            _warn(label, f"the tool `{bad.tool}` cannot be used: {bad.reason}", None)
+
+
+def connected(servers: Sequence[Connected]) -> None:
+    """Show what came of asking each server."""
+    render.out()
+    if servers:
+        columns = ("server", "scope", "tools", "protocol", "seconds", "outcome")
+        render.table("servers", columns, [_cells(item) for item in servers])
+    else:
+        render.out("no server to ask")
+
+
+def entries(found: Sequence[Trustable], context: Context, *, to_stderr: bool = False) -> None:
+    """Show what servers would run, so that a person can judge it."""
+    lines = [line for item in found for line in (*_entry(item, context), "")] or [_NOTHING_TO_TRUST, ""]
+    for line in lines[:-1]:
+        (sys.stderr if to_stderr else sys.stdout).write(f"{line}\n")
+
+
+def trusted(found: Sequence[Trustable]) -> None:
+    """Say what is trusted now."""
+    for item in found:
+        word = "trusted" if item.is_trusted else "not trusted"
+        render.out(f"{word}: {render.printable(item.declaration.server or item.declaration.name)}")
+    if not found:
+        render.out(_NOTHING_TO_TRUST)
+
+
+def _line(step: Progress) -> None:
+    if step.offer is not None:
+        word = "listed" if step.offer.failure is None else "failed"
+        sys.stderr.write(f"{word} {render.printable(step.label)} ({step.done} of {step.total})\n")
+
+
+def _warn(label: str, reason: str, hint: str | None, output: Sequence[str] = ()) -> None:
+    sys.stderr.write(f"warning: {render.printable(f'{label}: {reason}')}\n")
+    for line in output:
+        sys.stderr.write(f"  {render.printable(line)}\n")
+    if hint:
+        sys.stderr.write(f"hint: {render.printable(hint)}\n")
+
+
+def _cells(item: Connected) -> tuple[str, ...]:
+    tool, _, offer = item
+    label = tool.server or tool.name
+    if offer is None:
+        return label, tool.scope, "", "", "", f"not asked: {item.why_not}"
+    seconds = f"{offer.seconds:.1f}"
+    if offer.failure is not None:
+        return label, tool.scope, "", "", seconds, offer.failure.reason
+    bad = f"listed, {len(offer.quarantined)} cannot be used" if offer.quarantined else "listed"
+    return label, tool.scope, str(len(offer.tools)), offer.protocol_version or "", seconds, bad
+
+
+def _entry(item: Trustable, context: Context) -> list[str]:
+    declaration, launch = item.declaration, item.declaration.launch
+    state = (
+        "trusted" if item.is_trusted else "changed since it was trusted" if item.is_changed else "not trusted"
+    )
+    if item.config_status is not ConfigStatus.ENABLED:
+        state += f"; {item.config_status} in the client, so not started"
+    lines = [f"{declaration.server} ({declaration.scope}, {shorten(declaration.source, context)}): {state}"]
+    if launch is None:
+        lines.append("  its file cannot be read now")
+    elif launch.is_remote:
+        lines.append(f"  reaches {redact_url(launch.url)}")
+        lines.append(f"  headers {_names(launch.headers)}" if launch.headers else "")
+    else:
+        lines.append(f"  runs    {shlex.join(redact_words((launch.command, *launch.args)))}")
+        lines.append(f"  in      {launch.cwd}" if launch.cwd is not None else "")
+        lines.append(f"  env     {_names(launch.env)}" if launch.env else "")
+    return [render.printable(line) for line in lines if line]
+
+
+def _names(values: Mapping[str, str]) -> str:
+    """Name variables or headers, with the user's own variables that they hand over, and never a value."""
+    return ", ".join(_named(name, values[name]) for name in sorted(values))
+
+
+def _named(name: str, value: str) -> str:
+    given = f" from {', '.join(references(value))}" if references(value) else ""
+    return f"{name}{given} (can change which code runs)" if steers_code(name) else f"{name}{given}"

@@ -1,0 +1,31 @@
+import pytest
+
+from remit.core.kinds import ConfigStatus, Kind
+from remit.core.scopes import Scope
+from remit.core.trust import Trustable, needs_trust
+from support import declared
+
+
+@pytest.mark.parametrize("scope", list(Scope))
+def test_a_server_needs_trust_when_a_project_brings_it(scope: Scope) -> None:
+    assert needs_trust(Kind.MCP_SERVER, scope, "hash") is (scope in (Scope.PROJECT, Scope.PLUGIN))
+    assert needs_trust(Kind.MCP_TOOL, scope, "hash") is (scope in (Scope.PROJECT, Scope.PLUGIN))
+
+
+def test_a_plugin_of_the_users_own_needs_none() -> None:
+    assert not needs_trust(Kind.MCP_SERVER, Scope.PLUGIN, None)
+
+
+def test_what_is_never_started_needs_none() -> None:
+    assert not needs_trust(Kind.SKILL, Scope.PROJECT, "hash")
+
+
+@pytest.mark.parametrize(
+    ("trusted", "is_trusted", "is_changed"), [(None, False, False), ("d1", True, False), ("d0", False, True)]
+)
+def test_trust_holds_for_the_very_entry_that_was_trusted(
+    trusted: str | None, is_trusted: bool, is_changed: bool
+) -> None:
+    entry = declared("till", Scope.PROJECT, digest="d1")
+    item = Trustable(declaration=entry, config_status=ConfigStatus.ENABLED, trusted_digest=trusted)
+    assert (item.is_trusted, item.is_changed) == (is_trusted, is_changed)
