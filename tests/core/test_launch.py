@@ -30,3 +30,8 @@ def test_an_entry_that_starts_the_gateway_is_remit_itself(command: str, args: li
 )
 def test_other_entries_are_not(command: str, args: list[str]) -> None:
     assert not Launch(command=command, args=tuple(args)).starts_remit
+
+
+def test_a_launch_never_shows_what_it_holds() -> None:
+    launch = Launch(command="hush", args=("hush",), env={"A": "hush"}, headers={"B": "hush"})
+    assert repr(launch) == "Launch(stdio)"
