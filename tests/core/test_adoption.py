@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import pytest
 
 from remit.core.adoption import adopt
@@ -36,9 +34,9 @@ def test_of_several_servers_of_the_name_the_one_in_force_counts() -> None:
 
 
 def test_the_longest_servers_name_counts() -> None:
-    seen = replace(SEEN, name="mcp__my__server__run", server="my")
+    seen = SEEN._replace(name="mcp__my__server__run", server="my")
     longer = server("my__server", config_status=ConfigStatus.REJECTED)
-    assert judged(server("my"), replace(longer, server="my"), seen=seen) is ConfigStatus.REJECTED
+    assert judged(server("my"), longer._replace(server="my"), seen=seen) is ConfigStatus.REJECTED
 
 
 @pytest.mark.parametrize(
@@ -47,7 +45,7 @@ def test_the_longest_servers_name_counts() -> None:
         server("github"),
         server("git", client="cursor"),
         server("git", config_status=None),
-        replace(SEEN, name="mcp__git__push"),
+        SEEN._replace(name="mcp__git__push"),
     ],
 )
 def test_a_tool_that_falls_under_no_server_here_stays_as_it_is(other: Tool) -> None:
@@ -55,10 +53,10 @@ def test_a_tool_that_falls_under_no_server_here_stays_as_it_is(other: Tool) -> N
 
 
 def test_a_tool_of_a_server_that_only_looks_alike_stays_as_it_is() -> None:
-    seen = replace(SEEN, name="mcp__a_b__run", server="a.b")
+    seen = SEEN._replace(name="mcp__a_b__run", server="a.b")
     assert seen in adopt([seen, server("a_b")])
 
 
 def test_what_a_configuration_stands_behind_stays_as_it_is() -> None:
-    declared = replace(SEEN, authority=Authority.CONFIG, config_status=ConfigStatus.ENABLED)
+    declared = SEEN._replace(authority=Authority.CONFIG, config_status=ConfigStatus.ENABLED)
     assert judged(server("git", config_status=ConfigStatus.DISABLED), seen=declared) is ConfigStatus.ENABLED

@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 from remit.core.costs import Costs, add_up, charge
 from remit.core.decide import Listed, decide
 from remit.core.kinds import Authority, ConfigStatus, Kind, Status
@@ -11,7 +9,7 @@ from support import context, server
 
 def tool(of: Tool, name: str, tokens: int | None) -> Tool:
     """A tool that is stored under a server."""
-    return replace(of, name=f"{of.name[:-1]}{name}", kind=Kind.MCP_TOOL, tokens=tokens)
+    return of._replace(name=f"{of.name[:-1]}{name}", kind=Kind.MCP_TOOL, tokens=tokens)
 
 
 def listed(*tools: Tool) -> list[Listed]:
@@ -41,7 +39,7 @@ def test_of_two_servers_of_one_name_each_has_its_own_tools() -> None:
 
 def test_two_plugins_servers_of_one_label_are_told_apart_by_their_names() -> None:
     one, two = (
-        replace(server("db", scope=Scope.PLUGIN), name=server_name("db", plugin))
+        server("db", scope=Scope.PLUGIN)._replace(name=server_name("db", plugin))
         for plugin in ("ink", "quill")
     )
     assert costs(one, two, tool(two, "query", 9)) == {
@@ -52,8 +50,8 @@ def test_two_plugins_servers_of_one_label_are_told_apart_by_their_names() -> Non
 
 def test_a_tool_that_was_only_reported_counts_for_the_server_it_falls_under() -> None:
     git = server("git")
-    reported = replace(
-        tool(server("git", scope=Scope.PROJECT), "commit", 40), authority=Authority.REPORT, source="report"
+    reported = tool(server("git", scope=Scope.PROJECT), "commit", 40)._replace(
+        authority=Authority.REPORT, source="report"
     )
     assert costs(git, reported) == {("mcp__git__*", "global"): 40}
 

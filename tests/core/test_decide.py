@@ -64,7 +64,7 @@ def test_a_stale_tool_is_hidden_and_says_how_to_get_it_back() -> None:
 
 
 def test_a_demoted_tool_is_visible_and_says_how_often_it_failed() -> None:
-    tool = replace(server(status=Status.DEMOTED), outcomes="+----")
+    tool = server(status=Status.DEMOTED)._replace(outcomes="+----")
     decision = decide(tool, context())
     assert decision.visible
     assert decision.reason == "declared in ~/.claude.json; 4 of its last 5 calls here failed"
@@ -141,7 +141,7 @@ def test_a_server_that_waits_for_approval_waits_whoever_trusts_it() -> None:
 
 def listed_tool(**facts: bool | Status) -> Tool:
     made = server("till", scope=Scope.PROJECT)
-    return replace(made, name="mcp__till__ring", kind=Kind.MCP_TOOL, **facts)
+    return made._replace(name="mcp__till__ring", kind=Kind.MCP_TOOL, **facts)
 
 
 def test_a_tool_that_its_server_no_longer_lists_is_hidden_and_says_so() -> None:

@@ -323,17 +323,17 @@ RECENTLY = NOW - 1
 @pytest.mark.parametrize(
     ("row", "uses_since", "says"),
     [
-        (replace(server_row("git"), discovered_at=LONG_AGO), LONG_AGO, "was never used"),
+        (server_row("git")._replace(discovered_at=LONG_AGO), LONG_AGO, "was never used"),
         (
-            replace(server_row("git"), discovered_at=LONG_AGO, last_used_at=LONG_AGO, usage_count=1),
+            server_row("git")._replace(discovered_at=LONG_AGO, last_used_at=LONG_AGO, usage_count=1),
             LONG_AGO,
             "was not used in the last 30 days",
         ),
-        (replace(server_row("git"), discovered_at=LONG_AGO, last_used_at=RECENTLY), LONG_AGO, None),
-        (replace(server_row("git"), discovered_at=RECENTLY), LONG_AGO, None),
-        (replace(server_row("git"), discovered_at=LONG_AGO), RECENTLY, None),
-        (replace(server_row("git"), discovered_at=LONG_AGO), None, None),
-        (replace(server_row("other"), discovered_at=LONG_AGO), LONG_AGO, None),
+        (server_row("git")._replace(discovered_at=LONG_AGO, last_used_at=RECENTLY), LONG_AGO, None),
+        (server_row("git")._replace(discovered_at=RECENTLY), LONG_AGO, None),
+        (server_row("git")._replace(discovered_at=LONG_AGO), RECENTLY, None),
+        (server_row("git")._replace(discovered_at=LONG_AGO), None, None),
+        (server_row("other")._replace(discovered_at=LONG_AGO), LONG_AGO, None),
     ],
 )
 def test_an_unused_server_is_a_note_where_uses_are_recorded_for_long(

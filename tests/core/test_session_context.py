@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,7 +22,7 @@ def tool(
         usage_count=uses,
         description=description,
     )
-    return made if of is None else replace(made, server=of.server)
+    return made if of is None else made._replace(server=of.server)
 
 
 def test_each_kind_has_its_line() -> None:

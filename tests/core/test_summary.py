@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 from remit.core.decide import Context, Decision, Gate, Listed, Verdict, decide
 from remit.core.kinds import ConfigStatus, Kind, Status
 from remit.core.scopes import Scope
@@ -20,7 +18,7 @@ def hidden(found: Summary) -> dict[str, list[str]]:
 
 
 def skill(name: str, tokens: int) -> Tool:
-    return replace(server(), name=name, kind=Kind.SKILL, server=None, tokens=tokens)
+    return server()._replace(name=name, kind=Kind.SKILL, server=None, tokens=tokens)
 
 
 def test_what_is_visible_is_counted_by_kind_in_the_order_of_kinds() -> None:
@@ -30,7 +28,7 @@ def test_what_is_visible_is_counted_by_kind_in_the_order_of_kinds() -> None:
 
 
 def test_each_scope_has_its_sources_counts_and_cost_in_the_order_of_scopes() -> None:
-    elsewhere = replace(server("docs"), source="/etc/other.json")
+    elsewhere = server("docs")._replace(source="/etc/other.json")
     found = summary(elsewhere, server("git"), skill("review", 8), server("till", scope=Scope.PROJECT))
     assert [(item.scope, item.sources, item.visible) for item in found.origins] == [
         (Scope.PROJECT, ["/home/ada/.claude.json"], {Kind.MCP_SERVER: 1}),
@@ -69,8 +67,8 @@ def test_a_gate_that_has_no_word_of_its_own_is_the_cause() -> None:
 
 def test_a_hidden_servers_tools_are_told_by_their_server_alone() -> None:
     off = server("git", config_status=ConfigStatus.DISABLED)
-    its = replace(off, name="mcp__git__log", kind=Kind.MCP_TOOL)
-    stray = replace(its, name="mcp__db__query", server="db")
+    its = off._replace(name="mcp__git__log", kind=Kind.MCP_TOOL)
+    stray = its._replace(name="mcp__db__query", server="db")
     found = summary(off, its, stray)
     assert hidden(found) == {"disabled": ["mcp__git__*", "mcp__db__query"]}
     assert found.hidden_count == 3
@@ -84,7 +82,7 @@ def test_what_other_clients_have_is_hidden_and_nothing_else() -> None:
 
 
 def test_an_inventory_of_all_clients_keeps_them_apart() -> None:
-    tools = [replace(server("git", client=client), endpoint="e") for client in ("cursor", "claude-code")]
+    tools = [server("git", client=client)._replace(endpoint="e") for client in ("cursor", "claude-code")]
     found = summary(*tools, at=context(client=None))
     assert [item.client for item in found.origins] == ["claude-code", "cursor"]
     assert found.duplicates == []
@@ -92,7 +90,7 @@ def test_an_inventory_of_all_clients_keeps_them_apart() -> None:
 
 def test_visible_servers_with_one_endpoint_are_duplicates() -> None:
     one, two, off, other = (
-        replace(server(label, config_status=status), endpoint=endpoint)
+        server(label, config_status=status)._replace(endpoint=endpoint)
         for label, status, endpoint in (
             ("web", ConfigStatus.ENABLED, "e"),
             ("fetch", ConfigStatus.ENABLED, "e"),
@@ -106,6 +104,6 @@ def test_visible_servers_with_one_endpoint_are_duplicates() -> None:
 
 def test_the_costliest_servers_come_first_and_those_of_unknown_cost_not_at_all() -> None:
     tools = [
-        replace(server(label), tokens=cost) for label, cost in (("a", 5), ("b", 90), ("c", None), ("d", 5))
+        server(label)._replace(tokens=cost) for label, cost in (("a", 5), ("b", 90), ("c", None), ("d", 5))
     ]
     assert [tool.server for tool in summary(*tools).costliest] == ["b", "a", "d"]

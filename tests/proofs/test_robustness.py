@@ -11,7 +11,7 @@ import os
 import random
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -413,7 +413,7 @@ class World:
         json.dumps([shape, shapes.explanation(self.registry.explain("git", self.here))]).encode()
         self.registry.session_context(self.here).encode()
         return [
-            (replace(tool, updated_at=0), decision)
+            (tool._replace(updated_at=0), decision)
             for tool, decision in listed
             if tool.status is not Status.STALE
         ]

@@ -5,7 +5,6 @@ it, would outlive its server.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from remit.core.kinds import Authority, Kind
 from remit.core.names import MCP, classify
@@ -46,8 +45,7 @@ def _adopted(tool: Tool, servers: Servers) -> Tool:
     server = server_of(tool, servers)
     if server is None:
         return tool
-    return replace(
-        tool,
+    return tool._replace(
         authority=Authority.CONFIG,
         source=server.source,
         config_status=server.config_status,

@@ -1,7 +1,7 @@
 """What tools cost together: a server by its tools, and a whole catalog by what of it is visible."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from remit.core.adoption import server_of, servers_in_force
 from remit.core.decide import Listed
@@ -28,7 +28,7 @@ def charge(tools: Sequence[Tool]) -> list[Tool]:
     for tool in tools:
         if tool.kind is Kind.MCP_TOOL and tool.tokens is not None and (server := owner(tool)) is not None:
             sums[id(server)] = sums.get(id(server), 0) + tool.tokens
-    return [replace(tool, tokens=sums.get(id(tool))) if _is_server(tool) else tool for tool in tools]
+    return [tool._replace(tokens=sums.get(id(tool))) if _is_server(tool) else tool for tool in tools]
 
 
 def add_up(listed: Iterable[Listed]) -> Costs:

@@ -1,35 +1,37 @@
 """A tool as one workspace sees it: what is stored, with how the client's configuration resolved it there."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from remit.core.agents import Profile
 from remit.core.kinds import Authority, ConfigStatus, Kind, Status
 from remit.core.scopes import Scope
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Winner:
+class Winner(NamedTuple):
     """The declaration that is in force instead of a shadowed one."""
 
     scope: Scope
     source: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tool:
-    """Anything an agent can invoke, as one row of the catalog."""
+class Tool(NamedTuple):
+    """Anything an agent can invoke, as one row of the catalog.
+
+    A named tuple: a catalog has thousands, and a frozen dataclass takes ten times as long to make.
+    """
 
     name: str
     kind: Kind
     client: str
     scope: Scope
+    source: str
+    authority: Authority
     project_hash: str | None = None
     dir: str | None = None  # only scope `project`: the directory of the declaring file
     server: str | None = None
     plugin: str | None = None
     agent: str | None = None  # the one that brings this server along
-    source: str
-    authority: Authority
     status: Status = Status.ACTIVE
     config_status: ConfigStatus | None = None  # None: no file that was read for this workspace declares it
     shadowed_by: Winner | None = None
