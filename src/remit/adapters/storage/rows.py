@@ -29,6 +29,7 @@ class View(NamedTuple):
     tool: int
     config_status: str
     shadowed_by: int | None
+    is_as_stored: bool  # whether its row was last written for the same file
 
 
 def tool(row: Row) -> Tool:

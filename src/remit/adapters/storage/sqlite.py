@@ -66,7 +66,11 @@ class SqliteStore:
             self.database.run("see_project", hash=project.hash, path=project.path, at=at)
             known = self.database.rows("resolved", **{**_key(view), **seen_from(workspace)})
             before = {state.tool: state for state in map(rows.view, known)}
-            ids = {item.declaration.key: self._declare(item.declaration, at) for item in resolved}
+            unchanged = {state.declaration: state.tool for state in before.values() if state.is_as_stored}
+            ids = {
+                item.declaration.key: unchanged.get(item.declaration) or self._declare(item.declaration, at)
+                for item in resolved
+            }
             self._save_view(reading, resolved, ids, view, at)
             self._save_rules(reading, project)
             if view.flags == USUAL:  # sessions started in other ways say nothing about the usual ones
@@ -203,7 +207,7 @@ def _changes(before: dict[int, rows.View], resolved: Sequence[Resolved], ids: Id
         state = before.pop(ids[item.declaration.key], None)
         if state is None:
             added.append(item.declaration)
-        elif state != rows.View(item.declaration, state.tool, item.config_status, _winner(item, ids)):
+        elif state[:-1] != (item.declaration, state.tool, item.config_status, _winner(item, ids)):
             changed.append(item.declaration)
     return Changes(added=added, removed=[state.declaration for state in before.values()], changed=changed)
 

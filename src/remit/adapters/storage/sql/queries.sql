@@ -66,7 +66,8 @@ order by p.id
 -- name: resolved
 select
     t.name, t.kind, t.client, t.scope, r.source, t.project_hash, t.dir, t.server, t.plugin, t.agent, t.profile,
-    t.endpoint, t.digest, t.is_remit, t.own_status, d.description, t.id, r.config_status, r.shadowed_by
+    t.endpoint, t.digest, t.is_remit, t.own_status, d.description, t.id, r.config_status, r.shadowed_by,
+    t.source = r.source
 from tools t
 join resolutions r on r.tool_id = t.id
 join views v on v.id = r.view_id
