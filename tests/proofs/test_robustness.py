@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, cast
 
 import pytest
 
+from remit.adapters.clients import CLIENTS
 from remit.adapters.clients.sources import ClientFiles
 from remit.adapters.files import FileError, Machine
 from remit.adapters.formats import parse_json, parse_jsonc, parse_toml, parse_yaml
@@ -146,6 +147,43 @@ KINDS = {
     "gear servers": ConfigKind(
         f"{GEAR}/.mcp.json", {"mcpServers": {"cog": {"type": "http", "url": "https://cog.test"}}}
     ),
+    "command": ConfigKind(
+        "{shop}/.claude/commands/db/seed.md",
+        "---\ndescription: Fills the database\nallowed-tools: [Read, 'Bash(git:*)']\n---\n# Seed\n",
+    ),
+    "skill": ConfigKind(
+        "{home}/.claude/skills/ship/SKILL.md",
+        "---\nname: ship\ndescription: >\n  Ships it,\n  twice\ndisable-model-invocation: no\n---\nbody\n",
+    ),
+    "agent": ConfigKind(
+        "{shop}/.claude/agents/scout.md",
+        "---\nname: scout\ndescription: Looks: around\ntools: Read, Grep\nmcpServers:\n"
+        "  - git\n  - own: {command: run, args: [-v]}\n---\nprompt\n",
+    ),
+}
+USUAL = {"mcpServers": {"git": {"command": "x", "args": ["-y"], "env": {"A": "1"}, "disabled": False}}}
+OTHERS: dict[str, tuple[str, object]] = {  # one file each of the other clients
+    "klaude": ("{home}/.klaude/.mcp.json", USUAL),
+    "cursor": ("{shop}/.cursor/mcp.json", USUAL),
+    "vscode": ("{shop}/.vscode/mcp.json", '{"servers": {"git": {"command": "x", "env": {"A": 1}}},} // note'),
+    "claude-desktop": ("{home}/.config/Claude/claude_desktop_config.json", USUAL),
+    "windsurf": (
+        "{home}/.codeium/windsurf/mcp_config.json",
+        {"mcpServers": {"a": {"serverUrl": "https://a"}}},
+    ),
+    "codex": (
+        "{home}/.codex/config.toml",
+        '[mcp_servers.git]\ncommand = "x"\nargs = ["-y"]\n[projects."/a"]\ntrust_level = "trusted"\n',
+    ),
+    "gemini-cli": ("{home}/.gemini/settings.json", {**USUAL, "mcp": {"allowed": ["git"]}}),
+    "opencode": ("{shop}/opencode.json", '{"mcp": {"git": {"type": "local", "command": ["x"]}}} // note'),
+    "zed": ("{shop}/.zed/settings.json", '{"context_servers": {"git": {"command": "x", "args": []}},}'),
+    "goose": ("{home}/.config/goose/config.yaml", "extensions:\n  git: {type: stdio, cmd: x, args: [a]}\n"),
+    "continue": ("{home}/.continue/config.yaml", "mcpServers:\n  - name: git\n    command: x\n"),
+    "cline": ("{home}/.cline/data/settings/cline_mcp_settings.json", USUAL),
+    "roo": ("{shop}/.roo/mcp.json", USUAL),
+    "kiro": ("{home}/.kiro/settings/mcp.json", USUAL),
+    "copilot-cli": ("{home}/.copilot/mcp-config.json", USUAL),
 }
 FORMATS: dict[str, tuple[Callable[[str], object], str]] = {
     "json": (parse_json, json.dumps(KINDS["state"].content, indent=2)),
@@ -483,6 +521,29 @@ def test_a_damaged_file_neither_crashes_nor_delays_a_scan_nor_loses_what_was_kno
             scan_damaged(world, name, data)
         except Exception as error:
             error.add_note(f"seed {SEED}, part {part}, case {case}: {name} is {data[:2_000]!r}")
+            raise
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("client", [client for client in CLIENTS if client != CLIENT])
+def test_a_damaged_file_of_any_client_neither_crashes_nor_delays_a_scan(tmp_path: Path, client: str) -> None:
+    root = tmp_path.resolve()
+    (root / "shop/.git").mkdir(parents=True)
+    place, content = OTHERS[client]
+    path = Path(place.format(home=root / "home", shop=root / "shop"))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    files = ClientFiles(Machine(str(root / "home"), {}, root=str(root / "machine")))
+    registry = Registry(SqliteStore(":memory:"), files, lambda: 10**6)
+    here = registry.at(str(root / "shop"), client)
+    for case in range(max(10, CASES // len(OTHERS))):
+        chance = random.Random(f"{SEED}/{client}/{case}")  # noqa: S311 - damage, not secrets
+        data = damage(content, chance)
+        path.write_bytes(data)
+        try:
+            assert not is_slow(lambda: files.read(here.view(client))), "slow"
+            registry.scan(here)
+        except Exception as error:
+            error.add_note(f"seed {SEED}, case {case}: {data[:2_000]!r}")
             raise
 
 
