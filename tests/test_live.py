@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from remit.adapters.upstream.live import LiveServers
+from remit.bootstrap import diagnose
 from remit.core.decide import Context, Gate
 from remit.core.kinds import Authority, Kind, Status
 from remit.core.scopes import Scope
@@ -305,6 +306,26 @@ def test_a_server_that_fails_keeps_its_last_known_tools_and_says_that_they_are_o
         assert set(tools(registry, at).values()) == {Status.ACTIVE}
         reason = registry.explain("mcp__git__read", at).decision.reason
     assert reason == "its server `git` is declared in ~/.claude.json, listed before its entry changed"
+
+
+def test_doctor_names_a_server_that_did_not_answer_until_it_answers_or_its_entry_changes(
+    desk: Desk, shop: Path
+) -> None:
+    def failures(registry: Registry, at: Context) -> list[str]:
+        found = diagnose(registry, at)
+        return [f"{item.subject}: {item.reason}" for item in found if item.check == "start"]
+
+    desk.write(desk.home / ".claude.json", servers(git=entry("crash")))
+    with desk.registry() as registry:
+        at = registry.at(str(shop))
+        assert failures(registry, at) == []
+        connect(registry, at)
+        (failure,) = failures(registry, at)
+        assert failure.startswith("git: when it was last asked for its tools: ended before it answered")
+        desk.write(desk.home / ".claude.json", servers(git=entry("old")))
+        assert failures(registry, at) == []
+        connect(registry, at)
+        assert failures(registry, at) == []
 
 
 def test_what_was_seen_in_use_before_becomes_one_with_what_is_listed(desk: Desk, shop: Path) -> None:

@@ -11,7 +11,7 @@ from remit.core.checks.files import broken_files
 from remit.core.checks.naming import colliding_names, long_names
 from remit.core.checks.pinning import unpinned_packages
 from remit.core.checks.starting import missing_programs, relative_commands, unset_variables
-from remit.core.checks.upkeep import unused_servers, waiting_servers
+from remit.core.checks.upkeep import failed_servers, unused_servers, waiting_servers
 from remit.core.findings import Finding, Patient, Severity
 
 Check = Callable[[Patient], Iterable[Finding]]
@@ -20,6 +20,7 @@ CHECKS: tuple[Check, ...] = (
     broken_files,
     exposed_secrets,
     missing_programs,
+    failed_servers,
     unset_variables,
     relative_commands,
     colliding_names,

@@ -39,6 +39,7 @@ class Tool(NamedTuple):
     is_unlisted: bool = False  # its server was asked since, and did not list it
     is_outdated: bool = False  # its server's entry changed since the server was asked
     listed_at: int | None = None  # when its server was last asked for its tools
+    failure: str | None = None  # why a server did not answer when it was last asked
     digest: str | None = None  # of a server's launch
     description: str | None = None
     profile: Profile | None = None  # of a subagent

@@ -38,9 +38,12 @@ def server_row(database: Database, declaration: Declaration, workspace: Workspac
 
 
 def keep(database: Database, declaration: Declaration, offer: Offer, workspace: Workspace, at: int) -> None:
-    """Make a server's tools what it listed, inside a transaction; what it no longer lists is stale."""
+    """Keep what came of asking a server, inside a transaction; a tool that it no longer lists is stale."""
     server = server_row(database, declaration, workspace)
     if server is None:
+        return
+    if offer.failure is not None:  # what it listed before stays
+        database.run("mark_failed", server_id=server, reason=offer.failure.reason, digest=declaration.digest)
         return
     placement = usage.Placement(
         kind=Kind.MCP_TOOL,

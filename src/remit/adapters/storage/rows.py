@@ -37,7 +37,7 @@ def tool(row: Row) -> Tool:
     (name, kind, client, scope, project_hash, dir, server, plugin, agent, of_agent) = row[:10]
     (source, authority, config_status, winner_scope, winner_source, description) = row[10:16]
     (uses, last_used, discovered, updated, endpoint, tokens, outcomes) = row[16:23]
-    (digest, is_unlisted, listed_at, is_outdated, is_trusted) = row[23:]
+    (digest, is_unlisted, listed_at, is_outdated, is_trusted, failure) = row[23:]
     is_judged = project_hash is not None and needs_trust(_KINDS[kind], _SCOPES[scope], project_hash)
     return Tool(
         name=name,
@@ -58,6 +58,7 @@ def tool(row: Row) -> Tool:
         is_unlisted=is_unlisted == 1,
         is_outdated=is_outdated == 1,
         listed_at=listed_at,
+        failure=failure,
         digest=digest,
         description=description,
         profile=profile(of_agent),

@@ -101,7 +101,7 @@ class SqliteStore:
             )
 
     def keep(self, declaration: Declaration, offer: Offer, workspace: Workspace, at: int) -> None:
-        """Make a server's tools what it listed when it was asked from a workspace."""
+        """Keep what came of asking a server from a workspace."""
         with self.database.transaction():
             listings.keep(self.database, declaration, offer, workspace, at)
 

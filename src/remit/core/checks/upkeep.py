@@ -1,4 +1,4 @@
-"""Servers that wait, and servers that nobody uses."""
+"""Servers that wait, servers that did not answer, and servers that nobody uses."""
 
 from collections.abc import Iterator
 
@@ -20,6 +20,20 @@ def waiting_servers(patient: Patient) -> Iterator[Finding]:
                 "pending",
                 reason="waits for your approval",
                 fix="start the client here, and approve or reject it",
+            )
+
+
+def failed_servers(patient: Patient) -> Iterator[Finding]:
+    """Find servers that did not answer when they were last asked, as their entries stand."""
+    for declaration in patient.in_force:
+        row = _row(declaration, patient)
+        if row is not None and row.failure is not None:
+            yield about(
+                declaration,
+                Severity.ERROR,
+                "start",
+                reason=f"when it was last asked for its tools: {row.failure}",
+                fix=f"try again with `remit scan --connect {declaration.server}`, which shows what it says",
             )
 
 

@@ -27,7 +27,8 @@ select
     t.name, t.kind, t.client, t.scope, t.project_hash, t.dir, t.server, t.plugin, t.agent, t.profile,
     ifnull(r.source, t.source), t.authority, r.config_status, w.scope, wr.source,
     d.description, ifnull(u.uses, 0), u.last_used_at, t.discovered_at, t.updated_at, t.endpoint, d.tokens,
-    ifnull(u.outcomes, ''), t.digest, t.is_unlisted, s.listed_at, s.listed_digest <> s.digest, k.digest = s.digest
+    ifnull(u.outcomes, ''), t.digest, t.is_unlisted, s.listed_at, s.listed_digest <> s.digest, k.digest = s.digest,
+    iif(t.failed_digest = t.digest, t.failure, null)
 from tools t
 join tools s on s.id = ifnull(t.server_id, t.id)
 left join trust k on k.tool_id = s.id
@@ -197,8 +198,12 @@ where {in_scope} and t.client = :client and t.kind = 'mcp_server' and t.scope = 
     and t.dir is :dir and t.agent is null and t.server is :server and t.name = :name
 
 -- name: mark_listed
-update tools set listed_at = :at, listed_digest = :digest, protocol_version = :protocol_version
+update tools set
+    listed_at = :at, listed_digest = :digest, protocol_version = :protocol_version, failure = null
 where id = :server_id
+
+-- name: mark_failed
+update tools set failure = :reason, failed_digest = :digest where id = :server_id
 
 -- name: mark_unlisted
 update tools set is_unlisted = 1, updated_at = :at

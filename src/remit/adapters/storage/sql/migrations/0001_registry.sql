@@ -47,6 +47,8 @@ create table tools (
     listed_at integer, -- of a server: when it was last asked for its tools, what it was then, and how it spoke
     listed_digest text,
     protocol_version text,
+    failure text, -- of a server: why it did not answer when it was last asked, and what it was then
+    failed_digest text,
     discovered_at integer not null,
     updated_at integer not null,
     check (scope not in ('managed', 'global') or project_hash is null),
