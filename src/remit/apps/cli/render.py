@@ -181,8 +181,12 @@ def _rows(item: Presence, context: Context) -> list[tuple[str, ...]]:
     return [counts, *(("", "", "", file) for file in others)]
 
 
-def _order(item: Listed) -> tuple[int, str, str, str]:
-    return _KINDS[item.tool.kind], item.tool.name, item.tool.client, item.tool.dir or ""
+def _order(item: Listed) -> tuple[int, str, str, bool, str, str]:
+    """By kind, with each server's tools below it."""
+    tool = item.tool
+    is_of_server = tool.kind is Kind.MCP_TOOL and tool.server is not None
+    rank = _KINDS[Kind.MCP_SERVER if is_of_server else tool.kind]
+    return rank, tool.server or "", tool.client, is_of_server, tool.name, tool.dir or ""
 
 
 def _columns(listed: Sequence[Listed], context: Context) -> list[str]:
