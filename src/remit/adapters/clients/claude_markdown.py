@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -20,6 +20,7 @@ _HEAD = 64 * 2**10  # bytes of a file that are read: its front matter and first 
 _SKILL = "SKILL.md"
 _MAX_DESCRIPTION = 1_536
 _MAX_FIRST_LINE = 100
+_WORD = re.compile(r"[^\s,(]+(?:\([^)]*\)?)?")  # `Bash(git add:*, git commit:*)` is one word
 _YES, _NO = frozenset({"true", "yes", "on", "1"}), frozenset({"false", "no", "off", "0"})
 
 
@@ -189,13 +190,9 @@ def _entries(servers: object) -> dict[str, object]:
 def _words(value: object) -> tuple[str, ...]:
     """Read a list of words, which may be written as one text with commas; what is no text is left out."""
     if isinstance(value, str):
-        return tuple(word for word in (word.strip() for word in _split(value)) if word)
+        return tuple(_WORD.findall(value))
     items = cast("list[object]", value) if isinstance(value, list) else []
     return tuple(item.strip() for item in items if isinstance(item, str) and item.strip())
-
-
-def _split(text: str) -> Sequence[str]:
-    return re.split(r",(?![^(]*\))|\s+(?![^(]*\))", text)  # `Bash(git add:*, git commit:*)` is one word
 
 
 def _own_status(fields: Mapping[str, object], shelf: Shelf) -> ConfigStatus | None:
