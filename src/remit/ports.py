@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
-from remit.core.declarations import Changes, Declaration, Problem, Resolved
+from remit.core.declarations import Changes, Declaration, Key, Problem, Resolved
 from remit.core.findings import Facts
 from remit.core.projects import Project, Workspace
 from remit.core.reading import Reading, Remembered
@@ -35,7 +35,7 @@ class Store(Protocol):
 
     def keep(self, declaration: Declaration, offer: Offer, workspace: Workspace, at: int) -> None: ...
 
-    def trusts(self, workspace: Workspace) -> Mapping[tuple[str | None, ...], str]: ...
+    def trusts(self, workspace: Workspace) -> Mapping[Key, str]: ...
 
     def trust(self, declaration: Declaration, workspace: Workspace, at: int) -> None: ...
 

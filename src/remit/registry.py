@@ -10,10 +10,10 @@ from remit.core.agents import check_servers, employ
 from remit.core.client_settings import ClientSettings
 from remit.core.costs import charge
 from remit.core.decide import UNKNOWN, Context, Decision, Explained, Gate, Listed, Ruling, decide, explain
-from remit.core.declarations import Changes, Declaration, Problem, Resolved
+from remit.core.declarations import Changes, Declaration, Key, Problem, Resolved
 from remit.core.findings import Patient
 from remit.core.kinds import Authority, Kind, Status
-from remit.core.names import canonical, classify, is_covered, spellings, storable
+from remit.core.names import canonical, classify, full_label, is_covered, spellings, storable
 from remit.core.projects import Project
 from remit.core.reading import Reading, Remembered
 from remit.core.resolve import resolve
@@ -35,8 +35,6 @@ from remit.ports import Clock, Sources, Store, Upstreams
 
 DEFAULT_CLIENT = "claude-code"
 ALL_CLIENTS = "all"
-
-Key = tuple[str | None, ...]  # of a declaration
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,7 +235,7 @@ class Registry:
         started = [
             upstream(declared[key], workspace=context.workspace.dir, home=context.home, deadline=deadline)
             for tool, decision in chosen
-            if decision.visible and (key := _key(tool)) in declared and declared[key].digest == tool.digest
+            if decision.visible and (key := tool.key) in declared and declared[key].digest == tool.digest
         ]
         asked = [item for item in started if item is not None]
         offers: dict[Key, Offer] = {}
@@ -250,7 +248,7 @@ class Registry:
         on_progress(Progress(0, len(asked)))
         if asked:
             upstreams.ask(asked, keep)
-        return [Connected(tool, decision, offers.get(_key(tool))) for tool, decision in chosen]
+        return [Connected(tool, decision, offers.get(tool.key)) for tool, decision in chosen]
 
     def trustable(self, context: Context, names: Sequence[str] = ()) -> list[Trustable]:
         """List the servers of this project, or those that are named, that are only started when trusted.
@@ -457,7 +455,7 @@ def _labels_of_servers(tools: Iterable[Tool]) -> Iterator[str]:
     for tool in tools:
         is_known = tool.kind is Kind.MCP_SERVER and tool.agent is None and tool.status is not Status.STALE
         if is_known and tool.server is not None:
-            yield tool.server if tool.plugin is None else f"plugin:{tool.plugin}:{tool.server}"
+            yield full_label(tool.server, tool.plugin)
 
 
 def _by_name(tool: Tool) -> tuple[str, str, str, str]:
@@ -501,11 +499,6 @@ def _chosen(servers: Sequence[Listed], names: Sequence[str]) -> Iterator[Listed]
                 f"no server is called `{name}` here", hint="`remit tools --all` lists the servers"
             )
         yield min(found, key=_closest_to_being_visible)
-
-
-def _key(tool: Tool) -> Key:
-    place = (tool.client, tool.kind, tool.scope, tool.project_hash, tool.dir)
-    return *place, tool.agent, tool.server, tool.name
 
 
 def _closest_to_being_visible(item: Listed) -> tuple[bool, bool, bool]:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from remit.core.declarations import Declaration
 from remit.core.kinds import ConfigStatus, Kind
-from remit.core.names import normalise
+from remit.core.names import full_label, normalise
 from remit.core.scopes import Scope
 
 
@@ -228,7 +228,7 @@ def _needs_approval(declaration: Declaration) -> bool:
 
 def _full_label(declaration: Declaration) -> str:
     label = declaration.name if declaration.server is None else declaration.server
-    return label if declaration.plugin is None else f"plugin:{declaration.plugin}:{label}"
+    return full_label(label, declaration.plugin)
 
 
 def matches(matcher: str, declaration: Declaration) -> bool:

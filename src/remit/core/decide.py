@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from remit.core.agents import Agent, excludes_tool, lacks_server
 from remit.core.kinds import Authority, ConfigStatus, Kind, Status
+from remit.core.names import full_label
 from remit.core.outcomes import in_words
 from remit.core.projects import Workspace
 from remit.core.scopes import Scope, in_scope
@@ -178,6 +179,11 @@ _OBJECTIONS = {
 }
 
 
+def objection(status: ConfigStatus) -> str:
+    """Say what a status in the client's configuration means for those who would use it."""
+    return _OBJECTIONS[status].reason
+
+
 def _precedence(tool: Tool, context: Context) -> Ruling:
     winner = tool.shadowed_by
     if winner is None:
@@ -194,7 +200,7 @@ def _agent(tool: Tool, context: Context) -> Ruling:
         return Ruling(False, f"it is agent `{tool.agent}`'s own", f"ask with `--agent {tool.agent}`")
     refusal = excludes_tool(agent, tool.name, tool.kind)
     if tool.server is not None:
-        labels = (tool.server, f"plugin:{tool.plugin}:{tool.server}")
+        labels = (tool.server, full_label(tool.server, tool.plugin))
         refusal = lacks_server(agent, labels, owner=tool.agent) or refusal
     if refusal is None:
         return Ruling(True, f"agent `{agent.name}` has it")

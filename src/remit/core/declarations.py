@@ -8,6 +8,8 @@ from remit.core.kinds import ConfigStatus, Kind
 from remit.core.launch import Launch
 from remit.core.scopes import Scope
 
+Key = tuple[str | None, ...]  # of a row
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declaration:
@@ -34,8 +36,8 @@ class Declaration:
     was_denied: bool | None = field(default=None, compare=False)
 
     @property
-    def key(self) -> tuple[str | None, ...]:
-        """What makes its row one of a kind."""
+    def key(self) -> Key:
+        """What makes its row one of a kind: as in the index of the table, and as `Tool.key`."""
         place = (self.client, self.kind, self.scope, self.project_hash, self.dir)
         return *place, self.agent, self.server, self.name
 

@@ -9,13 +9,11 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from remit.core.decide import Context
-from remit.core.declarations import Declaration, Problem, Resolved
+from remit.core.declarations import Declaration, Key, Problem, Resolved
 from remit.core.kinds import ConfigStatus, Kind
 from remit.core.launch import Launch
 from remit.core.scopes import Scope
 from remit.core.tools import Tool
-
-Key = tuple[str | None, ...]  # a declaration's
 
 _RUNS = (ConfigStatus.ENABLED, ConfigStatus.ITSELF)
 

@@ -30,6 +30,11 @@ def normalise(text: str) -> str:
     return "".join(char if char in _KEPT else "__" if ord(char) > 0xFFFF else "_" for char in text)
 
 
+def full_label(server: str, plugin: str | None = None) -> str:
+    """Name a server as clients' settings do: a plugin's by its plugin, too."""
+    return server if plugin is None else f"plugin:{plugin}:{server}"
+
+
 def server_name(server: str, plugin: str | None = None) -> str:
     """Name a server's own row: the pattern that covers all its tools."""
     return tool_name(server, "", plugin) + "*"

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from remit.core.client_settings import ASKS_AT_A_TERMINAL, Habits, Rule
-from remit.core.declarations import Declaration, Problem
+from remit.core.declarations import Declaration, Key, Problem
 from remit.core.scopes import Scope
 
 
@@ -29,4 +29,4 @@ class Remembered:
 
     declarations: Sequence[Declaration]
     rules: Sequence[Rule]
-    denied: Mapping[tuple[str | None, ...], bool]  # what policies made of every declaration, by its key
+    denied: Mapping[Key, bool]  # what policies made of every declaration, by its key

@@ -19,8 +19,10 @@ CAUSES = (  # in the order in which they are told; a gate that is not among them
     ConfigStatus.DISABLED,
     ConfigStatus.REJECTED,
     ConfigStatus.DENIED,
+    ConfigStatus.MANUAL,
     ConfigStatus.ITSELF,
     Status.STALE,
+    Gate.AGENT,
     ELSEWHERE,
 )
 _SCOPES = {scope: rank for rank, scope in enumerate(Scope)}
@@ -113,7 +115,7 @@ def _cause(item: Listed, context: Context) -> str:
         return SHADOWED
     if decision.gate is not Gate.CONFIG:
         return str(decision.gate)
-    return tool.config_status or Status.STALE
+    return Status.STALE if tool.status is Status.STALE else tool.config_status or Status.STALE
 
 
 def _heads(items: Sequence[Listed]) -> list[Listed]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from remit.core.agents import Profile
+from remit.core.declarations import Key
 from remit.core.kinds import Authority, ConfigStatus, Kind, Status
 from remit.core.scopes import Scope
 
@@ -50,6 +51,12 @@ class Tool(NamedTuple):
     endpoint: str | None = None  # a digest: servers with the same one are the same program or URL
     tokens: int | None = None  # what sending its definition costs; a server's is that of its tools
     outcomes: str = ""  # of its last calls in the project that asks; see `remit.core.outcomes`
+
+    @property
+    def key(self) -> Key:
+        """What makes its row one of a kind, as `Declaration.key`."""
+        place = (self.client, self.kind, self.scope, self.project_hash, self.dir)
+        return *place, self.agent, self.server, self.name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

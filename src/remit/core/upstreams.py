@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from remit.core.declarations import Declaration
+from remit.core.declarations import Declaration, Key
 from remit.core.launch import Launch
 from remit.core.names import tool_name
 from remit.core.scopes import Scope
@@ -17,7 +17,7 @@ DEADLINE = 30.0  # seconds; a runner such as `npx` may have to fetch the server 
 class Upstream:
     """A server to start or to reach; its launch is as it stands in the file."""
 
-    key: tuple[str | None, ...]  # of its declaration
+    key: Key  # of its declaration
     label: str  # the server's name, as written in the file
     client: str
     launch: Launch = field(repr=False)

@@ -123,6 +123,7 @@ def test_control_characters_in_an_entry_are_shown_as_such(desk: Desk, shop: Path
     ran = desk.remit("trust", cwd=shop)
     assert "\x1b" not in ran.stdout
     assert "run\\x1b[2K\\r" in ran.stdout
+    assert "a\\nb" in ran.stdout
 
 
 def test_trust_is_given_and_taken_back(desk: Desk, shop: Path) -> None:
@@ -135,12 +136,20 @@ def test_trust_is_given_and_taken_back(desk: Desk, shop: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [("trust", "--revoke"), ("trust", "--all", "till"), ("trust", "nonsense"), ("trust", "git")]
+    ("words", "code", "says"),
+    [
+        (("--revoke",), 2, "name the servers to trust no more, or give --all"),
+        (("--all", "till"), 2, "name servers, or give --all"),
+        (("nonsense",), 1, "error: no server of this project is called `nonsense`"),
+        (("git",), 1, "error: no server of this project is called `git`"),
+    ],
 )
-def test_trust_needs_to_know_what_is_meant(desk: Desk, shop: Path, words: tuple[str, ...]) -> None:
-    ran = desk.remit(*words, cwd=shop)
-    assert ran.returncode in (1, 2)
-    assert ran.stdout == ""
+def test_trust_needs_to_know_what_is_meant(
+    desk: Desk, shop: Path, words: tuple[str, ...], code: int, says: str
+) -> None:
+    ran = desk.remit("trust", *words, cwd=shop)
+    assert (ran.returncode, ran.stdout) == (code, "")
+    assert says in ran.stderr
 
 
 def test_a_project_without_servers_needs_no_trust(desk: Desk) -> None:

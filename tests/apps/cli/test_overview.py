@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 
 from remit.apps.cli import overview
+from remit.core import summary
 from remit.core.decide import Decision, Gate, Listed, Verdict, decide
 from remit.core.declarations import Changes
+from remit.core.kinds import ConfigStatus
 from remit.core.summary import summarise
 from remit.registry import Scan
 from support import Desk, context, server, servers
@@ -147,3 +149,8 @@ def test_what_a_gate_without_a_word_of_its_own_hides_is_shown_with_the_reason(
     overview.show(Scan(changes=Changes(), problems=[], tools=listed), summarise(listed, here), here)
     shown = capsys.readouterr().out
     assert "Hidden by the gate `scope`: 1\n  git (global): because\n" in shown
+
+
+def test_every_cause_of_hiding_has_its_words() -> None:
+    assert set(ConfigStatus) - {ConfigStatus.ENABLED} <= set(summary.CAUSES)
+    assert set(summary.CAUSES) == set(overview.CAUSES)

@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 
 from remit.adapters.storage import listings, rows, usage
 from remit.adapters.storage.database import Database, seen_from
-from remit.core.declarations import Changes, Declaration, Problem, Resolved
+from remit.core.declarations import Changes, Declaration, Key, Problem, Resolved
 from remit.core.kinds import ConfigStatus
 from remit.core.projects import Project, Workspace
 from remit.core.reading import Reading, Remembered
@@ -16,7 +16,6 @@ from remit.core.tools import Definition, Tool
 from remit.core.upstreams import Offer
 from remit.core.views import USUAL, Flags, View
 
-Key = tuple[str | None, ...]  # of a declaration
 Ids = dict[Key, int]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 
 from remit.apps.cli import render
-from remit.core.decide import Context, shorten
+from remit.core.decide import Context, objection, shorten
 from remit.core.kinds import ConfigStatus
 from remit.core.launch import references, steers_code
 from remit.core.redaction import redact_url, redact_words
@@ -97,7 +97,7 @@ def _entry(item: Trustable, context: Context) -> list[str]:
         "trusted" if item.is_trusted else "changed since it was trusted" if item.is_changed else "not trusted"
     )
     if item.config_status is not ConfigStatus.ENABLED:
-        state += f"; {item.config_status} in the client, so not started"
+        state += f"; {objection(item.config_status)}, so not started"
     lines = [f"{declaration.server} ({declaration.scope}, {shorten(declaration.source, context)}): {state}"]
     if launch is None:
         lines.append("  its file cannot be read now")

@@ -75,6 +75,9 @@ _OPTIONS = (
         multiple=True,
         help="As the client has it when started with this file of servers; may be repeated.",
     ),
+    _JSON,
+)
+_AGENT_OPTIONS = (
     click.option("--agent", metavar="NAME", help="The agent to answer for; default: the main session."),
     click.option(
         "--parent",
@@ -83,7 +86,6 @@ _OPTIONS = (
         multiple=True,
         help="The agent that started it; repeated for those above, the nearest first.",
     ),
-    _JSON,
 )
 
 
@@ -92,12 +94,19 @@ def for_a_workspace(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def gathered(**options: Any) -> None:
-        asked = Asked(**{name: options.pop(name) for name in Asked._fields})
+        asked = Asked(**{name: options.pop(name) for name in Asked._fields if name in options})
         command(asked=asked, **options)
 
     for option in reversed(_OPTIONS):
         gathered = option(gathered)
     return gathered
+
+
+def for_an_agent(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of commands that answer for a subagent, too; goes below `for_a_workspace`."""
+    for option in reversed(_AGENT_OPTIONS):
+        command = option(command)
+    return command
 
 
 def _known_names(
@@ -165,6 +174,7 @@ def scan(*, servers: tuple[str, ...], asked: Asked, connect: bool, timeout: floa
 
 @app.command()
 @for_a_workspace
+@for_an_agent
 @click.option("--all", "everything", is_flag=True, help="Add the hidden ones, with gate and reason.")
 def tools(*, asked: Asked, everything: bool, as_json: bool) -> None:
     """List the tools in force here, by scope."""
@@ -199,6 +209,7 @@ def clients(*, project: str, everything: bool, as_json: bool) -> None:
 @app.command()
 @click.argument("name", shell_complete=_known_names)
 @for_a_workspace
+@for_an_agent
 def why(*, name: str, asked: Asked, as_json: bool) -> None:
     """Explain why a tool is available, or is not.
 
@@ -237,6 +248,7 @@ def doctor(*, asked: Asked, as_json: bool) -> None:
 
 @app.command("context")
 @for_a_workspace
+@for_an_agent
 @click.option(
     "--budget",
     type=click.IntRange(min=0),

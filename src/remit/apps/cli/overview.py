@@ -17,14 +17,16 @@ MOST_HIDDEN = 5
 MOST_COSTLY = 3
 WIDEST_SOURCE = 32  # characters
 
-_CAUSES = {
+CAUSES = {
     SHADOWED: "Shadowed by a stronger declaration",
     ConfigStatus.PENDING: "Waiting for approval",
     ConfigStatus.DISABLED: "Disabled in the client",
     ConfigStatus.REJECTED: "Rejected in the client",
     ConfigStatus.DENIED: "Denied by a policy",
+    ConfigStatus.MANUAL: "Only for a person to invoke",
     ConfigStatus.ITSELF: "Remit itself",
-    Status.STALE: "No longer configured",
+    Status.STALE: "No longer configured or listed",
+    Gate.AGENT: "Brought along by one agent only",
     ELSEWHERE: "Declared for other clients",
 }
 _NEXT = "next: `remit why NAME` explains one, `remit tools --all` lists them all"
@@ -121,7 +123,7 @@ def _cost(origin: Origin) -> str:
 
 
 def _hidden(group: Hidden, context: Context) -> Iterator[str]:
-    title = _CAUSES.get(group.cause, f"Hidden by the gate `{group.cause}`")
+    title = CAUSES.get(group.cause, f"Hidden by the gate `{group.cause}`")
     ways = {item.decision.unlock for item in group.items}
     way = ways.pop() if group.cause in tuple(ConfigStatus) and len(ways) == 1 else None
     yield f"{title}: {len(group.items):,}" + (f"; to change it, {way}" if way else "")

@@ -59,8 +59,4 @@ def unused_servers(patient: Patient) -> Iterator[Finding]:
 
 
 def _row(declaration: Declaration, patient: Patient) -> Tool | None:
-    key = (declaration.name, declaration.scope, declaration.server, declaration.dir)
-    for tool in patient.tools:
-        if (tool.name, tool.scope, tool.server, tool.dir) == key:
-            return tool
-    return None
+    return next((tool for tool in patient.tools if tool.key == declaration.key), None)
