@@ -14,7 +14,7 @@ from remit.core.declarations import Changes, Declaration, Key, Problem, Resolved
 from remit.core.findings import Patient
 from remit.core.kinds import Authority, Kind, Status
 from remit.core.names import canonical, classify, full_label, is_covered, spellings, storable
-from remit.core.projects import Project
+from remit.core.projects import Project, Workspace
 from remit.core.reading import Reading, Remembered
 from remit.core.resolve import resolve
 from remit.core.scopes import Scope
@@ -264,8 +264,7 @@ class Registry:
                 trusted_digest=trusts.get(item.declaration.key),
             )
             for item in self._resolved(context)
-            if item.declaration.agent is None
-            and needs_trust(item.declaration.kind, item.declaration.scope, item.declaration.project_hash)
+            if item.declaration.agent is None and _needs_trust(item.declaration, context.workspace)
         ]
         for name in names:
             if not any(item.declaration.is_called(name) for item in found):
@@ -341,7 +340,9 @@ class Registry:
             UnknownProjectError: nothing is stored about it.
         """
         clean = storable(name)
-        found = self._store.find_project(clean) or self._store.find_project(self._project_path(clean))
+        found = None
+        if clean.strip():  # nothing is no directory, and not this one
+            found = self._store.find_project(clean) or self._store.find_project(self._project_path(clean))
         if found is None:
             raise UnknownProjectError(
                 f"nothing is stored about `{clean}`", hint="name a project's directory, or its hash"
@@ -364,7 +365,8 @@ class Registry:
             if tool.profile is not None and decision.visible
         }
         employed = employ(agent, parents, profiles)
-        check_servers(employed, sorted(_labels_of_servers(tool for tool, _ in listed)))
+        known = [tool for tool, _ in listed if context.client in (None, tool.client)]
+        check_servers(employed, sorted(_labels_of_servers(known)))
         return replace(context, agent=employed)
 
     def _clients(self, context: Context) -> Sequence[str]:
@@ -449,6 +451,12 @@ def _completed(reading: Reading, remembered: Remembered) -> list[Declaration]:
 
 def _with_consequence(problem: Problem) -> Problem:
     return replace(problem, reason=f"{problem.reason}; what it said when it was last read still holds")
+
+
+def _needs_trust(declaration: Declaration, workspace: Workspace) -> bool:
+    return needs_trust(
+        declaration.kind, declaration.scope, declaration.project_hash, declaration.source, workspace
+    )
 
 
 def _labels_of_servers(tools: Iterable[Tool]) -> Iterator[str]:

@@ -3,21 +3,32 @@ import pytest
 from remit.core.kinds import ConfigStatus, Kind
 from remit.core.scopes import Scope
 from remit.core.trust import Trustable, needs_trust
-from support import declared
+from support import SHOP, declared
+
+
+def needs(
+    scope: Scope, hash: str | None = "hash", *, kind: Kind = Kind.MCP_SERVER, source: str = "/a"
+) -> bool:
+    return needs_trust(kind, scope, hash, source, SHOP)
 
 
 @pytest.mark.parametrize("scope", list(Scope))
 def test_a_server_needs_trust_when_a_project_brings_it(scope: Scope) -> None:
-    assert needs_trust(Kind.MCP_SERVER, scope, "hash") is (scope in (Scope.PROJECT, Scope.PLUGIN))
-    assert needs_trust(Kind.MCP_TOOL, scope, "hash") is (scope in (Scope.PROJECT, Scope.PLUGIN))
+    assert needs(scope) is (scope in (Scope.PROJECT, Scope.PLUGIN))
+    assert needs(scope, kind=Kind.MCP_TOOL) is (scope in (Scope.PROJECT, Scope.PLUGIN))
+
+
+def test_what_a_client_calls_local_needs_trust_when_it_lies_in_the_repository() -> None:
+    assert needs(Scope.LOCAL, source="/code/shop/.claude/settings.json")
+    assert not needs(Scope.LOCAL, source="/home/ada/.claude.json")
 
 
 def test_a_plugin_of_the_users_own_needs_none() -> None:
-    assert not needs_trust(Kind.MCP_SERVER, Scope.PLUGIN, None)
+    assert not needs(Scope.PLUGIN, None)
 
 
 def test_what_is_never_started_needs_none() -> None:
-    assert not needs_trust(Kind.SKILL, Scope.PROJECT, "hash")
+    assert not needs(Scope.PROJECT, kind=Kind.SKILL)
 
 
 @pytest.mark.parametrize(

@@ -62,11 +62,11 @@ class Summary:
 
 
 def summarise(listed: Sequence[Listed], context: Context) -> Summary:
-    """Count and group a catalog; what is declared for other clients is only counted among the hidden."""
+    """Count and group a catalog; what is declared for other clients is a group of its own and not counted."""
     mine = [item for item in listed if context.client in (None, item.tool.client)]
     return Summary(
         visible=_count(mine),
-        hidden_count=sum(not item.decision.visible for item in listed),
+        hidden_count=sum(not item.decision.visible for item in mine),
         costs=add_up(mine),
         origins=_origins(mine),
         hidden=_hidden(listed, context),

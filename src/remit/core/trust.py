@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from remit.core.declarations import Declaration
 from remit.core.kinds import ConfigStatus, Kind
-from remit.core.scopes import Scope
+from remit.core.projects import Workspace
+from remit.core.scopes import Scope, is_at_or_below
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,8 +27,15 @@ class Trustable:
         return self.trusted_digest is not None and not self.is_trusted
 
 
-def needs_trust(kind: Kind, scope: Scope, project_hash: str | None) -> bool:
-    """Tell whether a server or its tool comes with a project, and not from the user's own files."""
-    if kind not in (Kind.MCP_SERVER, Kind.MCP_TOOL):
+def needs_trust(
+    kind: Kind, scope: Scope, project_hash: str | None, source: str, workspace: Workspace
+) -> bool:
+    """Tell whether a server or its tool comes with a project, and not from the user's own files.
+
+    What lies in the repository is others' to edit, whatever its client calls it.
+    """
+    if kind not in (Kind.MCP_SERVER, Kind.MCP_TOOL) or project_hash is None:
         return False
-    return scope is Scope.PROJECT or (scope is Scope.PLUGIN and project_hash is not None)
+    if scope is Scope.LOCAL:
+        return any(is_at_or_below(source, root) for root in (workspace.checkout, workspace.project.path))
+    return scope in (Scope.PROJECT, Scope.PLUGIN)

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -83,3 +84,14 @@ def test_agents_have_the_servers_that_their_definitions_give_them(desk: Desk, ro
         assert has("scout") == ["project git"]
         assert has("child") == []
         assert has("child", "scout") == ["project git"]
+
+
+def test_a_local_server_that_lies_in_the_repository_is_not_started_without_trust(
+    desk: Desk, root: Path
+) -> None:
+    desk.write(root / ".claude/settings.json", servers("git"))
+    with desk.registry() as registry:
+        here = registry.at(str(root), "klaude")
+        assert [item.declaration.server for item in registry.trustable(here)] == ["git"]
+        starting = registry.explain("git", replace(here, starts_servers=True)).decision
+    assert (starting.gate, starting.visible) == ("config", False)

@@ -127,9 +127,9 @@ def test_control_characters_in_an_entry_are_shown_as_such(desk: Desk, shop: Path
 
 
 def test_trust_is_given_and_taken_back(desk: Desk, shop: Path) -> None:
-    assert desk.remit("trust", "till", cwd=shop).stdout == "trusted: till\n"
+    assert desk.remit("trust", "till", "-y", cwd=shop).stdout == "trusted: till\n"
     assert "till (project, .mcp.json): trusted" in desk.remit("trust", cwd=shop).stdout
-    assert desk.remit("trust", "--all", cwd=shop).stdout == "trusted: till\ntrusted: web\n"
+    assert desk.remit("trust", "--all", "-y", cwd=shop).stdout == "trusted: till\ntrusted: web\n"
     assert desk.remit("trust", "--revoke", "till", cwd=shop).stdout == "not trusted: till\n"
     desk.write(shop / ".mcp.json", servers(web={"type": "http", "url": "http://127.0.0.1:9/other"}))
     assert "changed since it was trusted" in desk.remit("trust", cwd=shop).stdout
@@ -138,6 +138,7 @@ def test_trust_is_given_and_taken_back(desk: Desk, shop: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
+        (("till",), 2, "there is no terminal to ask on; give --yes"),
         (("--revoke",), 2, "name the servers to trust no more, or give --all"),
         (("--all", "till"), 2, "name servers, or give --all"),
         (("nonsense",), 1, "error: no server of this project is called `nonsense`"),

@@ -273,7 +273,7 @@ def test_where_nothing_is_declared_the_listing_says_what_to_do(desk: Desk) -> No
 
 def test_forget_erases_a_project_once(desk: Desk, shop: Path) -> None:
     desk.remit("scan", cwd=shop)
-    assert desk.remit("forget", str(shop)).stdout == f"forgot {shop}\n"
+    assert desk.remit("forget", "-y", str(shop)).stdout == f"forgot {shop}\n"
     again = desk.remit("forget", "--yes", str(shop))
     assert again.returncode == 1
     assert again.stderr.startswith(f"error: nothing is stored about `{shop}`\nhint: ")
@@ -380,7 +380,10 @@ def test_a_narrow_terminal_cuts_no_name(desk: Desk, shop: Path) -> None:
 def test_asking_before_forgetting_happens_on_a_terminal_only(desk: Desk, shop: Path) -> None:
     desk.remit("scan", cwd=shop)
     assert "Erase all that Remit stored" in on_a_terminal(desk, shop, "forget", str(shop), typed=b"n\n")
-    assert desk.remit("forget", str(shop)).returncode == 0
+    refused = desk.remit("forget", str(shop))
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "give --yes" in refused.stderr
+    assert desk.remit("forget", "--yes", str(shop)).returncode == 0
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -35,10 +35,9 @@ def test_the_first_scan_sums_up_and_later_ones_list_what_changed(desk: Desk, sho
         f"{shop} (claude-code)",
         "First scan here: 4 declarations in 2 files",
         "",
-        "  scope    source          servers  hidden",
-        "  local    ~/.claude.json        1",
-        "  project  .mcp.json                     1",
-        "  global   ~/.claude.json        1       1",
+        "  local    1 server (~/.claude.json)",
+        "  project  nothing; 1 hidden (.mcp.json)",
+        "  global   1 server; 1 hidden (~/.claude.json)",
         "",
         "2 servers visible",
         "2 hidden",
@@ -51,10 +50,10 @@ def test_the_first_scan_sums_up_and_later_ones_list_what_changed(desk: Desk, sho
         "",
         "next: `remit why NAME` explains one, `remit tools --all` lists them all",
     ]
-    assert scan(desk, shop)[1] == "Since the last scan: nothing changed"
+    assert scan(desk, shop)[1] == "Since Remit last looked here: nothing changed"
     desk.write(shop / ".mcp.json", servers("lamp"))
     assert scan(desk, shop)[1:4] == [
-        "Since the last scan: 1 added, 1 removed",
+        "Since Remit last looked here: 1 added, 1 removed",
         "  + lamp (project, .mcp.json)",
         "  - till (project, .mcp.json)",
     ]
@@ -66,21 +65,20 @@ def test_costs_are_told_as_far_as_they_are_known(desk: Desk, shop: Path) -> None
         for name in ("mcp__git__log", "mcp__till__open"):
             registry.report(name, here, description="word " * 2000, input_schema={"type": "object"})
     lines = scan(desk, shop)
-    assert lines[3:9] == [
-        "  scope    source          servers  tools  tokens  hidden",
-        "  local    ~/.claude.json        1      1   2,220",
-        "  project  .mcp.json                                    2",
-        "  global   ~/.claude.json        1              ?       1",
+    assert lines[3:8] == [
+        "  local    1 server and 1 tool: about 2,220 tokens (~/.claude.json)",
+        "  project  nothing; 2 hidden (.mcp.json)",
+        "  global   1 server; 1 hidden (~/.claude.json)",
         "",
         "2 servers and 1 tool visible: about 2,220 tokens per request",
     ]
-    assert lines[9:12] == [
+    assert lines[8:11] == [
         "  (without 1 server whose tools are not known)",
         "3 hidden: about 2,220 tokens not sent",
         "costliest: git 2,220",
     ]
     desk.write_state("wiki", "git", local={shop: servers("git", "new")})
-    assert "  local    ~/.claude.json        2      1  2,220+" in scan(desk, shop)
+    assert "  local    2 servers and 1 tool: about 2,220+ tokens (~/.claude.json)" in scan(desk, shop)
 
 
 def test_servers_that_start_the_same_program_are_named_together(desk: Desk, shop: Path) -> None:
@@ -96,7 +94,7 @@ def test_long_groups_are_cut_and_the_screen_stays_short(desk: Desk, shop: Path) 
     labels = [f"server-{number:03}" for number in range(200)]
     desk.write_state(*labels, local={shop: servers(*labels)})
     lines = scan(desk, shop)
-    assert "Since the last scan: 400 added, 3 removed" in lines
+    assert "Since Remit last looked here: 400 added, 3 removed" in lines
     assert lines.count("  and 390 more: `remit tools --all`") == 1
     assert lines.count("  and 195 more: `remit tools --all`") == 1
     assert len(lines) < 60
@@ -115,7 +113,7 @@ def test_a_long_path_is_cut_in_the_middle(desk: Desk) -> None:
     desk.write(deep.parent.parent.parent.parent / ".mcp.json", servers("till"))
     row = next(line for line in scan(desk, deep) if line.startswith("  project"))
     assert "..." in row
-    assert row.split()[1].endswith("/.mcp.json")
+    assert row.endswith("/.mcp.json)")
 
 
 def test_where_nothing_is_declared_the_screen_says_what_to_do(desk: Desk) -> None:
@@ -127,7 +125,7 @@ def test_where_nothing_is_declared_the_screen_says_what_to_do(desk: Desk) -> Non
 
 def test_an_inventory_names_the_clients(desk: Desk, shop: Path) -> None:
     shown = desk.remit("scan", "--client", "all", cwd=shop).stdout
-    assert "  client       scope    source" in shown
+    assert "  claude-code, local    1 server (~/.claude.json)" in shown
 
 
 def test_what_other_clients_have_is_one_line_each(capsys: pytest.CaptureFixture[str]) -> None:

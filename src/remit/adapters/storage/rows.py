@@ -10,6 +10,7 @@ from remit.core.client_settings import Effect, Level, Rule
 from remit.core.declarations import Declaration
 from remit.core.kinds import Authority, ConfigStatus, Kind, Status
 from remit.core.outcomes import is_demoted
+from remit.core.projects import Workspace
 from remit.core.scopes import Scope
 from remit.core.tools import Tool, Winner
 from remit.core.trust import needs_trust
@@ -32,13 +33,15 @@ class View(NamedTuple):
     is_as_stored: bool  # whether its row was last written for the same file
 
 
-def tool(row: Row) -> Tool:
+def tool(row: Row, workspace: Workspace) -> Tool:
     """Read a row of the query `catalog`."""
     (name, kind, client, scope, project_hash, dir, server, plugin, agent, of_agent) = row[:10]
     (source, authority, config_status, winner_scope, winner_source, description) = row[10:16]
     (uses, last_used, discovered, updated, endpoint, tokens, outcomes) = row[16:23]
     (digest, is_unlisted, listed_at, is_outdated, is_trusted, failure) = row[23:]
-    is_judged = project_hash is not None and needs_trust(_KINDS[kind], _SCOPES[scope], project_hash)
+    is_judged = project_hash is not None and needs_trust(
+        _KINDS[kind], _SCOPES[scope], project_hash, source, workspace
+    )
     return Tool(
         name=name,
         kind=_KINDS[kind],

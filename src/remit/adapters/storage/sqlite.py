@@ -32,7 +32,7 @@ class SqliteStore:
     def catalog(self, workspace: Workspace, flags: Flags) -> list[Tool]:
         """List every tool in scope for a workspace, with how its client's configuration resolved it there."""
         found = self.database.rows("catalog", flags=flags.key, **seen_from(workspace))
-        return [rows.tool(row) for row in found]
+        return [rows.tool(row, workspace) for row in found]
 
     def inputs(self, view: View) -> dict[str, str]:
         """List what the last scan looked at, with the fingerprints it found."""
@@ -183,6 +183,7 @@ class SqliteStore:
                     "view": id,
                     "tool": ids[item.declaration.key],
                     "source": item.declaration.source,
+                    "digest": item.declaration.digest,
                     "config_status": item.config_status,
                     "shadowed_by": _winner(item, ids),
                 }

@@ -40,6 +40,8 @@ class Asked(NamedTuple):
 
     def context(self, registry: Registry) -> Context:
         """Make the context that was asked for."""
+        if self.parents and self.agent is None:
+            raise click.UsageError("--parent says who started an agent; name it with --agent")
         return registry.at(
             self.project,
             self.client,
@@ -282,7 +284,7 @@ def trust(
     """Trust servers that come with a project.
 
     Remit starts them only then. Without a SERVER, lists them with what they would run. Trust ends when an
-    entry changes. On a terminal, asks first.
+    entry changes. Asks first, unless --yes is given.
     """
     if everything and servers:
         raise click.UsageError("name servers, or give --all")
@@ -293,11 +295,8 @@ def trust(
         found = registry.trustable(context, servers)
         if everything or servers:
             live.entries(found, context, to_stderr=True)
-            question = (
-                "Trust them no more?" if revoke else "Trust these, to be started by Remit as they stand?"
-            )
-            if found and not yes and sys.stdin.isatty() and not click.confirm(question, err=True):
-                sys.exit(NOTHING_DONE)
+            if found and not revoke:
+                _confirm("Trust these, to be started by Remit as they stand?", yes=yes)
             (registry.revoke if revoke else registry.trust)(found, context)
             found = registry.trustable(context, servers)
         problems = registry.problems(context)
@@ -316,14 +315,12 @@ def trust(
 def forget(project: str, *, yes: bool) -> None:
     """Erase all that is stored about a project.
 
-    PROJECT is a directory in it, or its hash. On a terminal, asks first.
+    PROJECT is a directory in it, or its hash. Asks first, unless --yes is given.
     """
     with open_registry() as registry:
         found = registry.find_project(project)
         path = render.printable(found.path)
-        question = f"Erase all that Remit stored about {path}?"
-        if not yes and sys.stdin.isatty() and not click.confirm(question, err=True):
-            sys.exit(NOTHING_DONE)
+        _confirm(f"Erase all that Remit stored about {path}?", yes=yes)
         registry.forget(found)
     render.out(f"forgot {path}")
 
@@ -335,6 +332,16 @@ def completion(shell: str) -> None:
     script = get_completion_class(shell)
     if script is not None:
         render.out(script(app, {}, "remit", "_REMIT_COMPLETE").source())
+
+
+def _confirm(question: str, *, yes: bool) -> None:
+    """Go on only with a person's word: without a terminal there is nobody to ask."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise click.UsageError("there is no terminal to ask on; give --yes to say that you mean it")
+    if not click.confirm(question, err=True):
+        sys.exit(NOTHING_DONE)
 
 
 def main() -> NoReturn:

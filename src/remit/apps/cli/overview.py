@@ -1,9 +1,11 @@
 """The first screen: what changed, what is visible and from where, what is hidden and why."""
 
+import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from textwrap import wrap
 
-from remit.apps.cli.render import NOTHING, NUMBERS, WORDS, heading, out, printable, rounded, table, total
+from remit.apps.cli.render import NOTHING, counted, heading, out, printable, rounded, total
 from remit.core.decide import Context, Gate, Listed, shorten
 from remit.core.declarations import Changes, Declaration
 from remit.core.kinds import ConfigStatus, Kind, Status
@@ -38,11 +40,13 @@ def show(found: Scan, summary: Summary, context: Context) -> None:
     _lines(_first(found) if found.is_first else _changes(found.changes, context))
     if summary.origins:
         out()
-        _origins(summary, context)
+        _lines(_origins(summary, context))
         out()
         out(total(summary))
         _lines(_costliest(summary.costliest))
     for group in summary.hidden:
+        if group.cause is Status.STALE:  # told when it went, among the changes
+            continue
         out()
         _lines(_hidden(group, context))
     if summary.duplicates:
@@ -70,7 +74,7 @@ def _changes(changes: Changes, context: Context) -> Iterator[str]:
         ("~", "changed", changes.changed),
     )
     said = [f"{len(items)} {word}" for _, word, items in signs if items]
-    yield f"Since the last scan: {', '.join(said) or 'nothing changed'}"
+    yield f"Since Remit last looked here: {', '.join(said) or 'nothing changed'}"
     for sign, _, items in signs:
         yield from _cut([f"  {sign} {_declared(item, context)}" for item in items], MOST_CHANGES)
 
@@ -79,26 +83,21 @@ def _declared(item: Declaration, context: Context) -> str:
     return f"{_label(item)} ({item.scope}, {shorten(item.source, context)})"
 
 
-def _origins(summary: Summary, context: Context) -> None:
-    """Draw a line for each scope, with a column for each kind that there is."""
-    kinds = {kind: f"{WORDS[kind]}s" for kind in Kind if kind in summary.visible}
-    clients = ["client"] if context.client is None else []
-    tokens = ["tokens"] if summary.costs.all else []
-    hidden = ["hidden"] if any(origin.hidden for origin in summary.origins) else []
-    columns = [*clients, "scope", "source", *kinds.values(), *tokens, *hidden]
-    rows: list[list[str]] = []
+def _origins(summary: Summary, context: Context) -> Iterator[str]:
+    """Write what each scope contributes, in words: a table of all kinds is wider than many terminals."""
+    width = min(shutil.get_terminal_size((100, 0)).columns, 100)
     for origin in summary.origins[:MOST_ORIGINS]:
-        cells = {
-            "client": origin.client,
-            "scope": origin.scope,
-            "source": _sources(origin, context),
-            "tokens": _cost(origin),
-            "hidden": _number(origin.hidden),
-            **{name: _number(origin.visible.get(kind, 0)) for kind, name in kinds.items()},
-        }
-        rows.append([cells[column] for column in columns])
-    table("", columns, rows, numbers=(*kinds.values(), *NUMBERS, "hidden"))
-    _lines(_rest(len(summary.origins) - MOST_ORIGINS))
+        owner = f"{origin.client}, " if context.client is None else ""
+        head = f"  {owner}{origin.scope:<8} "
+        said = (
+            f"{counted(origin.visible)}{_cost(origin)}{_hidden_count(origin)} ({_sources(origin, context)})"
+        )
+        yield from wrap(said, width, initial_indent=head, subsequent_indent=" " * len(head))
+    yield from _rest(len(summary.origins) - MOST_ORIGINS)
+
+
+def _hidden_count(origin: Origin) -> str:
+    return f"; {origin.hidden:,} hidden" if origin.hidden else ""
 
 
 def _sources(origin: Origin, context: Context) -> str:
@@ -117,9 +116,9 @@ def _costliest(servers: Sequence[Tool]) -> Iterator[str]:
 def _cost(origin: Origin) -> str:
     """Write a cost; `+` where it is more, because some servers' tools are not known."""
     costs = origin.costs
-    if costs.uncounted:
-        return f"{rounded(costs.visible)}+" if costs.visible else "?"
-    return rounded(costs.visible) if costs.visible else ""
+    if not costs.visible:
+        return ""
+    return f": about {rounded(costs.visible)}{'+' if costs.uncounted else ''} tokens"
 
 
 def _hidden(group: Hidden, context: Context) -> Iterator[str]:
@@ -167,10 +166,6 @@ def _cut(lines: Sequence[str], most: int) -> Iterator[str]:
 def _rest(count: int) -> Iterator[str]:
     if count > 0:
         yield f"  and {count:,} more: `remit tools --all`"
-
-
-def _number(count: int) -> str:
-    return f"{count:,}" if count else ""
 
 
 def _plural(count: int, word: str) -> str:

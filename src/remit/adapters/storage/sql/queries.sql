@@ -67,8 +67,8 @@ order by p.id
 -- name: resolved
 select
     t.name, t.kind, t.client, t.scope, r.source, t.project_hash, t.dir, t.server, t.plugin, t.agent, t.profile,
-    t.endpoint, t.digest, t.is_remit, t.own_status, d.description, t.id, r.config_status, r.shadowed_by,
-    t.source = r.source
+    t.endpoint, r.digest, t.is_remit, t.own_status, d.description, t.id, r.config_status, r.shadowed_by,
+    t.source = r.source and t.digest is r.digest
 from tools t
 join resolutions r on r.tool_id = t.id
 join views v on v.id = r.view_id
@@ -137,8 +137,8 @@ values (:client, :project, :source, :level, :effect, :subject)
 on conflict do nothing
 
 -- name: add_resolution
-insert into resolutions (view_id, tool_id, source, config_status, shadowed_by)
-values (:view, :tool, :source, :config_status, :shadowed_by)
+insert into resolutions (view_id, tool_id, source, digest, config_status, shadowed_by)
+values (:view, :tool, :source, :digest, :config_status, :shadowed_by)
 
 -- name: declare
 insert into tools (

@@ -97,6 +97,7 @@ create table resolutions (
     view_id integer not null references views (id) on delete cascade,
     tool_id integer not null references tools (id) on delete cascade,
     source text not null,
+    digest text, -- as it was when the view was read: the row may have been read for another since
     config_status text not null,
     shadowed_by integer references tools (id) on delete set null,
     primary key (view_id, tool_id)
