@@ -13,7 +13,8 @@ from remit.core.decide import UNKNOWN, Context, Decision, Explained, Gate, Liste
 from remit.core.declarations import Changes, Declaration, Key, Problem, Resolved
 from remit.core.findings import Patient
 from remit.core.kinds import Authority, Kind, Status
-from remit.core.names import canonical, classify, full_label, is_covered, spellings, storable
+from remit.core.lookup import closest_to_being_visible, find, suggest
+from remit.core.names import canonical, classify, full_label, is_covered, storable
 from remit.core.projects import Project, Workspace
 from remit.core.reading import Reading, Remembered
 from remit.core.resolve import resolve
@@ -46,6 +47,8 @@ class Explanation:
     decision: Decision
     gates: Sequence[Explained] = ()
     shadowed: Sequence[Listed] = ()  # the other declarations of the same name
+    tools: Sequence[Tool] = ()  # of a server: those that are known
+    suggestions: Sequence[str] = ()  # where the name is not known: names that are, and nearly are it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,17 +205,22 @@ class Registry:
 
         A name that exists only in another project gets the very answer of one that exists nowhere.
         """
-        found = _named(name, self.tools(context))
+        listed = self.tools(context)
+        found = find(name, listed)
         if not found:
             gates = [Explained(Gate.SCOPE, Ruling(False, UNKNOWN.reason))]
-            return Explanation(name=name, tool=None, decision=UNKNOWN, gates=gates)
-        (tool, decision), *others = sorted(found, key=_closest_to_being_visible)
+            mine = [item for item in listed if context.client in (None, item.tool.client)]
+            return Explanation(
+                name=name, tool=None, decision=UNKNOWN, gates=gates, suggestions=suggest(name, mine)
+            )
+        (tool, decision), *others = sorted(found, key=closest_to_being_visible)
         return Explanation(
             name=tool.name,
             tool=tool,
             decision=decision,
             gates=explain(tool, context),
-            shadowed=[other for other in others if other.tool.name == tool.name],
+            shadowed=others,
+            tools=[item.tool for item in listed if _is_tool_of(item.tool, tool)],
         )
 
     def connect(
@@ -459,6 +467,15 @@ def _needs_trust(declaration: Declaration, workspace: Workspace) -> bool:
     )
 
 
+def _is_tool_of(tool: Tool, server: Tool) -> bool:
+    is_its = server.kind is Kind.MCP_SERVER and is_covered(tool.name, server.name)
+    return (
+        is_its
+        and tool.kind is Kind.MCP_TOOL
+        and tool.key[:-1] == (*server.key[:1], tool.kind, *server.key[2:-1])
+    )
+
+
 def _labels_of_servers(tools: Iterable[Tool]) -> Iterator[str]:
     for tool in tools:
         is_known = tool.kind is Kind.MCP_SERVER and tool.agent is None and tool.status is not Status.STALE
@@ -468,25 +485,6 @@ def _labels_of_servers(tools: Iterable[Tool]) -> Iterator[str]:
 
 def _by_name(tool: Tool) -> tuple[str, str, str, str]:
     return tool.name, tool.client, tool.scope, tool.dir or ""
-
-
-def _named(name: str, listed: Sequence[Listed]) -> list[Listed]:
-    """Find the rows that a name means: a server's own name, then a tool's, then the server that covers it."""
-    servers = [item for item in listed if item.tool.kind is Kind.MCP_SERVER]
-    if labelled := [item for item in servers if item.tool.server == name]:
-        return labelled
-    forms = spellings(name)
-    found = [[item for item in listed if item.tool.name == form] for form in forms]
-    exact = next(filter(None, found), found[0])
-    if any(item.tool.status is not Status.STALE or item.tool.is_unlisted for item in exact):
-        return exact
-    covering = [
-        item
-        for item in servers
-        if item.tool.status is not Status.STALE and any(is_covered(form, item.tool.name) for form in forms)
-    ]
-    longest = max((len(item.tool.name) for item in covering), default=0)
-    return [item for item in covering if len(item.tool.name) == longest] or exact
 
 
 def _to_connect(listed: Sequence[Listed], names: Sequence[str], context: Context) -> list[Listed]:
@@ -501,14 +499,9 @@ def _to_connect(listed: Sequence[Listed], names: Sequence[str], context: Context
 
 def _chosen(servers: Sequence[Listed], names: Sequence[str]) -> Iterator[Listed]:
     for name in dict.fromkeys(names):
-        found = _named(name, servers)
+        found = find(name, servers)
         if not found:
             raise UnknownServerError(
                 f"no server is called `{name}` here", hint="`remit tools --all` lists the servers"
             )
-        yield min(found, key=_closest_to_being_visible)
-
-
-def _closest_to_being_visible(item: Listed) -> tuple[bool, bool, bool]:
-    tool, decision = item
-    return not decision.visible, tool.status is Status.STALE, tool.shadowed_by is not None
+        yield min(found, key=closest_to_being_visible)

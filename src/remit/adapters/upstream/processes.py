@@ -112,6 +112,8 @@ class Server:
             with anyio.move_on_after(GRACE):
                 await self._process.wait()
         with anyio.move_on_after(GRACE):
+            async for _ in _chunks(self._process.stdout):  # a pipe that is not read to its end stays open
+                pass
             await self._is_silent.wait()
         await self._close()
 

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 
@@ -99,10 +99,30 @@ def explanation(explained: Explanation, context: Context) -> None:
         (gate, "passed" if ruling.passed else "hidden", ruling.reason) for gate, ruling in explained.gates
     ]
     table("", ("gate", "answer", "reason"), gates)
+    for line in _facts(explained):
+        out(printable(line))
+    if explained.suggestions:
+        sys.stderr.write(
+            f"hint: did you mean {' or '.join(f'`{printable(it)}`' for it in explained.suggestions)}?\n"
+        )
     if explained.shadowed:
         out()
         others = [(tool.scope, shorten(tool.source, context), why.reason) for tool, why in explained.shadowed]
         table("others of this name", ("scope", "source", "reason"), others)
+
+
+def _facts(explained: Explanation) -> Iterator[str]:
+    """Say what else is known: what it is for, what it brings and costs, how it last answered."""
+    tool = explained.tool
+    if tool is None:
+        return
+    if tool.description:
+        yield f"about it: {tool.description.splitlines()[0][:200]}"
+    if explained.tools:
+        cost = "" if tool.tokens is None else f", about {rounded(tool.tokens)} tokens per request"
+        yield f"its tools: {len(explained.tools):,} known{cost}"
+    if tool.failure is not None:
+        yield f"when it was last asked for its tools: {tool.failure}"
 
 
 def total(summary: Summary) -> str:

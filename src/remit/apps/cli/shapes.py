@@ -48,6 +48,7 @@ def explanation(explained: Explanation) -> Shape:
             for gate, ruling in explained.gates
         ],
         "shadowed": [_listed(item) for item in explained.shadowed],
+        "suggestions": list(explained.suggestions),
     }
 
 

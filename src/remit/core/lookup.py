@@ -1,0 +1,81 @@
+"""Lookup: which rows of a catalog a name means, however a person, a client or the gateway writes it."""
+
+from collections.abc import Iterable, Sequence
+
+from remit.core.decide import Listed
+from remit.core.kinds import Kind, Status
+from remit.core.names import is_covered, spellings
+
+MOST_SUGGESTIONS = 3
+_MAX_LENGTH = 60  # of names that are compared letter by letter
+_INVOKED = (Kind.SKILL, Kind.SLASH_COMMAND)  # both by `/name`
+
+
+def find(name: str, listed: Sequence[Listed]) -> list[Listed]:
+    """Find the rows that a name means: a server's own, a skill's or command's, a tool's, a plugin's.
+
+    The name of a tool that is not known means the server that covers it, unless that server was asked for its
+    tools and does not have it.
+    """
+    servers = [item for item in listed if item.tool.kind is Kind.MCP_SERVER]
+    if labelled := [item for item in servers if item.tool.server == name]:
+        return labelled
+    if invoked := [
+        item for item in listed if item.tool.kind in _INVOKED and _bare(item.tool.name) == _bare(name)
+    ]:
+        return invoked
+    forms = spellings(name)
+    found = [[item for item in listed if item.tool.name == form] for form in forms]
+    exact = next(filter(None, found), found[0])
+    if any(item.tool.status is not Status.STALE or item.tool.is_unlisted for item in exact):
+        return exact
+    return _covering(forms, servers) or exact or [item for item in listed if _plugin(item) == name]
+
+
+def _covering(forms: Iterable[str], servers: Sequence[Listed]) -> list[Listed]:
+    covering = [
+        item
+        for item in servers
+        if item.tool.status is not Status.STALE
+        and (item.tool.listed_at is None or item.tool.is_outdated)
+        and any(is_covered(form, item.tool.name) for form in forms)
+    ]
+    longest = max((len(item.tool.name) for item in covering), default=0)
+    return [item for item in covering if len(item.tool.name) == longest]
+
+
+def _plugin(item: Listed) -> str | None:
+    return item.tool.name.partition("@")[0] if item.tool.kind is Kind.PLUGIN else None
+
+
+def _bare(name: str) -> str:
+    return name.removeprefix("/")
+
+
+def closest_to_being_visible(item: Listed) -> tuple[bool, bool, bool]:
+    """Order rows of one name by how near they are to being used."""
+    tool, decision = item
+    return not decision.visible, tool.status is Status.STALE, tool.shadowed_by is not None
+
+
+def suggest(name: str, listed: Sequence[Listed]) -> list[str]:
+    """List names that are known here and are nearly written like one that is not."""
+    known = {item.tool.server if item.tool.kind is Kind.MCP_SERVER else item.tool.name for item in listed}
+    wanted = _bare(name).lower()[:_MAX_LENGTH]
+    limit = max(1, len(wanted) // 4)
+    near = sorted(
+        (distance, each)
+        for each in known
+        if each is not None and (distance := _distance(wanted, _bare(each).lower()[:_MAX_LENGTH])) <= limit
+    )
+    return [each for _, each in near[:MOST_SUGGESTIONS]]
+
+
+def _distance(one: str, other: str) -> int:
+    """Count the letters to add, drop or change that make one word of another."""
+    row = list(range(len(other) + 1))
+    for at, letter in enumerate(one, start=1):
+        before, row[0] = row[0], at
+        for to, its in enumerate(other, start=1):
+            before, row[to] = row[to], min(row[to] + 1, row[to - 1] + 1, before + (letter != its))
+    return row[-1]
