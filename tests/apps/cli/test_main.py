@@ -399,6 +399,12 @@ def test_completion_offers_the_names_known_here(desk: Desk, shop: Path) -> None:
     assert desk.remit(cwd=desk.root).stdout == "plain,wiki\n"
 
 
+def test_completion_offers_nothing_that_a_shell_would_run(desk: Desk, shop: Path) -> None:
+    desk.write(shop / ".mcp.json", servers("git;touch${IFS}x", "git-log"))
+    desk.variables.update(_REMIT_COMPLETE="bash_complete", COMP_WORDS="remit why git", COMP_CWORD="2")
+    assert desk.remit(cwd=shop).stdout.splitlines() == ["plain,git", "plain,git-log"]
+
+
 def test_without_a_command_the_help_is_printed(desk: Desk) -> None:
     finished = desk.remit()
     assert finished.returncode == 0

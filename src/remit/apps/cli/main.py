@@ -1,6 +1,7 @@
 """The command `remit`: each command parses, asks the registry, and renders."""
 
 import os
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -26,6 +27,8 @@ NOTHING_DONE = 1  # no such thing here, or the user said no
 FOUND = 1  # doctor found an error
 FAILURE = 2
 INTERRUPTED = 130
+
+_SAFE = re.compile(r"[\w.@:/+*-]+")  # no sign that a shell reads
 
 
 class Asked(NamedTuple):
@@ -121,7 +124,8 @@ def _known_names(
             tools = [item.tool for item in registry.tools(Asked(**given).context(registry))]
     except RemitError:
         return []
-    names = {name for tool in tools for name in (tool.name, tool.server) if name and name.isprintable()}
+    # A shell may put in what is offered as it stands, and a project chooses its servers' names.
+    names = {name for tool in tools for name in (tool.name, tool.server) if name and _SAFE.fullmatch(name)}
     return [CompletionItem(name) for name in sorted(names) if name.startswith(incomplete)]
 
 
