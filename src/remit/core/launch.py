@@ -72,7 +72,13 @@ class Launch:
     def starts_remit(self) -> bool:
         """Whether it starts Remit's own gateway, directly or through a runner such as `uvx`."""
         words = (self.command, *self.args)
-        return any(_program(word) == "remit" and following == "serve" for word, following in pairwise(words))
+        return any(program(word) == "remit" and following == "serve" for word, following in pairwise(words))
+
+
+def program(word: str) -> str:
+    """Name a program as on every system, without its folder, its ending and the version that is asked for."""
+    name = word.replace("\\", "/").rpartition("/")[2].partition("@")[0].lower()
+    return re.sub(r"\.(exe|cmd|bat|ps1)$", "", name)
 
 
 _STEERING = re.compile(  # of the loaders, the languages and the tools that fetch packages
@@ -109,7 +115,3 @@ def _digest(*parts: object) -> str:
 
 def _references(values: Mapping[str, str]) -> list[tuple[str, list[str]]]:
     return sorted((name, references(value)) for name, value in values.items())
-
-
-def _program(word: str) -> str:
-    return word.replace("\\", "/").rpartition("/")[2].removesuffix(".exe").partition("@")[0]
