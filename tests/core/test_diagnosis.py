@@ -272,6 +272,12 @@ def test_packages_count_before_approval_and_not_after_rejection_or_in_a_losers_e
     assert said(unpinned_packages, patient(replace(npx, launch=None))) == []
 
 
+def test_remit_itself_needs_no_version_approved_or_not() -> None:
+    remit = entry("remit", Scope.PROJECT, "uvx", "remit", "serve")
+    assert said(unpinned_packages, patient(remit)) == []
+    assert said(unpinned_packages, patient(remit, settings=ClientSettings())) == []
+
+
 def test_a_package_that_may_be_a_secret_is_not_shown() -> None:
     finding = one(unpinned_packages, patient(entry("git", Scope.GLOBAL, "npx", f"pkg-{HEX}")))
     assert finding.reason.startswith("its package has no fixed version")

@@ -10,14 +10,12 @@ from typing import NamedTuple
 
 from remit.core.decide import Context
 from remit.core.declarations import Declaration, Problem, Resolved
-from remit.core.kinds import ConfigStatus, Kind
+from remit.core.kinds import RUNS, Kind
 from remit.core.launch import Launch
 from remit.core.scopes import Scope
 from remit.core.tools import Tool
 
 Key = tuple[str | None, ...]  # a declaration's
-
-_RUNS = (ConfigStatus.ENABLED, ConfigStatus.ITSELF)
 
 
 class Severity(StrEnum):
@@ -74,7 +72,7 @@ class Patient:
         return [
             item.declaration
             for item in self.servers
-            if item.config_status in _RUNS and item.shadowed_by is None
+            if item.config_status in RUNS and item.shadowed_by is None
         ]
 
     @property
