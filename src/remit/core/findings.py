@@ -13,6 +13,7 @@ from remit.core.declarations import Declaration, Problem, Resolved
 from remit.core.kinds import RUNS, Kind
 from remit.core.launch import Launch
 from remit.core.scopes import Scope
+from remit.core.secrets import words_of
 from remit.core.tools import Tool
 
 Key = tuple[str | None, ...]  # a declaration's
@@ -95,10 +96,8 @@ def values(launch: Launch) -> Iterator[Value]:
         yield Value("url", "", launch.url)
     else:
         yield Value("command", "", launch.command)
-    before = ""
-    for at, text in enumerate(launch.args):
-        yield Value(f"args[{at}]", before, text)
-        before = text.lstrip("-") if text.startswith("-") and "=" not in text else ""
+    for at, word in enumerate(words_of(launch.args)):
+        yield Value(f"args[{at}]", word.name, word.value)
     for name, text in launch.env.items():
         yield Value(f"env.{name}", name, text)
     for name, text in launch.headers.items():
