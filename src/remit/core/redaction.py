@@ -8,12 +8,13 @@ from remit.core.secrets import Word, is_secret, may_be_secret, names_a_secret, s
 HIDDEN = "***"
 _SHORTEST = 4  # a shorter value is no secret, and would be found in every other word
 
-_TOKEN = re.compile(r"[A-Za-z0-9_+/=.:~@%-]+")  # with a space or a shell's sign, it is something to be judged
-_HEADER = re.compile(r"(([\w-]+):\s*(?:(?:bearer|basic|token)\s+)?)([A-Za-z0-9_+/=.~-]+)", re.IGNORECASE)
-_PART = re.compile(r"@?(?:sha\d+:)?[^/\\@:]+")
-_USER_INFO = re.compile(r"(?<=://)[^/?#\s]+@")
-_PATH = re.compile(r"(://[^/?#\s]*)(/[^?#\s]*)")
-_PARAMETER = re.compile(r"([?&#;])([^=&#;\s]+)(?:=([^&#;\s]*))?")
+# Compiled when they are first used, as in `secrets`.
+_PLAIN = r"[A-Za-z0-9_+/=.:~@%-]+"  # with a space or a shell's sign, it is something to be judged
+_HEADER = r"(?i)(([\w-]+):\s*(?:(?:bearer|basic|token)\s+)?)([A-Za-z0-9_+/=.~-]+)"
+_PART = r"@?(?:sha\d+:)?[^/\\@:]+"
+_USER_INFO = r"(?<=://)[^/?#\s]+@"
+_PATH = r"(://[^/?#\s]*)(/[^?#\s]*)"
+_PARAMETER = r"([?&#;])([^=&#;\s]+)(?:=([^&#;\s]*))?"
 
 
 def redact(text: str, values: Iterable[str]) -> str:
@@ -31,9 +32,9 @@ def redact_words(command: Iterable[str]) -> list[str]:
 
 def redact_url(url: str) -> str:
     """Hide a URL's user and password, and what may be a secret in its path, its query and its fragment."""
-    plain = _USER_INFO.sub(f"{HIDDEN}@", url)
-    plain = _PATH.sub(lambda match: match[1] + _parts(match[2]), plain)
-    return _PARAMETER.sub(_parameter, plain)
+    plain = re.sub(_USER_INFO, f"{HIDDEN}@", url)
+    plain = re.sub(_PATH, lambda match: match[1] + _parts(match[2]), plain)
+    return re.sub(_PARAMETER, _parameter, plain)
 
 
 def _word(word: Word) -> str:
@@ -45,20 +46,20 @@ def _word(word: Word) -> str:
 def _value(value: str, name: str) -> str:
     if "://" in value:
         return redact_url(value)
-    header = _HEADER.fullmatch(value)
+    header = re.fullmatch(_HEADER, value)
     if header is not None and names_a_secret(header[2]):
         return header[1] + HIDDEN
-    if not _TOKEN.fullmatch(value):
+    if not re.fullmatch(_PLAIN, value):
         return redact(value, filter(_is_no_command, secrets_in(value, name)))
     return HIDDEN if names_a_secret(name) else _parts(value)
 
 
 def _is_no_command(secret: str) -> bool:
-    return _TOKEN.fullmatch(secret) is not None or secret.startswith("-----BEGIN")
+    return re.fullmatch(_PLAIN, secret) is not None or secret.startswith("-----BEGIN")
 
 
 def _parts(text: str) -> str:
-    return _PART.sub(_part, text)
+    return re.sub(_PART, _part, text)
 
 
 def _part(match: re.Match[str]) -> str:
