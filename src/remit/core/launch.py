@@ -22,6 +22,21 @@ class Transport(StrEnum):
     WEBSOCKET = "ws"
 
 
+class Syntax(StrEnum):
+    """A way of writing a variable into an entry."""
+
+    BRACES = "${X}"
+    DEFAULTS = "${X:-default}"  # or without a default
+    BARE = "$X"
+    DOLLAR_ENV = "${env:X}"
+    BRACE_ENV = "{env:X}"
+    BRACE_FILE = "{file:path}"
+    SECRETS = "${{ secrets.X }}"
+    INPUT = "${input:id}"
+    WORKSPACE = "${workspaceFolder}"
+    NAMED = "${named:X}"  # Remit's own, for a client whose entries name variables and have no sign for them
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Launch:
     """A process to start, or a URL to reach; variables in it are not expanded yet."""
@@ -34,6 +49,7 @@ class Launch:
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     variables: Mapping[str, str] = field(default_factory=dict[str, str])  # those the client sets for it
+    syntaxes: tuple[Syntax, ...] = ()  # its client's; where there is none, the text is taken as it stands
 
     def __repr__(self) -> str:
         return f"Launch({self.transport})"
@@ -100,7 +116,7 @@ def references(value: str) -> list[str]:
 
 
 _REFERENCE = re.compile(
-    r"\$?\{+\s*(?:env:|secrets\.)?([A-Za-z_][A-Za-z0-9_.]*)[^}]*\}|(?:^|(?<=\s))\$([A-Za-z_][A-Za-z0-9_]*)$"
+    r"\$?\{+\s*(?:env:|named:|secrets\.)?([A-Za-z_][A-Za-z0-9_.]*)[^}]*\}|(?:^|(?<=\s))\$([A-Za-z_][A-Za-z0-9_]*)$"
 )
 
 
