@@ -143,6 +143,7 @@ def planted(desk: Desk) -> Planted:
 
 def commands(desk: Desk) -> list[tuple[str, ...]]:
     asked = [("scan",), ("tools",), ("tools", "--all"), ("context",), ("why", "remote"), ("why", "process")]
+    asked += [("clients",), ("trust",), ("doctor",)]
     asked += [("why", "quill@orchard"), ("why", "env-is-text"), ("why", "mcp__plugin_quill_remote__*")]
     session = ("--mcp-config", str(desk.root / "session.json"))
     return [*asked, *((*words, "--json") for words in asked), ("tools", "--all", "--headless", *session)]
@@ -153,6 +154,14 @@ def test_secrets_are_in_no_output_of_any_command(desk: Desk, planted: Planted) -
         finished = desk.remit(*words, cwd=desk.root / "code/shop")
         assert finished.returncode in (0, 1), words
         assert planted.found_in(finished.stdout + finished.stderr) == [], words
+
+
+@pytest.mark.usefixtures("planted")
+def test_what_would_be_started_is_shown_all_around_its_secrets(desk: Desk) -> None:
+    told = desk.remit("trust", cwd=desk.root / "code/shop").stdout
+    assert "runs    run '--key=***' '***'" in told
+    assert "runs    'TOKEN=*** run'" in told
+    assert "reaches https://***@mcp.test/***?k=***#***" in told
 
 
 def stored_bytes(desk: Desk) -> bytes:

@@ -17,7 +17,7 @@ from remit.core.declarations import Declaration, Problem, Resolved
 from remit.core.diagnosis import Check, diagnose
 from remit.core.findings import Facts, Finding, Patient, Severity
 from remit.core.kinds import Authority, ConfigStatus, Kind
-from remit.core.launch import Launch, Transport
+from remit.core.launch import Launch, Syntax, Transport
 from remit.core.names import tool_name
 from remit.core.resolve import resolve
 from remit.core.scopes import Scope
@@ -48,6 +48,7 @@ def entry(
         headers=headers or {},
         url=url,
         cwd=cwd,
+        syntaxes=(Syntax.DEFAULTS,),
     )
     return replace(
         declared(label, scope, plugin=plugin, endpoint=launch.endpoint, is_remit=launch.starts_remit),
@@ -230,8 +231,8 @@ def test_a_relative_command_with_a_directory_of_its_own_is_fine() -> None:
 
 
 def test_unset_variables_are_named_once_for_each_server_without_any_value() -> None:
-    env = {"A": "${TOKEN}", "B": "x-${TOKEN}", "C": "${SET}", "D": "${OTHER:-default}", "E": "${env:DSN}"}
-    plain = ("${workspaceFolder}", "${input:x}", "${CLAUDE_PROJECT_DIR}", "$HOME", "${{ secrets.X }}")
+    env = {"A": "${TOKEN}", "B": "x-${TOKEN}", "C": "${SET}", "D": "${OTHER:-default}", "E": "${DSN}"}
+    plain = ("${env:X}", "${input:x}", "${CLAUDE_PROJECT_DIR}", "$HOME", "${{ secrets.X }}")
     examined = patient(
         entry("git", Scope.GLOBAL, "run", *plain, env=env), facts=Facts(variables=frozenset({"SET"}))
     )
@@ -270,6 +271,12 @@ def test_packages_count_before_approval_and_not_after_rejection_or_in_a_losers_e
     rejection = Rule(source="/s", level=Level.USER, effect=Effect.REJECTS, subject="git")
     assert said(unpinned_packages, patient(npx, settings=ClientSettings([rejection]))) == []
     assert said(unpinned_packages, patient(replace(npx, launch=None))) == []
+
+
+def test_remit_itself_needs_no_version_approved_or_not() -> None:
+    remit = entry("remit", Scope.PROJECT, "uvx", "remit", "serve")
+    assert said(unpinned_packages, patient(remit)) == []
+    assert said(unpinned_packages, patient(remit, settings=ClientSettings())) == []
 
 
 def test_a_package_that_may_be_a_secret_is_not_shown() -> None:

@@ -1,14 +1,15 @@
 import pytest
 
-from remit.core.expansion import SYNTAXES, Expanded, expand
-from remit.core.launch import Launch, Transport
+from remit.adapters.clients import CLIENTS, load
+from remit.core.expansion import Expanded, expand, unset
+from remit.core.launch import Launch, Syntax, Transport
 
 VARIABLES = {"NAME": "ada", "EMPTY": "", "A": "1", "NESTED": "${NAME}"}
 
 
 def expanded(text: str, client: str = "claude-code", variables: dict[str, str] | None = None) -> Expanded:
-    launch = Launch(command="run", args=(text,), variables=variables or {})
-    return expand(launch, VARIABLES, client=client, workspace="/code/shop", home="/home/ada")
+    launch = Launch(command="run", args=(text,), variables=variables or {}, syntaxes=load(client).syntaxes)
+    return expand(launch, VARIABLES, workspace="/code/shop", home="/home/ada")
 
 
 @pytest.mark.parametrize(
@@ -50,8 +51,9 @@ def test_every_field_is_filled_and_what_was_put_in_is_known() -> None:
         cwd="/${NAME}",
         url="https://${NAME}",
         headers={"X": "Bearer ${NAME}"},
+        syntaxes=(Syntax.DEFAULTS,),
     )
-    done = expand(launch, VARIABLES, client="claude-code", workspace="/", home="/")
+    done = expand(launch, VARIABLES, workspace="/", home="/")
     filled = done.launch
     assert (filled.command, filled.args, filled.cwd, filled.url) == ("ada", ("ada",), "/ada", "https://ada")
     assert (filled.env, filled.headers) == ({"NAME": "1"}, {"X": "Bearer ada"})
@@ -79,8 +81,7 @@ def test_a_plugins_server_knows_where_its_plugin_lies_and_where_it_is_started() 
         ("kiro", "${NAME} $NAME", "ada $NAME"),
         ("continue", "${{ secrets.NAME }} ${NAME}", "ada ${NAME}"),
         ("claude-desktop", "${NAME} $NAME", "${NAME} $NAME"),
-        ("codex", "$NAME", "$NAME"),
-        ("a-client-to-come", "${NAME}", "${NAME}"),
+        ("codex", "$NAME ${NAME} ${env:NAME}", "$NAME ${NAME} ${env:NAME}"),
     ],
 )
 def test_every_other_client_has_its_own_way_of_writing_variables(client: str, text: str, filled: str) -> None:
@@ -108,5 +109,28 @@ def test_a_bare_word_inside_a_text_may_mean_itself() -> None:
     assert expanded("the $ref of it", "gemini-cli").missing == ()
 
 
-def test_every_client_of_the_table_is_written_as_elsewhere() -> None:
-    assert all(name == name.lower() and " " not in name for name in SYNTAXES)
+@pytest.mark.parametrize(
+    ("client", "text", "names"),
+    [
+        ("claude-code", "${NOWHERE}-${NAME}-${OTHER:-x}", ["NOWHERE"]),
+        ("claude-code", "${user_config.KEY} ${env:NOWHERE}", []),
+        ("claude-desktop", "${NOWHERE}", []),
+        ("cursor", "${env:NOWHERE} ${workspaceFolder} ${NOWHERE}", ["NOWHERE"]),
+        ("vscode", "${input:token}", []),
+        ("opencode", "{env:NOWHERE} {file:~/key}", ["NOWHERE"]),
+        ("gemini-cli", "$NOWHERE", ["NOWHERE"]),
+        ("continue", "${{ secrets.NOWHERE }}", []),
+        ("codex", "Bearer ${named:NOWHERE}", ["NOWHERE"]),
+    ],
+)
+def test_environment_variables_that_are_not_set_are_those_the_client_would_read(
+    client: str, text: str, names: list[str]
+) -> None:
+    assert unset(text, Launch(syntaxes=load(client).syntaxes), {"NAME"}) == names
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_every_client_states_how_it_writes_variables(client: str) -> None:
+    syntaxes = load(client).syntaxes
+    assert len(set(syntaxes)) == len(syntaxes)
+    assert set(syntaxes) <= set(Syntax)

@@ -1,6 +1,6 @@
 import pytest
 
-from remit.core.secrets import is_secret, shown
+from remit.core.secrets import is_secret, may_be_secret, names_a_secret, shown
 
 # Made up for these tests; the parts are joined so that no scanner takes them for real ones.
 GITHUB = "ghp_" + "k3J9x2Lq8Zw1Rt7Vb5Nc4Md6Hf0Gs"
@@ -37,6 +37,7 @@ UUID = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
         ("Authorization", "Basic YWRhOmszSjl4MkxxOFp3MQ=="),
         ("DB_PASSWORD", "hunter2"),
         ("SMTP_PASS", "Tr0ub4dor&3"),
+        ("PGPASSWORD", "hunter2"),
         ("TOKEN", "correcthorsebatterystaplefield"),
         ("TOKEN", f"${{TOKEN:-{HEX}}}"),
         ("OPENAPI_MCP_HEADERS", f'{{"Authorization": "Bearer {HEX}", "Version": "2022-06-28"}}'),
@@ -133,6 +134,44 @@ def test_secrets_are_told(name: str, value: str) -> None:
 )
 def test_other_values_are_not_secrets(name: str, value: str) -> None:
     assert not is_secret(value, name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "SMTP_PASS",
+        "PASSPHRASE",
+        "PGPASSWORD",
+        "jwt",
+        "X-Sig",
+        "apiKey",
+        "Cookie",
+        "TOKEN_2",
+        "AWS_ACCESS_KEY_ID",
+    ],
+)
+def test_names_of_secrets_are_known_wherever_the_word_stands(name: str) -> None:
+    assert names_a_secret(name)
+    assert may_be_secret("short", name)
+
+
+@pytest.mark.parametrize(
+    "name", ["", "KEY_FILE", "TOKEN_URL", "auth-command", "PAGE_TOKEN", "MAX_TOKENS", "MONKEY", "HOME"]
+)
+def test_names_of_what_is_about_a_secret_are_none(name: str) -> None:
+    assert not names_a_secret(name)
+    assert not may_be_secret("short", name)
+
+
+@pytest.mark.parametrize("value", [HEX, HEX.upper(), "k3J9x2Lq-8Zw1Rt7V_b5Nc4Md6", f"/opt/{HEX}/run"])
+def test_what_looks_random_may_be_a_secret_under_any_name(value: str) -> None:
+    assert may_be_secret(value, "X")
+    assert not is_secret(value, "X")
+
+
+@pytest.mark.parametrize("value", ["key-value-store", "Acme-MCP-Server-Tools-v2", UUID, "a" * 40])
+def test_what_is_made_of_words_is_none(value: str) -> None:
+    assert not may_be_secret(value)
 
 
 def test_a_word_is_shown_only_when_it_cannot_be_a_secret() -> None:

@@ -8,11 +8,11 @@ from remit.adapters.files import Machine
 from remit.adapters.git_index import is_tracked
 from remit.core.declarations import Declaration
 from remit.core.findings import Facts
-from remit.core.launch import Launch
+from remit.core.launch import Launch, program
 from remit.core.projects import Workspace
 from remit.core.scopes import Scope
 
-_INTERPRETERS = re.compile(r"(?:node|nodejs|bun|tsx|ruby|perl|php|sh|bash|python[\d.]*)(?:\.exe)?")
+_INTERPRETERS = re.compile(r"(?:node|nodejs|bun|tsx|ruby|perl|php|sh|bash|python[\d.]*)")
 _EXTENSIONS = ".COM;.EXE;.BAT;.CMD"
 
 
@@ -37,7 +37,7 @@ def _absent(launch: Launch, directory: str, machine: Machine) -> Iterator[str]:
     if _is_plain(launch.command) and not _is_program(launch, directory, machine):
         yield "command"
     script = launch.args[0] if launch.args else ""
-    is_script = os.path.isabs(script) and _INTERPRETERS.fullmatch(os.path.basename(launch.command))
+    is_script = os.path.isabs(script) and _INTERPRETERS.fullmatch(program(launch.command))
     if is_script and _is_plain(script) and not os.path.exists(script):
         yield "args[0]"
 

@@ -5,11 +5,10 @@ Done when a server is started, never before: what comes out of it holds the valu
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
-from remit.core.launch import Launch
+from remit.core.launch import Launch, Syntax
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -19,20 +18,6 @@ class Expanded:
     launch: Launch
     missing: tuple[str, ...]  # the variables that are not set and have no default, in the order of the entry
     values: frozenset[str]  # what was put in: never to be shown
-
-
-class Syntax(StrEnum):
-    """A way of writing a variable."""
-
-    BRACES = "${X}"
-    DEFAULTS = "${X:-default}"  # or without a default
-    BARE = "$X"
-    DOLLAR_ENV = "${env:X}"
-    BRACE_ENV = "{env:X}"
-    BRACE_FILE = "{file:path}"
-    SECRETS = "${{ secrets.X }}"
-    INPUT = "${input:id}"
-    WORKSPACE = "${workspaceFolder}"
 
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
@@ -45,46 +30,14 @@ _PATTERNS = {
     Syntax.BRACE_FILE: r"\{(file:[^}]+)\}",
     Syntax.SECRETS: r"\$\{\{\s*secrets\.([^}\s]+)\s*\}\}",
     Syntax.INPUT: r"\$\{(input:[^}]+)\}",
+    Syntax.NAMED: r"\$\{named:([^}]+)\}",
     Syntax.WORKSPACE: r"\$\{(workspaceFolder|workspaceFolderBasename|userHome|pathSeparator|/)\}",
 }
-_SHELL = (Syntax.DEFAULTS, Syntax.BARE)
-
-# Where a client has no syntax of its own, the text is taken as it stands.
-SYNTAXES: Mapping[str, tuple[Syntax, ...]] = {
-    "claude-code": (Syntax.DEFAULTS,),
-    "claude-desktop": (),
-    "cline": (),
-    "codex": (),
-    "continue": (Syntax.SECRETS,),
-    "copilot-cli": _SHELL,
-    "cursor": (Syntax.DOLLAR_ENV, Syntax.WORKSPACE),
-    "gemini-cli": _SHELL,
-    "goose": (),
-    "kiro": (Syntax.BRACES,),
-    "opencode": (Syntax.BRACE_ENV, Syntax.BRACE_FILE),
-    "roo": (Syntax.DOLLAR_ENV, Syntax.WORKSPACE),
-    "vscode": (Syntax.DOLLAR_ENV, Syntax.INPUT, Syntax.WORKSPACE),
-    "windsurf": (Syntax.DOLLAR_ENV,),
-    "zed": (),
-}
 
 
-def expand(
-    launch: Launch, variables: Mapping[str, str], *, client: str, workspace: str, home: str
-) -> Expanded:
+def expand(launch: Launch, variables: Mapping[str, str], *, workspace: str, home: str) -> Expanded:
     """Put variables into a launch, as its client does when it is started in a workspace."""
-    syntaxes = SYNTAXES.get(client, ())
-    places = {
-        "workspaceFolder": workspace,
-        "workspaceFolderBasename": os.path.basename(workspace),
-        "userHome": home,
-        "pathSeparator": os.sep,
-        "/": os.sep,
-    }
-    known = {**variables, **launch.variables}
-    if launch.variables:  # a plugin's, which may also say where it is started
-        known["CLAUDE_PROJECT_DIR"] = workspace
-    text = _Text(syntaxes, known, places if Syntax.WORKSPACE in syntaxes else {})
+    text = _text(launch, variables, workspace, home)
     done = replace(
         launch,
         command=text.fill(launch.command),
@@ -95,6 +48,29 @@ def expand(
         headers={name: text.fill(value) for name, value in launch.headers.items()},
     )
     return Expanded(launch=done, missing=tuple(dict.fromkeys(text.missing)), values=frozenset(text.values))
+
+
+def unset(written: str, launch: Launch, variables: Collection[str]) -> list[str]:
+    """List the environment variables that a text of an entry needs, which are not set and have no default."""
+    # Secrets of Continue have files of their own.
+    syntaxes = tuple(syntax for syntax in launch.syntaxes if syntax is not Syntax.SECRETS)
+    text = _text(replace(launch, syntaxes=syntaxes), dict.fromkeys(variables, ""), "", "")
+    text.fill(written)
+    return [name for name in text.missing if re.fullmatch(_NAME, name)]  # and not `input:id`
+
+
+def _text(launch: Launch, variables: Mapping[str, str], workspace: str, home: str) -> "_Text":
+    places = {
+        "workspaceFolder": workspace,
+        "workspaceFolderBasename": os.path.basename(workspace),
+        "userHome": home,
+        "pathSeparator": os.sep,
+        "/": os.sep,
+    }
+    known = {**variables, **launch.variables}
+    if launch.variables:  # a plugin's, which may also say where it is started
+        known["CLAUDE_PROJECT_DIR"] = workspace
+    return _Text(launch.syntaxes, known, places if Syntax.WORKSPACE in launch.syntaxes else {})
 
 
 class _Text:

@@ -10,12 +10,11 @@ from typing import NamedTuple
 
 from remit.core.decide import Context
 from remit.core.declarations import Declaration, Key, Problem, Resolved
-from remit.core.kinds import ConfigStatus, Kind
+from remit.core.kinds import RUNS, Kind
 from remit.core.launch import Launch
 from remit.core.scopes import Scope
+from remit.core.secrets import words_of
 from remit.core.tools import Tool
-
-_RUNS = (ConfigStatus.ENABLED, ConfigStatus.ITSELF)
 
 
 class Severity(StrEnum):
@@ -72,7 +71,7 @@ class Patient:
         return [
             item.declaration
             for item in self.servers
-            if item.config_status in _RUNS and item.shadowed_by is None
+            if item.config_status in RUNS and item.shadowed_by is None
         ]
 
     @property
@@ -95,10 +94,8 @@ def values(launch: Launch) -> Iterator[Value]:
         yield Value("url", "", launch.url)
     else:
         yield Value("command", "", launch.command)
-    before = ""
-    for at, text in enumerate(launch.args):
-        yield Value(f"args[{at}]", before, text)
-        before = text.lstrip("-") if text.startswith("-") and "=" not in text else ""
+    for at, word in enumerate(words_of(launch.args)):
+        yield Value(f"args[{at}]", word.name, word.value)
     for name, text in launch.env.items():
         yield Value(f"env.{name}", name, text)
     for name, text in launch.headers.items():

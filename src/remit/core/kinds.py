@@ -41,3 +41,7 @@ class ConfigStatus(StrEnum):
     DENIED = "denied"
     MANUAL = "manual"  # only a person may invoke it
     ITSELF = "itself"  # the entry that starts Remit: shown, never an upstream
+
+
+RUNS = frozenset({ConfigStatus.ENABLED, ConfigStatus.ITSELF})  # what the client starts
+COULD_RUN = RUNS | {ConfigStatus.PENDING}  # and what it starts once a person says yes

@@ -22,6 +22,21 @@ class Transport(StrEnum):
     WEBSOCKET = "ws"
 
 
+class Syntax(StrEnum):
+    """A way of writing a variable into an entry."""
+
+    BRACES = "${X}"
+    DEFAULTS = "${X:-default}"  # or without a default
+    BARE = "$X"
+    DOLLAR_ENV = "${env:X}"
+    BRACE_ENV = "{env:X}"
+    BRACE_FILE = "{file:path}"
+    SECRETS = "${{ secrets.X }}"
+    INPUT = "${input:id}"
+    WORKSPACE = "${workspaceFolder}"
+    NAMED = "${named:X}"  # Remit's own, for a client whose entries name variables and have no sign for them
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Launch:
     """A process to start, or a URL to reach; variables in it are not expanded yet."""
@@ -34,6 +49,7 @@ class Launch:
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     variables: Mapping[str, str] = field(default_factory=dict[str, str])  # those the client sets for it
+    syntaxes: tuple[Syntax, ...] = ()  # its client's; where there is none, the text is taken as it stands
 
     def __repr__(self) -> str:
         return f"Launch({self.transport})"
@@ -72,7 +88,13 @@ class Launch:
     def starts_remit(self) -> bool:
         """Whether it starts Remit's own gateway, directly or through a runner such as `uvx`."""
         words = (self.command, *self.args)
-        return any(_program(word) == "remit" and following == "serve" for word, following in pairwise(words))
+        return any(program(word) == "remit" and following == "serve" for word, following in pairwise(words))
+
+
+def program(word: str) -> str:
+    """Name a program as on every system, without its folder, its ending and the version that is asked for."""
+    name = word.replace("\\", "/").rpartition("/")[2].partition("@")[0].lower()
+    return re.sub(r"\.(exe|cmd|bat|ps1)$", "", name)
 
 
 _STEERING = re.compile(  # of the loaders, the languages and the tools that fetch packages
@@ -94,7 +116,7 @@ def references(value: str) -> list[str]:
 
 
 _REFERENCE = re.compile(
-    r"\$?\{+\s*(?:env:|secrets\.)?([A-Za-z_][A-Za-z0-9_.]*)[^}]*\}|(?:^|(?<=\s))\$([A-Za-z_][A-Za-z0-9_]*)$"
+    r"\$?\{+\s*(?:env:|named:|secrets\.)?([A-Za-z_][A-Za-z0-9_.]*)[^}]*\}|(?:^|(?<=\s))\$([A-Za-z_][A-Za-z0-9_]*)$"
 )
 
 
@@ -109,7 +131,3 @@ def _digest(*parts: object) -> str:
 
 def _references(values: Mapping[str, str]) -> list[tuple[str, list[str]]]:
     return sorted((name, references(value)) for name, value in values.items())
-
-
-def _program(word: str) -> str:
-    return word.replace("\\", "/").rpartition("/")[2].removesuffix(".exe").partition("@")[0]

@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from remit.core.launch import program
+
 
 class Unpinned(NamedTuple):
     """A package that is fetched in whatever version there is."""
@@ -57,24 +59,19 @@ def unpinned(words: Sequence[str]) -> Unpinned | None:
 
 def _unwrapped(words: Sequence[str]) -> Iterator[str]:
     """Take a command out of the shell that it is started through; the program by its bare name."""
-    program, rest = _program(words[0]), list(words[1:])
-    if program == "cmd":
+    name, rest = program(words[0]), list(words[1:])
+    if name == "cmd":
         rest = [word for at, word in enumerate(rest) if at > 1 or not word.startswith("/")]
-    elif program in ("sh", "bash", "zsh") and len(rest) > 1 and re.fullmatch(r"-l?i?c", rest[0]):
+    elif name in ("sh", "bash", "zsh") and len(rest) > 1 and re.fullmatch(r"-l?i?c", rest[0]):
         rest = rest[1].split()
-    elif program == "env":
+    elif name == "env":
         rest = rest[next((at for at, word in enumerate(rest) if "=" not in word), len(rest)) :]
     else:
-        yield program
+        yield name
         yield from rest
         return
     if rest:
         yield from _unwrapped(rest)
-
-
-def _program(word: str) -> str:
-    name = word.replace("\\", "/").rpartition("/")[2].lower()
-    return re.sub(r"\.(exe|cmd|bat|ps1)$", "", name)
 
 
 def _package(words: Sequence[str], runner: Runner) -> tuple[str, str]:

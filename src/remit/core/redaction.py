@@ -1,28 +1,20 @@
-"""Redaction: what may be a secret in words that are about to be shown."""
+"""Redaction: hides secrets in words that are about to be shown; `secrets` tells what is one."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from urllib.parse import urlsplit
+from collections.abc import Iterable
+
+from remit.core.secrets import Word, is_secret, may_be_secret, names_a_secret, secrets_in, words_of
 
 HIDDEN = "***"
 _SHORTEST = 4  # a shorter value is no secret, and would be found in every other word
 
-_SECRET_NAME = re.compile(
-    r"(^|[-_.])(api-?key|key|token|secret|password|passwd|pwd|auth|authorization|bearer|credentials?|cookie|pat)"
-    r"($|[-_.=])"
-    r"|apikey|accesskey|privatekey|accesstoken|authtoken",
-    re.IGNORECASE,
-)
-_SECRET_VALUE = re.compile(
-    r"(sk|pk|rk|ghp|gho|ghs|ghu|github_pat|glpat|xox[abeprs]|npm|pypi|hf|ntn|secret|key|lin_api|dop_v1|tvly|fc|BSA)"
-    r"[-_][A-Za-z0-9_-]{8,}"
-    r"|(AKIA|ASIA|AIza|eyJ)[A-Za-z0-9_.-]{12,}"
-    r"|[0-9a-fA-F]{32,}"
-    r"|(?=[^a-z]*[a-z])(?=[^A-Z]*[A-Z])(?=[^0-9]*[0-9])[A-Za-z0-9_+=-]{20,}"
-)
-_TOKEN = re.compile(r"[A-Za-z0-9_+/=.:~@%-]+")  # with a space or a shell's sign, it is something to be judged
-_USER_INFO = re.compile(r"(?<=://)[^/@\s]+@")
-_PAIR = re.compile(r"([?&#;])([^=&#;]+)=([^&#;]*)")
+# Compiled when they are first used, as in `secrets`.
+_PLAIN = r"[A-Za-z0-9_+/=.:~@%-]+"  # with a space or a shell's sign, it is something to be judged
+_HEADER = r"(?i)(([\w-]+):\s*(?:(?:bearer|basic|token)\s+)?)([A-Za-z0-9_+/=.~-]+)"
+_PART = r"@?(?:sha\d+:)?[^/\\@:]+"
+_USER_INFO = r"(?<=://)[^/?#\s]+@"
+_PATH = r"(://[^/?#\s]*)(/[^?#\s]*)"
+_PARAMETER = r"([?&#;])([^=&#;\s]+)(?:=([^&#;\s]*))?"
 
 
 def redact(text: str, values: Iterable[str]) -> str:
@@ -33,55 +25,51 @@ def redact(text: str, values: Iterable[str]) -> str:
     return text
 
 
-def redact_words(words: Sequence[str]) -> list[str]:
-    """Hide what looks like a secret in a command's arguments; all else stands as it is written."""
-    return list(_words(words))
+def redact_words(command: Iterable[str]) -> list[str]:
+    """Hide what may be a secret in the words of a command; all else stands as it is written."""
+    return [_word(word) for word in words_of(command)]
 
 
 def redact_url(url: str) -> str:
-    """Hide a URL's user and password, and what looks like a secret in its query."""
-    plain = _USER_INFO.sub(f"{HIDDEN}@", url)
-    return _PAIR.sub(lambda pair: f"{pair[1]}{pair[2]}={_hidden_if_secret(pair[2], pair[3])}", plain)
+    """Hide a URL's user and password, and what may be a secret in its path, its query and its fragment."""
+    plain = re.sub(_USER_INFO, f"{HIDDEN}@", url)
+    plain = re.sub(_PATH, lambda match: match[1] + _parts(match[2]), plain)
+    return re.sub(_PARAMETER, _parameter, plain)
 
 
-def url_secrets(url: str) -> Iterator[str]:
-    """List the parts of a URL that are never to be shown."""
-    try:
-        parts = urlsplit(url)
-        yield from filter(None, (parts.username, parts.password, parts.query, parts.fragment))
-    except ValueError:
-        yield url
+def _word(word: Word) -> str:
+    name = "" if word.value.startswith("-") else word.name  # `--token --verbose`
+    prefix = f"{_parts(word.prefix[:-1])}=" if word.prefix else ""
+    return prefix + _value(word.value, name)
 
 
-def is_secret_name(name: str) -> bool:
-    """Tell whether a variable, flag or parameter of this name holds a secret."""
-    return _SECRET_NAME.search(name) is not None
-
-
-def looks_secret(word: str) -> bool:
-    """Tell whether a word has the form of a secret."""
-    return _SECRET_VALUE.fullmatch(word) is not None
-
-
-def _words(words: Sequence[str]) -> Iterator[str]:
-    follows = False  # the word before was a flag such as `--token`
-    for word in words:
-        flag, equals, value = word.partition("=")
-        if follows and not word.startswith("-"):
-            yield _hidden_if_secret("token", word)
-        elif equals and re.fullmatch(r"[\w-]+", flag):
-            yield f"{flag}={_hidden_if_secret(flag, value)}"
-        elif "://" in word:
-            yield redact_url(word)
-        else:
-            yield HIDDEN if looks_secret(word) else word
-        follows = not equals and word.startswith("-") and is_secret_name(word)
-
-
-def _hidden_if_secret(name: str, value: str) -> str:
-    is_reference = "$" in value or "{" in value
-    if is_reference or not _TOKEN.fullmatch(value):
-        return value
+def _value(value: str, name: str) -> str:
     if "://" in value:
         return redact_url(value)
-    return HIDDEN if is_secret_name(name) or looks_secret(value) else value
+    header = re.fullmatch(_HEADER, value)
+    if header is not None and names_a_secret(header[2]):
+        return header[1] + HIDDEN
+    if not re.fullmatch(_PLAIN, value):
+        return redact(value, filter(_is_no_command, secrets_in(value, name)))
+    return HIDDEN if names_a_secret(name) else _parts(value)
+
+
+def _is_no_command(secret: str) -> bool:
+    return re.fullmatch(_PLAIN, secret) is not None or secret.startswith("-----BEGIN")
+
+
+def _parts(text: str) -> str:
+    return re.sub(_PART, _part, text)
+
+
+def _part(match: re.Match[str]) -> str:
+    """Hide one part of a path; but what follows an `@` fixes a version, which is to be judged."""
+    part = match[0]
+    return HIDDEN if (is_secret if part.startswith("@") else may_be_secret)(part) else part
+
+
+def _parameter(match: re.Match[str]) -> str:
+    mark, name, value = match.groups()
+    if value is None:
+        return mark + (HIDDEN if is_secret(name) else name)
+    return f"{mark}{name}={_value(value, name)}"

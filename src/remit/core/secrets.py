@@ -1,15 +1,21 @@
 """Tells secrets in plain text from other values, by their shape and by the name they are given to.
 
-A doctor who cries wolf is not asked again: what could as well be a word, a path, a URL or an example passes.
+What is sure is worth a finding: a doctor who cries wolf is not asked again, so what could as well be a word,
+a path, a URL or an example passes. What is doubtful is only not shown.
 """
 
 import re
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import NamedTuple
 
 _MAX_SHOWN = 100
 
+# The patterns are compiled when they are first used: most commands have nothing to judge.
+
 # Shapes that say whose secret it is, wherever it stands.
-_SHAPES = re.compile(
-    r"""(?<![A-Za-z0-9])(?:
+_SHAPES = r"""(?x)
+    (?<![A-Za-z0-9])(?:
         gh[a-z]_\w{20,} | github_pat_\w{20,} | gl[a-z]{2,4}-[\w-]{16,} | glsa_\w{20,}
       | sk-[\w-]{20,} | [rs]k_(?:live|test)_\w{16,} | whsec_\w{16,}
       | xox[a-z]-[\w-]{10,} | xapp-[\w-]{10,} | (?:AKIA|ASIA)[0-9A-Z]{16} | AIza[\w-]{30,} | ya29\.[\w-]{20,}
@@ -19,105 +25,151 @@ _SHAPES = re.compile(
       | gsk_\w{20,} | xai-\w{20,} | pplx-\w{20,} | r8_\w{20,} | ATATT[\w=-]{20,} | PMAK-[\w-]{20,}
       | dapi[0-9a-f]{30,} | pat[A-Za-z0-9]{14}\.[0-9a-f]{30,} | pat-[a-z]{2}\d-[0-9a-f-]{30,}
     )
-    | -----BEGIN\ [A-Z ]*PRIVATE\ KEY-----[^-]{20}""",
-    re.VERBOSE,
-)
-_REFERENCE = re.compile(r"\$\{\{.*?\}\}|\$\{[^}]*?:-([^}]*)\}|\$\{[^}]*\}|\{(?:env|file):[^}]*\}")
-_SCHEME = re.compile(r"^\s*(?:bearer|basic|token|bot|apikey|api-key|key)\s+", re.IGNORECASE)
-_CREDENTIAL = re.compile(r"\b(?:bearer|basic)\s+([\w.~+/=-]+)", re.IGNORECASE)
+    | -----BEGIN\ [A-Z ]*PRIVATE\ KEY-----[^-]{20,}
+"""
+_REFERENCE = r"\$\{\{.*?\}\}|\$\{[^}]*?:-([^}]*)\}|\$\{[^}]*\}|\{(?:env|file):[^}]*\}"
+_SCHEME = r"(?i)^\s*(?:bearer|basic|token|bot|apikey|api-key|key)\s+"
+_CREDENTIAL = r"(?i)\b(?:bearer|basic)\s+([\w.~+/=-]+)"
 # The value is only looked at: it may hold the next pair, as in `url=https://mcp.test/?token=...`.
-_PAIR = re.compile(r"([A-Za-z][\w.-]*)[\"']?\s*[=:]\s*[\"']?(?=([^\s;&,\"'}]+))")
-_USERINFO = re.compile(r"[A-Za-z][\w+.-]*://([^/?#\s@:]*)(?::([^/?#\s@]*))?@")
-_SEGMENT = re.compile(r"(?<=/)[\w=-]{40,}(?=[/?#]|$)")
-_PLACEHOLDER = re.compile(
-    r"<[^>]*>|\[[^\]]*\]|\byour|your[-_ ]|[-_ ]here\b|x{4,}|^x+$|\*{3,}|\.{3}|…|^\$\w+$|%\w+%"
+_PAIR = r"([A-Za-z][\w.-]*)[\"']?\s*[=:]\s*[\"']?(?=([^\s;&,\"'}]+))"
+_USERINFO = r"[A-Za-z][\w+.-]*://([^/?#\s@:]*)(?::([^/?#\s@]*))?@"
+_SEGMENT = r"(?<=/)[\w=-]{40,}(?=[/?#]|$)"
+_PLACEHOLDER = (
+    r"(?i)<[^>]*>|\[[^\]]*\]|\byour|your[-_ ]|[-_ ]here\b|x{4,}|^x+$|\*{3,}|\.{3}|…|^\$\w+$|%\w+%"
     r"|change[-_ ]?(me|it|this)|place[-_ ]?holder|example|replace|redacted|dummy|foobar|sample|fake|todo"
     r"|insert[-_ ]|enter[-_ ]|\bmy[-_ ]|123456|abcdef|0{6}"
-    r"|^(none|null|undefined|tbd|test|string|true|false|yes|no|on|off)$",
-    re.IGNORECASE,
+    r"|^(none|null|undefined|tbd|test|string|true|false|yes|no|on|off)$"
 )
-_PATH = re.compile(
-    r"\.{0,2}[\\/]\S*[\\/]|\.{1,2}[\\/]|~|[A-Za-z]:[\\/]|\S+[\\/]\S+\.\w{1,5}$|\S+\.(pem|key|json|txt)$"
-)
-_URL = re.compile(r"[A-Za-z][\w+.-]*://")
-_WORD = re.compile(r"[A-Za-z]{1,16}\d{0,2}|v?\d{1,4}|\d{8}")
+_PATH = r"\.{0,2}[\\/]\S*[\\/]|\.{1,2}[\\/]|~|[A-Za-z]:[\\/]|\S+[\\/]\S+\.\w{1,5}$|\S+\.(pem|key|json|txt)$"
+_URL = r"[A-Za-z][\w+.-]*://"
+_WORD = r"[A-Za-z]{1,16}\d{0,2}|v?\d{1,4}|\d{8}"
 
-_NAME_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_KEYS = re.compile(
+_NAME_WORDS = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+"
+_KEYS = (
     r"token|secret|key|apikey|credential|credentials|pat|auth|authorization|bearer|jwt|authtoken"
-    r"|accesstoken|accesskey|secretkey|privatekey|signature|sig"
+    r"|accesstoken|accesskey|secretkey|privatekey|signature|sig|cookie"
 )
-_PASSWORDS = re.compile(r"password|passwd|passphrase|pwd|pass")
-_HARMLESS = re.compile(  # what a key or token is of that is no secret
+_PASSWORDS = r"[a-z]*(?:password|passwd|passphrase)|pwd|pass"
+_HARMLESS = (  # what a key or token is of that is no secret
     r"public|publishable|site|file|sort|cache|partition|primary|foreign|project|object|bucket|storage"
     r"|space|idempotency|issue|page|next|continuation|design"
 )
-_KNOWN_PASSWORDS = re.compile(
+_ABOUT = (  # `KEY_FILE`: what the last word says of a secret, without being it
+    r"file|path|dir|folder|url|uri|host|server|provider|name|type|method|mode|sock"
+    r"|command|cmd|script|program|helper"
+)
+_KNOWN_PASSWORDS = (
     r"password|passwd|pass|pw|secret|postgres|root|admin|user|username|guest|mysql|neo4j|test|dev|local"
     r"|minio|minioadmin|redis|mongo|sa"
 )
+_ASSIGNMENT = r"(?s)((-{0,2}[A-Za-z_][\w.-]*)=)([^=].*)"  # and not base64's `==`
+
+
+class Word(NamedTuple):
+    """A word of a command."""
+
+    prefix: str  # `--token=` or `TOKEN=`
+    name: str  # the option or variable that the value is given to; empty where there is none
+    value: str
+
+
+def words_of(command: Iterable[str]) -> Iterator[Word]:
+    """Tell what each word is given to: the option before it, or the name before its `=`."""
+    option = ""
+    for word in command:
+        pair = None if names_a_secret(option) else re.fullmatch(_ASSIGNMENT, word)
+        yield Word(pair[1], pair[2], pair[3]) if pair else Word("", option, word)
+        option = word.lstrip("-") if word.startswith("-") and "=" not in word else ""
 
 
 def is_secret(value: str, name: str = "") -> bool:
     """Tell whether a value holds a secret, under the name of its variable, header or option."""
-    plain = _REFERENCE.sub(_default, _REFERENCE.sub(_default, value)).strip()
-    return (
-        any(_is_random(match[0]) for match in _SHAPES.finditer(plain))
-        or any(_is_hard_to_guess(match[1]) for match in _CREDENTIAL.finditer(plain))
-        or _is_given_to(name, _SCHEME.sub("", plain))
-        or any(_is_given_to(match[1], match[2]) for match in _PAIR.finditer(plain))
-        or _is_in_url(plain)
+    return any(True for _ in secrets_in(value, name))
+
+
+def secrets_in(value: str, name: str = "") -> Iterator[str]:
+    """List the parts of a value that are secrets."""
+    plain = re.sub(_REFERENCE, _default, re.sub(_REFERENCE, _default, value)).strip()
+    yield from (match[0] for match in re.finditer(_SHAPES, plain) if _is_random(match[0]))
+    yield from (match[1] for match in re.finditer(_CREDENTIAL, plain) if _is_hard_to_guess(match[1]))
+    if _is_given_to(name, whole := re.sub(_SCHEME, "", plain)):
+        yield whole
+    yield from (match[2] for match in re.finditer(_PAIR, plain) if _is_given_to(match[1], match[2]))
+    yield from _in_url(plain)
+
+
+def names_a_secret(name: str) -> bool:
+    """Tell whether a variable, header, option or parameter of this name may hold a secret."""
+    words = _name_words(name)
+    is_about = re.fullmatch(_ABOUT, words[-1]) is not None
+    return not is_about and any(
+        (re.fullmatch(_KEYS, word) or re.fullmatch(_PASSWORDS, word)) and not re.fullmatch(_HARMLESS, kind)
+        for kind, word in pairwise(words)
     )
+
+
+def may_be_secret(value: str, name: str = "") -> bool:
+    """Tell whether a value is not to be shown: a secret, or what nobody can tell from one."""
+    return is_secret(value, name) or names_a_secret(name) or _looks_random(value)
 
 
 def shown(word: str) -> str | None:
     """A word of a command as it may be shown; None where it may be a secret, or is no plain word."""
     is_plain = len(word) <= _MAX_SHOWN and re.fullmatch(r"[\w@./\\:+~ -]+", word)
-    return word if is_plain and not is_secret(word) and not _looks_random(word) else None
+    return word if is_plain and not may_be_secret(word) else None
 
 
 def _default(reference: re.Match[str]) -> str:
     return reference[1] or ""
 
 
+def _name_words(name: str) -> list[str]:
+    return ["", "", *(word.lower() for word in re.findall(_NAME_WORDS, name))]
+
+
 def _is_given_to(name: str, value: str) -> bool:
     """Judge a value by the name it is given to."""
-    *_, kind, word = ("", "", *(word.lower() for word in _NAME_WORDS.findall(name)))
-    if _HARMLESS.fullmatch(kind) or _URL.match(value):
+    *_, kind, word = _name_words(name)
+    if re.fullmatch(_HARMLESS, kind) or re.match(_URL, value):
         return False
-    if _PASSWORDS.fullmatch(word):
+    if re.fullmatch(_PASSWORDS, word):
         return _is_password(value)
-    return _KEYS.fullmatch(word) is not None and _is_hard_to_guess(value)
+    return re.fullmatch(_KEYS, word) is not None and _is_hard_to_guess(value)
 
 
 def _is_password(value: str, user: str = "") -> bool:
-    is_known = _KNOWN_PASSWORDS.fullmatch(value.lower()) or value == user
-    return len(value) >= 4 and not is_known and not _PLACEHOLDER.search(value) and not _PATH.match(value)
+    is_known = re.fullmatch(_KNOWN_PASSWORDS, value.lower()) or value == user
+    return (
+        len(value) >= 4 and not is_known and not re.search(_PLACEHOLDER, value) and not re.match(_PATH, value)
+    )
 
 
 def _is_hard_to_guess(value: str) -> bool:
     is_one = len(value) >= 12 and not re.search(r"\s", value)
-    return is_one and not _PATH.match(value) and _is_random(value)
+    return is_one and not re.match(_PATH, value) and _is_random(value)
 
 
 def _is_random(value: str) -> bool:
     """Tell what nobody would make up from words and numbers, and no manual gives as an example."""
     pieces = [piece for piece in re.split(r"[^A-Za-z0-9]+", value) if piece]
-    is_words = all(_WORD.fullmatch(piece) for piece in pieces)
-    return not is_words and not _PLACEHOLDER.search(value) and re.search(r"[A-Za-z]", value) is not None
+    is_words = all(re.fullmatch(_WORD, piece) for piece in pieces)
+    return not is_words and not re.search(_PLACEHOLDER, value) and re.search(r"[A-Za-z]", value) is not None
 
 
 def _looks_random(word: str) -> bool:
-    pieces = re.split(r"[^A-Za-z0-9]+", word)
-    return any(
-        len(piece) >= 16 and re.search(r"\d", piece) and re.search(r"[a-z]", piece) for piece in pieces
+    pieces = re.findall(r"[A-Za-z0-9]{16,}", word)
+    return any(re.search(r"\d", piece) and re.search(r"[A-Za-z]", piece) for piece in pieces) or any(
+        _is_mixed(run) and _is_random(run) for run in re.findall(r"[\w+=-]{20,}", word)
     )
 
 
-def _is_in_url(text: str) -> bool:
-    for match in _USERINFO.finditer(text):
+def _is_mixed(text: str) -> bool:
+    return all(re.search(kind, text) for kind in ("[a-z]", "[A-Z]", "[0-9]"))
+
+
+def _in_url(text: str) -> Iterator[str]:
+    for match in re.finditer(_USERINFO, text):
         user, password = match[1], match[2]
         if _is_password(password, user) if password else len(user) >= 16 and _is_random(user):
-            return True
-    segments = _SEGMENT.findall(text) if _URL.match(text) else ()
-    return any(all(re.search(kind, part) for kind in ("[a-z]", "[A-Z]", "[0-9]")) for part in segments)
+            yield password or user
+    yield from filter(_is_mixed, re.findall(_SEGMENT, text) if re.match(_URL, text) else ())

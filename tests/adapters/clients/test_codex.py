@@ -8,7 +8,9 @@ from remit.adapters.files import Machine
 from remit.adapters.git import locate
 from remit.core.client_settings import ClientSettings
 from remit.core.declarations import Resolved
+from remit.core.expansion import expand
 from remit.core.kinds import ConfigStatus
+from remit.core.launch import Launch, references
 from remit.core.reading import Reading
 from remit.core.resolve import resolve
 from remit.core.views import View
@@ -196,16 +198,22 @@ def test_a_mistake_counts_only_in_the_merged_entry_of_files_that_count(desk: Des
     assert [item.place for item in read(desk, blog).problems] == ["mcp_servers.git"]
 
 
-def test_variables_that_are_passed_on_are_kept_by_name_alone(desk: Desk) -> None:
+def test_variables_that_are_passed_on_are_kept_by_name_and_put_in_when_a_server_starts(desk: Desk) -> None:
     shop = repository(desk)
     remote = '[mcp_servers.r]\nurl = "u"\nbearer_token_env_var = "T"\nenv_http_headers = { X = "Y" }\n'
-    process = server("p", "x", 'env_vars = ["A", { name = "B", source = "remote" }]\ncwd = "sub"')
+    passed_on = 'env_vars = ["A", { name = "B", source = "remote" }]\nenv = { C = "${A}" }\n'
+    process = server("p", "x", passed_on + 'cwd = "sub"')
     desk.write(desk.home / ".codex/config.toml", remote + process)
     launches = {item.server: item.launch for item in read(desk, shop).declarations}
     assert launches["r"] is not None
-    assert launches["r"].headers == {"X": "${Y}", "Authorization": "Bearer ${T}"}
+    assert _started(launches["r"]).headers == {"X": "y", "Authorization": "Bearer t"}
     assert launches["p"] is not None
-    assert (launches["p"].env, launches["p"].cwd) == ({"A": "${A}", "B": "${B}"}, "sub")
+    assert (references(launches["p"].env["A"]), launches["p"].cwd) == (["A"], "sub")
+    assert _started(launches["p"]).env == {"A": "a", "B": "b", "C": "${A}"}
+
+
+def _started(launch: Launch) -> Launch:
+    return expand(launch, {"A": "a", "B": "b", "T": "t", "Y": "y"}, workspace="/", home="/").launch
 
 
 def plugin(desk: Desk, version: str, servers: object, *, name: str = "quill") -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from remit.adapters.upstream.live import LiveServers
-from remit.core.launch import Launch, Transport
+from remit.core.launch import Launch, Syntax, Transport
 from remit.core.upstreams import Offer, Upstream
 
 SERVERS = str(Path(__file__).parents[2] / "small_servers.py")
@@ -33,7 +33,8 @@ def upstream(
 
 
 def process(kind: str, *arguments: str, env: dict[str, str] | None = None) -> Launch:
-    return Launch(command=sys.executable, args=(SERVERS, kind, *arguments), env=env or {})
+    args = (SERVERS, kind, *arguments)
+    return Launch(command=sys.executable, args=args, env=env or {}, syntaxes=(Syntax.DEFAULTS,))
 
 
 def ask(*upstreams: Upstream, variables: dict[str, str] | None = None) -> list[Offer]:
@@ -125,7 +126,9 @@ def test_a_server_of_events_is_reached() -> None:
 def test_headers_are_sent_with_their_variables_put_in() -> None:
     headers = {"Authorization": "Bearer ${SESAME}"}
     with serving("http-closed") as address:
-        launch = Launch(transport=Transport.HTTP, url=f"{address}/mcp", headers=headers)
+        launch = Launch(
+            transport=Transport.HTTP, url=f"{address}/mcp", headers=headers, syntaxes=(Syntax.DEFAULTS,)
+        )
         (let_in,) = ask(upstream(launch), variables={"SESAME": "sesame-opens"})
         (refused,) = ask(upstream(launch), variables={"SESAME": "wrong-word"})
     assert let_in.failure is None

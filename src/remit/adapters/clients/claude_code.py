@@ -10,6 +10,7 @@ from remit.adapters.clients.claude_settings import parse_settings, read_answers,
 from remit.adapters.clients.reading import Client, ConfigFile, Origin, Parsed, Reader, declare_servers
 from remit.adapters.clients.wire import EntryError, Fields
 from remit.core.client_settings import Effect, Level, Rule
+from remit.core.launch import Syntax
 from remit.core.projects import Workspace
 from remit.core.scopes import Scope, ancestors
 
@@ -138,4 +139,4 @@ def parse_state_file(content: object, path: str, workspace: Workspace) -> Parsed
     return parsed
 
 
-CLIENT = Client(name=NAME, variables=(CONFIG_DIR, PLUGIN_DIR), read=read)
+CLIENT = Client(name=NAME, variables=(CONFIG_DIR, PLUGIN_DIR), read=read, syntaxes=(Syntax.DEFAULTS,))

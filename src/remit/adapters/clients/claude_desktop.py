@@ -28,5 +28,9 @@ def read(reader: Reader) -> None:
 
 
 CLIENT = Client(
-    name=NAME, variables=(*places.CONFIG_VARIABLES, places.LOCALAPPDATA), read=read, habits=NEVER_ASKS
+    name=NAME,
+    variables=(*places.CONFIG_VARIABLES, places.LOCALAPPDATA),
+    read=read,
+    syntaxes=(),
+    habits=NEVER_ASKS,
 )

@@ -55,5 +55,6 @@ CLIENT = Client(
     name=NAME,
     variables=(DIR, DATA_DIR, SETTINGS_PATH, *places.CONFIG_VARIABLES),
     read=read,
+    syntaxes=(),
     habits=NEVER_ASKS,
 )

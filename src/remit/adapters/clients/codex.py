@@ -14,6 +14,7 @@ from remit.adapters.files import Machine
 from remit.adapters.formats import parse_toml
 from remit.core.client_settings import NEVER_ASKS, Effect, Level, Rule
 from remit.core.declarations import Declaration
+from remit.core.launch import Syntax
 from remit.core.scopes import Scope, ancestors
 
 HOME = "CODEX_HOME"
@@ -174,4 +175,6 @@ def _is_required(item: Declaration, requirement: object) -> bool:
         return False
 
 
-CLIENT = Client(name=NAME, variables=(HOME, PROGRAM_DATA), read=read, habits=NEVER_ASKS)
+CLIENT = Client(
+    name=NAME, variables=(HOME, PROGRAM_DATA), read=read, syntaxes=(Syntax.NAMED,), habits=NEVER_ASKS
+)

@@ -1,7 +1,7 @@
 """Codex's server entries: which are valid, as the real client has it."""
 
 from remit.adapters.clients.wire import Entry, EntryError, Fields
-from remit.core.launch import Launch, Transport
+from remit.core.launch import Launch, Syntax, Transport
 
 NAME = "codex"
 
@@ -37,7 +37,7 @@ def read_entry(_name: str, entry: Fields) -> Entry:
 
 
 def _process(entry: Fields) -> Launch:
-    passed_on = {_variable(item): f"${{{_variable(item)}}}" for item in entry.items_of("env_vars")}
+    passed_on = {(name := _variable(item)): _named(name) for item in entry.items_of("env_vars")}
     return Launch(
         command=entry.text("command"),
         args=tuple(entry.texts("args")),
@@ -47,11 +47,16 @@ def _process(entry: Fields) -> Launch:
 
 
 def _remote(entry: Fields) -> Launch:
-    headers = {name: f"${{{variable}}}" for name, variable in entry.pairs("env_http_headers").items()}
+    headers = {name: _named(variable) for name, variable in entry.pairs("env_http_headers").items()}
     if "bearer_token_env_var" in entry:
-        headers["Authorization"] = f"Bearer ${{{entry.text('bearer_token_env_var')}}}"
+        headers["Authorization"] = f"Bearer {_named(entry.text('bearer_token_env_var'))}"
     headers |= entry.pairs("http_headers")
     return Launch(transport=Transport.HTTP, url=entry.text("url"), headers=headers)
+
+
+def _named(variable: str) -> str:
+    """Refer to a variable in a way that the client's own texts, which are not expanded, do not use."""
+    return Syntax.NAMED.replace("X", variable)
 
 
 def _variable(item: object) -> str:

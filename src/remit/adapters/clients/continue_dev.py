@@ -8,6 +8,7 @@ from remit.adapters.clients.server_files import checkout_dirs, origin
 from remit.adapters.clients.wire import EntryError, Fields
 from remit.adapters.formats import parse_jsonc, parse_yaml
 from remit.core.client_settings import NEVER_ASKS
+from remit.core.launch import Syntax
 from remit.core.projects import Workspace
 from remit.core.scopes import Scope
 
@@ -74,4 +75,4 @@ def _mapped(top: Fields, path: str) -> Fields:
     return Fields({os.path.splitext(os.path.basename(path))[0]: dict(top.items())})
 
 
-CLIENT = Client(name=NAME, variables=(GLOBAL_DIR,), read=read, habits=NEVER_ASKS)
+CLIENT = Client(name=NAME, variables=(GLOBAL_DIR,), read=read, syntaxes=(Syntax.SECRETS,), habits=NEVER_ASKS)

@@ -8,7 +8,7 @@ from remit.adapters.clients.server_files import ServerFiles
 from remit.adapters.clients.wire import Fields
 from remit.adapters.formats import parse_jsonc
 from remit.core.client_settings import Asks, Effect, Habits, Level, Rule
-from remit.core.launch import Transport
+from remit.core.launch import Syntax, Transport
 from remit.core.projects import Workspace
 from remit.core.scopes import Scope, is_at_or_below
 
@@ -50,4 +50,10 @@ def parse_trust(content: object, path: str, workspace: Workspace) -> Parsed:
     return parsed
 
 
-CLIENT = Client(name=NAME, variables=(HOME,), read=read, habits=Habits(asks=Asks.ALWAYS))
+CLIENT = Client(
+    name=NAME,
+    variables=(HOME,),
+    read=read,
+    syntaxes=(Syntax.DEFAULTS, Syntax.BARE),
+    habits=Habits(asks=Asks.ALWAYS),
+)

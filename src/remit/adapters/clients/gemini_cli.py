@@ -12,7 +12,7 @@ from remit.adapters.clients.wire import Entry, Fields, remote_server, stdio_serv
 from remit.adapters.files import is_only_roots
 from remit.adapters.formats import parse_commented_json
 from remit.core.client_settings import NEVER_ASKS, Effect, Level, Rule
-from remit.core.launch import Launch, Transport
+from remit.core.launch import Launch, Syntax, Transport
 from remit.core.scopes import Scope
 
 HOME = "GEMINI_CLI_HOME"
@@ -165,5 +165,6 @@ CLIENT = Client(
     name=NAME,
     variables=(HOME, SYSTEM, DEFAULTS, TRUSTED_FOLDERS, TRUST, RESTRICTED),
     read=read,
+    syntaxes=(Syntax.DEFAULTS, Syntax.BARE),
     habits=NEVER_ASKS,
 )

@@ -48,4 +48,6 @@ def _config(machine: Machine) -> str:
     return os.path.join(places.config(machine), "goose")
 
 
-CLIENT = Client(name=NAME, variables=(PATH_ROOT, *places.CONFIG_VARIABLES), read=read, habits=NEVER_ASKS)
+CLIENT = Client(
+    name=NAME, variables=(PATH_ROOT, *places.CONFIG_VARIABLES), read=read, syntaxes=(), habits=NEVER_ASKS
+)

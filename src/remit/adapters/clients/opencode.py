@@ -10,7 +10,7 @@ from remit.adapters.clients.wire import Entry, EntryError, Fields, remote_server
 from remit.adapters.files import FileError, Machine
 from remit.adapters.formats import parse_jsonc
 from remit.core.client_settings import NEVER_ASKS
-from remit.core.launch import Launch, Transport
+from remit.core.launch import Launch, Syntax, Transport
 from remit.core.scopes import Scope, ancestors
 
 NAME = "opencode"
@@ -208,5 +208,6 @@ CLIENT = Client(
     name=NAME,
     variables=(CONFIG, CONFIG_DIR, CONFIG_CONTENT, DISABLE_PROJECT, XDG_CONFIG_HOME, PROGRAM_DATA),
     read=read,
+    syntaxes=(Syntax.BRACE_ENV, Syntax.BRACE_FILE),
     habits=NEVER_ASKS,
 )

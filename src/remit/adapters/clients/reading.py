@@ -11,6 +11,7 @@ from remit.adapters.formats import parse_json
 from remit.core.client_settings import ASKS_AT_A_TERMINAL, Habits, Rule
 from remit.core.declarations import Declaration, Problem
 from remit.core.kinds import ConfigStatus, Kind
+from remit.core.launch import Syntax
 from remit.core.names import server_name, storable
 from remit.core.projects import Workspace
 from remit.core.reading import Reading
@@ -172,6 +173,7 @@ class Client:
     name: str
     variables: tuple[str, ...]  # environment variables that say where its files lie
     read: Callable[[Reader], None]  # all files that count in a workspace
+    syntaxes: tuple[Syntax, ...]  # how its entries write variables
     habits: Habits = ASKS_AT_A_TERMINAL
 
 
@@ -189,7 +191,9 @@ def read_client(client: Client, view: View, machine: Machine, *, now_ns: int) ->
     client.read(reader)
     return Reading(
         client=client.name,
-        declarations=[declaration for part in reader.parsed for declaration in part.declarations],
+        declarations=[
+            _with_syntaxes(declaration, client) for part in reader.parsed for declaration in part.declarations
+        ],
         rules=reader.rules,
         inputs=reader.inputs,
         unreadable=frozenset(reader.unreadable),
@@ -198,6 +202,13 @@ def read_client(client: Client, view: View, machine: Machine, *, now_ns: int) ->
         files=list(dict.fromkeys(reader.files)),
         habits=client.habits,
     )
+
+
+def _with_syntaxes(declaration: Declaration, client: Client) -> Declaration:
+    launch = declaration.launch
+    if launch is None:
+        return declaration
+    return replace(declaration, launch=replace(launch, syntaxes=client.syntaxes))
 
 
 def declare_servers(

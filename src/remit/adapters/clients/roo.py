@@ -8,7 +8,7 @@ from remit.adapters.clients.reading import Client, Reader
 from remit.adapters.clients.server_files import ServerFiles
 from remit.adapters.clients.wire import Entry, EntryError, Fields
 from remit.core.client_settings import Asks, Habits
-from remit.core.launch import Transport
+from remit.core.launch import Syntax, Transport
 from remit.core.scopes import Scope
 
 NAME = "roo"
@@ -41,5 +41,6 @@ CLIENT = Client(
     name=NAME,
     variables=places.CONFIG_VARIABLES,
     read=read,
+    syntaxes=(Syntax.DOLLAR_ENV, Syntax.WORKSPACE),
     habits=Habits(asks=Asks.NEVER, off_shadows=False),
 )

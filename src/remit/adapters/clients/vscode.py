@@ -9,7 +9,7 @@ from remit.adapters.clients.server_files import ServerFiles
 from remit.adapters.clients.wire import Fields
 from remit.adapters.formats import parse_jsonc
 from remit.core.client_settings import NEVER_ASKS
-from remit.core.launch import Transport
+from remit.core.launch import Syntax, Transport
 from remit.core.scopes import Scope
 
 NAME = "vscode"
@@ -34,4 +34,10 @@ def read(reader: Reader) -> None:
     SERVERS.read_in_project(reader, ".vscode", "mcp.json")
 
 
-CLIENT = Client(name=NAME, variables=places.CONFIG_VARIABLES, read=read, habits=NEVER_ASKS)
+CLIENT = Client(
+    name=NAME,
+    variables=places.CONFIG_VARIABLES,
+    read=read,
+    syntaxes=(Syntax.DOLLAR_ENV, Syntax.INPUT, Syntax.WORKSPACE),
+    habits=NEVER_ASKS,
+)

@@ -6,6 +6,7 @@ from remit.adapters.clients.entries import EntryRule
 from remit.adapters.clients.reading import Client, Reader
 from remit.adapters.clients.server_files import ServerFiles
 from remit.core.client_settings import NEVER_ASKS
+from remit.core.launch import Syntax
 from remit.core.scopes import Scope
 
 NAME = "windsurf"
@@ -20,4 +21,4 @@ def read(reader: Reader) -> None:
     )
 
 
-CLIENT = Client(name=NAME, variables=(), read=read, habits=NEVER_ASKS)
+CLIENT = Client(name=NAME, variables=(), read=read, syntaxes=(Syntax.DOLLAR_ENV,), habits=NEVER_ASKS)

@@ -46,4 +46,4 @@ def _user(reader: Reader) -> str:
     return os.path.join(places.config(machine), "zed")
 
 
-CLIENT = Client(name=NAME, variables=places.CONFIG_VARIABLES, read=read, habits=NEVER_ASKS)
+CLIENT = Client(name=NAME, variables=places.CONFIG_VARIABLES, read=read, syntaxes=(), habits=NEVER_ASKS)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import cast
+from urllib.parse import urlsplit
 
 from mcp import MCPError
 from mcp_types import CONNECTION_CLOSED
@@ -9,7 +10,8 @@ from mcp_types import CONNECTION_CLOSED
 from remit.adapters.upstream.connection import ProtocolError, Traces
 from remit.core.expansion import Expanded
 from remit.core.launch import Launch
-from remit.core.redaction import is_secret_name, looks_secret, redact, url_secrets
+from remit.core.redaction import redact
+from remit.core.secrets import may_be_secret, secrets_in, words_of
 from remit.core.upstreams import Failure, Upstream
 
 MAX_LINES = 5  # of what a server wrote last
@@ -33,9 +35,33 @@ def secrets_of(expanded: Expanded, launch: Launch, environment: Mapping[str, str
             yield value
             yield value.rpartition(" ")[2]  # without its scheme, such as `Bearer`
         yield from url_secrets(given.url)
-        yield from filter(looks_secret, given.args)
-        yield from (word.partition("=")[2] for word in given.args if is_secret_name(word.partition("=")[0]))
-    yield from (value for name, value in environment.items() if is_secret_name(name))
+        yield from secrets_of_words(given.args)
+    yield from (value for name, value in environment.items() if may_be_secret(value, name))
+
+
+def secrets_of_words(words: Iterable[str]) -> Iterator[str]:
+    """List what must not be shown of a command's arguments."""
+    for word in words_of(words):
+        if may_be_secret(word.value, word.name):
+            yield word.value
+        yield from secrets_in(word.value, word.name)
+        if "://" in word.value:
+            yield from url_secrets(word.value)
+
+
+def url_secrets(url: str) -> Iterator[str]:
+    """List the parts of a URL that must not be shown."""
+    try:
+        parts = urlsplit(url)
+        yield from filter(None, (parts.username, parts.password, parts.query, parts.fragment))
+    except ValueError:
+        yield url
+        return
+    yield from filter(may_be_secret, parts.path.split("/"))
+    for pair in f"{parts.query}&{parts.fragment}".split("&"):
+        name, _, value = pair.partition("=")
+        if may_be_secret(value, name):
+            yield value
 
 
 def _leaf(error: BaseException) -> BaseException:

@@ -70,7 +70,6 @@ class LiveServers:
         expanded = expand(
             upstream.launch,
             self._variables,
-            client=upstream.client,
             workspace=upstream.directory,
             home=self._home,
         )

@@ -5,17 +5,15 @@ from collections.abc import Iterator
 from remit.core.decide import shorten
 from remit.core.declarations import Declaration, Resolved
 from remit.core.findings import Finding, Patient, Severity, about
-from remit.core.kinds import ConfigStatus
+from remit.core.kinds import COULD_RUN, ConfigStatus
 from remit.core.launch import Launch
-
-_COULD_RUN = (ConfigStatus.ENABLED, ConfigStatus.PENDING, ConfigStatus.ITSELF)
 
 
 def conflicts(patient: Patient) -> Iterator[Finding]:
     """Find declarations that lose to another of the same name which starts or reaches something else."""
     for item in patient.servers:
         loser, winner = item.declaration, item.shadowed_by
-        if winner is None or item.config_status not in _COULD_RUN:
+        if winner is None or item.config_status not in COULD_RUN:
             continue
         if _label(winner) == _label(loser) and winner.endpoint != loser.endpoint:
             yield about(

@@ -3,26 +3,25 @@
 from collections.abc import Iterator
 
 from remit.core.findings import Finding, Patient, Severity, about, to_its_owner
-from remit.core.kinds import ConfigStatus
+from remit.core.kinds import COULD_RUN
 from remit.core.packages import Unpinned, unpinned
 from remit.core.secrets import shown
-
-_MAY_RUN = (ConfigStatus.ENABLED, ConfigStatus.PENDING)
 
 
 def unpinned_packages(patient: Patient) -> Iterator[Finding]:
     """Find servers whose code may be another one tomorrow than the one that was reviewed."""
     for item in patient.servers:
-        launch = item.declaration.launch
-        if launch is None or item.shadowed_by is not None or item.config_status not in _MAY_RUN:
+        declaration, launch = item.declaration, item.declaration.launch
+        runs = item.shadowed_by is None and item.config_status in COULD_RUN and not declaration.is_remit
+        if not runs or launch is None:
             continue
         if (package := unpinned([launch.command, *launch.args])) is not None:
             yield about(
-                item.declaration,
+                declaration,
                 Severity.WARNING,
                 "unpinned",
                 reason=f"{_name(package)} has no fixed version: what runs tomorrow is not what was reviewed",
-                fix=to_its_owner(item.declaration, _fix(package)),
+                fix=to_its_owner(declaration, _fix(package)),
             )
 
 

@@ -5,13 +5,13 @@ import re
 from collections.abc import Iterator
 
 from remit.core.decide import shorten
+from remit.core.expansion import unset
 from remit.core.findings import Finding, Patient, Severity, about, values
 from remit.core.launch import Transport
 from remit.core.scopes import Scope
 from remit.core.secrets import shown
 
-# What begins with a small letter (`${workspaceFolder}`) is a client's own, and so are these.
-_VARIABLE = re.compile(r"\$\{([A-Z_]\w*)\}|\$?\{env:(\w+)\}")
+# What Claude Code itself sets.
 _GIVEN = frozenset({"CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA", "CLAUDE_PROJECT_DIR"})
 
 
@@ -68,10 +68,9 @@ def unset_variables(patient: Patient) -> Iterator[Finding]:
     for declaration, launch in patient.launches:
         known = {*patient.facts.variables, *_GIVEN}
         for value in values(launch):
-            for match in _VARIABLE.finditer(value.text):
-                variable = match[1] or match[2]
+            for variable in unset(value.text, launch, known):
                 is_own = variable in launch.env and not value.place.startswith("env.")
-                if variable in known or is_own:  # a server may expand what its entry sets
+                if is_own or variable in known:  # a server may expand what its entry sets
                     continue
                 known.add(variable)  # once for each server
                 yield about(
