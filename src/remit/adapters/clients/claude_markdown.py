@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import cast
 
 from remit.adapters.clients.claude_entries import NAME, read_entry
@@ -14,7 +15,7 @@ from remit.core.agents import Profile
 from remit.core.declarations import Declaration
 from remit.core.kinds import ConfigStatus, Kind
 from remit.core.names import storable
-from remit.core.scopes import Scope, ancestors, is_at_or_below
+from remit.core.scopes import Scope, ancestors
 
 _HEAD = 64 * 2**10  # bytes of a file that are read: its front matter and first lines
 _SKILL = "SKILL.md"
@@ -63,14 +64,9 @@ def read_shelves(reader: Reader, home: str, managed: str) -> None:
 
 def project_dirs(reader: Reader) -> Iterator[str]:
     """List the directories whose `.claude` counts: up to the root of the checkout, else up to the home."""
-    workspace = reader.workspace
-    in_git = reader.look_at(os.path.join(workspace.checkout, ".git"))
-    for dir in ancestors(workspace.dir):
-        if in_git and not is_at_or_below(dir, workspace.checkout):
-            return
-        if dir == os.path.realpath(reader.machine.home):
-            return
-        yield dir
+    checkout, home = reader.workspace.checkout, os.path.realpath(reader.machine.home)
+    root = checkout if reader.look_at(os.path.join(checkout, ".git")) else None
+    return takewhile(lambda dir: dir != home, ancestors(reader.workspace.dir, up_to=root))
 
 
 def read_folder(reader: Reader, shelf: Shelf, kind: Kind, folder: str) -> None:

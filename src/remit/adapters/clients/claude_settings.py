@@ -10,7 +10,7 @@ from remit.core.client_settings import Effect, Level, Rule
 from remit.core.launch import Transport, command_digest
 from remit.core.names import normalise, storable
 from remit.core.projects import Workspace
-from remit.core.scopes import Scope, ancestors, is_at_or_below
+from remit.core.scopes import Scope, ancestors
 
 
 def parse_settings(content: object, path: str, _workspace: Workspace, *, level: Level) -> Parsed:
@@ -60,8 +60,8 @@ def read_answers(project: Fields, place: str, into: Parsed) -> None:
 
 def read_trust(projects: Fields, workspace: Workspace, into: Parsed) -> None:
     """Read whether the user trusts the repository, or a folder between its root and the launch directory."""
-    folders = [dir for dir in ancestors(workspace.dir) if is_at_or_below(dir, workspace.checkout)]
-    for subject, paths in (("project", [workspace.project.path]), ("folder", folders)):
+    folders = ancestors(workspace.dir, up_to=workspace.checkout)
+    for subject, paths in (("project", (workspace.project.path,)), ("folder", folders)):
         if any(_is_trusted(projects, path) for path in paths):
             trust = Rule(source=into.source, level=Level.STATE, effect=Effect.TRUSTS, subject=subject)
             into.rules.append(trust)

@@ -82,7 +82,7 @@ def _project_files(reader: Reader, settings: dict[str, object], user: str) -> li
     root = _project_root(reader, settings)
     trust = _map(reader, user, settings, "projects")
     found: list[_File] = []
-    for dir in reversed([dir for dir in ancestors(workspace.dir) if len(dir) >= len(root)]):
+    for dir in reversed(ancestors(workspace.dir, up_to=root)):
         path = os.path.join(dir, ".codex", "config.toml")
         if os.path.realpath(path) != os.path.realpath(user):
             is_trusted = _is_trusted(trust, (dir, root, workspace.project.path))

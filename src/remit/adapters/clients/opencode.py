@@ -46,7 +46,7 @@ def _places(reader: Reader) -> Iterator[_Place]:
     yield from (_Place(os.path.join(config, name)) for name in ("config.json", *_NAMES))
     if variables.get(CONFIG):
         yield _Place(os.path.join(here, variables[CONFIG]))
-    dirs = [] if variables.get(DISABLE_PROJECT, "").lower() in ("1", "true") else _project_directories(reader)
+    dirs = () if variables.get(DISABLE_PROJECT, "").lower() in ("1", "true") else _project_directories(reader)
     for dir in reversed(dirs):
         yield from (_Place(os.path.join(dir, name), Scope.PROJECT, dir) for name in _NAMES)
     folders = [
@@ -62,12 +62,11 @@ def _places(reader: Reader) -> Iterator[_Place]:
         yield from (folder._replace(path=os.path.join(folder.path, name)) for name in _NAMES)
 
 
-def _project_directories(reader: Reader) -> list[str]:
+def _project_directories(reader: Reader) -> tuple[str, ...]:
     """List the directories from the launch directory up to the checkout's root, or without git to the top."""
     workspace = reader.workspace
-    dirs = ancestors(workspace.dir)
     is_repository = _is_repository(os.path.join(workspace.checkout, ".git"))
-    return [dir for dir in dirs if not is_repository or len(dir) >= len(workspace.checkout)]
+    return ancestors(workspace.dir, up_to=workspace.checkout if is_repository else None)
 
 
 def _is_repository(path: str) -> bool:

@@ -9,7 +9,7 @@ from remit.adapters.clients.reading import ConfigFile, Origin, Parsed, Reader, d
 from remit.adapters.clients.wire import Entry, EntryError, Fields
 from remit.adapters.formats import parse_json
 from remit.core.projects import Workspace
-from remit.core.scopes import Scope, ancestors, is_at_or_below
+from remit.core.scopes import Scope, ancestors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +65,6 @@ def origin(
     return Origin(client=client, source=path, scope=scope, place=place, project_hash=project_hash, dir=dir)
 
 
-def checkout_dirs(workspace: Workspace) -> list[str]:
+def checkout_dirs(workspace: Workspace) -> tuple[str, ...]:
     """List the launch directory and those above it, up to the root of the checkout."""
-    return [dir for dir in ancestors(workspace.dir) if is_at_or_below(dir, workspace.checkout)]
+    return ancestors(workspace.dir, up_to=workspace.checkout)
