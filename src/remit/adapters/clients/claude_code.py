@@ -3,6 +3,7 @@
 import os
 from functools import partial
 
+from remit.adapters.clients import places
 from remit.adapters.clients.claude_entries import NAME, read_entry
 from remit.adapters.clients.claude_markdown import read_shelves
 from remit.adapters.clients.claude_plugins import read_plugins, read_plugins_among_skills
@@ -29,7 +30,7 @@ def read(reader: Reader) -> None:
     workspace, machine = reader.workspace, reader.machine
     config = machine.variables.get(CONFIG_DIR)
     home = config or os.path.join(machine.home, ".claude")
-    managed = machine.root + _MANAGED.get(machine.platform, _MANAGED["linux"])
+    managed = places.of_administrator(machine, _MANAGED)
     fragments = os.path.join(managed, "managed-settings.d")
     read_managed_servers(reader, os.path.join(managed, "managed-mcp.json"))
     settings = [

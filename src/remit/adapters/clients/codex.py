@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from functools import reduce
 from typing import NamedTuple, cast
 
+from remit.adapters.clients import places
 from remit.adapters.clients.codex_entries import NAME, read_entry
 from remit.adapters.clients.codex_plugins import plugin_layers
 from remit.adapters.clients.layers import Layer, declare_layers, deep_merge, last_word
@@ -17,7 +18,6 @@ from remit.core.declarations import Declaration
 from remit.core.scopes import Scope, ancestors
 
 HOME = "CODEX_HOME"
-PROGRAM_DATA = "PROGRAMDATA"
 
 
 class _File(NamedTuple):
@@ -47,8 +47,7 @@ def read(reader: Reader) -> None:
 def _system_directory(machine: Machine) -> str:
     if machine.platform != "win32":
         return f"{machine.root}/etc/codex"
-    data = machine.variables.get(PROGRAM_DATA) or "C:\\ProgramData"
-    return os.path.join(machine.root + data, "OpenAI", "Codex")
+    return os.path.join(places.program_data(machine), "OpenAI", "Codex")
 
 
 def _read_file(
@@ -174,4 +173,4 @@ def _is_required(item: Declaration, requirement: object) -> bool:
         return False
 
 
-CLIENT = Client(name=NAME, variables=(HOME, PROGRAM_DATA), read=read, habits=NEVER_ASKS)
+CLIENT = Client(name=NAME, variables=(HOME, places.PROGRAM_DATA), read=read, habits=NEVER_ASKS)

@@ -4,6 +4,7 @@ import os
 from dataclasses import replace
 from typing import NamedTuple
 
+from remit.adapters.clients import places
 from remit.adapters.clients.gemini_extensions import NAME, extension_layers
 from remit.adapters.clients.gemini_trust import RESTRICTED, TRUST, TRUSTED_FOLDERS, read_trust
 from remit.adapters.clients.layers import Layer, declare_layers, last_word
@@ -71,7 +72,7 @@ def read_entry(_name: str, entry: Fields) -> Entry:
 
 def _system_files(reader: Reader) -> tuple[str, str]:
     machine, here = reader.machine, reader.workspace.dir
-    usual = machine.root + _SYSTEM.get(machine.platform, _SYSTEM["linux"])
+    usual = places.of_administrator(machine, _SYSTEM)
     system = os.path.join(here, machine.variables.get(SYSTEM) or os.path.join(usual, "settings.json"))
     beside = os.path.join(os.path.dirname(system), "system-defaults.json")
     return system, os.path.join(here, machine.variables.get(DEFAULTS) or beside)

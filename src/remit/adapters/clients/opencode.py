@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from typing import NamedTuple, cast
 
+from remit.adapters.clients import places
 from remit.adapters.clients.layers import Layer, declare_layers, deep_merge
 from remit.adapters.clients.reading import Client, Origin, Parsed, Reader
 from remit.adapters.clients.wire import Entry, EntryError, Fields, remote_server
@@ -18,8 +19,6 @@ CONFIG = "OPENCODE_CONFIG"
 CONFIG_DIR = "OPENCODE_CONFIG_DIR"
 CONFIG_CONTENT = "OPENCODE_CONFIG_CONTENT"
 DISABLE_PROJECT = "OPENCODE_DISABLE_PROJECT_CONFIG"
-XDG_CONFIG_HOME = "XDG_CONFIG_HOME"
-PROGRAM_DATA = "PROGRAMDATA"
 
 _NAMES = ("opencode.json", "opencode.jsonc")
 
@@ -42,7 +41,7 @@ def read(reader: Reader) -> None:
 def _places(reader: Reader) -> Iterator[_Place]:
     """Name the files below the administrator's, weakest first."""
     variables, home, here = reader.machine.variables, reader.machine.home, reader.workspace.dir
-    config = os.path.join(variables.get(XDG_CONFIG_HOME) or os.path.join(home, ".config"), "opencode")
+    config = os.path.join(places.xdg_config(reader.machine), "opencode")
     yield from (_Place(os.path.join(config, name)) for name in ("config.json", *_NAMES))
     if variables.get(CONFIG):
         yield _Place(os.path.join(here, variables[CONFIG]))
@@ -84,8 +83,7 @@ def _managed_directory(machine: Machine) -> str:
         case "darwin":
             return f"{machine.root}/Library/Application Support/opencode"
         case "win32":
-            data = machine.variables.get(PROGRAM_DATA) or "C:\\ProgramData"
-            return os.path.join(machine.root + data, "opencode")
+            return os.path.join(places.program_data(machine), "opencode")
         case _:
             return f"{machine.root}/etc/opencode"
 
@@ -205,7 +203,14 @@ def _process(entry: Fields) -> Launch:
 
 CLIENT = Client(
     name=NAME,
-    variables=(CONFIG, CONFIG_DIR, CONFIG_CONTENT, DISABLE_PROJECT, XDG_CONFIG_HOME, PROGRAM_DATA),
+    variables=(
+        CONFIG,
+        CONFIG_DIR,
+        CONFIG_CONTENT,
+        DISABLE_PROJECT,
+        places.XDG_CONFIG_HOME,
+        places.PROGRAM_DATA,
+    ),
     read=read,
     habits=NEVER_ASKS,
 )
