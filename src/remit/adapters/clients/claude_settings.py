@@ -4,8 +4,9 @@ import os
 from collections.abc import Iterator
 
 from remit.adapters.clients.claude_entries import NAME, read_entry
+from remit.adapters.clients.entries import Entry
 from remit.adapters.clients.reading import Origin, Parsed, declare_servers
-from remit.adapters.clients.wire import Entry, EntryError, Fields
+from remit.adapters.clients.wire import EntryError, Fields
 from remit.core.client_settings import Effect, Level, Rule
 from remit.core.launch import Transport, command_digest
 from remit.core.names import normalise, storable

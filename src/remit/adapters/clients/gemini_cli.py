@@ -5,15 +5,16 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from remit.adapters.clients import places
+from remit.adapters.clients.entries import Entry, process, remote
 from remit.adapters.clients.gemini_extensions import NAME, extension_layers
 from remit.adapters.clients.gemini_trust import RESTRICTED, TRUST, TRUSTED_FOLDERS, read_trust
 from remit.adapters.clients.layers import Layer, declare_layers, last_word
 from remit.adapters.clients.reading import Client, Origin, Parsed, Reader
-from remit.adapters.clients.wire import Entry, Fields, remote_server, stdio_server
+from remit.adapters.clients.wire import Fields
 from remit.adapters.files import is_only_roots
 from remit.adapters.formats import parse_commented_json
 from remit.core.client_settings import NEVER_ASKS, Effect, Level, Rule
-from remit.core.launch import Launch, Transport
+from remit.core.launch import Transport
 from remit.core.scopes import Scope
 
 HOME = "GEMINI_CLI_HOME"
@@ -61,13 +62,11 @@ def read_entry(_name: str, entry: Fields) -> Entry:
         EntryError: the client could not start it.
     """
     if "httpUrl" in entry:
-        url, headers = entry.text("httpUrl"), entry.pairs("headers")
-        return Entry(Launch(transport=Transport.HTTP, url=url, headers=headers))
+        return Entry(remote(entry, Transport.HTTP, url="httpUrl"))
     if "url" in entry:
         is_sse = "type" in entry and entry.text("type") == "sse"
-        return Entry(remote_server(entry, Transport.SSE if is_sse else Transport.HTTP))
-    launch = stdio_server(entry)
-    return Entry(replace(launch, cwd=entry.text("cwd")) if "cwd" in entry else launch)
+        return Entry(remote(entry, Transport.SSE if is_sse else Transport.HTTP))
+    return Entry(process(entry))
 
 
 def _system_files(reader: Reader) -> tuple[str, str]:

@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
+from remit.adapters.clients.entries import Entry
 from remit.adapters.clients.reading import Origin, Parsed, Reader, declare_servers
-from remit.adapters.clients.wire import Entry, Fields
+from remit.adapters.clients.wire import Fields
 from remit.core.declarations import Declaration
 from remit.core.kinds import ConfigStatus, Kind
 from remit.core.names import storable

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from typing import NamedTuple, cast
 
 from remit.adapters.clients import places
+from remit.adapters.clients.entries import Entry, remote
 from remit.adapters.clients.layers import Layer, declare_layers, deep_merge
 from remit.adapters.clients.reading import Client, Origin, Parsed, Reader
-from remit.adapters.clients.wire import Entry, EntryError, Fields, remote_server
+from remit.adapters.clients.wire import EntryError, Fields
 from remit.adapters.files import FileError, Machine
 from remit.adapters.formats import parse_jsonc
 from remit.core.client_settings import NEVER_ASKS
@@ -188,7 +189,7 @@ def read_entry(_name: str, entry: Fields) -> Entry:
         case "local":
             return Entry(_process(entry), is_off)
         case "remote":
-            return Entry(remote_server(entry, Transport.HTTP), is_off)
+            return Entry(remote(entry, Transport.HTTP), is_off)
         case _:
             raise EntryError("type: not one of local, remote")
 

@@ -5,7 +5,8 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from remit.adapters.clients.wire import Entry, EntryError, Fields
+from remit.adapters.clients.entries import Entry
+from remit.adapters.clients.wire import EntryError, Fields
 from remit.adapters.files import HOME, FileError, Machine, fingerprint, read_head, read_text, require_text
 from remit.adapters.formats import parse_json
 from remit.core.client_settings import ASKS_AT_A_TERMINAL, Habits, Rule

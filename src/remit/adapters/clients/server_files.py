@@ -5,8 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from remit.adapters.clients.entries import Entry
 from remit.adapters.clients.reading import ConfigFile, Origin, Parsed, Reader, declare_servers
-from remit.adapters.clients.wire import Entry, EntryError, Fields
+from remit.adapters.clients.wire import EntryError, Fields
 from remit.adapters.formats import parse_json
 from remit.core.projects import Workspace
 from remit.core.scopes import Scope, ancestors
