@@ -9,6 +9,7 @@ from remit.adapters.clients.claude_markdown import read_shelves
 from remit.adapters.clients.claude_plugins import read_plugins, read_plugins_among_skills
 from remit.adapters.clients.claude_settings import parse_settings, read_answers, read_trust, state_key
 from remit.adapters.clients.reading import Client, ConfigFile, Origin, Parsed, Reader, declare_servers
+from remit.adapters.clients.server_files import origin
 from remit.adapters.clients.wire import EntryError, Fields
 from remit.core.client_settings import Effect, Level, Rule
 from remit.core.projects import Workspace
@@ -71,72 +72,49 @@ def read_managed_servers(reader: Reader, path: str) -> None:
     """Read a `managed-mcp.json`: where there is one, even a broken one, its servers are all there are."""
     reader.read(ConfigFile(path=path, parse=parse_managed_file))
     if reader.inputs[path]:
-        exclusive = Rule(source=path, level=Level.MANAGED, effect=Effect.EXCLUDES)
-        reader.parsed.append(Parsed(source=path, rules=[exclusive]))
+        with reader.part(path) as parsed:
+            parsed.rules.append(Rule(source=path, level=Level.MANAGED, effect=Effect.EXCLUDES))
 
 
-def parse_managed_file(content: object, path: str, _workspace: Workspace) -> Parsed:
+def parse_managed_file(top: Fields, into: Parsed, _workspace: Workspace) -> None:
     """Read the administrator's servers."""
-    parsed = Parsed(source=path)
-    with parsed.part(""):
-        servers = Fields(content).fields("mcpServers")
-        origin = Origin(client=NAME, source=path, scope=Scope.MANAGED, place="mcpServers")
-        declare_servers(servers, origin, parsed, read_entry=read_entry)
-    return parsed
+    origin = Origin(client=NAME, source=into.source, scope=Scope.MANAGED, place="mcpServers")
+    declare_servers(top.fields("mcpServers"), origin, into, read_entry=read_entry)
 
 
-def parse_project_file(content: object, path: str, workspace: Workspace) -> Parsed:
+def parse_project_file(top: Fields, into: Parsed, workspace: Workspace) -> None:
     """Read a `.mcp.json`; a flat map of servers is not one."""
-    return _parse_servers(content, path, workspace, Scope.PROJECT)
+    _declare_servers(top, into, workspace, Scope.PROJECT, dir=os.path.dirname(into.source))
 
 
-def parse_session_file(content: object, path: str, workspace: Workspace) -> Parsed:
+def parse_session_file(top: Fields, into: Parsed, workspace: Workspace) -> None:
     """Read a file that the client is given with `--mcp-config`."""
-    return _parse_servers(content, path, workspace, Scope.DYNAMIC)
+    _declare_servers(top, into, workspace, Scope.DYNAMIC)
 
 
-def _parse_servers(content: object, path: str, workspace: Workspace, scope: Scope) -> Parsed:
-    parsed = Parsed(source=path)
-    origin = Origin(
-        client=NAME,
-        source=path,
-        scope=scope,
-        place="mcpServers",
-        project_hash=workspace.project.hash,
-        dir=os.path.dirname(path) if scope is Scope.PROJECT else None,
-    )
-    with parsed.part(""):
-        top = Fields(content)
-        if "mcpServers" not in top:
-            raise EntryError("`mcpServers` is missing")
-        declare_servers(top.fields("mcpServers"), origin, parsed, read_entry=read_entry)
-    return parsed
+def _declare_servers(
+    top: Fields, into: Parsed, workspace: Workspace, scope: Scope, dir: str | None = None
+) -> None:
+    if "mcpServers" not in top:
+        raise EntryError("`mcpServers` is missing")
+    place = origin(NAME, into.source, workspace, scope, dir, place="mcpServers")
+    declare_servers(top.fields("mcpServers"), place, into, read_entry=read_entry)
 
 
-def parse_state_file(content: object, path: str, workspace: Workspace) -> Parsed:
+def parse_state_file(top: Fields, into: Parsed, workspace: Workspace) -> None:
     """Read `~/.claude.json`: the user's servers, and this project's local ones with what is switched off."""
-    parsed = Parsed(source=path)
     key = state_key(workspace.project.path)
     here = f'projects["{key}"]'
-    user = Origin(client=NAME, source=path, scope=Scope.GLOBAL, place="mcpServers")
-    local = Origin(
-        client=NAME,
-        source=path,
-        scope=Scope.LOCAL,
-        place=f"{here}.mcpServers",
-        project_hash=workspace.project.hash,
-    )
-    with parsed.part(""):
-        top = Fields(content)
-        with parsed.part(""):
-            declare_servers(top.fields("mcpServers"), user, parsed, read_entry=read_entry)
-        projects = top.fields("projects")
-        read_trust(projects, workspace, parsed)
-        project = projects.fields(key)
-        with parsed.part(here):
-            declare_servers(project.fields("mcpServers"), local, parsed, read_entry=read_entry)
-        read_answers(project, here, parsed)
-    return parsed
+    user = origin(NAME, into.source, workspace, Scope.GLOBAL, place="mcpServers")
+    local = origin(NAME, into.source, workspace, Scope.LOCAL, place=f"{here}.mcpServers")
+    with into.part(""):
+        declare_servers(top.fields("mcpServers"), user, into, read_entry=read_entry)
+    projects = top.fields("projects")
+    read_trust(projects, workspace, into)
+    project = projects.fields(key)
+    with into.part(here):
+        declare_servers(project.fields("mcpServers"), local, into, read_entry=read_entry)
+    read_answers(project, here, into)
 
 
 CLIENT = Client(name=NAME, variables=(CONFIG_DIR, PLUGIN_DIR), read=read)

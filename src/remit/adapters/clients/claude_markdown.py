@@ -98,7 +98,6 @@ def read_file(reader: Reader, shelf: Shelf, kind: Kind, path: str, name: str) ->
     if text is None:
         return
     fields, body = split(text)
-    parsed = Parsed(source=path)
     declaration = Declaration(
         name=storable(f"{shelf.prefix}{name}"),
         kind=kind,
@@ -110,16 +109,13 @@ def read_file(reader: Reader, shelf: Shelf, kind: Kind, path: str, name: str) ->
         plugin=shelf.plugin,
         description=_described(fields, body),
     )
-    match kind:
-        case Kind.SUBAGENT:
+    with reader.part(path) as parsed:
+        if kind is Kind.SUBAGENT:
             _declare_agent(declaration, fields, shelf, parsed)
-        case Kind.SLASH_COMMAND:
-            parsed.declarations.append(
-                replace(declaration, name=f"/{declaration.name}", own_status=_own_status(fields, shelf))
-            )
-        case _:
-            parsed.declarations.append(replace(declaration, own_status=_own_status(fields, shelf)))
-    reader.parsed.append(parsed)
+        else:
+            name = f"/{declaration.name}" if kind is Kind.SLASH_COMMAND else declaration.name
+            own_status = _own_status(fields, shelf)
+            parsed.declarations.append(replace(declaration, name=name, own_status=own_status))
 
 
 def _declare_agent(

@@ -14,27 +14,23 @@ from remit.core.projects import Workspace
 from remit.core.scopes import Scope, ancestors
 
 
-def parse_settings(content: object, path: str, _workspace: Workspace, *, level: Level) -> Parsed:
+def parse_settings(settings: Fields, into: Parsed, _workspace: Workspace, *, level: Level) -> None:
     """Read a `settings.json`; as in the client, an approval of a wrong type makes the file say nothing."""
-    parsed = Parsed(source=path)
-    with parsed.part(""):
-        settings = Fields(content)
-        found = list(_approvals(settings))
-        found += _policy(settings, "deniedMcpServers", Effect.DENIES, parsed)
-        found += _policy(settings, "allowedMcpServers", Effect.ALLOWS, parsed)
-        found += [
-            (Effect.SWITCHES_PLUGIN, f"{storable(plugin)}={'true' if value is True else 'false'}")
-            for plugin, value in settings.fields("enabledPlugins").items()
-        ]
-        found += [
-            (Effect.OVERRIDES_SKILL, f"{storable(skill)}={_override(value, skill)}")
-            for skill, value in settings.fields("skillOverrides").items()
-        ]
-        if level is Level.MANAGED:
-            found += _administrators(settings)
-            _declare_managed(settings, parsed)
-        parsed.rules += [Rule(source=path, level=level, effect=effect, subject=it) for effect, it in found]
-    return parsed
+    found = list(_approvals(settings))
+    found += _policy(settings, "deniedMcpServers", Effect.DENIES, into)
+    found += _policy(settings, "allowedMcpServers", Effect.ALLOWS, into)
+    found += [
+        (Effect.SWITCHES_PLUGIN, f"{storable(plugin)}={'true' if value is True else 'false'}")
+        for plugin, value in settings.fields("enabledPlugins").items()
+    ]
+    found += [
+        (Effect.OVERRIDES_SKILL, f"{storable(skill)}={_override(value, skill)}")
+        for skill, value in settings.fields("skillOverrides").items()
+    ]
+    if level is Level.MANAGED:
+        found += _administrators(settings)
+        _declare_managed(settings, into)
+    into.rules += [Rule(source=into.source, level=level, effect=effect, subject=it) for effect, it in found]
 
 
 def read_answers(project: Fields, place: str, into: Parsed) -> None:

@@ -90,8 +90,7 @@ def _managed_directory(machine: Machine) -> str:
 
 
 def _read_layer(reader: Reader, place: _Place) -> Layer:
-    found = reader.content(place.path, parse_config)
-    return _layer(reader, place, {} if found is None else found[0])
+    return _layer(reader, place, reader.fields(place.path, parse_config))
 
 
 def _session_layer(reader: Reader) -> list[Layer]:
@@ -100,15 +99,16 @@ def _session_layer(reader: Reader) -> list[Layer]:
     if not text:
         return []
     place = _Place(f"${CONFIG_CONTENT}", Scope.DYNAMIC)
+    layers: list[Layer] = []
     try:
-        return [_layer(reader, place, parse_config(text))]
+        with reader.part(place.path):
+            layers.append(_layer(reader, place, Fields(parse_config(text))))
     except FileError as error:
-        reader.parsed.append(Parsed(source=place.path))
-        reader.parsed[-1].note(error.place, error.reason)
-        return []
+        reader.note(place.path, error.reason, error.place)
+    return layers
 
 
-def _layer(reader: Reader, place: _Place, content: object) -> Layer:
+def _layer(reader: Reader, place: _Place, top: Fields) -> Layer:
     project_hash = reader.workspace.project.hash if place.scope in (Scope.PROJECT, Scope.DYNAMIC) else None
     origin = Origin(
         client=NAME,
@@ -118,9 +118,10 @@ def _layer(reader: Reader, place: _Place, content: object) -> Layer:
         project_hash=project_hash,
         dir=place.dir,
     )
-    parsed = Parsed(source=place.path)
-    reader.parsed.append(parsed)
-    return Layer(origin=origin, servers=parse_servers(content, parsed))
+    servers: dict[str, object] = {}
+    with reader.part(place.path) as parsed:
+        servers = parse_servers(top, parsed)
+    return Layer(origin=origin, servers=servers)
 
 
 def parse_config(text: str) -> object:
@@ -132,17 +133,16 @@ def parse_config(text: str) -> object:
     return parse_jsonc(text) if text.strip() else {}
 
 
-def parse_servers(content: object, into: Parsed) -> dict[str, object]:
+def parse_servers(top: Fields, into: Parsed) -> dict[str, object]:
     """Read the servers of one file, as they are before they are laid over those of weaker files.
 
     Each must be whole, or only switch one of a weaker file on or off. They stand under `mcp`, or in the
     newer layout under `mcp.servers`.
     """
     found: dict[str, object] = {}
-    with into.part(""):
-        for name, entry in _entries(Fields(content).fields("mcp")).items():
-            with into.part(f"mcp.{name}"):
-                found[name] = _checked(Fields(entry))
+    for name, entry in _entries(top.fields("mcp")).items():
+        with into.part(f"mcp.{name}"):
+            found[name] = _checked(Fields(entry))
     return found
 
 

@@ -25,8 +25,7 @@ class ServerFiles:
 
     def read(self, reader: Reader, path: str, scope: Scope, dir: str | None = None) -> None:
         """Read one file; of two that declare the same at one scope, the one that is read later counts."""
-        parse = partial(self.parse, scope=scope, dir=dir)
-        reader.read(ConfigFile(path=path, parse=parse, format=self.format))
+        reader.read(self.file(path, scope, dir))
 
     def read_in_project(self, reader: Reader, *names: str) -> None:
         """Read a project's file in the launch directory and above it, up to the root of the checkout."""
@@ -35,22 +34,18 @@ class ServerFiles:
             if path not in reader.inputs:  # the user's own file, where the checkout is the home directory
                 self.read(reader, path, Scope.PROJECT, dir)
 
-    def parse(
-        self, content: object, path: str, workspace: Workspace, *, scope: Scope, dir: str | None = None
-    ) -> Parsed:
-        """Read a file's content."""
-        parsed = Parsed(source=path)
-        with parsed.part(""):
-            declare_servers(
-                self._servers(content),
-                origin(self.client, path, workspace, scope, dir, place=".".join(self.keys)),
-                parsed,
-                read_entry=self.read_entry,
-            )
-        return parsed
+    def file(self, path: str, scope: Scope, dir: str | None = None) -> ConfigFile:
+        """Name a file that is written in this way."""
+        return ConfigFile(path=path, parse=partial(self._parse, scope=scope, dir=dir), format=self.format)
 
-    def _servers(self, content: object) -> Fields:
-        found = Fields(content)
+    def _parse(
+        self, top: Fields, into: Parsed, workspace: Workspace, *, scope: Scope, dir: str | None
+    ) -> None:
+        place = origin(self.client, into.source, workspace, scope, dir, place=".".join(self.keys))
+        declare_servers(self._servers(top), place, into, read_entry=self.read_entry)
+
+    def _servers(self, top: Fields) -> Fields:
+        found = top
         for key in self.keys:
             if key not in found and not self.is_settings:
                 raise EntryError(f"`{key}` is missing")
