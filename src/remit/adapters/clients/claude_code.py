@@ -28,28 +28,12 @@ _STATE_FILE_LIMIT = 256 * 2**20  # the client keeps history in it: tens of megab
 
 def read(reader: Reader) -> None:
     """Read all files that count in a workspace."""
-    workspace, machine = reader.workspace, reader.machine
+    machine = reader.machine
     config = machine.variables.get(CONFIG_DIR)
     home = config or os.path.join(machine.home, ".claude")
     managed = places.of_administrator(machine, _MANAGED)
-    fragments = os.path.join(managed, "managed-settings.d")
     read_managed_servers(reader, os.path.join(managed, "managed-mcp.json"))
-    settings = [
-        (os.path.join(managed, "managed-settings.json"), Level.MANAGED),
-        *(
-            (os.path.join(fragments, name), Level.MANAGED)
-            for name in reader.names_in(fragments)
-            if _is_json(name)
-        ),
-        (os.path.join(home, "settings.json"), Level.USER),
-        # A project's settings count in the launch directory alone; the personal ones of its root everywhere.
-        (os.path.join(workspace.dir, ".claude", "settings.json"), Level.PROJECT),
-        *(
-            (os.path.join(dir, ".claude", "settings.local.json"), Level.LOCAL)
-            for dir in dict.fromkeys((workspace.dir, workspace.project.path))  # the last one is the stronger
-        ),
-    ]
-    for path, level in settings:
+    for path, level in _settings_files(reader, home, managed):
         reader.read(ConfigFile(path=path, parse=partial(parse_settings, level=level)))
         if path in reader.unreadable:  # it may switch plugins
             reader.lost.add(Scope.PLUGIN)
@@ -57,15 +41,28 @@ def read(reader: Reader) -> None:
     reader.read(ConfigFile(path=state, parse=parse_state_file, limit=_STATE_FILE_LIMIT))
     for path in reader.flags.mcp_configs:
         reader.read(ConfigFile(path=path, parse=parse_session_file))
-    for dir in ancestors(workspace.dir):
+    for dir in ancestors(reader.workspace.dir):
         reader.read(ConfigFile(path=os.path.join(dir, ".mcp.json"), parse=parse_project_file))
     read_shelves(reader, home, managed)
     read_plugins(reader, machine.variables.get(PLUGIN_DIR) or os.path.join(home, "plugins"))
     read_plugins_among_skills(reader, home)
 
 
-def _is_json(name: str) -> bool:
-    return name.endswith(".json")
+def _settings_files(reader: Reader, home: str, managed: str) -> list[tuple[str, Level]]:
+    """Name the files of settings; of two at one level, the last is the stronger."""
+    workspace, fragments = reader.workspace, os.path.join(managed, "managed-settings.d")
+    names = [name for name in reader.names_in(fragments) if name.endswith(".json")]
+    return [
+        (os.path.join(managed, "managed-settings.json"), Level.MANAGED),
+        *((os.path.join(fragments, name), Level.MANAGED) for name in names),
+        (os.path.join(home, "settings.json"), Level.USER),
+        # A project's settings count in the launch directory alone; the personal ones of its root everywhere.
+        (os.path.join(workspace.dir, ".claude", "settings.json"), Level.PROJECT),
+        *(
+            (os.path.join(dir, ".claude", "settings.local.json"), Level.LOCAL)
+            for dir in dict.fromkeys((workspace.dir, workspace.project.path))
+        ),
+    ]
 
 
 def read_managed_servers(reader: Reader, path: str) -> None:

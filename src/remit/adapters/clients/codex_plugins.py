@@ -3,8 +3,8 @@
 import os
 
 from remit.adapters.clients.codex_entries import NAME
-from remit.adapters.clients.layers import Layer, deep_merge, plugin_row
-from remit.adapters.clients.reading import Origin, Reader
+from remit.adapters.clients.layers import Layer, deep_merge
+from remit.adapters.clients.reading import Origin, Reader, off_status, plugin_row
 from remit.adapters.clients.wire import EntryError, Fields
 from remit.core.scopes import Scope
 
@@ -48,7 +48,7 @@ def _layer(reader: Reader, home: str, id: str, entry: object, project_hash: str 
         origin = Origin(
             client=NAME, source=source, scope=Scope.PLUGIN, place="mcpServers", project_hash=project_hash
         )
-        parsed.declarations.append(plugin_row(origin, id, is_off=is_off))
+        parsed.declarations.append(plugin_row(origin, id, own_status=off_status(is_off)))
         if not is_off:
             own = dict(switches.fields("mcp_servers").items())
             servers = {name: deep_merge(entry, own.get(name, {})) for name, entry in servers.items()}

@@ -3,8 +3,8 @@
 import os
 import re
 
-from remit.adapters.clients.layers import Layer, plugin_row
-from remit.adapters.clients.reading import Origin, Reader
+from remit.adapters.clients.layers import Layer
+from remit.adapters.clients.reading import Origin, Reader, off_status, plugin_row
 from remit.adapters.clients.wire import EntryError, Fields
 from remit.core.scopes import Scope
 
@@ -28,7 +28,7 @@ def _layer(reader: Reader, folder: str, switches: Fields) -> Layer | None:
         name = manifest.text("name")
         origin = Origin(client=NAME, source=path, scope=Scope.PLUGIN, place="mcpServers")
         is_on = _is_on(switches, name, reader.workspace.dir)
-        parsed.declarations.append(plugin_row(origin, name, is_off=not is_on))
+        parsed.declarations.append(plugin_row(origin, name, own_status=off_status(not is_on)))
         if is_on:
             layer = Layer(origin=origin, servers=dict(manifest.fields("mcpServers").items()))
     return layer

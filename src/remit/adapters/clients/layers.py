@@ -7,10 +7,8 @@ from typing import cast
 from remit.adapters.clients.entries import Entry
 from remit.adapters.clients.reading import Origin, Reader, declare_servers
 from remit.adapters.clients.wire import Fields
-from remit.core.declarations import Declaration
-from remit.core.kinds import ConfigStatus, Kind
-from remit.core.names import storable
-from remit.core.scopes import Scope, strength
+from remit.core.kinds import Kind
+from remit.core.scopes import strength
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,19 +61,6 @@ def deep_merge(weaker: object, stronger: object) -> object:
 def last_word(_weaker: object, stronger: object) -> object:
     """Let the stronger value stand alone."""
     return stronger
-
-
-def plugin_row(origin: Origin, name: str, *, is_off: bool) -> Declaration:
-    """Declare a plugin itself."""
-    return Declaration(
-        name=storable(name),
-        kind=Kind.PLUGIN,
-        client=origin.client,
-        scope=Scope.PLUGIN,
-        source=origin.source,
-        project_hash=origin.project_hash,
-        own_status=ConfigStatus.DISABLED if is_off else None,
-    )
 
 
 def _strength(origin: Origin) -> tuple[int, int]:

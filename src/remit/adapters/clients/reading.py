@@ -244,7 +244,7 @@ def declare_servers(
             server = read_entry(name, Fields(entry))
             if server is None:
                 continue
-            launch, is_off = replace(server.launch, variables=origin.variables), server.is_off
+            launch = replace(server.launch, variables=origin.variables)
             into.declarations.append(
                 Declaration(
                     name=server_name(name, origin.plugin),
@@ -261,6 +261,27 @@ def declare_servers(
                     digest=launch.digest,
                     launch=launch,
                     is_remit=launch.starts_remit,
-                    own_status=ConfigStatus.DISABLED if is_off else None,
+                    own_status=off_status(server.is_off),
                 )
             )
+
+
+def plugin_row(
+    origin: Origin, name: str, *, own_status: ConfigStatus | None, description: str | None = None
+) -> Declaration:
+    """Declare a plugin itself."""
+    return Declaration(
+        name=storable(name),
+        kind=Kind.PLUGIN,
+        client=origin.client,
+        scope=Scope.PLUGIN,
+        source=origin.source,
+        project_hash=origin.project_hash,
+        description=description,
+        own_status=own_status,
+    )
+
+
+def off_status(is_off: bool) -> ConfigStatus | None:
+    """Say of something that its own files switch it off; None where they do not."""
+    return ConfigStatus.DISABLED if is_off else None
