@@ -55,3 +55,9 @@ def test_a_directory_whose_name_starts_alike_is_not_above() -> None:
 def test_ancestors_run_from_the_directory_to_the_root() -> None:
     assert ancestors("/code/shop") == ("/code/shop", "/code", "/")
     assert ancestors("/") == ("/",)
+
+
+def test_ancestors_end_with_the_directory_that_they_are_listed_up_to() -> None:
+    assert ancestors("/code/shop/packages", up_to="/code/shop") == ("/code/shop/packages", "/code/shop")
+    assert ancestors("/code/shop", up_to="/code/shop") == ("/code/shop",)
+    assert ancestors("/code/shop", up_to="/code/sh") == ()

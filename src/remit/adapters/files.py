@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import NamedTuple
 
+from remit.core.scopes import ancestors
 from remit.errors import BadVariableError
 
 HOME = "~"
@@ -83,11 +84,8 @@ def _print(found: os.stat_result, now_ns: int) -> str:
 
 def is_only_roots(path: str) -> bool:
     """Tell whether nobody but root can write a file or change the directories above it."""
-    found = [os.path.realpath(path)]
-    while (parent := os.path.dirname(found[-1])) != found[-1]:
-        found.append(parent)
     try:
-        return all(_is_roots(os.stat(each)) for each in found)
+        return all(_is_roots(os.stat(each)) for each in ancestors(os.path.realpath(path)))
     except OSError:
         return False
 

@@ -53,9 +53,9 @@ def is_at_or_below(path: str, dir: str) -> bool:
     return path == dir or path.startswith(dir if dir.endswith(os.sep) else dir + os.sep)
 
 
-def ancestors(path: str) -> tuple[str, ...]:
-    """List a canonical directory and every directory above it, nearest first."""
+def ancestors(path: str, *, up_to: str | None = None) -> tuple[str, ...]:
+    """List a canonical directory and every directory above it, or up to one of them, nearest first."""
     found = [path]
     while (parent := os.path.dirname(found[-1])) != found[-1]:
         found.append(parent)
-    return tuple(found)
+    return tuple(dir for dir in found if up_to is None or is_at_or_below(dir, up_to))

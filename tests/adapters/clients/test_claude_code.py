@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from remit.adapters.clients.claude_code import CLIENT, parse_project_file, parse_state_file
-from remit.adapters.clients.reading import Parsed, read_client
+from remit.adapters.clients.reading import ConfigFile, Parsed, read_client
 from remit.adapters.files import Machine
 from remit.adapters.git import locate
 from remit.core.reading import Reading
@@ -11,8 +11,8 @@ from remit.core.scopes import Scope
 from remit.core.views import View
 from support import SHOP, Desk, servers
 
-FILE = "/code/shop/.mcp.json"
-STATE = "/home/ada/.claude.json"
+PROJECT = ConfigFile(path="/code/shop/.mcp.json", parse=parse_project_file)
+STATE = ConfigFile(path="/home/ada/.claude.json", parse=parse_state_file)
 
 
 def read(desk: Desk, directory: Path) -> Reading:
@@ -38,7 +38,7 @@ def found(reading: Reading) -> list[str]:
     ],
 )
 def test_an_entry_that_the_real_client_accepts_is_declared(entry: dict[str, object]) -> None:
-    parsed = parse_project_file({"mcpServers": {"git": entry}}, FILE, SHOP)
+    parsed = PROJECT.parsed({"mcpServers": {"git": entry}}, SHOP)
     assert [item.name for item in parsed.declarations] == ["mcp__git__*"]
     assert parsed.problems == []
 
@@ -63,7 +63,7 @@ def test_an_entry_that_the_real_client_accepts_is_declared(entry: dict[str, obje
     ],
 )
 def test_a_bad_entry_is_skipped_alone_and_named(name: str, entry: object, reason: str) -> None:
-    parsed = parse_project_file({"mcpServers": {name: entry, "good": {"command": "x"}}}, FILE, SHOP)
+    parsed = PROJECT.parsed({"mcpServers": {name: entry, "good": {"command": "x"}}}, SHOP)
     assert [item.server for item in parsed.declarations] == ["good"]
     assert [problem.place for problem in parsed.problems] == [f"mcpServers.{name}"]
     assert parsed.problems[0].reason.startswith(reason)
@@ -81,19 +81,19 @@ def test_a_bad_entry_is_skipped_alone_and_named(name: str, entry: object, reason
 def test_a_project_file_without_a_map_of_servers_declares_nothing_and_says_why(
     content: object, reason: str
 ) -> None:
-    parsed = parse_project_file(content, FILE, SHOP)
+    parsed = PROJECT.parsed(content, SHOP)
     assert (parsed.declarations, [problem.reason for problem in parsed.problems]) == ([], [reason])
 
 
 def test_no_secret_of_an_entry_is_kept() -> None:
     entry = {"command": "x", "args": ["--key=hush"], "env": {"TOKEN": "hush"}}
     remote = {"type": "http", "url": "https://u:hush@mcp.test/", "headers": {"Authorization": "hush"}}
-    assert "hush" not in repr(parse_project_file({"mcpServers": {"a": entry, "b": remote}}, FILE, SHOP))
+    assert "hush" not in repr(PROJECT.parsed({"mcpServers": {"a": entry, "b": remote}}, SHOP))
 
 
 def test_a_changed_secret_is_no_change_but_a_changed_command_is() -> None:
     def digest(**entry: object) -> str | None:
-        return parse_project_file({"mcpServers": {"a": entry}}, FILE, SHOP).declarations[0].digest
+        return PROJECT.parsed({"mcpServers": {"a": entry}}, SHOP).declarations[0].digest
 
     assert digest(command="x", env={"T": "old"}) == digest(command="x", env={"T": "new"})
     assert digest(command="x", env={"T": "old"}) != digest(command="x", env={"U": "old"})
@@ -102,7 +102,7 @@ def test_a_changed_secret_is_no_change_but_a_changed_command_is() -> None:
 
 def test_the_state_file_holds_user_servers_and_this_projects_local_ones_only() -> None:
     projects = {"/code/shop": servers("ledger"), "/code/blog": servers("ghost")}
-    parsed = parse_state_file({**servers("wiki"), "projects": projects}, STATE, SHOP)
+    parsed = STATE.parsed({**servers("wiki"), "projects": projects}, SHOP)
     assert [(item.scope, item.server) for item in parsed.declarations] == [
         (Scope.GLOBAL, "wiki"),
         (Scope.LOCAL, "ledger"),
@@ -115,20 +115,20 @@ def switched_off(parsed: Parsed) -> list[tuple[str, str]]:
 
 def test_the_state_file_says_what_is_switched_off_here() -> None:
     project = {"disabledMcpServers": ["tides"], "disabledMcpjsonServers": ["a.b"]}
-    parsed = parse_state_file({"projects": {"/code/shop": project}}, STATE, SHOP)
+    parsed = STATE.parsed({"projects": {"/code/shop": project}}, SHOP)
     assert sorted(switched_off(parsed)) == [("disables", "tides"), ("rejects", "a_b")]
 
 
 def test_a_bad_item_of_a_list_costs_only_itself() -> None:
     project = {"disabledMcpServers": ["tides", 3, None, "wiki"]}
-    parsed = parse_state_file({"projects": {"/code/shop": project}}, STATE, SHOP)
+    parsed = STATE.parsed({"projects": {"/code/shop": project}}, SHOP)
     assert switched_off(parsed) == [("disables", "tides"), ("disables", "wiki")]
     assert len(parsed.problems) == 2
 
 
 def test_each_part_of_the_state_file_is_read_for_itself() -> None:
     project = {"mcpServers": 7, "disabledMcpServers": "tides", "disabledMcpjsonServers": ["git"]}
-    parsed = parse_state_file({"mcpServers": [], "projects": {"/code/shop": project}}, STATE, SHOP)
+    parsed = STATE.parsed({"mcpServers": [], "projects": {"/code/shop": project}}, SHOP)
     assert switched_off(parsed) == [("rejects", "git")]
     assert [(problem.place, problem.reason) for problem in parsed.problems] == [
         ("", "mcpServers: expected an object, found a list"),
@@ -139,7 +139,7 @@ def test_each_part_of_the_state_file_is_read_for_itself() -> None:
 
 @pytest.mark.parametrize("content", [[], "text", 7, {"projects": []}, {"projects": {"/code/shop": []}}])
 def test_a_state_file_of_another_shape_declares_nothing_and_says_so(content: object) -> None:
-    parsed = parse_state_file(content, STATE, SHOP)
+    parsed = STATE.parsed(content, SHOP)
     assert (parsed.declarations, parsed.rules, len(parsed.problems)) == ([], [], 1)
 
 

@@ -1,14 +1,17 @@
+from functools import partial
+
 import pytest
 
 from remit.adapters.clients.claude_settings import parse_settings
-from remit.adapters.clients.reading import Parsed
+from remit.adapters.clients.reading import ConfigFile, Parsed
 from remit.core.client_settings import Level
 from remit.core.launch import command_digest
 from support import SHOP, Desk, servers
 
 
 def parse(content: object, level: Level = Level.USER) -> Parsed:
-    return parse_settings(content, "/home/ada/.claude/settings.json", SHOP, level=level)
+    file = ConfigFile(path="/home/ada/.claude/settings.json", parse=partial(parse_settings, level=level))
+    return file.parsed(content, SHOP)
 
 
 def rules(content: object, level: Level = Level.USER) -> list[tuple[str, str]]:

@@ -44,12 +44,12 @@ FILES: dict[str, ServerFiles] = {
 def parse(client: str, entry: object) -> Parsed:
     if client == "continue":
         content: object = {"mcpServers": [entry]}
-        return continue_dev.parse(content, "/home/ada/.continue/config.yaml", SHOP, scope=Scope.GLOBAL)
+        return continue_dev.file("/home/ada/.continue/config.yaml", Scope.GLOBAL).parsed(content, SHOP)
     files = FILES[client]
     content = {"git": entry}
     for key in reversed(files.keys):
         content = {key: content}
-    return files.parse(content, "/home/ada/file", SHOP, scope=Scope.GLOBAL)
+    return files.file("/home/ada/file", Scope.GLOBAL).parsed(content, SHOP)
 
 
 def launch(client: str, entry: Mapping[str, object]) -> Launch:
@@ -214,7 +214,7 @@ def test_no_secret_of_an_entry_is_kept_or_told(client: str) -> None:
 
 @pytest.mark.parametrize("client", ["klaude", "cursor", "windsurf", "cline", "roo", "kiro", "copilot-cli"])
 def test_a_file_of_servers_without_any_is_told(client: str) -> None:
-    parsed = FILES[client].parse({"git": {"command": "x"}}, "/f", SHOP, scope=Scope.GLOBAL)
+    parsed = FILES[client].file("/f", Scope.GLOBAL).parsed({"git": {"command": "x"}}, SHOP)
     assert (parsed.declarations, [it.reason for it in parsed.problems]) == ([], ["`mcpServers` is missing"])
 
 
@@ -230,7 +230,7 @@ def test_a_file_of_servers_without_any_is_told(client: str) -> None:
     ],
 )
 def test_settings_that_say_nothing_of_servers_are_no_problem(files: ServerFiles, content: object) -> None:
-    parsed = files.parse(content, "/f", SHOP, scope=Scope.GLOBAL)
+    parsed = files.file("/f", Scope.GLOBAL).parsed(content, SHOP)
     assert (parsed.declarations, parsed.problems) == ([], [])
 
 
@@ -254,13 +254,13 @@ def test_a_value_that_the_client_asks_for_stays_as_it_is_written() -> None:
 def test_a_json_file_of_continue_holds_a_map_or_the_server_it_is_called_after(
     content: object, labels: list[str], reasons: list[str]
 ) -> None:
-    parsed = continue_dev.parse(content, "/f/ledger.json", SHOP, scope=Scope.GLOBAL)
+    parsed = continue_dev.file("/f/ledger.json", Scope.GLOBAL).parsed(content, SHOP)
     assert [item.server for item in parsed.declarations] == labels
     assert [problem.reason for problem in parsed.problems] == reasons
 
 
 def test_in_a_list_one_bad_item_costs_only_itself() -> None:
     items = [{"command": "x"}, {"name": "git", "command": "x"}, 1]
-    parsed = continue_dev.parse({"mcpServers": items}, "/f.yaml", SHOP, scope=Scope.GLOBAL)
+    parsed = continue_dev.file("/f.yaml", Scope.GLOBAL).parsed({"mcpServers": items}, SHOP)
     assert [item.server for item in parsed.declarations] == ["git"]
     assert [problem.place for problem in parsed.problems] == ["mcpServers[0]", "mcpServers[2]"]

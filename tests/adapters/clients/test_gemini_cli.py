@@ -88,9 +88,10 @@ def test_in_a_folder_that_is_not_trusted_all_servers_wait(desk: Desk) -> None:
         ({"{shop}/below": "TRUST_PARENT"}, "enabled"),
         ({"{shop}/below": "TRUST_FOLDER"}, "pending"),
         ({"{shop}": "PERHAPS"}, "pending"),
+        ({"{shop}": "TRUST_FOLDER", "{root}": ["TRUST_FOLDER"]}, "pending"),
     ],
 )
-def test_the_answer_for_the_longest_path_counts(desk: Desk, answers: dict[str, str], status: str) -> None:
+def test_the_answer_for_the_longest_path_counts(desk: Desk, answers: dict[str, object], status: str) -> None:
     shop = desk.project("shop")
     content = {path.format(root=desk.root, shop=shop): level for path, level in answers.items()}
     desk.write(desk.home / ".gemini/trustedFolders.json", content)

@@ -5,6 +5,7 @@ import pytest
 
 from remit.adapters.clients.opencode import CLIENT, parse_servers
 from remit.adapters.clients.reading import Parsed, read_client
+from remit.adapters.clients.wire import Fields
 from remit.adapters.files import Machine
 from remit.adapters.git import locate
 from remit.core.client_settings import ClientSettings
@@ -159,23 +160,24 @@ def test_the_administrators_files_are_the_strongest(desk: Desk, platform: str, f
 )
 def test_a_bad_entry_is_named_and_the_others_are_read(entry: object, reason: str) -> None:
     parsed = Parsed(source="/opencode.json")
-    found = parse_servers(config({"bad": entry}, good="x"), parsed)
+    found = parse_servers(Fields(config({"bad": entry}, good="x")), parsed)
     assert list(found) == ["good"]
     assert [(item.place, item.reason) for item in parsed.problems] == [("mcp.bad", reason)]
 
 
 @pytest.mark.parametrize("content", [[], {"mcp": []}, {"mcp": None}])
-def test_a_file_of_another_shape_declares_nothing_and_says_so(content: object) -> None:
-    parsed = Parsed(source="/opencode.json")
-    assert parse_servers(content, parsed) == {}
-    assert len(parsed.problems) == 1
+def test_a_file_of_another_shape_declares_nothing_and_says_so(desk: Desk, content: object) -> None:
+    desk.write(user_file(desk), content)
+    reading = read(desk, repository(desk))
+    assert (reading.declarations, len(reading.problems)) == ([], 1)
 
 
 def test_the_newer_layout_has_its_own_switch() -> None:
     entry = {"type": "local", "command": ["x"]}
     servers = {"on": entry, "off": {**entry, "disabled": True}, "old": {**entry, "enabled": False}}
     parsed = Parsed(source="/opencode.json")
-    found = parse_servers({"mcp": {"servers": servers, "timeout": {"startup": 5}, "beside": entry}}, parsed)
+    mcp = {"servers": servers, "timeout": {"startup": 5}, "beside": entry}
+    found = parse_servers(Fields({"mcp": mcp}), parsed)
     assert {name: fields["enabled"] for name, fields in found.items() if "enabled" in fields} == {  # pyright: ignore[reportOperatorIssue, reportIndexIssue, reportUnknownVariableType]
         "on": True,
         "off": False,
@@ -187,7 +189,7 @@ def test_the_newer_layout_has_its_own_switch() -> None:
 
 def test_a_server_may_be_called_servers_and_disabled_means_nothing_in_the_older_layout() -> None:
     entry = {"type": "local", "command": ["x"], "disabled": True}
-    assert parse_servers({"mcp": {"servers": entry}}, Parsed(source="/f")) == {"servers": entry}
+    assert parse_servers(Fields({"mcp": {"servers": entry}}), Parsed(source="/f")) == {"servers": entry}
 
 
 def test_empty_files_and_bad_ones_cost_only_themselves(desk: Desk) -> None:

@@ -3,11 +3,13 @@
 import os
 from functools import partial
 
+from remit.adapters.clients import places
 from remit.adapters.clients.claude_entries import NAME, read_entry
 from remit.adapters.clients.claude_markdown import read_shelves
 from remit.adapters.clients.claude_plugins import read_plugins, read_plugins_among_skills
 from remit.adapters.clients.claude_settings import parse_settings, read_answers, read_trust, state_key
 from remit.adapters.clients.reading import Client, ConfigFile, Origin, Parsed, Reader, declare_servers
+from remit.adapters.clients.server_files import origin
 from remit.adapters.clients.wire import EntryError, Fields
 from remit.core.client_settings import Effect, Level, Rule
 from remit.core.launch import Syntax
@@ -27,28 +29,12 @@ _STATE_FILE_LIMIT = 256 * 2**20  # the client keeps history in it: tens of megab
 
 def read(reader: Reader) -> None:
     """Read all files that count in a workspace."""
-    workspace, machine = reader.workspace, reader.machine
+    machine = reader.machine
     config = machine.variables.get(CONFIG_DIR)
     home = config or os.path.join(machine.home, ".claude")
-    managed = machine.root + _MANAGED.get(machine.platform, _MANAGED["linux"])
-    fragments = os.path.join(managed, "managed-settings.d")
+    managed = places.of_administrator(machine, _MANAGED)
     read_managed_servers(reader, os.path.join(managed, "managed-mcp.json"))
-    settings = [
-        (os.path.join(managed, "managed-settings.json"), Level.MANAGED),
-        *(
-            (os.path.join(fragments, name), Level.MANAGED)
-            for name in reader.names_in(fragments)
-            if _is_json(name)
-        ),
-        (os.path.join(home, "settings.json"), Level.USER),
-        # A project's settings count in the launch directory alone; the personal ones of its root everywhere.
-        (os.path.join(workspace.dir, ".claude", "settings.json"), Level.PROJECT),
-        *(
-            (os.path.join(dir, ".claude", "settings.local.json"), Level.LOCAL)
-            for dir in dict.fromkeys((workspace.dir, workspace.project.path))  # the last one is the stronger
-        ),
-    ]
-    for path, level in settings:
+    for path, level in _settings_files(reader, home, managed):
         reader.read(ConfigFile(path=path, parse=partial(parse_settings, level=level)))
         if path in reader.unreadable:  # it may switch plugins
             reader.lost.add(Scope.PLUGIN)
@@ -56,87 +42,77 @@ def read(reader: Reader) -> None:
     reader.read(ConfigFile(path=state, parse=parse_state_file, limit=_STATE_FILE_LIMIT))
     for path in reader.flags.mcp_configs:
         reader.read(ConfigFile(path=path, parse=parse_session_file))
-    for dir in ancestors(workspace.dir):
+    for dir in ancestors(reader.workspace.dir):
         reader.read(ConfigFile(path=os.path.join(dir, ".mcp.json"), parse=parse_project_file))
     read_shelves(reader, home, managed)
     read_plugins(reader, machine.variables.get(PLUGIN_DIR) or os.path.join(home, "plugins"))
     read_plugins_among_skills(reader, home)
 
 
-def _is_json(name: str) -> bool:
-    return name.endswith(".json")
+def _settings_files(reader: Reader, home: str, managed: str) -> list[tuple[str, Level]]:
+    """Name the files of settings; of two at one level, the last is the stronger."""
+    workspace, fragments = reader.workspace, os.path.join(managed, "managed-settings.d")
+    names = [name for name in reader.names_in(fragments) if name.endswith(".json")]
+    return [
+        (os.path.join(managed, "managed-settings.json"), Level.MANAGED),
+        *((os.path.join(fragments, name), Level.MANAGED) for name in names),
+        (os.path.join(home, "settings.json"), Level.USER),
+        # A project's settings count in the launch directory alone; the personal ones of its root everywhere.
+        (os.path.join(workspace.dir, ".claude", "settings.json"), Level.PROJECT),
+        *(
+            (os.path.join(dir, ".claude", "settings.local.json"), Level.LOCAL)
+            for dir in dict.fromkeys((workspace.dir, workspace.project.path))
+        ),
+    ]
 
 
 def read_managed_servers(reader: Reader, path: str) -> None:
     """Read a `managed-mcp.json`: where there is one, even a broken one, its servers are all there are."""
     reader.read(ConfigFile(path=path, parse=parse_managed_file))
     if reader.inputs[path]:
-        exclusive = Rule(source=path, level=Level.MANAGED, effect=Effect.EXCLUDES)
-        reader.parsed.append(Parsed(source=path, rules=[exclusive]))
+        with reader.part(path) as parsed:
+            parsed.rules.append(Rule(source=path, level=Level.MANAGED, effect=Effect.EXCLUDES))
 
 
-def parse_managed_file(content: object, path: str, _workspace: Workspace) -> Parsed:
+def parse_managed_file(top: Fields, into: Parsed, _workspace: Workspace) -> None:
     """Read the administrator's servers."""
-    parsed = Parsed(source=path)
-    with parsed.part(""):
-        servers = Fields(content).fields("mcpServers")
-        origin = Origin(client=NAME, source=path, scope=Scope.MANAGED, place="mcpServers")
-        declare_servers(servers, origin, parsed, read_entry=read_entry)
-    return parsed
+    origin = Origin(client=NAME, source=into.source, scope=Scope.MANAGED, place="mcpServers")
+    declare_servers(top.fields("mcpServers"), origin, into, read_entry=read_entry)
 
 
-def parse_project_file(content: object, path: str, workspace: Workspace) -> Parsed:
+def parse_project_file(top: Fields, into: Parsed, workspace: Workspace) -> None:
     """Read a `.mcp.json`; a flat map of servers is not one."""
-    return _parse_servers(content, path, workspace, Scope.PROJECT)
+    _declare_servers(top, into, workspace, Scope.PROJECT, dir=os.path.dirname(into.source))
 
 
-def parse_session_file(content: object, path: str, workspace: Workspace) -> Parsed:
+def parse_session_file(top: Fields, into: Parsed, workspace: Workspace) -> None:
     """Read a file that the client is given with `--mcp-config`."""
-    return _parse_servers(content, path, workspace, Scope.DYNAMIC)
+    _declare_servers(top, into, workspace, Scope.DYNAMIC)
 
 
-def _parse_servers(content: object, path: str, workspace: Workspace, scope: Scope) -> Parsed:
-    parsed = Parsed(source=path)
-    origin = Origin(
-        client=NAME,
-        source=path,
-        scope=scope,
-        place="mcpServers",
-        project_hash=workspace.project.hash,
-        dir=os.path.dirname(path) if scope is Scope.PROJECT else None,
-    )
-    with parsed.part(""):
-        top = Fields(content)
-        if "mcpServers" not in top:
-            raise EntryError("`mcpServers` is missing")
-        declare_servers(top.fields("mcpServers"), origin, parsed, read_entry=read_entry)
-    return parsed
+def _declare_servers(
+    top: Fields, into: Parsed, workspace: Workspace, scope: Scope, dir: str | None = None
+) -> None:
+    if "mcpServers" not in top:
+        raise EntryError("`mcpServers` is missing")
+    place = origin(NAME, into.source, workspace, scope, dir, place="mcpServers")
+    declare_servers(top.fields("mcpServers"), place, into, read_entry=read_entry)
 
 
-def parse_state_file(content: object, path: str, workspace: Workspace) -> Parsed:
+def parse_state_file(top: Fields, into: Parsed, workspace: Workspace) -> None:
     """Read `~/.claude.json`: the user's servers, and this project's local ones with what is switched off."""
-    parsed = Parsed(source=path)
     key = state_key(workspace.project.path)
     here = f'projects["{key}"]'
-    user = Origin(client=NAME, source=path, scope=Scope.GLOBAL, place="mcpServers")
-    local = Origin(
-        client=NAME,
-        source=path,
-        scope=Scope.LOCAL,
-        place=f"{here}.mcpServers",
-        project_hash=workspace.project.hash,
-    )
-    with parsed.part(""):
-        top = Fields(content)
-        with parsed.part(""):
-            declare_servers(top.fields("mcpServers"), user, parsed, read_entry=read_entry)
-        projects = top.fields("projects")
-        read_trust(projects, workspace, parsed)
-        project = projects.fields(key)
-        with parsed.part(here):
-            declare_servers(project.fields("mcpServers"), local, parsed, read_entry=read_entry)
-        read_answers(project, here, parsed)
-    return parsed
+    user = origin(NAME, into.source, workspace, Scope.GLOBAL, place="mcpServers")
+    local = origin(NAME, into.source, workspace, Scope.LOCAL, place=f"{here}.mcpServers")
+    with into.part(""):
+        declare_servers(top.fields("mcpServers"), user, into, read_entry=read_entry)
+    projects = top.fields("projects")
+    read_trust(projects, workspace, into)
+    project = projects.fields(key)
+    with into.part(here):
+        declare_servers(project.fields("mcpServers"), local, into, read_entry=read_entry)
+    read_answers(project, here, into)
 
 
 CLIENT = Client(name=NAME, variables=(CONFIG_DIR, PLUGIN_DIR), read=read, syntaxes=(Syntax.DEFAULTS,))

@@ -1,6 +1,7 @@
 """Claude Code's server entries: which are valid, as the real client has it."""
 
-from remit.adapters.clients.wire import Entry, EntryError, Fields, remote_server, stdio_server
+from remit.adapters.clients.entries import Entry, process, remote
+from remit.adapters.clients.wire import EntryError, Fields
 from remit.core.launch import Transport
 
 NAME = "claude-code"
@@ -26,9 +27,9 @@ def read_entry(name: str, entry: Fields) -> Entry:
         raise EntryError("the name is reserved by the client")
     transport = entry.text("type") if "type" in entry else "stdio"
     if transport in _REMOTE:
-        return Entry(remote_server(entry, _REMOTE[transport]))
+        return Entry(remote(entry, _REMOTE[transport]))
     if transport != "stdio":
         raise EntryError("type: not one of stdio, http, streamable-http, sse, ws")
     if "command" not in entry and "url" in entry:
         raise EntryError('`url` without a remote `type`; add "type": "http"')
-    return Entry(stdio_server(entry))
+    return Entry(process(entry, cwd=None))

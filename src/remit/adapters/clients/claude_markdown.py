@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import cast
 
 from remit.adapters.clients.claude_entries import NAME, read_entry
@@ -14,10 +15,12 @@ from remit.core.agents import Profile
 from remit.core.declarations import Declaration
 from remit.core.kinds import ConfigStatus, Kind
 from remit.core.names import storable
-from remit.core.scopes import Scope, ancestors, is_at_or_below
+from remit.core.scopes import Scope, ancestors
+
+FOLDERS = {Kind.SLASH_COMMAND: "commands", Kind.SKILL: "skills", Kind.SUBAGENT: "agents"}
+SKILL_FILE = "SKILL.md"
 
 _HEAD = 64 * 2**10  # bytes of a file that are read: its front matter and first lines
-_SKILL = "SKILL.md"
 _MAX_DESCRIPTION = 1_536
 _MAX_FIRST_LINE = 100
 _WORD = re.compile(r"[^\s,(]+(?:\([^)]*\)?)?")  # `Bash(git add:*, git commit:*)` is one word
@@ -40,6 +43,21 @@ class Shelf:
         """What stands before every name: a plugin's own."""
         return "" if self.plugin is None else f"{self.plugin}:"
 
+    def declaration(self, kind: Kind, name: str, source: str, description: str | None) -> Declaration:
+        """Declare something that lies here."""
+        sign = "/" if kind is Kind.SLASH_COMMAND else ""
+        return Declaration(
+            name=storable(f"{sign}{self.prefix}{name}"),
+            kind=kind,
+            client=self.client,
+            scope=self.scope,
+            source=source,
+            project_hash=self.project_hash,
+            dir=self.dir,
+            plugin=self.plugin,
+            description=description,
+        )
+
 
 def read_shelves(reader: Reader, home: str, managed: str) -> None:
     """Read the commands, skills and agents of every scope but the plugins'."""
@@ -53,24 +71,15 @@ def read_shelves(reader: Reader, home: str, managed: str) -> None:
             hash = reader.workspace.project.hash
             shelves.append(Shelf(folder=folder, scope=Scope.PROJECT, project_hash=hash, dir=dir))
     for shelf in shelves:
-        for kind, folder in (
-            (Kind.SLASH_COMMAND, "commands"),
-            (Kind.SKILL, "skills"),
-            (Kind.SUBAGENT, "agents"),
-        ):
+        for kind, folder in FOLDERS.items():
             read_folder(reader, shelf, kind, os.path.join(shelf.folder, folder))
 
 
 def project_dirs(reader: Reader) -> Iterator[str]:
     """List the directories whose `.claude` counts: up to the root of the checkout, else up to the home."""
-    workspace = reader.workspace
-    in_git = reader.look_at(os.path.join(workspace.checkout, ".git"))
-    for dir in ancestors(workspace.dir):
-        if in_git and not is_at_or_below(dir, workspace.checkout):
-            return
-        if dir == os.path.realpath(reader.machine.home):
-            return
-        yield dir
+    checkout, home = reader.workspace.checkout, os.path.realpath(reader.machine.home)
+    root = checkout if reader.look_at(os.path.join(checkout, ".git")) else None
+    return takewhile(lambda dir: dir != home, ancestors(reader.workspace.dir, up_to=root))
 
 
 def read_folder(reader: Reader, shelf: Shelf, kind: Kind, folder: str) -> None:
@@ -79,51 +88,42 @@ def read_folder(reader: Reader, shelf: Shelf, kind: Kind, folder: str) -> None:
     for name in reversed(reader.files_below(folder, depth=1 if kind is Kind.SKILL else MAX_DEPTH)):
         if kind is not Kind.SKILL and name.endswith(".md"):
             read_file(reader, shelf, kind, os.path.join(folder, name), _invoked_by(name))
-        elif os.path.basename(name) == _SKILL and os.path.dirname(name):
+        elif os.path.basename(name) == SKILL_FILE and os.path.dirname(name):
             read_file(reader, shelf, kind, os.path.join(folder, name), _skill_name(shelf, name))
 
 
 def _skill_name(shelf: Shelf, name: str) -> str:
     """A skill has its folder's name, in which a plugin's keeps only what a name of a tool may have."""
     folder = os.path.dirname(name)
-    return folder if shelf.plugin is None else re.sub(r"[^A-Za-z0-9_-]", "-", folder)
+    return folder if shelf.plugin is None else dashed(folder)
+
+
+def dashed(text: str) -> str:
+    """Write a text with nothing in it but letters, digits, `_` and `-`."""
+    return re.sub(r"[^A-Za-z0-9_-]", "-", text)
 
 
 def _invoked_by(name: str) -> str:
     """`db/seed.md` is `db:seed`; a skill that lies among commands has its folder's name."""
     folder, file = os.path.split(name)
-    stem = folder if file == _SKILL and folder else name.removesuffix(".md")
+    stem = folder if file == SKILL_FILE and folder else name.removesuffix(".md")
     return stem.replace(os.sep, ":")
 
 
-def read_file(reader: Reader, shelf: Shelf, kind: Kind, path: str, name: str) -> None:
-    """Read one command, skill or agent."""
+def read_file(
+    reader: Reader, shelf: Shelf, kind: Kind, path: str, name: str, described: str | None = None
+) -> None:
+    """Read one command, skill or agent, which may be described elsewhere."""
     text = reader.head(path, _HEAD)
     if text is None:
         return
     fields, body = split(text)
-    parsed = Parsed(source=path)
-    declaration = Declaration(
-        name=storable(f"{shelf.prefix}{name}"),
-        kind=kind,
-        client=shelf.client,
-        scope=shelf.scope,
-        source=path,
-        project_hash=shelf.project_hash,
-        dir=shelf.dir,
-        plugin=shelf.plugin,
-        description=_described(fields, body),
-    )
-    match kind:
-        case Kind.SUBAGENT:
+    declaration = shelf.declaration(kind, name, path, described or _described(fields, body))
+    with reader.part(path) as parsed:
+        if kind is Kind.SUBAGENT:
             _declare_agent(declaration, fields, shelf, parsed)
-        case Kind.SLASH_COMMAND:
-            parsed.declarations.append(
-                replace(declaration, name=f"/{declaration.name}", own_status=_own_status(fields, shelf))
-            )
-        case _:
+        else:
             parsed.declarations.append(replace(declaration, own_status=_own_status(fields, shelf)))
-    reader.parsed.append(parsed)
 
 
 def _declare_agent(

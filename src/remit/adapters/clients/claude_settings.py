@@ -4,36 +4,33 @@ import os
 from collections.abc import Iterator
 
 from remit.adapters.clients.claude_entries import NAME, read_entry
+from remit.adapters.clients.entries import Entry
 from remit.adapters.clients.reading import Origin, Parsed, declare_servers
-from remit.adapters.clients.wire import Entry, EntryError, Fields
+from remit.adapters.clients.wire import EntryError, Fields
 from remit.core.client_settings import Effect, Level, Rule
 from remit.core.launch import Transport, command_digest
 from remit.core.names import normalise, storable
 from remit.core.projects import Workspace
-from remit.core.scopes import Scope, ancestors, is_at_or_below
+from remit.core.scopes import Scope, ancestors
 
 
-def parse_settings(content: object, path: str, _workspace: Workspace, *, level: Level) -> Parsed:
+def parse_settings(settings: Fields, into: Parsed, _workspace: Workspace, *, level: Level) -> None:
     """Read a `settings.json`; as in the client, an approval of a wrong type makes the file say nothing."""
-    parsed = Parsed(source=path)
-    with parsed.part(""):
-        settings = Fields(content)
-        found = list(_approvals(settings))
-        found += _policy(settings, "deniedMcpServers", Effect.DENIES, parsed)
-        found += _policy(settings, "allowedMcpServers", Effect.ALLOWS, parsed)
-        found += [
-            (Effect.SWITCHES_PLUGIN, f"{storable(plugin)}={'true' if value is True else 'false'}")
-            for plugin, value in settings.fields("enabledPlugins").items()
-        ]
-        found += [
-            (Effect.OVERRIDES_SKILL, f"{storable(skill)}={_override(value, skill)}")
-            for skill, value in settings.fields("skillOverrides").items()
-        ]
-        if level is Level.MANAGED:
-            found += _administrators(settings)
-            _declare_managed(settings, parsed)
-        parsed.rules += [Rule(source=path, level=level, effect=effect, subject=it) for effect, it in found]
-    return parsed
+    found = list(_approvals(settings))
+    found += _policy(settings, "deniedMcpServers", Effect.DENIES, into)
+    found += _policy(settings, "allowedMcpServers", Effect.ALLOWS, into)
+    found += [
+        (Effect.SWITCHES_PLUGIN, f"{storable(plugin)}={'true' if value is True else 'false'}")
+        for plugin, value in settings.fields("enabledPlugins").items()
+    ]
+    found += [
+        (Effect.OVERRIDES_SKILL, f"{storable(skill)}={_override(value, skill)}")
+        for skill, value in settings.fields("skillOverrides").items()
+    ]
+    if level is Level.MANAGED:
+        found += _administrators(settings)
+        _declare_managed(settings, into)
+    into.rules += [Rule(source=into.source, level=level, effect=effect, subject=it) for effect, it in found]
 
 
 def read_answers(project: Fields, place: str, into: Parsed) -> None:
@@ -60,8 +57,8 @@ def read_answers(project: Fields, place: str, into: Parsed) -> None:
 
 def read_trust(projects: Fields, workspace: Workspace, into: Parsed) -> None:
     """Read whether the user trusts the repository, or a folder between its root and the launch directory."""
-    folders = [dir for dir in ancestors(workspace.dir) if is_at_or_below(dir, workspace.checkout)]
-    for subject, paths in (("project", [workspace.project.path]), ("folder", folders)):
+    folders = ancestors(workspace.dir, up_to=workspace.checkout)
+    for subject, paths in (("project", (workspace.project.path,)), ("folder", folders)):
         if any(_is_trusted(projects, path) for path in paths):
             trust = Rule(source=into.source, level=Level.STATE, effect=Effect.TRUSTS, subject=subject)
             into.rules.append(trust)

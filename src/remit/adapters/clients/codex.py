@@ -5,10 +5,11 @@ from collections.abc import Iterable
 from functools import reduce
 from typing import NamedTuple, cast
 
+from remit.adapters.clients import places
 from remit.adapters.clients.codex_entries import NAME, read_entry
 from remit.adapters.clients.codex_plugins import plugin_layers
 from remit.adapters.clients.layers import Layer, declare_layers, deep_merge, last_word
-from remit.adapters.clients.reading import Client, Origin, Parsed, Reader
+from remit.adapters.clients.reading import Client, Origin, Reader
 from remit.adapters.clients.wire import EntryError, Fields
 from remit.adapters.files import Machine
 from remit.adapters.formats import parse_toml
@@ -18,7 +19,6 @@ from remit.core.launch import Syntax
 from remit.core.scopes import Scope, ancestors
 
 HOME = "CODEX_HOME"
-PROGRAM_DATA = "PROGRAMDATA"
 
 
 class _File(NamedTuple):
@@ -48,8 +48,7 @@ def read(reader: Reader) -> None:
 def _system_directory(machine: Machine) -> str:
     if machine.platform != "win32":
         return f"{machine.root}/etc/codex"
-    data = machine.variables.get(PROGRAM_DATA) or "C:\\ProgramData"
-    return os.path.join(machine.root + data, "OpenAI", "Codex")
+    return os.path.join(places.program_data(machine), "OpenAI", "Codex")
 
 
 def _read_file(
@@ -59,18 +58,9 @@ def _read_file(
     origin = Origin(
         client=NAME, source=path, scope=scope, place="mcp_servers", project_hash=project_hash, dir=dir
     )
-    found = reader.content(path, parse_toml)
-    content = {} if found is None else cast("dict[str, object]", found[0])
-    return _File(origin, content, _map(reader, path, content, "mcp_servers"), is_trusted)
-
-
-def _map(reader: Reader, path: str, content: dict[str, object], name: str) -> dict[str, object]:
-    """Read a table of tables; empty where there is none."""
-    parsed = Parsed(source=path)
-    reader.parsed.append(parsed)
-    with parsed.part(""):
-        return dict(Fields(content).fields(name).items())
-    return {}
+    content = reader.fields(path, parse_toml)
+    servers = dict(reader.fields_in(content, "mcp_servers", path).items())
+    return _File(origin, dict(content.items()), servers, is_trusted)
 
 
 def _merged(files: Iterable[_File]) -> dict[str, object]:
@@ -81,9 +71,9 @@ def _project_files(reader: Reader, settings: dict[str, object], user: str) -> li
     """Read the files between the project's root and the launch directory, the nearest last."""
     workspace = reader.workspace
     root = _project_root(reader, settings)
-    trust = _map(reader, user, settings, "projects")
+    trust = dict(reader.fields_in(Fields(settings), "projects", user).items())
     found: list[_File] = []
-    for dir in reversed([dir for dir in ancestors(workspace.dir) if len(dir) >= len(root)]):
+    for dir in reversed(ancestors(workspace.dir, up_to=root)):
         path = os.path.join(dir, ".codex", "config.toml")
         if os.path.realpath(path) != os.path.realpath(user):
             is_trusted = _is_trusted(trust, (dir, root, workspace.project.path))
@@ -122,48 +112,43 @@ def _is_trusted(trust: dict[str, object], paths: tuple[str, ...]) -> bool:
 
 
 def _withhold(reader: Reader, files: list[_File], user: str) -> None:
-    parsed = Parsed(source=user)
-    parsed.rules += [
-        Rule(source=user, level=Level.USER, effect=Effect.WITHHOLDS, subject=file.origin.dir or "")
-        for file in files
-        if not file.is_trusted
-    ]
-    reader.parsed.append(parsed)
+    with reader.part(user) as parsed:
+        parsed.rules += [
+            Rule(source=user, level=Level.USER, effect=Effect.WITHHOLDS, subject=file.origin.dir or "")
+            for file in files
+            if not file.is_trusted
+        ]
 
 
 def _read_requirements(reader: Reader, path: str) -> None:
     """Deny what an administrator's list of servers does not name, or names with another command or URL."""
-    found = reader.content(path, parse_toml)
-    content = {} if found is None else cast("dict[str, object]", found[0])
-    own, plugins = _required(reader, path, content), _required_of_plugins(reader, path, content)
+    top = reader.fields(path, parse_toml)
+    own, plugins = _required(reader, path, top), _required_of_plugins(reader, path, top)
     withheld = {rule.subject for rule in reader.rules if rule.effect is Effect.WITHHOLDS}
     verdicts: dict[str, bool] = {}
     for item in [item for part in reader.parsed for item in part.declarations]:
         required = plugins if item.scope is Scope.PLUGIN else own
         if item.server is not None and (item.dir not in withheld or item.server not in verdicts):
             verdicts[item.server] = required is None or _is_required(item, required.get(item.server))
-    parsed = Parsed(source=path)
-    parsed.rules += [
-        Rule(source=path, level=Level.MANAGED, effect=Effect.DENIES, subject=f"name:{server}")
-        for server, is_allowed in verdicts.items()
-        if not is_allowed
-    ]
-    reader.parsed.append(parsed)
+    with reader.part(path) as parsed:
+        parsed.rules += [
+            Rule(source=path, level=Level.MANAGED, effect=Effect.DENIES, subject=f"name:{server}")
+            for server, is_allowed in verdicts.items()
+            if not is_allowed
+        ]
 
 
-def _required(reader: Reader, path: str, content: dict[str, object]) -> dict[str, object] | None:
-    return _map(reader, path, content, "mcp_servers") if "mcp_servers" in content else None
+def _required(reader: Reader, path: str, top: Fields) -> dict[str, object] | None:
+    return dict(reader.fields_in(top, "mcp_servers", path).items()) if "mcp_servers" in top else None
 
 
-def _required_of_plugins(reader: Reader, path: str, content: dict[str, object]) -> dict[str, object] | None:
+def _required_of_plugins(reader: Reader, path: str, top: Fields) -> dict[str, object] | None:
     """Read the list for plugins' servers; without one, a list that allows nothing is for them too."""
-    if "plugins" not in content:
-        return {} if _required(reader, path, content) == {} else None
-    allowed: dict[str, object] = {}
-    for plugin in _map(reader, path, content, "plugins").values():
-        if isinstance(plugin, dict):
-            allowed |= _map(reader, path, cast("dict[str, object]", plugin), "mcp_servers")
-    return allowed
+    if "plugins" not in top:
+        return {} if _required(reader, path, top) == {} else None
+    plugins = reader.fields_in(top, "plugins", path)
+    named = [plugins.fields(name) for name, _ in plugins.items() if plugins.is_object(name)]
+    return dict(item for plugin in named for item in reader.fields_in(plugin, "mcp_servers", path).items())
 
 
 def _is_required(item: Declaration, requirement: object) -> bool:
@@ -176,5 +161,5 @@ def _is_required(item: Declaration, requirement: object) -> bool:
 
 
 CLIENT = Client(
-    name=NAME, variables=(HOME, PROGRAM_DATA), read=read, syntaxes=(Syntax.NAMED,), habits=NEVER_ASKS
+    name=NAME, variables=(HOME, places.PROGRAM_DATA), read=read, syntaxes=(Syntax.NAMED,), habits=NEVER_ASKS
 )

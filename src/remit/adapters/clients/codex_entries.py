@@ -1,6 +1,7 @@
 """Codex's server entries: which are valid, as the real client has it."""
 
-from remit.adapters.clients.wire import Entry, EntryError, Fields
+from remit.adapters.clients.entries import Entry
+from remit.adapters.clients.wire import EntryError, Fields
 from remit.core.launch import Launch, Syntax, Transport
 
 NAME = "codex"

@@ -3,8 +3,8 @@
 import os
 
 from remit.adapters.clients.codex_entries import NAME
-from remit.adapters.clients.layers import Layer, deep_merge, plugin_row
-from remit.adapters.clients.reading import Origin, Parsed, Reader
+from remit.adapters.clients.layers import Layer, deep_merge
+from remit.adapters.clients.reading import Origin, Reader, off_status, plugin_row
 from remit.adapters.clients.wire import EntryError, Fields
 from remit.core.scopes import Scope
 
@@ -39,22 +39,21 @@ def _layer(reader: Reader, home: str, id: str, entry: object, project_hash: str 
     found = _manifest(reader, folder)
     if found is None:
         return []
+    layers: list[Layer] = []
     manifest_path, content = found
-    parsed = Parsed(source=manifest_path)
-    reader.parsed.append(parsed)
-    with parsed.part(""):
+    with reader.part(manifest_path) as parsed:
         manifest, switches = Fields(content), Fields(entry)
         is_off = switches.flag("enabled") is False
         source, servers = _servers(reader, folder, manifest_path, manifest)
         origin = Origin(
             client=NAME, source=source, scope=Scope.PLUGIN, place="mcpServers", project_hash=project_hash
         )
-        parsed.declarations.append(plugin_row(origin, id, is_off=is_off))
+        parsed.declarations.append(plugin_row(origin, id, own_status=off_status(is_off)))
         if not is_off:
             own = dict(switches.fields("mcp_servers").items())
             servers = {name: deep_merge(entry, own.get(name, {})) for name, entry in servers.items()}
-            return [Layer(origin=origin, servers=servers)]
-    return []
+            layers.append(Layer(origin=origin, servers=servers))
+    return layers
 
 
 def _copy(reader: Reader, folder: str) -> str:
@@ -88,6 +87,5 @@ def _servers(reader: Reader, folder: str, path: str, manifest: Fields) -> tuple[
     if not isinstance(named, str):
         return path, dict(Fields(named).items())
     file = os.path.normpath(os.path.join(folder, named))
-    content = reader.content(file)
-    servers = Fields({} if content is None else content[0])
+    servers = reader.fields(file)
     return file, dict((servers.fields("mcpServers") if "mcpServers" in servers else servers).items())

@@ -1,6 +1,7 @@
 """Continue: a list in its configuration, and a directory of files, the user's and a project's."""
 
 import os
+from functools import partial
 
 from remit.adapters.clients.entries import EntryRule
 from remit.adapters.clients.reading import Client, ConfigFile, Parsed, Reader, declare_servers
@@ -24,7 +25,7 @@ def read(reader: Reader) -> None:
     """Read all files that count in a workspace."""
     home = reader.machine.variables.get(GLOBAL_DIR) or os.path.join(reader.machine.home, ".continue")
     _read_blocks(reader, os.path.join(home, _BLOCKS), Scope.GLOBAL)
-    _read_file(reader, os.path.join(home, "config.yaml"), Scope.GLOBAL)
+    reader.read(file(os.path.join(home, "config.yaml"), Scope.GLOBAL))
     for dir in checkout_dirs(reader.workspace):
         blocks = os.path.join(dir, ".continue", _BLOCKS)
         if blocks not in reader.inputs:  # the user's own, where the checkout is the home directory
@@ -34,27 +35,20 @@ def read(reader: Reader) -> None:
 def _read_blocks(reader: Reader, blocks: str, scope: Scope, dir: str | None = None) -> None:
     for name in reversed(reader.names_in(blocks)):  # of two with the same server, the first counts
         if os.path.splitext(name)[1] in _FORMATS:
-            _read_file(reader, os.path.join(blocks, name), scope, dir)
+            reader.read(file(os.path.join(blocks, name), scope, dir))
 
 
-def _read_file(reader: Reader, path: str, scope: Scope, dir: str | None = None) -> None:
-    def parse_here(content: object, path: str, workspace: Workspace) -> Parsed:
-        return parse(content, path, workspace, scope=scope, dir=dir)
+def file(path: str, scope: Scope, dir: str | None = None) -> ConfigFile:
+    """Name a file, whose ending tells its format."""
+    parse = partial(_parse, scope=scope, dir=dir)
+    return ConfigFile(path=path, parse=parse, format=_FORMATS[os.path.splitext(path)[1]])
 
-    reader.read(ConfigFile(path=path, parse=parse_here, format=_FORMATS[os.path.splitext(path)[1]]))
 
-
-def parse(
-    content: object, path: str, workspace: Workspace, *, scope: Scope, dir: str | None = None
-) -> Parsed:
-    """Read a file's content: a list of servers with names, a map of them, or one server by itself."""
-    parsed = Parsed(source=path)
-    with parsed.part(""):
-        top = Fields(content)
-        servers = _listed(top, parsed) if top.is_list("mcpServers") else _mapped(top, path)
-        place = origin(NAME, path, workspace, scope, dir, place="mcpServers")
-        declare_servers(servers, place, parsed, read_entry=_ENTRY)
-    return parsed
+def _parse(top: Fields, into: Parsed, workspace: Workspace, *, scope: Scope, dir: str | None) -> None:
+    """Read a list of servers with names, a map of them, or one server by itself."""
+    servers = _listed(top, into) if top.is_list("mcpServers") else _mapped(top, into.source)
+    place = origin(NAME, into.source, workspace, scope, dir, place="mcpServers")
+    declare_servers(servers, place, into, read_entry=_ENTRY)
 
 
 def _listed(top: Fields, into: Parsed) -> Fields:

@@ -38,16 +38,12 @@ def read(reader: Reader) -> None:
     SERVERS.read_in_project(reader, ".mcp.json")  # wins over the other one of its directory
 
 
-def parse_trust(content: object, path: str, workspace: Workspace) -> Parsed:
+def parse_trust(state: Fields, into: Parsed, workspace: Workspace) -> None:
     """Read whether the user trusts the launch directory: then the servers of its project are used."""
-    parsed = Parsed(source=path)
-    with parsed.part(""):
-        state = Fields(content)
-        trusted = (*state.texts("trusted_folders"), *state.texts("trustedFolders"))
-        if any(is_at_or_below(workspace.dir, os.path.normpath(folder)) for folder in trusted):
-            approval = Rule(source=path, level=Level.USER, effect=Effect.APPROVES_ALL, subject="true")
-            parsed.rules.append(approval)
-    return parsed
+    trusted = (*state.texts("trusted_folders"), *state.texts("trustedFolders"))
+    if any(is_at_or_below(workspace.dir, os.path.normpath(folder)) for folder in trusted):
+        approval = Rule(source=into.source, level=Level.USER, effect=Effect.APPROVES_ALL, subject="true")
+        into.rules.append(approval)
 
 
 CLIENT = Client(

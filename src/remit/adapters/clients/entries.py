@@ -3,8 +3,9 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import NamedTuple
 
-from remit.adapters.clients.wire import Entry, EntryError, Fields
+from remit.adapters.clients.wire import EntryError, Fields
 from remit.core.launch import Launch, Transport
 
 _TYPES = MappingProxyType(
@@ -17,6 +18,38 @@ _TYPES = MappingProxyType(
     }
 )
 _OFF = {"disabled": True, "enabled": False}
+
+
+class Entry(NamedTuple):
+    """One server of a config file."""
+
+    launch: Launch
+    is_off: bool = False  # it says itself that it is switched off
+
+
+def process(
+    entry: Fields,
+    *,
+    command: str = "command",
+    env: str = "env",
+    cwd: str | None = "cwd",  # None: the client knows no such field
+    read_env: Callable[[Fields, str], dict[str, str]] = Fields.pairs,
+) -> Launch:
+    """Read an entry that starts a process, by the names that its fields have."""
+    program = entry.text(command)
+    if not program:
+        raise EntryError(f"{command}: must not be empty")
+    return Launch(
+        command=program,
+        args=tuple(entry.texts("args")),
+        env=read_env(entry, env),
+        cwd=entry.text(cwd) if cwd is not None and cwd in entry else None,
+    )
+
+
+def remote(entry: Fields, transport: Transport, *, url: str = "url") -> Launch:
+    """Read an entry that names a URL."""
+    return Launch(transport=transport, url=entry.text(url), headers=entry.pairs("headers"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +71,11 @@ class EntryRule:
             EntryError: the client would skip it.
         """
         transport = self._transport(entry)
-        launch = self._stdio(entry) if transport is Transport.STDIO else self._remote(entry, transport)
+        if transport is Transport.STDIO:
+            launch = process(entry, command=self.command, env=self.env, read_env=self.read_env)
+        else:
+            url = next((name for name in self.urls if name in entry), self.urls[0])
+            launch = remote(entry, transport, url=url)
         is_off = self.switch is not None and entry.flag(self.switch) is _OFF[self.switch]
         return Entry(launch, is_off=is_off)
 
@@ -54,18 +91,3 @@ class EntryRule:
             remote = (name for name, transport in self.types.items() if transport is not Transport.STDIO)
             raise EntryError(f"`{self.urls[0]}` without a `type`; it is one of {', '.join(remote)}")
         return self.untyped
-
-    def _stdio(self, entry: Fields) -> Launch:
-        command = entry.text(self.command)
-        if not command:
-            raise EntryError(f"{self.command}: must not be empty")
-        return Launch(
-            command=command,
-            args=tuple(entry.texts("args")),
-            env=self.read_env(entry, self.env),
-            cwd=entry.text("cwd") if "cwd" in entry else None,
-        )
-
-    def _remote(self, entry: Fields, transport: Transport) -> Launch:
-        url = next((name for name in self.urls if name in entry), self.urls[0])
-        return Launch(transport=transport, url=entry.text(url), headers=entry.pairs("headers"))

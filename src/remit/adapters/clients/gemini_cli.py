@@ -4,15 +4,17 @@ import os
 from dataclasses import replace
 from typing import NamedTuple
 
+from remit.adapters.clients import places
+from remit.adapters.clients.entries import Entry, process, remote
 from remit.adapters.clients.gemini_extensions import NAME, extension_layers
 from remit.adapters.clients.gemini_trust import RESTRICTED, TRUST, TRUSTED_FOLDERS, read_trust
 from remit.adapters.clients.layers import Layer, declare_layers, last_word
-from remit.adapters.clients.reading import Client, Origin, Parsed, Reader
-from remit.adapters.clients.wire import Entry, Fields, remote_server, stdio_server
+from remit.adapters.clients.reading import Client, Origin, Reader
+from remit.adapters.clients.wire import Fields
 from remit.adapters.files import is_only_roots
 from remit.adapters.formats import parse_commented_json
 from remit.core.client_settings import NEVER_ASKS, Effect, Level, Rule
-from remit.core.launch import Launch, Syntax, Transport
+from remit.core.launch import Syntax, Transport
 from remit.core.scopes import Scope
 
 HOME = "GEMINI_CLI_HOME"
@@ -60,18 +62,16 @@ def read_entry(_name: str, entry: Fields) -> Entry:
         EntryError: the client could not start it.
     """
     if "httpUrl" in entry:
-        url, headers = entry.text("httpUrl"), entry.pairs("headers")
-        return Entry(Launch(transport=Transport.HTTP, url=url, headers=headers))
+        return Entry(remote(entry, Transport.HTTP, url="httpUrl"))
     if "url" in entry:
         is_sse = "type" in entry and entry.text("type") == "sse"
-        return Entry(remote_server(entry, Transport.SSE if is_sse else Transport.HTTP))
-    launch = stdio_server(entry)
-    return Entry(replace(launch, cwd=entry.text("cwd")) if "cwd" in entry else launch)
+        return Entry(remote(entry, Transport.SSE if is_sse else Transport.HTTP))
+    return Entry(process(entry))
 
 
 def _system_files(reader: Reader) -> tuple[str, str]:
     machine, here = reader.machine, reader.workspace.dir
-    usual = machine.root + _SYSTEM.get(machine.platform, _SYSTEM["linux"])
+    usual = places.of_administrator(machine, _SYSTEM)
     system = os.path.join(here, machine.variables.get(SYSTEM) or os.path.join(usual, "settings.json"))
     beside = os.path.join(os.path.dirname(system), "system-defaults.json")
     return system, os.path.join(here, machine.variables.get(DEFAULTS) or beside)
@@ -82,12 +82,7 @@ def _read_file(reader: Reader, path: str, scope: Scope = Scope.GLOBAL, level: Le
     origin = Origin(client=NAME, source=path, scope=scope, place="mcpServers")
     if scope is Scope.PROJECT:
         origin = replace(origin, project_hash=here.project.hash, dir=here.dir)
-    parsed = Parsed(source=path)
-    reader.parsed.append(parsed)
-    with parsed.part(""):
-        found = reader.content(path, parse_commented_json)
-        return _File(origin, level, Fields({} if found is None else found[0]))
-    return _File(origin, level, Fields({}))
+    return _File(origin, level, reader.fields(path, parse_commented_json))
 
 
 def _read_system_file(
@@ -96,8 +91,7 @@ def _read_system_file(
     """Read an administrator's file; one that a variable names only if nobody but root can write it."""
     if not _is_planted(reader, path):
         return _read_file(reader, path, scope, level)
-    reader.parsed.append(Parsed(source=path))
-    reader.parsed[-1].note("", "left out, as by the client: others than root can write it")
+    reader.note(path, "left out, as by the client: others than root can write it")
     return _File(Origin(client=NAME, source=path, scope=scope, place=""), level, Fields({}))
 
 
@@ -109,19 +103,13 @@ def _is_planted(reader: Reader, path: str) -> bool:
 
 
 def _servers(reader: Reader, file: _File) -> dict[str, object]:
-    parsed = Parsed(source=file.origin.source)
-    reader.parsed.append(parsed)
-    with parsed.part(""):
-        return {
-            name: entry for name, entry in file.content.fields("mcpServers").items() if name != "__proto__"
-        }
-    return {}
+    servers = reader.fields_in(file.content, "mcpServers", file.origin.source)
+    return {name: entry for name, entry in servers.items() if name != "__proto__"}
 
 
 def _read_lists(reader: Reader, file: _File) -> None:
     """Deny what a file excludes, and what its list of the allowed does not name; every file's list counts."""
-    parsed = Parsed(source=file.origin.source)
-    with parsed.part("mcp"):
+    with reader.part(file.origin.source, "mcp") as parsed:
         lists = file.content.fields("mcp")
         allowed, excluded = _ids(lists.texts("allowed")), _ids(lists.texts("excluded"))
         parsed.rules += [
@@ -129,23 +117,17 @@ def _read_lists(reader: Reader, file: _File) -> None:
             for server in _declared(reader)
             if _id(server) in excluded or ("allowed" in lists and _id(server) not in allowed)
         ]
-    reader.parsed.append(parsed)
 
 
 def _read_switches(reader: Reader, path: str) -> None:
     """Read what the user switched off with `gemini mcp disable`."""
-    found = reader.content(path)
-    if found is None:
-        return
-    parsed = Parsed(source=path)
-    with parsed.part(""):
-        switches = Fields(found[0])
+    switches = reader.fields(path)
+    with reader.part(path) as parsed:
         parsed.rules += [
             Rule(source=path, level=Level.STATE, effect=Effect.DISABLES, subject=server)
             for server in _declared(reader)
             if switches.fields(_id(server)).flag("enabled") is False
         ]
-    reader.parsed.append(parsed)
 
 
 def _declared(reader: Reader) -> list[str]:

@@ -3,8 +3,8 @@
 import os
 import re
 
-from remit.adapters.clients.layers import Layer, plugin_row
-from remit.adapters.clients.reading import Origin, Parsed, Reader
+from remit.adapters.clients.layers import Layer
+from remit.adapters.clients.reading import Origin, Reader, off_status, plugin_row
 from remit.adapters.clients.wire import EntryError, Fields
 from remit.core.scopes import Scope
 
@@ -13,31 +13,30 @@ NAME = "gemini-cli"
 
 def extension_layers(reader: Reader, root: str) -> list[Layer]:
     """Read the user's extensions; of two with a server of one name, the first counts."""
-    switches = _fields(reader, os.path.join(root, "extension-enablement.json"))
+    switches = reader.fields(os.path.join(root, "extension-enablement.json"))
     layers = [_layer(reader, os.path.join(root, name), switches) for name in reader.names_in(root)]
     return [layer for layer in reversed(layers) if layer is not None]
 
 
 def _layer(reader: Reader, folder: str, switches: Fields) -> Layer | None:
     path = os.path.join(_place(reader, folder), "gemini-extension.json")
-    manifest = _fields(reader, path)
+    manifest = reader.fields(path)
     if "name" not in manifest:
         return None
-    parsed = Parsed(source=path)
-    reader.parsed.append(parsed)
-    with parsed.part(""):
+    layer = None
+    with reader.part(path) as parsed:
         name = manifest.text("name")
         origin = Origin(client=NAME, source=path, scope=Scope.PLUGIN, place="mcpServers")
         is_on = _is_on(switches, name, reader.workspace.dir)
-        parsed.declarations.append(plugin_row(origin, name, is_off=not is_on))
+        parsed.declarations.append(plugin_row(origin, name, own_status=off_status(not is_on)))
         if is_on:
-            return Layer(origin=origin, servers=dict(manifest.fields("mcpServers").items()))
-    return None
+            layer = Layer(origin=origin, servers=dict(manifest.fields("mcpServers").items()))
+    return layer
 
 
 def _place(reader: Reader, folder: str) -> str:
     """Follow an extension that was linked, not copied."""
-    record = _fields(reader, os.path.join(folder, ".gemini-extension-install.json"))
+    record = reader.fields(os.path.join(folder, ".gemini-extension-install.json"))
     try:
         return record.text("source") if record.text("type") == "link" else folder
     except EntryError:
@@ -61,11 +60,3 @@ def _is_on(switches: Fields, name: str, dir: str) -> bool:
 def _pattern(glob: str) -> re.Pattern[str]:
     """Read a path in which `*` stands for anything, together with the slash before it."""
     return re.compile(re.sub(r"(/?)\\\*", r"(\1.*)?", re.escape(glob)), re.DOTALL)
-
-
-def _fields(reader: Reader, path: str) -> Fields:
-    found = reader.content(path)
-    try:
-        return Fields({} if found is None else found[0])
-    except EntryError:
-        return Fields({})

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Sequence
 
-from remit.adapters.clients.reading import Parsed, Reader
+from remit.adapters.clients.reading import Reader
 from remit.adapters.clients.wire import EntryError, Fields
 from remit.adapters.formats import parse_commented_json
 from remit.core.client_settings import Effect, Level, Rule
@@ -20,14 +20,13 @@ def read_trust(reader: Reader, settings: Sequence[Fields], folder: str) -> bool:
     """Tell whether the launch directory is trusted, by settings strongest first and the user's answers."""
     named = reader.machine.variables.get(TRUSTED_FOLDERS) or os.path.join(folder, "trustedFolders.json")
     path = os.path.join(reader.workspace.dir, named)
-    parsed = Parsed(source=path)
-    answer = _answer(reader, path, parsed)
+    answer = _answer(reader, path)
     is_trusted = _by_variable(reader)
     if is_trusted is None:
         is_trusted = answer or not _is_asked_for(settings)
     if not is_trusted:
-        parsed.rules.append(Rule(source=path, level=Level.USER, effect=Effect.WITHHOLDS))
-    reader.parsed.append(parsed)
+        with reader.part(path) as parsed:
+            parsed.rules.append(Rule(source=path, level=Level.USER, effect=Effect.WITHHOLDS))
     return is_trusted
 
 
@@ -49,16 +48,16 @@ def _is_asked_for(settings: Sequence[Fields]) -> bool:
     return True
 
 
-def _answer(reader: Reader, path: str, parsed: Parsed) -> bool:
-    """Read the answer for the longest path at or above the launch directory."""
-    found = reader.content(path, parse_commented_json)
-    answers: dict[str, bool] = {}
-    with parsed.part(""):
-        for rule, level in Fields({} if found is None else found[0]).items():
-            if level not in _TRUSTING:
-                raise EntryError(f"expected one of {', '.join(_TRUSTING)}")
-            top = os.path.realpath(os.path.dirname(rule) if level == "TRUST_PARENT" else rule)
-            if is_at_or_below(reader.workspace.dir, top):
-                answers[rule] = _TRUSTING[str(level)]
-        return answers[max(answers, key=len)] if answers else False
-    return False
+def _answer(reader: Reader, path: str) -> bool:
+    """Read the answer for the longest path at or above the launch directory; one mistake costs them all."""
+    answers = reader.fields(path, parse_commented_json)
+    levels = {rule: level for rule, level in answers.items() if isinstance(level, str) and level in _TRUSTING}
+    if len(levels) < len(answers.items()):
+        reader.note(path, f"expected one of {', '.join(_TRUSTING)}")
+        return False
+    above = [rule for rule in levels if is_at_or_below(reader.workspace.dir, _top(rule, levels[rule]))]
+    return bool(above) and _TRUSTING[levels[max(above, key=len)]]
+
+
+def _top(rule: str, level: str) -> str:
+    return os.path.realpath(os.path.dirname(rule) if level == "TRUST_PARENT" else rule)

@@ -4,12 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from remit.adapters.clients.reading import Origin, Parsed, Reader, declare_servers
-from remit.adapters.clients.wire import Entry, Fields
-from remit.core.declarations import Declaration
-from remit.core.kinds import ConfigStatus, Kind
-from remit.core.names import storable
-from remit.core.scopes import Scope, strength
+from remit.adapters.clients.entries import Entry
+from remit.adapters.clients.reading import Origin, Reader, declare_servers
+from remit.adapters.clients.wire import Fields
+from remit.core.kinds import Kind
+from remit.core.scopes import strength
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,18 +36,16 @@ def declare_layers(
     strongest = {name: layer.origin for layer in layers if layer.counts for name in layer.servers}
     whole: dict[str, object] = {}
     for layer in layers:
-        parsed = Parsed(source=layer.origin.source)
         for name, entry in layer.servers.items():
             merged = merge(whole[name], entry) if name in whole else entry
             if layer.counts:
                 whole[name] = merged
-            found = Parsed(source=layer.origin.source)
-            declare_servers(Fields({name: merged}), layer.origin, found, read_entry=read_entry)
-            if not layer.counts or _strength(strongest[name]) <= _strength(layer.origin):
-                parsed.declarations += found.declarations
-            if layer.counts and strongest[name] is layer.origin:
-                parsed.problems += found.problems
-        reader.parsed.append(parsed)
+            with reader.part(layer.origin.source) as parsed:
+                declare_servers(Fields({name: merged}), layer.origin, parsed, read_entry=read_entry)
+            if layer.counts and _strength(strongest[name]) > _strength(layer.origin):
+                parsed.declarations.clear()
+            if not layer.counts or strongest[name] is not layer.origin:
+                parsed.problems.clear()
 
 
 def deep_merge(weaker: object, stronger: object) -> object:
@@ -64,19 +61,6 @@ def deep_merge(weaker: object, stronger: object) -> object:
 def last_word(_weaker: object, stronger: object) -> object:
     """Let the stronger value stand alone."""
     return stronger
-
-
-def plugin_row(origin: Origin, name: str, *, is_off: bool) -> Declaration:
-    """Declare a plugin itself."""
-    return Declaration(
-        name=storable(name),
-        kind=Kind.PLUGIN,
-        client=origin.client,
-        scope=Scope.PLUGIN,
-        source=origin.source,
-        project_hash=origin.project_hash,
-        own_status=ConfigStatus.DISABLED if is_off else None,
-    )
 
 
 def _strength(origin: Origin) -> tuple[int, int]:

@@ -4,9 +4,11 @@ import os
 from collections.abc import Iterator
 from typing import NamedTuple, cast
 
+from remit.adapters.clients import places
+from remit.adapters.clients.entries import Entry, remote
 from remit.adapters.clients.layers import Layer, declare_layers, deep_merge
 from remit.adapters.clients.reading import Client, Origin, Parsed, Reader
-from remit.adapters.clients.wire import Entry, EntryError, Fields, remote_server
+from remit.adapters.clients.wire import EntryError, Fields
 from remit.adapters.files import FileError, Machine
 from remit.adapters.formats import parse_jsonc
 from remit.core.client_settings import NEVER_ASKS
@@ -18,8 +20,6 @@ CONFIG = "OPENCODE_CONFIG"
 CONFIG_DIR = "OPENCODE_CONFIG_DIR"
 CONFIG_CONTENT = "OPENCODE_CONFIG_CONTENT"
 DISABLE_PROJECT = "OPENCODE_DISABLE_PROJECT_CONFIG"
-XDG_CONFIG_HOME = "XDG_CONFIG_HOME"
-PROGRAM_DATA = "PROGRAMDATA"
 
 _NAMES = ("opencode.json", "opencode.jsonc")
 
@@ -42,11 +42,11 @@ def read(reader: Reader) -> None:
 def _places(reader: Reader) -> Iterator[_Place]:
     """Name the files below the administrator's, weakest first."""
     variables, home, here = reader.machine.variables, reader.machine.home, reader.workspace.dir
-    config = os.path.join(variables.get(XDG_CONFIG_HOME) or os.path.join(home, ".config"), "opencode")
+    config = os.path.join(places.xdg_config(reader.machine), "opencode")
     yield from (_Place(os.path.join(config, name)) for name in ("config.json", *_NAMES))
     if variables.get(CONFIG):
         yield _Place(os.path.join(here, variables[CONFIG]))
-    dirs = [] if variables.get(DISABLE_PROJECT, "").lower() in ("1", "true") else _project_directories(reader)
+    dirs = () if variables.get(DISABLE_PROJECT, "").lower() in ("1", "true") else _project_directories(reader)
     for dir in reversed(dirs):
         yield from (_Place(os.path.join(dir, name), Scope.PROJECT, dir) for name in _NAMES)
     folders = [
@@ -62,12 +62,11 @@ def _places(reader: Reader) -> Iterator[_Place]:
         yield from (folder._replace(path=os.path.join(folder.path, name)) for name in _NAMES)
 
 
-def _project_directories(reader: Reader) -> list[str]:
+def _project_directories(reader: Reader) -> tuple[str, ...]:
     """List the directories from the launch directory up to the checkout's root, or without git to the top."""
     workspace = reader.workspace
-    dirs = ancestors(workspace.dir)
     is_repository = _is_repository(os.path.join(workspace.checkout, ".git"))
-    return [dir for dir in dirs if not is_repository or len(dir) >= len(workspace.checkout)]
+    return ancestors(workspace.dir, up_to=workspace.checkout if is_repository else None)
 
 
 def _is_repository(path: str) -> bool:
@@ -85,15 +84,13 @@ def _managed_directory(machine: Machine) -> str:
         case "darwin":
             return f"{machine.root}/Library/Application Support/opencode"
         case "win32":
-            data = machine.variables.get(PROGRAM_DATA) or "C:\\ProgramData"
-            return os.path.join(machine.root + data, "opencode")
+            return os.path.join(places.program_data(machine), "opencode")
         case _:
             return f"{machine.root}/etc/opencode"
 
 
 def _read_layer(reader: Reader, place: _Place) -> Layer:
-    found = reader.content(place.path, parse_config)
-    return _layer(reader, place, {} if found is None else found[0])
+    return _layer(reader, place, reader.fields(place.path, parse_config))
 
 
 def _session_layer(reader: Reader) -> list[Layer]:
@@ -102,15 +99,16 @@ def _session_layer(reader: Reader) -> list[Layer]:
     if not text:
         return []
     place = _Place(f"${CONFIG_CONTENT}", Scope.DYNAMIC)
+    layers: list[Layer] = []
     try:
-        return [_layer(reader, place, parse_config(text))]
+        with reader.part(place.path):
+            layers.append(_layer(reader, place, Fields(parse_config(text))))
     except FileError as error:
-        reader.parsed.append(Parsed(source=place.path))
-        reader.parsed[-1].note(error.place, error.reason)
-        return []
+        reader.note(place.path, error.reason, error.place)
+    return layers
 
 
-def _layer(reader: Reader, place: _Place, content: object) -> Layer:
+def _layer(reader: Reader, place: _Place, top: Fields) -> Layer:
     project_hash = reader.workspace.project.hash if place.scope in (Scope.PROJECT, Scope.DYNAMIC) else None
     origin = Origin(
         client=NAME,
@@ -120,9 +118,10 @@ def _layer(reader: Reader, place: _Place, content: object) -> Layer:
         project_hash=project_hash,
         dir=place.dir,
     )
-    parsed = Parsed(source=place.path)
-    reader.parsed.append(parsed)
-    return Layer(origin=origin, servers=parse_servers(content, parsed))
+    servers: dict[str, object] = {}
+    with reader.part(place.path) as parsed:
+        servers = parse_servers(top, parsed)
+    return Layer(origin=origin, servers=servers)
 
 
 def parse_config(text: str) -> object:
@@ -134,17 +133,16 @@ def parse_config(text: str) -> object:
     return parse_jsonc(text) if text.strip() else {}
 
 
-def parse_servers(content: object, into: Parsed) -> dict[str, object]:
+def parse_servers(top: Fields, into: Parsed) -> dict[str, object]:
     """Read the servers of one file, as they are before they are laid over those of weaker files.
 
     Each must be whole, or only switch one of a weaker file on or off. They stand under `mcp`, or in the
     newer layout under `mcp.servers`.
     """
     found: dict[str, object] = {}
-    with into.part(""):
-        for name, entry in _entries(Fields(content).fields("mcp")).items():
-            with into.part(f"mcp.{name}"):
-                found[name] = _checked(Fields(entry))
+    for name, entry in _entries(top.fields("mcp")).items():
+        with into.part(f"mcp.{name}"):
+            found[name] = _checked(Fields(entry))
     return found
 
 
@@ -191,7 +189,7 @@ def read_entry(_name: str, entry: Fields) -> Entry:
         case "local":
             return Entry(_process(entry), is_off)
         case "remote":
-            return Entry(remote_server(entry, Transport.HTTP), is_off)
+            return Entry(remote(entry, Transport.HTTP), is_off)
         case _:
             raise EntryError("type: not one of local, remote")
 
@@ -206,7 +204,14 @@ def _process(entry: Fields) -> Launch:
 
 CLIENT = Client(
     name=NAME,
-    variables=(CONFIG, CONFIG_DIR, CONFIG_CONTENT, DISABLE_PROJECT, XDG_CONFIG_HOME, PROGRAM_DATA),
+    variables=(
+        CONFIG,
+        CONFIG_DIR,
+        CONFIG_CONTENT,
+        DISABLE_PROJECT,
+        places.XDG_CONFIG_HOME,
+        places.PROGRAM_DATA,
+    ),
     read=read,
     syntaxes=(Syntax.BRACE_ENV, Syntax.BRACE_FILE),
     habits=NEVER_ASKS,

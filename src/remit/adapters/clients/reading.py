@@ -5,7 +5,8 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from remit.adapters.clients.wire import Entry, EntryError, Fields
+from remit.adapters.clients.entries import Entry
+from remit.adapters.clients.wire import EntryError, Fields
 from remit.adapters.files import HOME, FileError, Machine, fingerprint, read_head, read_text, require_text
 from remit.adapters.formats import parse_json
 from remit.core.client_settings import ASKS_AT_A_TERMINAL, Habits, Rule
@@ -65,9 +66,16 @@ class ConfigFile:
     """A file that may exist, and how to read it."""
 
     path: str
-    parse: Callable[[object, str, Workspace], Parsed]
+    parse: Callable[[Fields, Parsed, Workspace], None]
     format: Callable[[str], object] = parse_json
     limit: int = FILE_LIMIT
+
+    def parsed(self, content: object, workspace: Workspace) -> Parsed:
+        """Read what the file holds, or could hold."""
+        found = Parsed(source=self.path)
+        with found.part(""):
+            self.parse(Fields(content), found, workspace)
+        return found
 
 
 class Reader:
@@ -101,7 +109,37 @@ class Reader:
         """Read a file, if it is there, into what was parsed."""
         content = self.content(file.path, file.format, limit=file.limit)
         if content is not None:
-            self.parsed.append(file.parse(content[0], file.path, self.workspace))
+            self.parsed.append(file.parsed(content[0], self.workspace))
+
+    @contextmanager
+    def part(self, source: str, place: str = "") -> Generator[Parsed]:
+        """Read a part of a file into what was parsed, where a mistake in it is noted, too."""
+        parsed = Parsed(source=source)
+        self.parsed.append(parsed)
+        with parsed.part(place):
+            yield parsed
+
+    def fields(self, path: str, format: Callable[[str], object] = parse_json) -> Fields:
+        """Read an object from a file; empty where there is none, and a wrong one is noted."""
+        content = self.content(path, format)
+        try:
+            return Fields({} if content is None else content[0])
+        except EntryError as error:
+            self.note(path, str(error))
+            return Fields({})
+
+    def fields_in(self, fields: Fields, name: str, path: str) -> Fields:
+        """Read an object inside a file's object; empty where there is none, and a wrong one is noted."""
+        try:
+            return fields.fields(name)
+        except EntryError as error:
+            self.note(path, str(error))
+            return Fields({})
+
+    def note(self, path: str, reason: str, place: str = "") -> None:
+        """Note something in a file that cannot be used."""
+        with self.part(path) as parsed:
+            parsed.note(place, reason)
 
     def content(
         self, path: str, format: Callable[[str], object] = parse_json, *, limit: int = FILE_LIMIT
@@ -114,7 +152,8 @@ class Reader:
             text = read_text(path, limit=limit)
             return None if text is None else (format(text),)
         except FileError as error:
-            self._note(path, error)
+            self.unreadable.add(path)
+            self.note(path, error.reason, error.place)
             return None
 
     def head(self, path: str, size: int) -> str | None:
@@ -124,7 +163,8 @@ class Reader:
         try:
             return read_head(path, size=size)
         except FileError as error:
-            self._note(path, error)
+            self.unreadable.add(path)
+            self.note(path, error.reason, error.place)
             return None
 
     def files_below(self, folder: str, *, depth: int = MAX_DEPTH) -> list[str]:
@@ -151,11 +191,6 @@ class Reader:
                 return list(entries)
         except OSError:
             return []
-
-    def _note(self, path: str, error: FileError) -> None:
-        self.unreadable.add(path)
-        self.parsed.append(Parsed(source=path))
-        self.parsed[-1].note(error.place, error.reason)
 
     def names_in(self, directory: str) -> list[str]:
         """List what a directory holds, but for names that are not text; nothing where it cannot be listed."""
@@ -220,7 +255,7 @@ def declare_servers(
             server = read_entry(name, Fields(entry))
             if server is None:
                 continue
-            launch, is_off = replace(server.launch, variables=origin.variables), server.is_off
+            launch = replace(server.launch, variables=origin.variables)
             into.declarations.append(
                 Declaration(
                     name=server_name(name, origin.plugin),
@@ -237,6 +272,27 @@ def declare_servers(
                     digest=launch.digest,
                     launch=launch,
                     is_remit=launch.starts_remit,
-                    own_status=ConfigStatus.DISABLED if is_off else None,
+                    own_status=off_status(server.is_off),
                 )
             )
+
+
+def plugin_row(
+    origin: Origin, name: str, *, own_status: ConfigStatus | None, description: str | None = None
+) -> Declaration:
+    """Declare a plugin itself."""
+    return Declaration(
+        name=storable(name),
+        kind=Kind.PLUGIN,
+        client=origin.client,
+        scope=Scope.PLUGIN,
+        source=origin.source,
+        project_hash=origin.project_hash,
+        description=description,
+        own_status=own_status,
+    )
+
+
+def off_status(is_off: bool) -> ConfigStatus | None:
+    """Say of something that its own files switch it off; None where they do not."""
+    return ConfigStatus.DISABLED if is_off else None

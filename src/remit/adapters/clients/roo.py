@@ -3,10 +3,10 @@
 import os
 
 from remit.adapters.clients import places
-from remit.adapters.clients.entries import EntryRule
+from remit.adapters.clients.entries import Entry, EntryRule
 from remit.adapters.clients.reading import Client, Reader
 from remit.adapters.clients.server_files import ServerFiles
-from remit.adapters.clients.wire import Entry, EntryError, Fields
+from remit.adapters.clients.wire import EntryError, Fields
 from remit.core.client_settings import Asks, Habits
 from remit.core.launch import Syntax, Transport
 from remit.core.scopes import Scope

@@ -5,11 +5,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from remit.adapters.clients.entries import Entry
 from remit.adapters.clients.reading import ConfigFile, Origin, Parsed, Reader, declare_servers
-from remit.adapters.clients.wire import Entry, EntryError, Fields
+from remit.adapters.clients.wire import EntryError, Fields
 from remit.adapters.formats import parse_json
 from remit.core.projects import Workspace
-from remit.core.scopes import Scope, ancestors, is_at_or_below
+from remit.core.scopes import Scope, ancestors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,8 +25,7 @@ class ServerFiles:
 
     def read(self, reader: Reader, path: str, scope: Scope, dir: str | None = None) -> None:
         """Read one file; of two that declare the same at one scope, the one that is read later counts."""
-        parse = partial(self.parse, scope=scope, dir=dir)
-        reader.read(ConfigFile(path=path, parse=parse, format=self.format))
+        reader.read(self.file(path, scope, dir))
 
     def read_in_project(self, reader: Reader, *names: str) -> None:
         """Read a project's file in the launch directory and above it, up to the root of the checkout."""
@@ -34,22 +34,18 @@ class ServerFiles:
             if path not in reader.inputs:  # the user's own file, where the checkout is the home directory
                 self.read(reader, path, Scope.PROJECT, dir)
 
-    def parse(
-        self, content: object, path: str, workspace: Workspace, *, scope: Scope, dir: str | None = None
-    ) -> Parsed:
-        """Read a file's content."""
-        parsed = Parsed(source=path)
-        with parsed.part(""):
-            declare_servers(
-                self._servers(content),
-                origin(self.client, path, workspace, scope, dir, place=".".join(self.keys)),
-                parsed,
-                read_entry=self.read_entry,
-            )
-        return parsed
+    def file(self, path: str, scope: Scope, dir: str | None = None) -> ConfigFile:
+        """Name a file that is written in this way."""
+        return ConfigFile(path=path, parse=partial(self._parse, scope=scope, dir=dir), format=self.format)
 
-    def _servers(self, content: object) -> Fields:
-        found = Fields(content)
+    def _parse(
+        self, top: Fields, into: Parsed, workspace: Workspace, *, scope: Scope, dir: str | None
+    ) -> None:
+        place = origin(self.client, into.source, workspace, scope, dir, place=".".join(self.keys))
+        declare_servers(self._servers(top), place, into, read_entry=self.read_entry)
+
+    def _servers(self, top: Fields) -> Fields:
+        found = top
         for key in self.keys:
             if key not in found and not self.is_settings:
                 raise EntryError(f"`{key}` is missing")
@@ -65,6 +61,6 @@ def origin(
     return Origin(client=client, source=path, scope=scope, place=place, project_hash=project_hash, dir=dir)
 
 
-def checkout_dirs(workspace: Workspace) -> list[str]:
+def checkout_dirs(workspace: Workspace) -> tuple[str, ...]:
     """List the launch directory and those above it, up to the root of the checkout."""
-    return [dir for dir in ancestors(workspace.dir) if is_at_or_below(dir, workspace.checkout)]
+    return ancestors(workspace.dir, up_to=workspace.checkout)

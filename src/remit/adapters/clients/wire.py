@@ -1,23 +1,14 @@
-"""Checks what others wrote, field by field, and turns server entries into what a declaration keeps of them.
+"""Checks what others wrote, field by field.
 
 Written by hand: a client rewrites its files in every run, so this is on the way of most commands, and
 importing a validation library would take longer than all of them. No error ever shows a field's value.
 """
 
-from typing import NamedTuple, cast
-
-from remit.core.launch import Launch, Transport
+from typing import cast
 
 
 class EntryError(Exception):
     """An entry of a config file cannot be used."""
-
-
-class Entry(NamedTuple):
-    """One server of a config file."""
-
-    launch: Launch
-    is_off: bool = False  # it says itself that it is switched off
 
 
 class Fields:
@@ -97,19 +88,6 @@ class Fields:
     def is_list(self, name: str) -> bool:
         """Tell whether a field is there and is a list."""
         return isinstance(self._fields.get(name), list)
-
-
-def stdio_server(entry: Fields) -> Launch:
-    """Read an entry that starts a process."""
-    command, args, env = entry.text("command"), entry.texts("args"), entry.pairs("env")
-    if not command:
-        raise EntryError("command: must not be empty")
-    return Launch(command=command, args=tuple(args), env=env)
-
-
-def remote_server(entry: Fields, transport: Transport) -> Launch:
-    """Read an entry that names a URL."""
-    return Launch(transport=transport, url=entry.text("url"), headers=entry.pairs("headers"))
 
 
 def _text(value: object, place: str) -> str:

@@ -3,10 +3,10 @@
 import os
 
 from remit.adapters.clients import places
-from remit.adapters.clients.entries import EntryRule
+from remit.adapters.clients.entries import Entry, EntryRule
 from remit.adapters.clients.reading import Client, Reader
 from remit.adapters.clients.server_files import ServerFiles
-from remit.adapters.clients.wire import Entry, Fields
+from remit.adapters.clients.wire import Fields
 from remit.adapters.formats import parse_jsonc
 from remit.core.client_settings import NEVER_ASKS
 from remit.core.scopes import Scope
