@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from remit.core.launch import Launch, Transport, references, steers_code
+from remit.core.launch import Launch, Syntax, Transport, references, steers_code
 
 
 @pytest.mark.parametrize(
@@ -122,3 +122,8 @@ def test_the_variables_that_a_value_hands_over_are_known_by_name_alone(value: st
 
 def test_a_launch_never_shows_what_it_holds() -> None:
     assert repr(ENTRY) == "Launch(stdio)"
+
+
+def test_a_bare_variable_inside_a_word_is_one_only_where_the_client_says_so() -> None:
+    assert references("id=$GITHUB_TOKEN") == []
+    assert references("id=$GITHUB_TOKEN", (Syntax.BARE,)) == ["GITHUB_TOKEN"]

@@ -12,6 +12,8 @@ from enum import StrEnum
 from hashlib import sha256
 from itertools import pairwise
 
+from remit.core.secrets import names_a_secret
+
 
 class Transport(StrEnum):
     """How messages travel to a server and back."""
@@ -62,27 +64,26 @@ class Launch:
     @property
     def endpoint(self) -> str:
         """A digest of the command with its arguments, or of the URL: what makes two servers the same."""
-        return _digest("url", self.url) if self.is_remote else command_digest([self.command, *self.args])
+        if self.is_remote:
+            return _digest("url", self._filled(self.url))
+        return command_digest([self._filled(word) for word in (self.command, *self.args)])
 
     @property
     def digest(self) -> str:
-        """A digest of all that would be started or reached.
+        """A digest of all that would be started or reached, but for secrets, which may be renewed.
 
-        Values of variables and headers are left out, but for those that change which code runs and for the
-        names of the user's own variables that they would hand over.
+        A value that may hand over a variable of the user's is no such secret, whatever its name.
         """
         if self.is_remote:
-            return _digest(self.transport, self.url, _references(self.headers))
-        steering = {name: value for name, value in self.env.items() if steers_code(name)}
-        return _digest(
-            self.transport,
-            self.command,
-            list(self.args),
-            _references(self.env),
-            self.cwd,
-            _digest(steering),
-            dict(self.variables),
-        )
+            return _digest(self.transport, self.url, _lasting(self.headers))
+        entry = (self.command, list(self.args), _lasting(self.env), self.cwd, dict(self.variables))
+        return _digest(self.transport, *entry)
+
+    def _filled(self, word: str) -> str:
+        """Put in what the client itself sets: two plugins may start the same file, each of its own folder."""
+        for name, value in self.variables.items():
+            word = word.replace(f"${{{name}}}", value)
+        return word
 
     @property
     def starts_remit(self) -> bool:
@@ -110,14 +111,18 @@ def steers_code(variable: str) -> bool:
     return _STEERING.fullmatch(variable) is not None
 
 
-def references(value: str) -> list[str]:
-    """List the names of the variables that a value is made of, in any client's way of writing them."""
-    return [braced or bare for braced, bare in _REFERENCE.findall(value)]
+def references(value: str, syntaxes: Sequence[Syntax] = ()) -> list[str]:
+    """List the names of the variables that a value is made of, in any client's way of writing them.
+
+    A bare `$X` inside a word is one only where the client says so: it may be half of a password.
+    """
+    pattern = _REFERENCE_OR_BARE if Syntax.BARE in syntaxes else _REFERENCE
+    return [braced or bare for braced, bare in pattern.findall(value)]
 
 
-_REFERENCE = re.compile(
-    r"\$?\{+\s*(?:env:|named:|secrets\.)?([A-Za-z_][A-Za-z0-9_.]*)[^}]*\}|(?:^|(?<=\s))\$([A-Za-z_][A-Za-z0-9_]*)$"
-)
+_BRACED = r"\$?\{+\s*(?:env:|named:|secrets\.)?([A-Za-z_][A-Za-z0-9_.]*)[^}]*\}"
+_REFERENCE = re.compile(_BRACED + r"|(?:^|(?<=\s))\$([A-Za-z_][A-Za-z0-9_]*)$")
+_REFERENCE_OR_BARE = re.compile(_BRACED + r"|\$([A-Za-z_][A-Za-z0-9_]*)")
 
 
 def command_digest(words: Sequence[str]) -> str:
@@ -129,5 +134,10 @@ def _digest(*parts: object) -> str:
     return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def _references(values: Mapping[str, str]) -> list[tuple[str, list[str]]]:
-    return sorted((name, references(value)) for name, value in values.items())
+def _lasting(values: Mapping[str, str]) -> list[tuple[str, str | None]]:
+    """Leave out the values of variables and headers that are secrets and hand over nothing else."""
+    return sorted((name, None if _is_renewable(name, value) else value) for name, value in values.items())
+
+
+def _is_renewable(name: str, value: str) -> bool:
+    return names_a_secret(name) and not any(sign in value for sign in "${")

@@ -95,8 +95,10 @@ def test_a_changed_secret_is_no_change_but_a_changed_command_is() -> None:
     def digest(**entry: object) -> str | None:
         return PROJECT.parsed({"mcpServers": {"a": entry}}, SHOP).declarations[0].digest
 
-    assert digest(command="x", env={"T": "old"}) == digest(command="x", env={"T": "new"})
-    assert digest(command="x", env={"T": "old"}) != digest(command="x", env={"U": "old"})
+    assert digest(command="x", env={"TOKEN": "old"}) == digest(command="x", env={"TOKEN": "new"})
+    assert digest(command="x", env={"TOKEN": "old"}) != digest(command="x", env={"TOKEN": "${OTHER}"})
+    assert digest(command="x", env={"TOKEN": "old"}) != digest(command="x", env={"KEY": "old"})
+    assert digest(command="x", env={"PERL5DB": "old"}) != digest(command="x", env={"PERL5DB": "new"})
     assert digest(command="x") != digest(command="y")
 
 

@@ -203,3 +203,31 @@ def test_a_server_of_a_plugin_of_the_users_own_needs_no_trust(desk: Desk, shop: 
     switch(desk, quill, quill=True)
     registry = desk.registry()
     assert registry.trustable(registry.at(str(shop))) == []
+
+
+def test_a_plugin_that_the_user_switched_off_and_a_project_on_needs_trust(
+    desk: Desk, shop: Path, quill: Path
+) -> None:
+    switch(desk, quill, quill=False)
+    switch(desk, shop / ".claude/settings.json", quill=True)
+    registry = desk.registry()
+    assert [item.declaration.server for item in registry.trustable(registry.at(str(shop)))] == ["spell"]
+
+
+def test_a_plugin_that_is_installed_for_one_project_is_not_seen_in_another(desk: Desk, shop: Path) -> None:
+    add_marketplace(desk)
+    folder = add_copy(desk, "1.0.0", "spell")
+    record(desk, {"scope": "project", "projectPath": str(shop), "installPath": folder})
+    registry = desk.registry()
+    assert registry.explain("quill@orchard", registry.at(str(shop))).tool is not None
+    assert registry.explain("quill@orchard", registry.at(str(desk.project("blog")))).tool is None
+
+
+def test_two_plugins_that_start_the_same_file_of_their_own_are_two_servers(desk: Desk, shop: Path) -> None:
+    entry = {"command": "node", "args": ["${CLAUDE_PLUGIN_ROOT}/server.js"]}
+    location = add_marketplace(desk, source={"source": "directory", "path": "here"})
+    for plugin in ("quill", "sprocket"):
+        desk.write(location / "plugins" / plugin / ".mcp.json", {"s": entry})
+    switch(desk, desk.home / ".claude/settings.json", quill=True, sprocket=True)
+    names = [name for name in visible(desk, shop) if name.endswith("__*")]
+    assert names == ["mcp__plugin_quill_s__*", "mcp__plugin_sprocket_s__*"]

@@ -136,7 +136,7 @@ def test_the_machines_file_is_the_weakest_and_the_managed_one_the_strongest(
     assert outcome(read(desk, shop, platform)) == {
         "global git user": "enabled",
         "global wiki machine": "enabled",
-        "managed tides project --safe": "enabled",
+        "project tides project --safe": "enabled",
     }
 
 

@@ -143,7 +143,17 @@ def test_the_administrators_files_are_the_strongest(desk: Desk, platform: str, f
     desk.write(shop / "opencode.json", config(git="project"))
     desk.variables["OPENCODE_CONFIG_CONTENT"] = json.dumps(config(git="session"))
     desk.write(desk.root / folder / "opencode.jsonc", config({"git": {"enabled": False}}))
-    assert outcome(read(desk, shop, platform)) == {"managed git": ("session", "disabled")}
+    # The project has a part in it: though the administrator has the last word, it is the project's.
+    assert outcome(read(desk, shop, platform)) == {"project git": ("session", "disabled")}
+
+
+def test_what_a_project_has_a_part_in_is_the_projects_whoever_has_the_last_word(desk: Desk) -> None:
+    shop = repository(desk)
+    desk.write(shop / "opencode.json", config(docs="project"))
+    desk.write(desk.home / ".opencode/opencode.json", config({"docs": {"enabled": True}}))
+    assert outcome(read(desk, shop)) == {"project docs": ("project", "enabled")}
+    desk.write(desk.home / ".opencode/opencode.json", config(docs="user"))
+    assert outcome(read(desk, shop)) == {"global docs": ("user", "enabled")}
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ def test_trust_shows_what_would_run_and_no_secret(desk: Desk, shop: Path) -> Non
     assert ran.stdout.splitlines() == [
         "till (project, .mcp.json): not trusted",
         f"  runs    {sys.executable} {SERVERS} bad --token '***'",
-        "  env     NODE_OPTIONS (can change which code runs), PASSWORD, USER from ADA",
+        "  env     NODE_OPTIONS=--x (can change which code runs), PASSWORD, USER from ADA",
         "",
         "web (project, .mcp.json): not trusted",
         "  reaches http://127.0.0.1:9/mcp?key=***",

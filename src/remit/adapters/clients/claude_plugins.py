@@ -23,10 +23,14 @@ def read_plugins(reader: Reader, root: str) -> None:
     marketplaces = read_fields(reader, os.path.join(root, "known_marketplaces.json"))
     switches = _switches(reader.rules)
     for id in dict.fromkeys((*switches, *sorted(dict(installed.items())))):
-        folder = _folder(reader, id, installed.item_or_items(id), marketplaces)
-        if folder is not None:
+        found = _folder(reader, id, installed.item_or_items(id), marketplaces)
+        if found is not None:
+            folder, is_everywhere = found
             levels = switches.get(id, {})
-            is_personal = not levels or Level.USER in levels or Level.MANAGED in levels
+            # The user's own word and copy: what a project switches on, or is installed for, is the project's.
+            is_personal = is_everywhere and (
+                not levels or levels.get(Level.USER) or levels.get(Level.MANAGED)
+            )
             plugin = Plugin(
                 id=id,
                 folder=folder,
@@ -85,8 +89,8 @@ def _is_on(levels: Mapping[Level, bool], *, default: bool) -> bool:
     return next((levels[level] for level in Level if level in levels), default)
 
 
-def _folder(reader: Reader, id: str, records: list[object], marketplaces: Fields) -> str | None:
-    """Find the copy of a plugin that counts here; None where there is none."""
+def _folder(reader: Reader, id: str, records: list[object], marketplaces: Fields) -> tuple[str, bool] | None:
+    """Find the copy of a plugin that counts here, and whether it does so everywhere; None: there is none."""
     plugin, _, marketplace = id.rpartition("@")
     try:
         known = marketplaces.fields(marketplace)
@@ -97,7 +101,8 @@ def _folder(reader: Reader, id: str, records: list[object], marketplaces: Fields
     if not reader.look_at(location):
         return None
     if kind == "directory":  # read in place, whatever was installed
-        return _in_marketplace(reader, plugin, location)
+        folder = _in_marketplace(reader, plugin, location)
+        return None if folder is None else (folder, True)
     return _installed(reader, records)
 
 
@@ -113,7 +118,7 @@ def _in_marketplace(reader: Reader, plugin: str, location: str) -> str | None:
     return None
 
 
-def _installed(reader: Reader, records: list[object]) -> str | None:
+def _installed(reader: Reader, records: list[object]) -> tuple[str, bool] | None:
     """The first record, in the order of the file, that applies here; an old file has one, for everywhere."""
     here = (reader.workspace.dir, reader.workspace.project.path)
     for item in records:
@@ -121,7 +126,7 @@ def _installed(reader: Reader, records: list[object]) -> str | None:
             record = Fields(item)
             is_everywhere = "scope" not in record or record.text("scope") in _EVERYWHERE
             if is_everywhere or record.text("projectPath") in here:
-                return record.text("installPath")
+                return record.text("installPath"), is_everywhere
         except EntryError:
             continue
     return None

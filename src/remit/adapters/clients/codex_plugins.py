@@ -19,7 +19,8 @@ def plugin_layers(
     known_everywhere = _plugins(everywhere)
     layers: list[Layer] = []
     for id in sorted(plugins, reverse=True):
-        project_hash = None if id in known_everywhere else reader.workspace.project.hash
+        is_personal = id in known_everywhere and known_everywhere[id] == plugins[id]
+        project_hash = None if is_personal else reader.workspace.project.hash
         layers += _layer(reader, home, id, plugins[id], project_hash)
     return layers
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import cast
 
 from remit.adapters.clients.entries import Entry
-from remit.adapters.clients.reading import Origin, Reader, declare_servers
+from remit.adapters.clients.reading import Origin, Parsed, Reader, declare_servers
 from remit.adapters.clients.wire import Fields
 from remit.core.kinds import Kind
-from remit.core.scopes import strength
+from remit.core.scopes import Scope, strength
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,16 +32,28 @@ def declare_layers(
     The strongest file that names a server has the last word, so there the server is declared as the client
     has it, and only there a mistake in it is noted. Weaker files declare it too, so that it is known in
     workspaces that the strongest file does not reach; but not where their scope would beat the strongest's.
+    What a project's file has a part in is the project's, whoever has the last word: others can edit it.
     """
     strongest = {name: layer.origin for layer in layers if layer.counts for name in layer.servers}
     whole: dict[str, object] = {}
+    declared: dict[str, list[Parsed]] = {}
+    projects: dict[str, Origin] = {}  # by server, the nearest project's file that has a part in it
     for layer in layers:
         for name, entry in layer.servers.items():
             merged = merge(whole[name], entry) if name in whole else entry
+            origin = layer.origin
             if layer.counts:
                 whole[name] = merged
+                if origin.scope is Scope.PROJECT:
+                    projects[name] = origin
+                if merged != entry:
+                    origin = projects.get(name, origin)
+            if origin is not layer.origin:
+                for weaker in declared.get(name, ()):
+                    weaker.declarations.clear()
             with reader.part(layer.origin.source) as parsed:
-                declare_servers(Fields({name: merged}), layer.origin, parsed, read_entry=read_entry)
+                declare_servers(Fields({name: merged}), origin, parsed, read_entry=read_entry)
+            declared.setdefault(name, []).append(parsed)
             if layer.counts and _strength(strongest[name]) > _strength(layer.origin):
                 parsed.declarations.clear()
             if not layer.counts or strongest[name] is not layer.origin:

@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from remit.apps.cli import render
 from remit.core.decide import Context, objection, shorten
 from remit.core.kinds import ConfigStatus
-from remit.core.launch import references, steers_code
+from remit.core.launch import Syntax, references, steers_code
 from remit.core.redaction import redact_url, redact_words
+from remit.core.secrets import may_be_secret
 from remit.core.trust import Trustable
 from remit.registry import Connected, Progress
 
@@ -103,19 +104,24 @@ def _entry(item: Trustable, context: Context) -> list[str]:
         lines.append("  its file cannot be read now")
     elif launch.is_remote:
         lines.append(f"  reaches {redact_url(launch.url)}")
-        lines.append(f"  headers {_names(launch.headers)}" if launch.headers else "")
+        lines.append(f"  headers {_names(launch.headers, launch.syntaxes)}" if launch.headers else "")
     else:
         lines.append(f"  runs    {shlex.join(redact_words((launch.command, *launch.args)))}")
         lines.append(f"  in      {launch.cwd}" if launch.cwd is not None else "")
-        lines.append(f"  env     {_names(launch.env)}" if launch.env else "")
+        lines.append(f"  env     {_names(launch.env, launch.syntaxes)}" if launch.env else "")
     return [render.printable(line) for line in lines if line]
 
 
-def _names(values: Mapping[str, str]) -> str:
-    """Name variables or headers, with the user's own variables that they hand over, and never a value."""
-    return ", ".join(_named(name, values[name]) for name in sorted(values))
+def _names(values: Mapping[str, str], syntaxes: Sequence[Syntax]) -> str:
+    """Name variables or headers, with the user's own variables that they hand over."""
+    return ", ".join(_named(name, values[name], syntaxes) for name in sorted(values))
 
 
-def _named(name: str, value: str) -> str:
-    given = f" from {', '.join(references(value))}" if references(value) else ""
-    return f"{name}{given} (can change which code runs)" if steers_code(name) else f"{name}{given}"
+def _named(name: str, value: str, syntaxes: Sequence[Syntax]) -> str:
+    """Show a value only where it can change which code runs, and is no secret."""
+    handed = references(value, syntaxes)
+    given = f" from {', '.join(handed)}" if handed else ""
+    if not steers_code(name):
+        return f"{name}{given}"
+    shown = "" if may_be_secret(value, name) else f"={value}"
+    return f"{name}{shown}{given} (can change which code runs)"

@@ -193,7 +193,7 @@ def _trustable(item: Trustable) -> Shape:
 
 def _read_by(launch: Launch) -> set[str]:
     values = (*launch.env.values(), *launch.headers.values())
-    return {name for value in values for name in references(value)}
+    return {name for value in values for name in references(value, launch.syntaxes)}
 
 
 def _declared(item: Declaration | Tool) -> Shape:
