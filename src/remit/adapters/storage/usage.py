@@ -66,7 +66,7 @@ def sight(database: Database, sighting: Sighting) -> int:
         _under_a_server(database, name, client, sighting.server, workspace) if sighting.is_scanned else None
     )
     placement = placement or _assumed(name, sighting)
-    loose = _loose(database, client, workspace, name=name, server=placement.server)
+    loose = _loose_of_name(database, client, workspace, name, placement.server)
     if loose and loose[0].authority > placement.authority:
         tool = loose[0].id
     else:
@@ -81,7 +81,7 @@ def place(
 ) -> int:
     """Find or make the row of a tool in its place; what the workspace knew of it loosely goes there too."""
     tool = _settle(database, name, client, placement, at)
-    for row in _loose(database, client, workspace, name=name, server=placement.server):
+    for row in _loose_of_name(database, client, workspace, name, placement.server):
         _merge(database, row, into=tool, scope=placement.scope)
     return tool
 
@@ -107,17 +107,19 @@ class _Loose(NamedTuple):
     scope: Scope
 
 
-def _loose(
-    database: Database,
-    client: str,
-    workspace: Workspace,
-    *,
-    name: str | None = None,
-    server: str | None = None,
+def _loose(database: Database, client: str, workspace: Workspace) -> list[_Loose]:
+    """List the loose rows of a workspace."""
+    return [_Loose(*row) for row in database.rows("loose", client=client, **seen_from(workspace))]
+
+
+def _loose_of_name(
+    database: Database, client: str, workspace: Workspace, name: str, server: str | None
 ) -> list[_Loose]:
-    """List the loose rows of a workspace, of one name and not another server's where these are given."""
-    rows = [_Loose(*row) for row in database.rows("loose", client=client, name=name, **seen_from(workspace))]
-    return [row for row in rows if name is None or row.server in (None, server, classify(name).server)]
+    """List the loose rows of one name in a workspace that are not another server's."""
+    # A query of its own: asked for each tool of a listing, it has to go by the index of names.
+    found = database.rows("loose_of_name", client=client, name=name, **seen_from(workspace))
+    rows = [_Loose(*row) for row in found]
+    return [row for row in rows if row.server in (None, server, classify(name).server)]
 
 
 def _under_a_server(

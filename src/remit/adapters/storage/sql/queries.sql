@@ -172,7 +172,13 @@ limit 1
 -- name: loose
 select t.id, t.name, t.server, t.authority, t.scope
 from tools t
-where t.client = :client and t.authority < 3 and (:name is null or t.name = :name) and {in_scope}
+where t.client = :client and t.authority < 3 and {in_scope} and (t.dir is null or t.dir = :workspace)
+order by t.authority desc, t.id
+
+-- name: loose_of_name
+select t.id, t.name, t.server, t.authority, t.scope
+from tools t
+where t.name = :name and t.client = :client and t.authority < 3 and {in_scope}
     and (t.dir is null or t.dir = :workspace)
 order by t.authority desc, t.id
 
