@@ -127,7 +127,7 @@ def test_a_demotion_is_not_hinted_at_in_another_project(desk: Desk, shop: Path, 
     elsewhere = registry.explain("mcp__wiki__read", there)
     assert elsewhere.tool is not None
     assert elsewhere.tool.status == "active"
-    assert "fail" not in repr(elsewhere)
+    assert "failed" not in repr(elsewhere)
 
 
 def test_the_session_context_lists_what_fails_after_what_works(shop: Path, registry: Registry) -> None:

@@ -33,6 +33,18 @@ def test_of_several_servers_of_the_name_the_one_in_force_counts() -> None:
     assert judged(shadowed, off) is judged(off, shadowed) is ConfigStatus.DISABLED
 
 
+def test_a_server_that_waits_for_approval_does_not_speak_for_the_one_in_force() -> None:
+    pending = server("git", scope=Scope.PROJECT, config_status=ConfigStatus.PENDING)
+    assert judged(pending, server("git")) is ConfigStatus.ENABLED
+
+
+def test_a_server_of_the_tools_own_label_counts_before_one_that_looks_alike() -> None:
+    seen = SEEN._replace(name="mcp__a_b__run", server="a_b")
+    pending = server("a_b", config_status=ConfigStatus.PENDING)
+    assert judged(server("a.b"), pending, seen=seen) is ConfigStatus.PENDING
+    assert judged(server("a.b"), seen=seen) is ConfigStatus.ENABLED
+
+
 def test_the_longest_servers_name_counts() -> None:
     seen = SEEN._replace(name="mcp__my__server__run", server="my")
     longer = server("my__server", config_status=ConfigStatus.REJECTED)

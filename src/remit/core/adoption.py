@@ -6,11 +6,11 @@ it, would outlive its server.
 
 from collections.abc import Iterator, Sequence
 
-from remit.core.kinds import Authority, Kind
+from remit.core.kinds import Authority, ConfigStatus, Kind
 from remit.core.names import MCP, classify
 from remit.core.tools import Tool
 
-Servers = dict[tuple[str, str], Tool]  # by client and name; of several, the one in force
+Servers = dict[tuple[str, str], list[Tool]]  # by client and name: several may be named alike
 
 
 def adopt(tools: Sequence[Tool]) -> list[Tool]:
@@ -20,23 +20,31 @@ def adopt(tools: Sequence[Tool]) -> list[Tool]:
 
 
 def servers_in_force(tools: Sequence[Tool]) -> Servers:
-    """Find the server that each server's name stands for here."""
+    """Find the servers that each server's name may stand for here."""
     servers: Servers = {}
     for tool in tools:
         if tool.kind is Kind.MCP_SERVER and tool.agent is None and tool.config_status is not None:
-            rival = servers.setdefault((tool.client, tool.name), tool)
-            if rival.shadowed_by is not None and tool.shadowed_by is None:
-                servers[tool.client, tool.name] = tool
+            servers.setdefault((tool.client, tool.name), []).append(tool)
     return servers
 
 
 def server_of(tool: Tool, servers: Servers) -> Tool | None:
-    """Find the server that a tool's name falls under."""
+    """Find the server that a tool's name falls under; of several, the one in force."""
     for pattern in _patterns(tool.name):
-        server = servers.get((tool.client, pattern))
-        if server is not None and tool.server in (server.server, classify(tool.name).server):
-            return server
+        if alike := _of_label(tool, servers.get((tool.client, pattern), [])):
+            return min(alike, key=_is_out_of_force)
     return None
+
+
+def _of_label(tool: Tool, servers: list[Tool]) -> list[Tool]:
+    """Choose the servers of a tool's own label, else those that it may stand for."""
+    exact = [server for server in servers if server.server == tool.server]
+    return exact or (servers if tool.server == classify(tool.name).server else [])
+
+
+def _is_out_of_force(server: Tool) -> tuple[bool, bool]:
+    is_absent = server.config_status in (ConfigStatus.PENDING, ConfigStatus.REJECTED)
+    return server.shadowed_by is not None, is_absent
 
 
 def _adopted(tool: Tool, servers: Servers) -> Tool:
