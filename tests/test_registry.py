@@ -378,6 +378,25 @@ def test_a_server_is_found_by_its_name_as_written_before_any_that_looks_alike(
         assert (explained.tool.server, explained.decision.visible) == (name, visible)
 
 
+def test_a_tool_of_a_server_that_an_agent_brings_along_is_visible_to_that_agent_alone(
+    desk: Desk, shop: Path, registry: Registry
+) -> None:
+    own = "---\nname: auditor\ndescription: d\nmcpServers:\n  - vault: {command: vault-mcp}\n---\n"
+    desk.write(shop / ".claude" / "agents" / "auditor.md", own)
+    desk.write(shop / ".claude" / "agents" / "other.md", "---\nname: other\ndescription: d\n---\n")
+    registry.record("mcp__vault__read", at(registry, shop), server="vault")
+    answers = {
+        agent: registry.explain("mcp__vault__read", registry.at(str(shop), agent=agent)).decision
+        for agent in (None, "auditor", "other")
+    }
+    assert {agent: answer.visible for agent, answer in answers.items()} == {
+        None: False,
+        "auditor": True,
+        "other": False,
+    }
+    assert answers[None].reason == "it is agent `auditor`'s own"
+
+
 def test_an_agent_cannot_report_a_tool_as_managed(shop: Path, registry: Registry) -> None:
     with pytest.raises(ValueError, match="managed"):
         registry.report("mcp__x__y", at(registry, shop), scope=Scope.MANAGED)

@@ -45,6 +45,12 @@ def test_a_server_of_the_tools_own_label_counts_before_one_that_looks_alike() ->
     assert judged(server("a.b"), seen=seen) is ConfigStatus.ENABLED
 
 
+def test_a_tool_that_falls_only_under_an_agents_own_server_is_that_agents() -> None:
+    own = server("git")._replace(agent="auditor")
+    assert [tool.agent for tool in adopt([SEEN, own])] == ["auditor", "auditor"]
+    assert [tool.agent for tool in adopt([SEEN, own, server("git")])] == [None, "auditor", None]
+
+
 def test_the_longest_servers_name_counts() -> None:
     seen = SEEN._replace(name="mcp__my__server__run", server="my")
     longer = server("my__server", config_status=ConfigStatus.REJECTED)

@@ -1,7 +1,7 @@
 """Adoption: a tool that was only seen or reported is judged with the server it falls under here.
 
 Otherwise a tool that was seen before its server was disabled, or in a directory above the one that disables
-it, would outlive its server.
+it, would outlive its server. A server that only an agent brings along has its tools for that agent.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,17 +23,19 @@ def servers_in_force(tools: Sequence[Tool]) -> Servers:
     """Find the servers that each server's name may stand for here."""
     servers: Servers = {}
     for tool in tools:
-        if tool.kind is Kind.MCP_SERVER and tool.agent is None and tool.config_status is not None:
+        if tool.kind is Kind.MCP_SERVER and tool.config_status is not None:
             servers.setdefault((tool.client, tool.name), []).append(tool)
     return servers
 
 
 def server_of(tool: Tool, servers: Servers) -> Tool | None:
     """Find the server that a tool's name falls under; of several, the one in force."""
-    for pattern in _patterns(tool.name):
-        if alike := _of_label(tool, servers.get((tool.client, pattern), [])):
-            return min(alike, key=_is_out_of_force)
-    return None
+    found = [
+        server
+        for pattern in _patterns(tool.name)
+        for server in _of_label(tool, servers.get((tool.client, pattern), []))
+    ]
+    return min(found, key=_weakness, default=None)
 
 
 def _of_label(tool: Tool, servers: list[Tool]) -> list[Tool]:
@@ -42,9 +44,10 @@ def _of_label(tool: Tool, servers: list[Tool]) -> list[Tool]:
     return exact or (servers if tool.server == classify(tool.name).server else [])
 
 
-def _is_out_of_force(server: Tool) -> tuple[bool, bool]:
+def _weakness(server: Tool) -> tuple[bool, int, bool, bool]:
+    """Order servers, the likeliest first: everybody's, the longest name, the one in force."""
     is_absent = server.config_status in (ConfigStatus.PENDING, ConfigStatus.REJECTED)
-    return server.shadowed_by is not None, is_absent
+    return server.agent is not None, -len(server.name), server.shadowed_by is not None, is_absent
 
 
 def _adopted(tool: Tool, servers: Servers) -> Tool:
@@ -56,6 +59,7 @@ def _adopted(tool: Tool, servers: Servers) -> Tool:
     return tool._replace(
         authority=Authority.CONFIG,
         source=server.source,
+        agent=server.agent,
         config_status=server.config_status,
         shadowed_by=server.shadowed_by,
         is_trusted=server.is_trusted,
