@@ -1,12 +1,14 @@
 """Adoption: a tool that was only seen or reported is judged with the server it falls under here.
 
 Otherwise a tool that was seen before its server was disabled, or in a directory above the one that disables
-it, would outlive its server. A server that only an agent brings along has its tools for that agent.
+it, would outlive its server. A server that only an agent brings along has its tools for that agent. What was
+seen of a server that left the files is stale with it; what an agent reported as its own stays, as long as no
+file stands against it.
 """
 
 from collections.abc import Iterator, Sequence
 
-from remit.core.kinds import Authority, ConfigStatus, Kind
+from remit.core.kinds import Authority, ConfigStatus, Kind, Status
 from remit.core.names import MCP, classify
 from remit.core.tools import Tool
 
@@ -23,7 +25,7 @@ def servers_in_force(tools: Sequence[Tool]) -> Servers:
     """Find the servers that each server's name may stand for here."""
     servers: Servers = {}
     for tool in tools:
-        if tool.kind is Kind.MCP_SERVER and tool.config_status is not None:
+        if tool.kind is Kind.MCP_SERVER and tool.authority is Authority.CONFIG:
             servers.setdefault((tool.client, tool.name), []).append(tool)
     return servers
 
@@ -44,22 +46,28 @@ def _of_label(tool: Tool, servers: list[Tool]) -> list[Tool]:
     return exact or (servers if tool.server == classify(tool.name).server else [])
 
 
-def _weakness(server: Tool) -> tuple[bool, int, bool, bool]:
-    """Order servers, the likeliest first: everybody's, the longest name, the one in force."""
+def _weakness(server: Tool) -> tuple[bool, bool, int, bool, bool]:
+    """Order servers, the likeliest first: still declared, everybody's, of the longest name, in force."""
     is_absent = server.config_status in (ConfigStatus.PENDING, ConfigStatus.REJECTED)
-    return server.agent is not None, -len(server.name), server.shadowed_by is not None, is_absent
+    is_shadowed = server.shadowed_by is not None
+    return _has_left(server), server.agent is not None, -len(server.name), is_shadowed, is_absent
+
+
+def _has_left(server: Tool) -> bool:
+    return server.config_status is None
 
 
 def _adopted(tool: Tool, servers: Servers) -> Tool:
     if tool.kind is not Kind.MCP_TOOL or tool.authority is Authority.CONFIG:
         return tool
     server = server_of(tool, servers)
-    if server is None:
+    if server is None or (_has_left(server) and tool.authority is Authority.REPORT):
         return tool
     return tool._replace(
         authority=Authority.CONFIG,
         source=server.source,
         agent=server.agent,
+        status=Status.STALE if _has_left(server) else tool.status,
         config_status=server.config_status,
         shadowed_by=server.shadowed_by,
         is_trusted=server.is_trusted,
