@@ -397,6 +397,17 @@ def test_a_tool_of_a_server_that_an_agent_brings_along_is_visible_to_that_agent_
     assert answers[None].reason == "it is agent `auditor`'s own"
 
 
+def test_an_agent_has_the_servers_of_its_own_definition_and_not_of_one_it_shadows(
+    desk: Desk, shop: Path, registry: Registry
+) -> None:
+    for folder, label in ((desk.home, "theirs"), (shop, "ours")):
+        own = f"---\nname: auditor\ndescription: d\nmcpServers:\n  - {label}: {{command: x}}\n---\n"
+        desk.write(folder / ".claude" / "agents" / "auditor.md", own)
+    here = registry.at(str(shop), agent="auditor")
+    servers = [item for item in registry.tools(here) if item.tool.agent == "auditor"]
+    assert {tool.server: decision.visible for tool, decision in servers} == {"ours": True, "theirs": False}
+
+
 def test_an_agent_cannot_report_a_tool_as_managed(shop: Path, registry: Registry) -> None:
     with pytest.raises(ValueError, match="managed"):
         registry.report("mcp__x__y", at(registry, shop), scope=Scope.MANAGED)
