@@ -408,6 +408,30 @@ def test_an_agent_has_the_servers_of_its_own_definition_and_not_of_one_it_shadow
     assert {tool.server: decision.visible for tool, decision in servers} == {"ours": True, "theirs": False}
 
 
+@pytest.mark.parametrize("is_scanned", [True, False])
+def test_an_agent_that_lists_a_plugins_server_has_its_tools(
+    desk: Desk, shop: Path, registry: Registry, is_scanned: bool
+) -> None:
+    shelf = desk.root / "shelf"
+    desk.write(
+        shelf / ".claude-plugin/marketplace.json", {"plugins": [{"name": "quill", "source": "./quill"}]}
+    )
+    desk.write(shelf / "quill/.claude-plugin/plugin.json", {"name": "quill", **servers("ink")})
+    known = {"m": {"source": {"source": "directory", "path": str(shelf)}, "installLocation": str(shelf)}}
+    desk.write(desk.home / ".claude/plugins/known_marketplaces.json", known)
+    lists = "---\nname: auditor\ndescription: d\nmcpServers: ['plugin:quill:ink']\n---\n"
+    desk.write(shop / ".claude" / "agents" / "auditor.md", lists)
+    enabled = {"enabledPlugins": {"quill@m": True}}
+    if is_scanned:
+        desk.write(desk.home / ".claude/settings.json", enabled)
+    registry.record("mcp__plugin_quill_ink__dip", at(registry, shop))
+    desk.write(desk.home / ".claude/settings.json", enabled)
+    auditor = registry.at(str(shop), agent="auditor")
+    assert registry.explain("mcp__plugin_quill_ink__dip", auditor).decision.reason == (
+        f"its server `ink` is declared in {shelf / 'quill/.claude-plugin/plugin.json'}"
+    )
+
+
 def test_an_agent_cannot_report_a_tool_as_managed(shop: Path, registry: Registry) -> None:
     with pytest.raises(ValueError, match="managed"):
         registry.report("mcp__x__y", at(registry, shop), scope=Scope.MANAGED)

@@ -68,6 +68,12 @@ def test_a_server_that_was_only_reported_answers_for_no_tool() -> None:
     assert adopt([SEEN, told]) == [SEEN, told]
 
 
+def test_an_adopted_tool_has_the_label_and_the_plugin_of_its_server() -> None:
+    seen = SEEN._replace(name="mcp__plugin_quill_ink__dip", server="plugin_quill_ink")
+    ink = server("ink")._replace(name="mcp__plugin_quill_ink__*", plugin="quill")
+    assert [(tool.server, tool.plugin) for tool in adopt([seen, ink])] == [("ink", "quill")] * 2
+
+
 def test_the_longest_servers_name_counts() -> None:
     seen = SEEN._replace(name="mcp__my__server__run", server="my")
     longer = server("my__server", config_status=ConfigStatus.REJECTED)

@@ -66,6 +66,8 @@ def _adopted(tool: Tool, servers: Servers) -> Tool:
     return tool._replace(
         authority=Authority.CONFIG,
         source=server.source,
+        server=server.server,
+        plugin=server.plugin,
         agent=server.agent,
         status=Status.STALE if _has_left(server) else tool.status,
         config_status=server.config_status,

@@ -24,7 +24,7 @@ used (tool_id, uses, last_used_at, outcomes) as (
     group by owner
 )
 select
-    t.name, t.kind, t.client, t.scope, t.project_hash, t.dir, t.server, t.plugin, t.agent, t.profile,
+    t.name, t.kind, t.client, t.scope, t.project_hash, t.dir, t.server, s.plugin, t.agent, t.profile,
     ifnull(r.source, t.source), t.authority, r.config_status, w.scope, wr.source,
     d.description, ifnull(u.uses, 0), u.last_used_at, t.discovered_at, t.updated_at, t.endpoint, d.tokens,
     ifnull(u.outcomes, ''), t.digest, t.is_unlisted, s.listed_at, s.listed_digest <> s.digest, k.digest = s.digest,
