@@ -432,6 +432,17 @@ def test_an_agent_that_lists_a_plugins_server_has_its_tools(
     )
 
 
+def test_a_use_in_a_session_started_in_another_way_is_placed_by_what_the_files_say_now(
+    desk: Desk, shop: Path, registry: Registry
+) -> None:
+    desk.write(shop / ".mcp.json", servers("till"))
+    registry.scan(at(registry, shop))
+    desk.write(shop / ".mcp.json", servers("other"))
+    registry.record("mcp__till__ring", registry.at(str(shop), is_headless=True), server="till")
+    placed = "select server_id from tools where name = 'mcp__till__ring'"
+    assert stored(desk.database, placed) == [(None,)]
+
+
 def test_an_agent_cannot_report_a_tool_as_managed(shop: Path, registry: Registry) -> None:
     with pytest.raises(ValueError, match="managed"):
         registry.report("mcp__x__y", at(registry, shop), scope=Scope.MANAGED)
