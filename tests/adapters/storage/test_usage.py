@@ -1,5 +1,6 @@
 """Scope by authority, in every order of arrival, and uses that are counted exactly."""
 
+from dataclasses import replace
 from itertools import permutations
 
 import pytest
@@ -291,6 +292,15 @@ def test_a_tool_seen_while_the_projects_server_waits_for_approval_is_not_given_t
     book: Book,
 ) -> None:
     book.configure(declared("git"), declared("git", Scope.PROJECT), settings=ClientSettings())
+    book.use()
+    assert book.counts(BLOG) == []
+    assert book.counts(SHOP) == [("project", 1)]
+
+
+def test_a_tool_that_may_be_of_an_agents_own_server_is_not_given_to_the_global_one_of_its_name(
+    book: Book,
+) -> None:
+    book.configure(declared("git"), replace(declared("git", Scope.PROJECT), agent="auditor"))
     book.use()
     assert book.counts(BLOG) == []
     assert book.counts(SHOP) == [("project", 1)]

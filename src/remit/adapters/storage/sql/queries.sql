@@ -166,10 +166,11 @@ where v.client = :client and v.workspace = :workspace and v.flags = '' and v.pro
     and t.kind = 'mcp_server' and t.agent is null and r.shadowed_by is null and r.config_status not in ('pending', 'rejected')
     and substr(:name, 1, length(t.name) - 1) = substr(t.name, 1, length(t.name) - 1)
     and (:server is null or t.server = :server)
-    -- A session without a terminal starts what waits for approval: the tool may be of that one.
+    -- A session without a terminal starts what waits for approval, and an agent what it brings along: the tool
+    -- may be of that one.
     and not exists (
         select 1 from resolutions p join tools o on o.id = p.tool_id
-        where p.view_id = v.id and p.config_status = 'pending' and o.name = t.name
+        where p.view_id = v.id and (p.config_status = 'pending' or o.agent is not null) and o.name = t.name
             and (:server is null or o.server = :server)
     )
 order by length(t.name) desc, t.server = :parsed desc, t.id
