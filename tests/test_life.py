@@ -104,6 +104,49 @@ def test_a_tool_that_an_agent_reported_is_not_stale_because_no_file_has_it(
     assert (asked.tool.status, asked.decision.visible) == ("active", True)
 
 
+def test_a_tool_seen_while_its_server_waited_for_approval_goes_stale_when_the_server_leaves(
+    desk: Desk, registry: Registry
+) -> None:
+    blog = desk.project("blog")
+    here = registry.at(str(blog))
+    (desk.home / ".claude" / "settings.json").unlink()
+    desk.write(blog / ".mcp.json", servers("till"))
+    registry.record("mcp__till__ring", here, server="till")
+    assert not registry.explain("mcp__till__ring", here).decision.visible
+    desk.write(blog / ".mcp.json", servers())
+    registry.scan(here)
+    ring = registry.explain("mcp__till__ring", here)
+    assert ring.tool is not None
+    assert (ring.tool.status, ring.decision.visible) == ("stale", False)
+    assert ring.decision.reason == "no longer configured in .mcp.json"
+
+
+def test_a_tool_reported_while_its_server_waited_for_approval_stays_when_the_server_leaves(
+    desk: Desk, registry: Registry
+) -> None:
+    blog = desk.project("blog")
+    here = registry.at(str(blog))
+    (desk.home / ".claude" / "settings.json").unlink()
+    desk.write(blog / ".mcp.json", servers("till"))
+    registry.report("mcp__till__ring", here)
+    assert not registry.explain("mcp__till__ring", here).decision.visible
+    desk.write(blog / ".mcp.json", servers())
+    registry.scan(here)
+    ring = registry.explain("mcp__till__ring", here)
+    assert ring.tool is not None
+    assert (ring.tool.status, ring.decision.visible) == ("active", True)
+
+
+def test_a_tool_of_a_server_given_at_the_start_is_stale_in_a_session_without_it(
+    desk: Desk, shop: Path, registry: Registry
+) -> None:
+    file = desk.write(desk.root / "given.json", servers("desk"))
+    given = registry.at(str(shop), mcp_configs=[str(file)])
+    registry.record("mcp__desk__find", given, server="desk")
+    assert registry.explain("mcp__desk__find", given).decision.visible
+    assert not registry.explain("mcp__desk__find", registry.at(str(shop))).decision.visible
+
+
 def test_a_demoted_tool_stays_visible_and_says_what_happened(
     desk: Desk, shop: Path, registry: Registry
 ) -> None:

@@ -378,6 +378,71 @@ def test_a_server_is_found_by_its_name_as_written_before_any_that_looks_alike(
         assert (explained.tool.server, explained.decision.visible) == (name, visible)
 
 
+def test_a_tool_of_a_server_that_an_agent_brings_along_is_visible_to_that_agent_alone(
+    desk: Desk, shop: Path, registry: Registry
+) -> None:
+    own = "---\nname: auditor\ndescription: d\nmcpServers:\n  - vault: {command: vault-mcp}\n---\n"
+    desk.write(shop / ".claude" / "agents" / "auditor.md", own)
+    desk.write(shop / ".claude" / "agents" / "other.md", "---\nname: other\ndescription: d\n---\n")
+    registry.record("mcp__vault__read", at(registry, shop), server="vault")
+    answers = {
+        agent: registry.explain("mcp__vault__read", registry.at(str(shop), agent=agent)).decision
+        for agent in (None, "auditor", "other")
+    }
+    assert {agent: answer.visible for agent, answer in answers.items()} == {
+        None: False,
+        "auditor": True,
+        "other": False,
+    }
+    assert answers[None].reason == "it is agent `auditor`'s own"
+
+
+def test_an_agent_has_the_servers_of_its_own_definition_and_not_of_one_it_shadows(
+    desk: Desk, shop: Path, registry: Registry
+) -> None:
+    for folder, label in ((desk.home, "theirs"), (shop, "ours")):
+        own = f"---\nname: auditor\ndescription: d\nmcpServers:\n  - {label}: {{command: x}}\n---\n"
+        desk.write(folder / ".claude" / "agents" / "auditor.md", own)
+    here = registry.at(str(shop), agent="auditor")
+    servers = [item for item in registry.tools(here) if item.tool.agent == "auditor"]
+    assert {tool.server: decision.visible for tool, decision in servers} == {"ours": True, "theirs": False}
+
+
+@pytest.mark.parametrize("is_scanned", [True, False])
+def test_an_agent_that_lists_a_plugins_server_has_its_tools(
+    desk: Desk, shop: Path, registry: Registry, is_scanned: bool
+) -> None:
+    shelf = desk.root / "shelf"
+    desk.write(
+        shelf / ".claude-plugin/marketplace.json", {"plugins": [{"name": "quill", "source": "./quill"}]}
+    )
+    desk.write(shelf / "quill/.claude-plugin/plugin.json", {"name": "quill", **servers("ink")})
+    known = {"m": {"source": {"source": "directory", "path": str(shelf)}, "installLocation": str(shelf)}}
+    desk.write(desk.home / ".claude/plugins/known_marketplaces.json", known)
+    lists = "---\nname: auditor\ndescription: d\nmcpServers: ['plugin:quill:ink']\n---\n"
+    desk.write(shop / ".claude" / "agents" / "auditor.md", lists)
+    enabled = {"enabledPlugins": {"quill@m": True}}
+    if is_scanned:
+        desk.write(desk.home / ".claude/settings.json", enabled)
+    registry.record("mcp__plugin_quill_ink__dip", at(registry, shop))
+    desk.write(desk.home / ".claude/settings.json", enabled)
+    auditor = registry.at(str(shop), agent="auditor")
+    assert registry.explain("mcp__plugin_quill_ink__dip", auditor).decision.reason == (
+        f"its server `ink` is declared in {shelf / 'quill/.claude-plugin/plugin.json'}"
+    )
+
+
+def test_a_use_in_a_session_started_in_another_way_is_placed_by_what_the_files_say_now(
+    desk: Desk, shop: Path, registry: Registry
+) -> None:
+    desk.write(shop / ".mcp.json", servers("till"))
+    registry.scan(at(registry, shop))
+    desk.write(shop / ".mcp.json", servers("other"))
+    registry.record("mcp__till__ring", registry.at(str(shop), is_headless=True), server="till")
+    placed = "select server_id from tools where name = 'mcp__till__ring'"
+    assert stored(desk.database, placed) == [(None,)]
+
+
 def test_an_agent_cannot_report_a_tool_as_managed(shop: Path, registry: Registry) -> None:
     with pytest.raises(ValueError, match="managed"):
         registry.report("mcp__x__y", at(registry, shop), scope=Scope.MANAGED)

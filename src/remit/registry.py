@@ -24,7 +24,7 @@ from remit.core.sightings import Sighting, Use
 from remit.core.tools import Definition, Tool
 from remit.core.trust import Trustable, needs_trust
 from remit.core.upstreams import DEADLINE, Offer, Upstream, upstream
-from remit.core.views import Flags, View
+from remit.core.views import USUAL, Flags, View
 from remit.errors import (
     NoSuchDirectoryError,
     NoSuchFileError,
@@ -417,7 +417,7 @@ class Registry:
         server: str | None,
         scope: Scope | None = None,
     ) -> Sighting:
-        self.refresh(context)
+        self.refresh(replace(context, flags=USUAL))  # where a tool belongs is told by the usual view
         return Sighting(
             name=name,
             client=context.client or DEFAULT_CLIENT,

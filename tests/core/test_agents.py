@@ -110,6 +110,15 @@ def test_what_is_denied_is_excluded_unless_only_some_of_its_uses_are() -> None:
     assert excludes_tool(agent, "Bash", Kind.BUILTIN) is None
 
 
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("Read", Kind.BUILTIN), ("mcp__git__commit", Kind.MCP_TOOL), ("mcp__git__*", Kind.MCP_SERVER)],
+)
+def test_a_star_denies_everything(name: str, kind: Kind) -> None:
+    agent = Agent(name="child", profile=Profile(tools=("Read",), denied_tools=("*",)))
+    assert excludes_tool(agent, name, kind) == "agent `child` is denied it"
+
+
 def test_a_child_never_exceeds_the_lists_of_those_above_it() -> None:
     top = Agent(name="top", profile=Profile(tools=("Read", "Write", "mcp__git")))
     lead = Agent(name="lead", profile=Profile(denied_tools=("Write",)), parents=(top,))

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from remit.core.client_settings import ClientSettings, Effect, Level, Rule
@@ -145,3 +147,30 @@ def test_a_scope_that_a_kinds_order_leaves_out_is_the_weakest() -> None:
 def test_of_two_entries_that_are_one_row_the_last_counts() -> None:
     first, last = declared(endpoint="old"), declared(endpoint="new")
     assert [item.declaration for item in resolve([first, last], NOTHING_SWITCHED_OFF)] == [last]
+
+
+def agents_own(label: str, scope: Scope) -> Declaration:
+    return replace(declared(label, scope), agent="auditor")
+
+
+def test_the_servers_of_a_shadowed_agent_are_shadowed_with_it() -> None:
+    near, far = (
+        replace(declared(scope=scope, kind=Kind.SUBAGENT), name="auditor", server=None)
+        for scope in (Scope.PROJECT, Scope.GLOBAL)
+    )
+    servers = [agents_own("g", Scope.GLOBAL), agents_own("both", Scope.GLOBAL)]
+    servers += [agents_own("p", Scope.PROJECT), agents_own("both", Scope.PROJECT)]
+    fates = {
+        (item.declaration.server, item.declaration.scope): item.shadowed_by
+        for item in resolve([far, near, *servers], NOTHING_SWITCHED_OFF)[2:]
+    }
+    assert fates == {
+        ("g", Scope.GLOBAL): near,
+        ("both", Scope.GLOBAL): near,
+        ("p", Scope.PROJECT): None,
+        ("both", Scope.PROJECT): None,
+    }
+
+
+def test_a_server_whose_agent_is_not_declared_stands_for_itself() -> None:
+    assert winners([agents_own("g", Scope.GLOBAL)]) == ["global g"]

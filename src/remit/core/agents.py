@@ -149,9 +149,9 @@ def _is_admitted(entries: Sequence[str], name: str, kind: Kind) -> bool:
 
 
 def _means_all_of(entry: str, name: str) -> bool:
-    """An entry is a tool's name, perhaps with a pattern of arguments, or a server's: `mcp__git`."""
+    """An entry is a tool's name, perhaps with a pattern of arguments, a server's: `mcp__git`, or `*`."""
     base = _base(entry)
-    if base == name:
+    if base in (name, "*"):
         return True
     server = f"{base.removesuffix('__*')}__*"
     return base.startswith(MCP) and (name == server or is_covered(name, server))

@@ -2,7 +2,8 @@
 
 Shadowing is a property of the group, so it is worked out here, once, and the gate `precedence` only reads it.
 The rules are those observed on the real Claude Code: what is pending or rejected never shadows; what is
-disabled or denied still shadows by name; only what is enabled shadows a plugin's server by endpoint.
+disabled or denied still shadows by name; only what is enabled shadows a plugin's server by endpoint. The
+servers that an agent brings along share the fate of its own declaration.
 """
 
 from collections.abc import Iterable
@@ -19,7 +20,9 @@ def resolve(declarations: Iterable[Declaration], settings: ClientSettings) -> li
     """Give each declaration its status and, where another one is in force instead, that one."""
     unique = {declaration.key: declaration for declaration in declarations}  # the last one written counts
     judged = [(declaration, settings.status(declaration)) for declaration in unique.values()]
-    by_name = _winners_by_name(item for item in unique.values() if settings.takes_part(item))
+    rivals = [item for item in unique.values() if settings.takes_part(item)]
+    agents = _winners_by_name(item for item in rivals if item.kind is Kind.SUBAGENT)
+    by_name = _winners_by_name(item for item in rivals if _agent_instead(item, agents) is None)
     by_endpoint: dict[str, Declaration] = {}
     for declaration, status in sorted(judged, key=_is_a_plugins):
         is_winner = by_name.get(_identity(declaration)) is declaration
@@ -31,6 +34,7 @@ def resolve(declarations: Iterable[Declaration], settings: ClientSettings) -> li
         winner = by_name.get(_identity(declaration), declaration)
         if declaration.plugin is not None and declaration.endpoint is not None:
             winner = by_endpoint.get(declaration.endpoint, winner)
+        winner = _agent_instead(declaration, agents) or winner
         shadowed_by = None if winner is declaration else winner
         resolved.append(Resolved(declaration=declaration, config_status=status, shadowed_by=shadowed_by))
     return resolved
@@ -47,6 +51,14 @@ def _winners_by_name(declarations: Iterable[Declaration]) -> dict[Identity, Decl
         if _strength(declaration) < _strength(holder):
             winners[_identity(declaration)] = declaration
     return winners
+
+
+def _agent_instead(declaration: Declaration, agents: dict[Identity, Declaration]) -> Declaration | None:
+    """Find the agent that is in force instead of the one that brings a server along, where one is."""
+    if declaration.agent is None:
+        return None
+    winner = agents.get((Kind.SUBAGENT, declaration.agent, None, None))
+    return None if winner is None or winner.source == declaration.source else winner
 
 
 def _identity(declaration: Declaration) -> Identity:

@@ -31,8 +31,21 @@ def test_every_read_of_tools_carries_the_scope_rule() -> None:
         for query in queries
         if query.split()[1] in ("select", "with") and re.search(r"(from|join) tools\b", query)
     }
-    assert reads.keys() >= {"catalog", "loose", "server_in_force", "last_known", "resolved"}
+    assert reads.keys() >= {"catalog", "loose", "loose_of_name", "server_in_force", "last_known", "resolved"}
     assert [name for name, query in reads.items() if "{in_scope}" not in query] == []
+
+
+@pytest.mark.parametrize(
+    ("query", "index"), [("loose", "tools_loose (client=?)"), ("loose_of_name", "tools_by_name (name=?")]
+)
+def test_what_is_loose_is_found_without_looking_at_the_tools_that_servers_list(
+    query: str, index: str
+) -> None:
+    (text,) = re.findall(rf"^-- name: {query}\n(.*?)\n\n", (SQL / "queries.sql").read_text(), re.M | re.S)
+    statement = re.sub(r":\w+", "'x'", text.replace("{in_scope}", "t.scope = 'global'"))
+    connection = Database(":memory:")._connection  # pyright: ignore[reportPrivateUsage]
+    plan = [row[3] for row in connection.execute(f"explain query plan {statement}")]
+    assert f"SEARCH t USING INDEX {index}" in plan[0]
 
 
 def test_opening_twice_writes_nothing(tmp_path: Path) -> None:

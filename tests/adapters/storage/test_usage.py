@@ -1,5 +1,6 @@
 """Scope by authority, in every order of arrival, and uses that are counted exactly."""
 
+from dataclasses import replace
 from itertools import permutations
 
 import pytest
@@ -18,6 +19,7 @@ from remit.core.views import Flags, View
 from support import BLOG, CLIENT, SHOP, declared, stored
 
 TOOL = "mcp__git__commit"
+APPROVED = ClientSettings(is_headless=True)
 
 
 class Book:
@@ -54,10 +56,12 @@ class Book:
         sighting = self._sighting(workspace, name, Authority.REPORT, server=server, scope=scope)
         self.store.report(Definition(name=name, description=description), sighting)
 
-    def configure(self, *declarations: Declaration, workspace: Workspace = SHOP) -> None:
+    def configure(
+        self, *declarations: Declaration, workspace: Workspace = SHOP, settings: ClientSettings = APPROVED
+    ) -> None:
         files = {declaration.source: "1" for declaration in declarations}
         reading = Reading(client=CLIENT, declarations=declarations, inputs=files)
-        resolved = resolve(declarations, ClientSettings(is_headless=True))
+        resolved = resolve(declarations, settings)
         self.store.save(reading, resolved, View(CLIENT, workspace), self._tick())
         self.scanned.add(workspace)
 
@@ -270,6 +274,52 @@ def test_what_was_said_of_one_server_is_not_given_to_another_that_looks_alike(bo
         "a.b": "Of a.b.",
         "a_b": None,
     }
+
+
+@pytest.mark.parametrize("label", ["a_b", None])
+def test_a_tool_of_a_projects_pending_server_is_not_drawn_to_a_global_one_that_looks_alike(
+    book: Book, label: str | None
+) -> None:
+    both = declared("a.b"), declared("a_b", Scope.PROJECT)
+    for _ in range(2):
+        book.configure(*both, settings=ClientSettings())
+        book.use(name="mcp__a_b__run", server=label)
+    book.configure(declared("a.b"))  # also not when the pending one is gone
+    assert book.counts(BLOG, name="mcp__a_b__run") == []
+
+
+def test_a_tool_seen_while_the_projects_server_waits_for_approval_is_not_given_to_the_global_one(
+    book: Book,
+) -> None:
+    book.configure(declared("git"), declared("git", Scope.PROJECT), settings=ClientSettings())
+    book.use()
+    assert book.counts(BLOG) == []
+    assert book.counts(SHOP) == [("project", 1)]
+
+
+def test_a_tool_that_may_be_of_an_agents_own_server_is_not_given_to_the_global_one_of_its_name(
+    book: Book,
+) -> None:
+    book.configure(declared("git"), replace(declared("git", Scope.PROJECT), agent="auditor"))
+    book.use()
+    assert book.counts(BLOG) == []
+    assert book.counts(SHOP) == [("project", 1)]
+
+
+def test_a_label_that_may_be_the_clients_own_word_is_not_given_to_a_server_of_a_longer_name(
+    book: Book,
+) -> None:
+    book.use(name="mcp__my__server__run", server="my")
+    book.configure(declared("my", Scope.PROJECT), declared("my__server"), settings=ClientSettings())
+    assert book.counts(BLOG, name="mcp__my__server__run") == []
+
+
+def test_what_was_seen_of_a_declared_server_is_not_counted_for_one_that_looks_alike(book: Book) -> None:
+    both = declared("a.b"), declared("a_b", Scope.PROJECT)
+    book.configure(*both, settings=ClientSettings())
+    book.use(name="mcp__a_b__run", server="a_b")
+    book.use(name="mcp__a_b__run", server="a.b")
+    assert book.counts(BLOG, name="mcp__a_b__run") == [("global", 1)]
 
 
 def test_the_longest_known_server_name_owns_a_tool(book: Book) -> None:

@@ -66,7 +66,7 @@ def sight(database: Database, sighting: Sighting) -> int:
         _under_a_server(database, name, client, sighting.server, workspace) if sighting.is_scanned else None
     )
     placement = placement or _assumed(name, sighting)
-    loose = _loose(database, client, workspace, name=name, server=placement.server)
+    loose = _loose_of_name(database, client, workspace, name, placement.server)
     if loose and loose[0].authority > placement.authority:
         tool = loose[0].id
     else:
@@ -81,7 +81,7 @@ def place(
 ) -> int:
     """Find or make the row of a tool in its place; what the workspace knew of it loosely goes there too."""
     tool = _settle(database, name, client, placement, at)
-    for row in _loose(database, client, workspace, name=name, server=placement.server):
+    for row in _loose_of_name(database, client, workspace, name, placement.server):
         _merge(database, row, into=tool, scope=placement.scope)
     return tool
 
@@ -89,9 +89,7 @@ def place(
 def rehome(database: Database, client: str, workspace: Workspace, at: int) -> None:
     """After a scan, bring what was only seen or reported in a workspace under the servers in force there."""
     for row in _loose(database, client, workspace):
-        # A label that differs from the name's own came from the client itself.
-        label = None if row.server == classify(row.name).server else row.server
-        placement = _under_a_server(database, row.name, client, label, workspace)
+        placement = _home(database, client, workspace, row)
         if placement is not None and _WIDTH[placement.scope] >= _WIDTH[row.scope]:
             tool = _settle(database, row.name, client, placement, at)
             _merge(database, row, into=tool, scope=placement.scope)
@@ -107,17 +105,39 @@ class _Loose(NamedTuple):
     scope: Scope
 
 
-def _loose(
-    database: Database,
-    client: str,
-    workspace: Workspace,
-    *,
-    name: str | None = None,
-    server: str | None = None,
+def _loose(database: Database, client: str, workspace: Workspace) -> list[_Loose]:
+    """List the loose rows of a workspace."""
+    return [_Loose(*row) for row in database.rows("loose", client=client, **seen_from(workspace))]
+
+
+def _loose_of_name(
+    database: Database, client: str, workspace: Workspace, name: str, server: str | None
 ) -> list[_Loose]:
-    """List the loose rows of a workspace, of one name and not another server's where these are given."""
-    rows = [_Loose(*row) for row in database.rows("loose", client=client, name=name, **seen_from(workspace))]
-    return [row for row in rows if name is None or row.server in (None, server, classify(name).server)]
+    """List the loose rows of one name in a workspace that are not another server's."""
+    # A query of its own: asked for each tool of a listing, it has to go by the index of names.
+    found = database.rows("loose_of_name", client=client, name=name, **seen_from(workspace))
+    parsed = classify(name).server
+    return [
+        row
+        for row in map(_Loose._make, found)
+        if row.server in (None, server)
+        or (row.server == parsed and not _is_declared(database, client, workspace, parsed))
+    ]
+
+
+def _home(database: Database, client: str, workspace: Workspace, row: _Loose) -> Placement | None:
+    """Find the server that a loose row belongs to, and none where the client may have meant another."""
+    parsed = classify(row.name).server
+    label = None if row.server == parsed else row.server  # any other label came from the client itself
+    placement = _under_a_server(database, row.name, client, label, workspace)
+    is_exact = placement is not None and placement.server == row.server
+    return placement if is_exact or not _is_declared(database, client, workspace, parsed) else None
+
+
+def _is_declared(database: Database, client: str, workspace: Workspace, label: str | None) -> bool:
+    """Tell whether any server that a workspace ever saw declared bears a label, whatever became of it."""
+    query = {"client": client, "server": label, **seen_from(workspace)}
+    return bool(database.rows("declared_label", **query))
 
 
 def _under_a_server(

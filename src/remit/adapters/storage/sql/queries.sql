@@ -24,7 +24,7 @@ used (tool_id, uses, last_used_at, outcomes) as (
     group by owner
 )
 select
-    t.name, t.kind, t.client, t.scope, t.project_hash, t.dir, t.server, t.plugin, t.agent, t.profile,
+    t.name, t.kind, t.client, t.scope, t.project_hash, t.dir, t.server, s.plugin, t.agent, t.profile,
     ifnull(r.source, t.source), t.authority, r.config_status, w.scope, wr.source,
     d.description, ifnull(u.uses, 0), u.last_used_at, t.discovered_at, t.updated_at, t.endpoint, d.tokens,
     ifnull(u.outcomes, ''), t.digest, t.is_unlisted, s.listed_at, s.listed_digest <> s.digest, k.digest = s.digest,
@@ -166,13 +166,31 @@ where v.client = :client and v.workspace = :workspace and v.flags = '' and v.pro
     and t.kind = 'mcp_server' and t.agent is null and r.shadowed_by is null and r.config_status not in ('pending', 'rejected')
     and substr(:name, 1, length(t.name) - 1) = substr(t.name, 1, length(t.name) - 1)
     and (:server is null or t.server = :server)
+    -- A session without a terminal starts what waits for approval, and an agent what it brings along: the tool
+    -- may be of that one.
+    and not exists (
+        select 1 from resolutions p join tools o on o.id = p.tool_id
+        where p.view_id = v.id and (p.config_status = 'pending' or o.agent is not null) and o.name = t.name
+            and (:server is null or o.server = :server)
+    )
 order by length(t.name) desc, t.server = :parsed desc, t.id
+limit 1
+
+-- name: declared_label
+select 1 from tools t
+where t.client = :client and t.kind = 'mcp_server' and t.server = :server and t.authority = 3 and {in_scope}
 limit 1
 
 -- name: loose
 select t.id, t.name, t.server, t.authority, t.scope
 from tools t
-where t.client = :client and t.authority < 3 and (:name is null or t.name = :name) and {in_scope}
+where t.client = :client and t.authority < 3 and {in_scope} and (t.dir is null or t.dir = :workspace)
+order by t.authority desc, t.id
+
+-- name: loose_of_name
+select t.id, t.name, t.server, t.authority, t.scope
+from tools t
+where t.name = :name and t.client = :client and t.authority < 3 and {in_scope}
     and (t.dir is null or t.dir = :workspace)
 order by t.authority desc, t.id
 

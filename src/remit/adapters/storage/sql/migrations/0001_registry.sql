@@ -60,6 +60,7 @@ create unique index tools_identity on tools (
     client, kind, scope, ifnull(project_hash, ''), ifnull(dir, ''), ifnull(agent, ''), ifnull(server, ''), name
 );
 create index tools_by_name on tools (name, client);
+create index tools_loose on tools (client) where authority < 3;
 create index tools_by_project on tools (project_hash);
 create index tools_by_definition on tools (definition_id) where definition_id is not null;
 create index tools_by_server on tools (server_id) where server_id is not null;
