@@ -120,7 +120,7 @@ def references(value: str, syntaxes: Sequence[Syntax] = ()) -> list[str]:
     return [braced or bare for braced, bare in pattern.findall(value)]
 
 
-_BRACED = r"\$?\{+\s*(?:env:|named:|secrets\.)?([A-Za-z_][A-Za-z0-9_.]*)[^}]*\}"
+_BRACED = r"\$?\{{1,2}\s{0,9}(?:env:|named:|secrets\.)?([A-Za-z_][A-Za-z0-9_.]{0,99})[^}]{0,999}\}"
 _REFERENCE = re.compile(_BRACED + r"|(?:^|(?<=\s))\$([A-Za-z_][A-Za-z0-9_]*)$")
 _REFERENCE_OR_BARE = re.compile(_BRACED + r"|\$([A-Za-z_][A-Za-z0-9_]*)")
 
