@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -139,6 +140,23 @@ def nursery(note: str) -> None:
     child.wait()
 
 
+def deaf(note: str) -> None:
+    """Heed no request to end, note the process, and never answer."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    with open(note, "w", encoding="utf-8") as opened:
+        opened.write(str(os.getpid()))
+    while True:
+        signal.pause()
+
+
+def farewell(note: str) -> None:
+    """Serve, and write a word when there is nothing more to answer."""
+    answer_as_in_2024([offered("leave")])
+    with open(note, "w", encoding="utf-8") as opened:
+        opened.write("bye")
+
+
 def tell(note: str, *arguments: str) -> None:
     """Write down how it was started, then serve."""
     with open(note, "w", encoding="utf-8") as opened:
@@ -171,6 +189,10 @@ def main(kind: str, arguments: Iterable[str]) -> None:
             family(*arguments)
         case "nursery":
             nursery(*arguments)
+        case "deaf":
+            deaf(*arguments)
+        case "farewell":
+            farewell(*arguments)
         case "tell":
             tell(*arguments)
         case _:

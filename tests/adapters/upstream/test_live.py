@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import socket
 import subprocess
 import sys
@@ -221,6 +222,24 @@ def test_answers_come_in_the_order_of_the_question_and_are_told_as_they_arrive()
     offers = LiveServers(environment, home="/", version="0").ask(asked, lambda one, _: told.append(one.label))
     assert [offer.tools[0].server for offer in offers] == [f"s{at}" for at in range(10)]
     assert sorted(told) == sorted(one.label for one in asked)
+
+
+def test_a_slow_listener_keeps_no_server_waiting(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    pipe = os.open(tmp_path / "pipe", os.O_RDWR)
+    heard: list[list[int]] = []
+
+    def listen(one: Upstream, _: Offer) -> None:
+        if one.label == "gone":  # which has answered before the other
+            heard.append(select.select([pipe], [], [], 60)[0])
+
+    asked = [
+        upstream(Launch(command="/no/such/program"), label="gone"),
+        upstream(process("farewell", str(tmp_path / "pipe"))),
+    ]
+    LiveServers({"PATH": os.environ["PATH"]}, home="/", version="0").ask(asked, listen)
+    os.close(pipe)
+    assert heard == [[pipe]]
 
 
 def test_an_error_of_the_listener_comes_out_as_it_is() -> None:

@@ -19,7 +19,7 @@ from mcp_types import jsonrpc_message_adapter
 
 MAX_LINE = 32 * 2**20  # bytes of one message; all the tools of a large server are about one megabyte
 TAIL = 4_096  # bytes of stderr that are kept
-GRACE = 1.0  # seconds that a server has to end by itself, and again after it was told to
+GRACE = 0.5  # seconds that a server has to end by itself, and again after it was told to
 _POLL = 0.01
 
 Incoming = SessionMessage | Exception
@@ -55,6 +55,7 @@ class Server:
     def __init__(self, process: Process) -> None:
         self._process = process
         self._is_silent = anyio.Event()
+        self._is_ended = False
         self.tail = Tail()
         self.was_forced = False  # it did not end by itself
 
@@ -108,14 +109,20 @@ class Server:
         if self._signal(signal.SIGTERM):
             self.was_forced = True
             await self._wait(GRACE)
-            self._signal(signal.SIGKILL if sys.platform != "win32" else signal.SIGTERM)
+            self.kill()
             with anyio.move_on_after(GRACE):
                 await self._process.wait()
         with anyio.move_on_after(GRACE):
             async for _ in _chunks(self._process.stdout):  # a pipe that is not read to its end stays open
                 pass
             await self._is_silent.wait()
+        self._is_ended = True
         await self._close()
+
+    def kill(self) -> None:
+        """End the process and all it started at once, from any thread; nothing when it has been ended."""
+        if not self._is_ended:  # else its number may be another's by now
+            self._signal(signal.SIGKILL if sys.platform != "win32" else signal.SIGTERM)
 
     async def _wait(self, seconds: float) -> None:
         """Wait until the process has ended, and on POSIX its whole group."""
