@@ -108,6 +108,73 @@ def test_a_list_without_an_end_is_a_failure() -> None:
     assert offer.failure.reason == "its list of tools has no end: 3 so far"
 
 
+def test_a_tool_with_too_long_a_name_or_text_costs_only_itself() -> None:
+    (offer,) = ask(upstream(process("long")))
+    assert [tool.tool for tool in offer.tools] == ["n" * 256]
+    assert {bad.tool: bad.reason for bad in offer.quarantined} == {
+        "number 1": "its name is longer than 256 characters",
+        "titled": "its definition is longer than 1,048,576 characters",
+        "noted": "its definition is longer than 1,048,576 characters",
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        ("many", "lists more than 10,000 tools"),
+        ("heavy", "sends more than 64 MB"),
+        ("unreadable", "answers with a message that cannot be read"),
+    ],
+)
+def test_a_server_that_sends_too_much_is_a_failure_at_once(kind: str, reason: str) -> None:
+    (offer,) = ask(upstream(process(kind)))
+    assert offer.failure is not None
+    assert offer.failure.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        ("http-heavy", "sends more than 64 MB"),
+        ("http-packed", "compresses its answers, which was not asked for"),
+        ("http-unreadable", "answers with a message that cannot be read"),
+    ],
+)
+def test_a_remote_server_that_sends_too_much_is_a_failure_at_once(kind: str, reason: str) -> None:
+    with serving(kind) as address:
+        (offer,) = ask(upstream(Launch(transport=Transport.HTTP, url=f"{address}/mcp")))
+    assert offer.failure is not None
+    assert offer.failure.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("launch", "reason"),
+    [
+        (
+            Launch(transport=Transport.HTTP, url="ftp://127.0.0.1/mcp"),
+            "cannot be reached: its URL must begin with http:// or https://",
+        ),
+        (
+            Launch(transport=Transport.HTTP, url="http://[::1%25nowhere]/mcp"),
+            "cannot be reached: its host name is not known",
+        ),
+        (Launch(transport=Transport.HTTP, url="http://127.0.0.1:port/mcp"), "its URL cannot be read"),
+        (
+            Launch(transport=Transport.HTTP, url="http://127.0.0.1:9", headers={"Key": "schlüssel\u2713"}),
+            "its URL or headers hold a character that cannot be passed on",
+        ),
+        (
+            Launch(command=sys.executable, args=("a\0b",)),
+            "its command, arguments or variables hold a character that cannot be passed on",
+        ),
+    ],
+)
+def test_an_entry_that_cannot_be_used_is_explained_in_words(launch: Launch, reason: str) -> None:
+    (offer,) = ask(upstream(launch))
+    assert offer.failure is not None
+    assert offer.failure.reason == reason
+
+
 @pytest.mark.parametrize(("kind", "version"), [("http", "2026-07-28"), ("http-old", "2025-11-25")])
 def test_a_remote_server_is_reached_in_both_eras(kind: str, version: str) -> None:
     with serving(kind) as address:

@@ -3,12 +3,14 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import cast
 
+import httpx2
 from mcp import MCPError
-from mcp_types import CONNECTION_CLOSED
+from mcp_types import CONNECTION_CLOSED, PARSE_ERROR
 
 from remit.adapters.upstream.connection import ProtocolError, Traces
+from remit.adapters.upstream.processes import UNREADABLE
 from remit.core.expansion import Expanded
-from remit.core.launch import Launch
+from remit.core.launch import Launch, Transport
 from remit.core.redaction import is_secret_name, looks_secret, redact, url_secrets
 from remit.core.upstreams import Failure, Upstream
 
@@ -48,6 +50,8 @@ def _leaf(error: BaseException) -> BaseException:
 def _reason(error: BaseException, traces: Traces, upstream: Upstream) -> tuple[str, str | None]:
     refusal = None if traces.http is None else traces.http.refusal
     match error:
+        case _ if traces.meter.fault is not None:
+            return traces.meter.fault, None
         case ProtocolError():
             return str(error), None
         case TimeoutError():
@@ -59,6 +63,8 @@ def _reason(error: BaseException, traces: Traces, upstream: Upstream) -> tuple[s
             return refusal, _hint_at(refusal, upstream)
         case MCPError(code=code) if code == CONNECTION_CLOSED:
             return f"ended before it answered{_end(traces)}", f"look at its entry in {upstream.source}"
+        case MCPError(code=code) if code == PARSE_ERROR and traces.http is not None:
+            return UNREADABLE, None
         case MCPError():
             return f"answers with an error: {error.message}", None
         case FileNotFoundError() | NotADirectoryError():
@@ -69,6 +75,18 @@ def _reason(error: BaseException, traces: Traces, upstream: Upstream) -> tuple[s
         case OSError():
             why = (error.strerror or "it cannot be started").lower()
             return f"cannot be started: {why}", f"look at its entry in {upstream.source}"
+        case httpx2.InvalidURL():
+            return "its URL cannot be read", f"look at its entry in {upstream.source}"
+        case ValueError():
+            part = (
+                "command, arguments or variables"
+                if upstream.launch.transport is Transport.STDIO
+                else "URL or headers"
+            )
+            return (
+                f"its {part} hold a character that cannot be passed on",
+                f"look at its entry in {upstream.source}",
+            )
         case RuntimeError():
             return "speaks no version of the protocol that Remit knows", None
         case _:

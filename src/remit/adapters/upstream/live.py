@@ -13,7 +13,7 @@ import anyio
 from anyio.from_thread import start_blocking_portal
 from mcp_types import Implementation
 
-from remit.adapters.upstream.connection import Connection, Traces, connect
+from remit.adapters.upstream.connection import Connection, ProtocolError, Traces, connect
 from remit.adapters.upstream.failures import explain, secrets_of
 from remit.adapters.upstream.tools import read_tools
 from remit.core.expansion import expand
@@ -82,11 +82,13 @@ class LiveServers:
         environment, began = self.environment(ready), time.monotonic()
         offer = None
         try:
-            with anyio.fail_after(ready.deadline):
+            with anyio.fail_after(ready.deadline), anyio.CancelScope() as traces.meter.scope:
                 async with connect(
                     ready.launch, env=environment, directory=ready.place, client=self._self, traces=traces
                 ) as connection:
                     offer = await _offer(connection, ready, began)
+            if offer is None:
+                raise ProtocolError(traces.meter.fault or "was not asked to the end")
         except Exception as error:  # whatever one server does, the others are asked
             if offer is None:
                 hidden = secrets_of(expanded, upstream.launch, environment)

@@ -16,8 +16,11 @@ from anyio.abc import ByteReceiveStream, Process
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
+from pydantic import ValidationError
 
-MAX_LINE = 32 * 2**20  # bytes of one message; all the tools of a large server are about one megabyte
+from remit.adapters.upstream.meter import Meter
+
+UNREADABLE = "answers with a message that cannot be read"
 TAIL = 4_096  # bytes of stderr that are kept
 GRACE = 0.5  # seconds that a server has to end by itself, and again after it was told to
 _POLL = 0.01
@@ -65,12 +68,12 @@ class Server:
         return self._process.returncode
 
     @asynccontextmanager
-    async def streams(self) -> AsyncGenerator[Streams]:
+    async def streams(self, meter: Meter) -> AsyncGenerator[Streams]:
         """Carry messages to and from the process, as the SDK wants them."""
         incoming, read = anyio.create_memory_object_stream[Incoming](0)
         write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
         async with read, write, anyio.create_task_group() as tasks:
-            tasks.start_soon(self._receive, incoming)
+            tasks.start_soon(self._receive, incoming, meter)
             tasks.start_soon(self._send, outgoing)
             yield read, write
             tasks.cancel_scope.cancel()
@@ -81,16 +84,27 @@ class Server:
             self.tail.add(chunk)
         self._is_silent.set()
 
-    async def _receive(self, into: MemoryObjectSendStream[Incoming]) -> None:
-        rest = b""
+    async def _receive(self, into: MemoryObjectSendStream[Incoming], meter: Meter) -> None:
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             async with into:
-                async for chunk in _chunks(self._process.stdout):
-                    *lines, rest = (rest + chunk).split(b"\n")
-                    for line in filter(bytes.strip, lines):
-                        await into.send(_message(line))
-                    if len(rest) > MAX_LINE:
-                        return
+                async for line in self._lines(meter):
+                    message = _message(line)
+                    if _is_lost_answer(message, line):
+                        meter.give_up(UNREADABLE)
+                    await into.send(message)
+
+    async def _lines(self, meter: Meter) -> AsyncGenerator[bytes]:
+        pieces: list[bytes] = []
+        async for chunk in _chunks(self._process.stdout):
+            if not meter.count(len(chunk)):
+                return
+            first, *others = chunk.split(b"\n")
+            pieces.append(first)
+            for other in others:
+                line = b"".join(pieces)
+                pieces = [other]
+                if line.strip():
+                    yield line
 
     async def _send(self, messages: MemoryObjectReceiveStream[SessionMessage]) -> None:
         assert self._process.stdin is not None  # noqa: S101 - it is opened as a pipe
@@ -181,3 +195,11 @@ def _message(line: bytes) -> Incoming:
         return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
     except ValueError as error:  # servers print to stdout what belongs to stderr
         return error
+
+
+def _is_lost_answer(message: Incoming, line: bytes) -> bool:
+    """Tell an answer that is no JSON, such as one with a number of thousands of digits, from mere noise."""
+    if not isinstance(message, ValidationError) or not line.lstrip().startswith(b"{"):
+        return False
+    (first, *_) = message.errors(include_url=False, include_input=False, include_context=False)
+    return first["type"] == "json_invalid" and b'"jsonrpc"' in line and b'"result"' in line
