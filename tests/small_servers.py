@@ -35,6 +35,7 @@ PAGES: Mapping[str, list[list[object]]] = {
         [
             *offered("n" * 257, "n" * 256),
             {"name": "titled", "inputSchema": SCHEMA, "title": "x" * 2**20},
+            {"name": "boundless", "inputSchema": {"type": "object", "x": float("inf")}},
             {"name": "noted", "inputSchema": SCHEMA, "annotations": {"x": "x" * 2**20}},
         ]
     ],
@@ -43,13 +44,15 @@ PAGES: Mapping[str, list[list[object]]] = {
 }
 
 
-def answer_as_in_2024(pages: list[list[object]], *, ends: bool = True) -> None:
+def answer_as_in_2024(pages: list[list[object]], *, ends: bool = True, complaint: str = "") -> None:
     """Speak the protocol of the first era by hand, with whatever tools are given."""
     for line in sys.stdin:
         request = json.loads(line)
         if "id" not in request:
             continue
         reply = _reply(request, pages, ends=ends)
+        if complaint and request["method"] == "tools/list":
+            reply = {"error": {"code": 1, "message": complaint}}
         sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": request["id"], **reply}) + "\n")
         sys.stdout.flush()
 
@@ -218,6 +221,8 @@ def main(kind: str, arguments: Iterable[str]) -> None:
             answer_as_in_2024([offered(*(f"t{at}" for at in range(10_001)))])
         case "heavy":
             answer_as_in_2024([[{"name": f"t{at}", "description": "x" * 2**23}] for at in range(9)])
+        case "complain":
+            answer_as_in_2024([], complaint="no " * 1_000_000)
         case "unreadable":
             answer_unreadably()
         case "http-unreadable":

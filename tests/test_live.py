@@ -373,6 +373,12 @@ def test_progress_is_told_from_nothing_to_all(desk: Desk, shop: Path) -> None:
     assert {step.label for step in steps[1:]} == {"git", "gone"}
 
 
+@pytest.mark.parametrize("deadline", [0, -1, float("nan")])
+def test_a_deadline_that_is_no_time_is_refused(desk: Desk, shop: Path, deadline: float) -> None:
+    with desk.registry() as registry, pytest.raises(ValueError, match="a number of seconds above 0"):
+        connect(registry, registry.at(str(shop)), deadline=deadline)
+
+
 def test_nothing_of_a_launch_is_stored(desk: Desk, shop: Path) -> None:
     canary = "c4n4ry-of-a-secret"
     env = {"TOKEN": canary, "NODE_OPTIONS": canary}

@@ -108,12 +108,29 @@ def test_a_list_without_an_end_is_a_failure() -> None:
     assert offer.failure.reason == "its list of tools has no end: 3 so far"
 
 
+def test_a_long_complaint_is_cut() -> None:
+    (offer,) = ask(upstream(process("complain")))
+    assert offer.failure is not None
+    assert offer.failure.reason.startswith("answers with an error: no no no")
+    assert len(offer.failure.reason) == 500
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked at in /proc")
+def test_a_server_that_heeds_nothing_is_ended_soon_after_its_deadline(tmp_path: Path) -> None:
+    note = tmp_path / "note"
+    (offer,) = ask(upstream(process("deaf", str(note)), deadline=3))
+    assert offer.failure is not None
+    assert not is_running(int(note.read_text()))
+    assert offer.seconds < 5.5  # it is waited for twice, half a second each
+
+
 def test_a_tool_with_too_long_a_name_or_text_costs_only_itself() -> None:
     (offer,) = ask(upstream(process("long")))
     assert [tool.tool for tool in offer.tools] == ["n" * 256]
     assert {bad.tool: bad.reason for bad in offer.quarantined} == {
         "number 1": "its name is longer than 256 characters",
         "titled": "its definition is longer than 1,048,576 characters",
+        "boundless": "holds a number that JSON has no form for",
         "noted": "its definition is longer than 1,048,576 characters",
     }
 

@@ -15,6 +15,7 @@ from remit.core.redaction import is_secret_name, looks_secret, redact, url_secre
 from remit.core.upstreams import Failure, Upstream
 
 MAX_LINES = 5  # of what a server wrote last
+MAX_REASON = 500  # characters
 
 
 def explain(error: BaseException, traces: Traces, upstream: Upstream, hidden: Iterable[str]) -> Failure:
@@ -23,7 +24,7 @@ def explain(error: BaseException, traces: Traces, upstream: Upstream, hidden: It
     reason, hint = _reason(_leaf(error), traces, upstream)
     text = "" if traces.server is None else redact(traces.server.tail.text, values)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return Failure(reason=redact(reason, values), hint=hint, output=lines[-MAX_LINES:])
+    return Failure(reason=_short(redact(reason, values)), hint=hint, output=lines[-MAX_LINES:])
 
 
 def secrets_of(expanded: Expanded, launch: Launch, environment: Mapping[str, str]) -> Iterator[str]:
@@ -38,6 +39,10 @@ def secrets_of(expanded: Expanded, launch: Launch, environment: Mapping[str, str
         yield from filter(looks_secret, given.args)
         yield from (word.partition("=")[2] for word in given.args if is_secret_name(word.partition("=")[0]))
     yield from (value for name, value in environment.items() if is_secret_name(name))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= MAX_REASON else f"{text[: MAX_REASON - 1]}…"
 
 
 def _leaf(error: BaseException) -> BaseException:

@@ -15,7 +15,7 @@ from mcp_types import Implementation
 
 from remit.adapters.upstream.connection import Connection, ProtocolError, Traces, connect
 from remit.adapters.upstream.failures import explain, secrets_of
-from remit.adapters.upstream.tools import read_tools
+from remit.adapters.upstream.tools import MAX_NAME, read_tools
 from remit.core.expansion import expand
 from remit.core.upstreams import Failure, Offer, Upstream
 
@@ -112,7 +112,7 @@ async def _offer(connection: Connection, ready: Upstream, began: float) -> Offer
         tools=tools,
         quarantined=quarantined,
         protocol_version=connection.protocol_version,
-        server_version=None if info is None else info.version,
+        server_version=None if info is None else info.version[:MAX_NAME],
         seconds=time.monotonic() - began,
     )
 

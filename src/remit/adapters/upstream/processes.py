@@ -57,6 +57,7 @@ class Server:
 
     def __init__(self, process: Process) -> None:
         self._process = process
+        self._hearing = anyio.CancelScope(shield=True)  # what it says while it is ended is heard, too
         self._is_silent = anyio.Event()
         self._is_ended = False
         self.tail = Tail()
@@ -80,8 +81,9 @@ class Server:
 
     async def keep_stderr(self) -> None:
         """Read what the process writes to stderr, so that it never has to wait, and keep the end of it."""
-        async for chunk in _chunks(self._process.stderr):
-            self.tail.add(chunk)
+        with self._hearing:
+            async for chunk in _chunks(self._process.stderr):
+                self.tail.add(chunk)
         self._is_silent.set()
 
     async def _receive(self, into: MemoryObjectSendStream[Incoming], meter: Meter) -> None:
@@ -131,6 +133,7 @@ class Server:
                 pass
             await self._is_silent.wait()
         self._is_ended = True
+        self._hearing.cancel()
         await self._close()
 
     def kill(self) -> None:

@@ -94,4 +94,7 @@ def _optional_text(fields: dict[str, object], name: str) -> str | None:
 
 
 def _json(value: dict[str, object] | None) -> str | None:
-    return None if value is None else json.dumps(value, sort_keys=True)
+    try:
+        return None if value is None else json.dumps(value, sort_keys=True, allow_nan=False)
+    except ValueError:
+        raise ToolError("holds a number that JSON has no form for") from None
