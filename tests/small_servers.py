@@ -1,11 +1,14 @@
 """Small real servers, run as programs of their own: `python small_servers.py KIND [ARGUMENT]`."""
 
+import gzip
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from itertools import repeat
 from typing import Any
 
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}}
@@ -28,18 +31,28 @@ PAGES: Mapping[str, list[list[object]]] = {
             *offered("do.it", "do_it", "also-good"),
         ]
     ],
+    "long": [
+        [
+            *offered("n" * 257, "n" * 256),
+            {"name": "titled", "inputSchema": SCHEMA, "title": "x" * 2**20},
+            {"name": "boundless", "inputSchema": {"type": "object", "x": float("inf")}},
+            {"name": "noted", "inputSchema": SCHEMA, "annotations": {"x": "x" * 2**20}},
+        ]
+    ],
     "endless": [offered("a"), offered("b")],
     "toolless": [],
 }
 
 
-def answer_as_in_2024(pages: list[list[object]], *, ends: bool = True) -> None:
+def answer_as_in_2024(pages: list[list[object]], *, ends: bool = True, complaint: str = "") -> None:
     """Speak the protocol of the first era by hand, with whatever tools are given."""
     for line in sys.stdin:
         request = json.loads(line)
         if "id" not in request:
             continue
         reply = _reply(request, pages, ends=ends)
+        if complaint and request["method"] == "tools/list":
+            reply = {"error": {"code": 1, "message": complaint}}
         sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": request["id"], **reply}) + "\n")
         sys.stdout.flush()
 
@@ -139,6 +152,49 @@ def nursery(note: str) -> None:
     child.wait()
 
 
+def deaf(note: str) -> None:
+    """Heed no request to end, note the process, and never answer."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    with open(note, "w", encoding="utf-8") as opened:
+        opened.write(str(os.getpid()))
+    while True:
+        signal.pause()
+
+
+def unreadable(request: Mapping[str, Any]) -> str:
+    """Answer with a number that nobody can read."""
+    return f'{{"jsonrpc": "2.0", "id": {json.dumps(request["id"])}, "result": {{"tools": {"1" * 5_000}}}}}'
+
+
+def answer_unreadably() -> None:
+    for line in sys.stdin:
+        sys.stdout.write(unreadable(json.loads(line)) + "\n")
+        sys.stdout.flush()
+
+
+def answering(body: Callable[[Mapping[str, Any]], Iterable[bytes]], *headers: tuple[bytes, bytes]) -> Any:
+    """Answer every request of HTTP with a body of JSON, by pieces."""
+
+    async def answer(scope: Any, receive: Any, send: Any) -> None:
+        assert scope["type"] == "http"
+        request = json.loads((await receive())["body"])
+        start = {"type": "http.response.start", "status": 200}
+        await send({**start, "headers": [(b"content-type", b"application/json"), *headers]})
+        for piece in body(request):
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+
+    return answer
+
+
+def farewell(note: str) -> None:
+    """Serve, and write a word when there is nothing more to answer."""
+    answer_as_in_2024([offered("leave")])
+    with open(note, "w", encoding="utf-8") as opened:
+        opened.write("bye")
+
+
 def tell(note: str, *arguments: str) -> None:
     """Write down how it was started, then serve."""
     with open(note, "w", encoding="utf-8") as opened:
@@ -161,6 +217,20 @@ def main(kind: str, arguments: Iterable[str]) -> None:
             serve(guarded(sdk().streamable_http_app(), lambda headers, _: _unless_known(headers)))
         case "sse":
             serve(sdk().sse_app())
+        case "many":
+            answer_as_in_2024([offered(*(f"t{at}" for at in range(10_001)))])
+        case "heavy":
+            answer_as_in_2024([[{"name": f"t{at}", "description": "x" * 2**23}] for at in range(9)])
+        case "complain":
+            answer_as_in_2024([], complaint="no " * 1_000_000)
+        case "unreadable":
+            answer_unreadably()
+        case "http-unreadable":
+            serve(answering(lambda request: [unreadable(request).encode()]))
+        case "http-heavy":
+            serve(answering(lambda _: repeat(b" " * 2**20, 700)))
+        case "http-packed":
+            serve(answering(lambda _: [gzip.compress(b"{}")], (b"content-encoding", b"gzip")))
         case "hang":
             subprocess.run(["sleep", "1000"], check=False)
         case "crash":
@@ -171,6 +241,10 @@ def main(kind: str, arguments: Iterable[str]) -> None:
             family(*arguments)
         case "nursery":
             nursery(*arguments)
+        case "deaf":
+            deaf(*arguments)
+        case "farewell":
+            farewell(*arguments)
         case "tell":
             tell(*arguments)
         case _:

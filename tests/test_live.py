@@ -2,8 +2,11 @@
 
 import json
 import os
+import signal
+import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -370,6 +373,12 @@ def test_progress_is_told_from_nothing_to_all(desk: Desk, shop: Path) -> None:
     assert {step.label for step in steps[1:]} == {"git", "gone"}
 
 
+@pytest.mark.parametrize("deadline", [0, -1, float("nan")])
+def test_a_deadline_that_is_no_time_is_refused(desk: Desk, shop: Path, deadline: float) -> None:
+    with desk.registry() as registry, pytest.raises(ValueError, match="a number of seconds above 0"):
+        connect(registry, registry.at(str(shop)), deadline=deadline)
+
+
 def test_nothing_of_a_launch_is_stored(desk: Desk, shop: Path) -> None:
     canary = "c4n4ry-of-a-secret"
     env = {"TOKEN": canary, "NODE_OPTIONS": canary}
@@ -387,3 +396,31 @@ def test_nothing_of_a_launch_is_stored(desk: Desk, shop: Path) -> None:
     files = list(desk.database.parent.iterdir())
     assert files
     assert [file.name for file in files if canary.encode() in file.read_bytes()] == []
+
+
+def is_running(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked at in /proc")
+@pytest.mark.parametrize(
+    "numbers", [[signal.SIGINT] * 2, [signal.SIGTERM] * 2, [signal.SIGTERM, signal.SIGINT]]
+)
+def test_a_second_request_to_end_leaves_no_server_that_ignores_the_first(
+    desk: Desk, shop: Path, numbers: list[signal.Signals]
+) -> None:
+    pipe = desk.root / "pipe"
+    os.mkfifo(pipe)
+    desk.write(desk.home / ".claude.json", servers(git=entry("deaf", str(pipe))))
+    command = [sys.executable, "-m", "remit", "scan", "--connect", "git"]
+    with subprocess.Popen(command, cwd=shop, env=desk.environment, stderr=subprocess.PIPE) as run:
+        server = int(pipe.read_text())  # waits until it is there
+        for number in numbers:
+            run.send_signal(number)
+            with suppress(subprocess.TimeoutExpired):  # it gets the next one while it ends the server
+                run.wait(timeout=0.2)
+        run.communicate(timeout=60)
+    assert (run.returncode, is_running(server)) == (130, False)

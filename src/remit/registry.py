@@ -236,7 +236,10 @@ class Registry:
 
         Raises:
             UnknownServerError: no server of a given name is known here.
+            ValueError: the deadline is no time.
         """
+        if not deadline > 0:  # nor is it when it is not a number
+            raise ValueError("a deadline is a number of seconds above 0")
         context = replace(context, starts_servers=True)
         declared = {item.declaration.key: item.declaration for item in self._resolved(context)}
         chosen = _to_connect(self._list(context), names, context)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import socket
 import subprocess
 import sys
@@ -106,6 +107,90 @@ def test_a_list_without_an_end_is_a_failure() -> None:
     (offer,) = ask(upstream(process("endless")))
     assert offer.failure is not None
     assert offer.failure.reason == "its list of tools has no end: 3 so far"
+
+
+def test_a_long_complaint_is_cut() -> None:
+    (offer,) = ask(upstream(process("complain")))
+    assert offer.failure is not None
+    assert offer.failure.reason.startswith("answers with an error: no no no")
+    assert len(offer.failure.reason) == 500
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked at in /proc")
+def test_a_server_that_heeds_nothing_is_ended_soon_after_its_deadline(tmp_path: Path) -> None:
+    note = tmp_path / "note"
+    (offer,) = ask(upstream(process("deaf", str(note)), deadline=3))
+    assert offer.failure is not None
+    assert not is_running(int(note.read_text()))
+    assert offer.seconds < 5.5  # it is waited for twice, half a second each
+
+
+def test_a_tool_with_too_long_a_name_or_text_costs_only_itself() -> None:
+    (offer,) = ask(upstream(process("long")))
+    assert [tool.tool for tool in offer.tools] == ["n" * 256]
+    assert {bad.tool: bad.reason for bad in offer.quarantined} == {
+        "number 1": "its name is longer than 256 characters",
+        "titled": "its definition is longer than 1,048,576 characters",
+        "boundless": "holds a number that JSON has no form for",
+        "noted": "its definition is longer than 1,048,576 characters",
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        ("many", "lists more than 10,000 tools"),
+        ("heavy", "sends more than 64 MB"),
+        ("unreadable", "answers with a message that cannot be read"),
+    ],
+)
+def test_a_server_that_sends_too_much_is_a_failure_at_once(kind: str, reason: str) -> None:
+    (offer,) = ask(upstream(process(kind)))
+    assert offer.failure is not None
+    assert offer.failure.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        ("http-heavy", "sends more than 64 MB"),
+        ("http-packed", "compresses its answers, which was not asked for"),
+        ("http-unreadable", "answers with a message that cannot be read"),
+    ],
+)
+def test_a_remote_server_that_sends_too_much_is_a_failure_at_once(kind: str, reason: str) -> None:
+    with serving(kind) as address:
+        (offer,) = ask(upstream(Launch(transport=Transport.HTTP, url=f"{address}/mcp")))
+    assert offer.failure is not None
+    assert offer.failure.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("launch", "reason"),
+    [
+        (
+            Launch(transport=Transport.HTTP, url="ftp://127.0.0.1/mcp"),
+            "cannot be reached: its URL must begin with http:// or https://",
+        ),
+        (
+            Launch(transport=Transport.HTTP, url="http://[::1%25nowhere]/mcp"),
+            "cannot be reached: its host name is not known",
+        ),
+        (Launch(transport=Transport.HTTP, url="http://127.0.0.1:port/mcp"), "its URL cannot be read"),
+        (
+            Launch(transport=Transport.HTTP, url="http://127.0.0.1:9", headers={"Key": "schlüssel\u2713"}),
+            "its URL or headers hold a character that cannot be passed on",
+        ),
+        (
+            Launch(command=sys.executable, args=("a\0b",)),
+            "its command, arguments or variables hold a character that cannot be passed on",
+        ),
+    ],
+)
+def test_an_entry_that_cannot_be_used_is_explained_in_words(launch: Launch, reason: str) -> None:
+    (offer,) = ask(upstream(launch))
+    assert offer.failure is not None
+    assert offer.failure.reason == reason
 
 
 @pytest.mark.parametrize(("kind", "version"), [("http", "2026-07-28"), ("http-old", "2025-11-25")])
@@ -224,6 +309,24 @@ def test_answers_come_in_the_order_of_the_question_and_are_told_as_they_arrive()
     offers = LiveServers(environment, home="/", version="0").ask(asked, lambda one, _: told.append(one.label))
     assert [offer.tools[0].server for offer in offers] == [f"s{at}" for at in range(10)]
     assert sorted(told) == sorted(one.label for one in asked)
+
+
+def test_a_slow_listener_keeps_no_server_waiting(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    pipe = os.open(tmp_path / "pipe", os.O_RDWR)
+    heard: list[list[int]] = []
+
+    def listen(one: Upstream, _: Offer) -> None:
+        if one.label == "gone":  # which has answered before the other
+            heard.append(select.select([pipe], [], [], 60)[0])
+
+    asked = [
+        upstream(Launch(command="/no/such/program"), label="gone"),
+        upstream(process("farewell", str(tmp_path / "pipe"))),
+    ]
+    LiveServers({"PATH": os.environ["PATH"]}, home="/", version="0").ask(asked, listen)
+    os.close(pipe)
+    assert heard == [[pipe]]
 
 
 def test_an_error_of_the_listener_comes_out_as_it_is() -> None:

@@ -6,7 +6,7 @@ private in the SDK and needed for this is used in `Connection.request` alone.
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from mcp import Client, MCPError
@@ -16,6 +16,7 @@ from mcp.shared.dispatcher import CallOptions
 from mcp_types import METHOD_NOT_FOUND, Implementation
 
 from remit.adapters.upstream.http import PatientClient, open_client
+from remit.adapters.upstream.meter import Meter
 from remit.adapters.upstream.processes import Server, started
 from remit.core.launch import Launch, Transport
 
@@ -32,6 +33,7 @@ class Traces:
 
     server: Server | None = None
     http: PatientClient | None = None
+    meter: Meter = field(default_factory=Meter)
 
 
 class Connection:
@@ -68,7 +70,7 @@ class Connection:
 
         Raises:
             MCPError: the server answers with an error, or is gone.
-            ProtocolError: the list has no end, or is none.
+            ProtocolError: the list is too long or has no end, or is none.
         """
         found: list[object] = []
         cursors: set[str] = set()
@@ -79,9 +81,11 @@ class Connection:
             if not isinstance(tools, list):
                 raise ProtocolError("answers with something that is no list of tools")
             found.extend(cast("list[object]", tools))
+            if len(found) > MAX_TOOLS:
+                raise ProtocolError(f"lists more than {MAX_TOOLS:,} tools")
             if not cursor:
                 return found
-            if cursor in cursors or len(found) > MAX_TOOLS:
+            if cursor in cursors:
                 raise ProtocolError(f"its list of tools has no end: {len(found):,} so far")
             cursors.add(cursor)
 
@@ -111,12 +115,12 @@ async def connect(
             case Transport.STDIO:
                 words = (launch.command, *launch.args)
                 traces.server = await stack.enter_async_context(started(words, env=env, cwd=directory))
-                transport = traces.server.streams()
+                transport = traces.server.streams(traces.meter)
             case Transport.HTTP:
-                traces.http = await stack.enter_async_context(open_client(launch.headers))
+                traces.http = await stack.enter_async_context(open_client(launch.headers, traces.meter))
                 transport = streamable_http_client(launch.url, http_client=traces.http)
             case Transport.SSE:
-                traces.http = http = open_client(launch.headers)
+                traces.http = http = open_client(launch.headers, traces.meter)
 
                 def reuse(*_: object, **__: object) -> PatientClient:
                     return http

@@ -4,17 +4,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import cast
 from urllib.parse import urlsplit
 
+import httpx2
 from mcp import MCPError
-from mcp_types import CONNECTION_CLOSED
+from mcp_types import CONNECTION_CLOSED, PARSE_ERROR
 
 from remit.adapters.upstream.connection import ProtocolError, Traces
+from remit.adapters.upstream.processes import UNREADABLE
 from remit.core.expansion import Expanded
-from remit.core.launch import Launch
+from remit.core.launch import Launch, Transport
 from remit.core.redaction import redact
 from remit.core.secrets import may_be_secret, secrets_in, words_of
 from remit.core.upstreams import Failure, Upstream
 
 MAX_LINES = 5  # of what a server wrote last
+MAX_REASON = 500  # characters
 
 
 def explain(error: BaseException, traces: Traces, upstream: Upstream, hidden: Iterable[str]) -> Failure:
@@ -23,7 +26,7 @@ def explain(error: BaseException, traces: Traces, upstream: Upstream, hidden: It
     reason, hint = _reason(_leaf(error), traces, upstream)
     text = "" if traces.server is None else redact(traces.server.tail.text, values)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return Failure(reason=redact(reason, values), hint=hint, output=lines[-MAX_LINES:])
+    return Failure(reason=_short(redact(reason, values)), hint=hint, output=lines[-MAX_LINES:])
 
 
 def secrets_of(expanded: Expanded, launch: Launch, environment: Mapping[str, str]) -> Iterator[str]:
@@ -64,6 +67,10 @@ def url_secrets(url: str) -> Iterator[str]:
             yield value
 
 
+def _short(text: str) -> str:
+    return text if len(text) <= MAX_REASON else f"{text[: MAX_REASON - 1]}…"
+
+
 def _leaf(error: BaseException) -> BaseException:
     """Find the first single error in a group of them."""
     while isinstance(error, BaseExceptionGroup):
@@ -74,6 +81,8 @@ def _leaf(error: BaseException) -> BaseException:
 def _reason(error: BaseException, traces: Traces, upstream: Upstream) -> tuple[str, str | None]:
     refusal = None if traces.http is None else traces.http.refusal
     match error:
+        case _ if traces.meter.fault is not None:
+            return traces.meter.fault, None
         case ProtocolError():
             return str(error), None
         case TimeoutError():
@@ -85,6 +94,8 @@ def _reason(error: BaseException, traces: Traces, upstream: Upstream) -> tuple[s
             return refusal, _hint_at(refusal, upstream)
         case MCPError(code=code) if code == CONNECTION_CLOSED:
             return f"ended before it answered{_end(traces)}", f"look at its entry in {upstream.source}"
+        case MCPError(code=code) if code == PARSE_ERROR and traces.http is not None:
+            return UNREADABLE, None
         case MCPError():
             return f"answers with an error: {error.message}", None
         case FileNotFoundError() | NotADirectoryError():
@@ -95,6 +106,18 @@ def _reason(error: BaseException, traces: Traces, upstream: Upstream) -> tuple[s
         case OSError():
             why = (error.strerror or "it cannot be started").lower()
             return f"cannot be started: {why}", f"look at its entry in {upstream.source}"
+        case httpx2.InvalidURL():
+            return "its URL cannot be read", f"look at its entry in {upstream.source}"
+        case ValueError():
+            part = (
+                "command, arguments or variables"
+                if upstream.launch.transport is Transport.STDIO
+                else "URL or headers"
+            )
+            return (
+                f"its {part} hold a character that cannot be passed on",
+                f"look at its entry in {upstream.source}",
+            )
         case RuntimeError():
             return "speaks no version of the protocol that Remit knows", None
         case _:

@@ -1,27 +1,31 @@
 """Servers that are started or reached for real, side by side: the one place where an event loop starts."""
 
-import asyncio
 import logging
 import signal
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from queue import Empty, SimpleQueue
 
 import anyio
+from anyio.from_thread import start_blocking_portal
 from mcp_types import Implementation
 
-from remit.adapters.upstream.connection import Connection, Traces, connect
+from remit.adapters.upstream.connection import Connection, ProtocolError, Traces, connect
 from remit.adapters.upstream.failures import explain, secrets_of
-from remit.adapters.upstream.tools import read_tools
+from remit.adapters.upstream.tools import MAX_NAME, read_tools
 from remit.core.expansion import expand
 from remit.core.upstreams import Failure, Offer, Upstream
 
 AT_ONCE = 8
 DEPTH = "REMIT_DEPTH"  # under which Remit does not serve: it was started by itself
 
+_BLINK = 0.5  # seconds: on Windows, no signal gets through a longer wait
 _TALKATIVE = ("mcp", "client", "httpx2", "httpcore2")
+
+Answers = SimpleQueue[tuple[int, Offer] | None]  # None: all have answered
 
 
 class LiveServers:
@@ -33,39 +37,37 @@ class LiveServers:
         self._self = Implementation(name="remit", version=version)
 
     def ask(self, upstreams: Sequence[Upstream], on_answer: Callable[[Upstream, Offer], None]) -> list[Offer]:
-        """Ask servers for their tools, a few at once; each failure is an answer, too."""
+        """Ask servers for their tools, a few at once; each failure is an answer, too.
+
+        The listener is called in the caller's thread: however long it takes, no server waits for it.
+        """
         for name in _TALKATIVE:  # what these say holds URLs and messages, and would go to stderr
             logging.getLogger(name).addHandler(logging.NullHandler())
-        try:
-            return asyncio.run(self._ask_all(upstreams, on_answer))
-        except asyncio.CancelledError:
-            raise KeyboardInterrupt from None  # by a signal, and every server was ended
+        answers, offers = Answers(), dict[int, Offer]()
+        traces = [Traces() for _ in upstreams]
+        with _interrupted_by_signals(), _nothing_left(traces), start_blocking_portal() as portal:
+            asking = portal.start_task_soon(self._ask_all, upstreams, traces, answers)
+            asking.add_done_callback(lambda _: answers.put(None))
+            for at, offer in _arriving(answers):
+                offers[at] = offer
+                on_answer(upstreams[at], offer)
+            asking.result()
+        return [offers[at] for at in range(len(upstreams))]
 
     async def _ask_all(
-        self, upstreams: Sequence[Upstream], on_answer: Callable[[Upstream, Offer], None]
-    ) -> list[Offer]:
-        offers: dict[int, Offer] = {}
-        problems: list[Exception] = []
+        self, upstreams: Sequence[Upstream], traces: Sequence[Traces], answers: Answers
+    ) -> None:
         limit = anyio.CapacityLimiter(AT_ONCE)
 
         async def one(at: int, upstream: Upstream) -> None:  # a task of its own, as the SDK demands
             async with limit:
-                offers[at] = await self.ask_one(upstream)
-            try:
-                on_answer(upstream, offers[at])
-            except Exception as error:  # carried out of the task group as itself
-                problems.append(error)
-                tasks.cancel_scope.cancel()
+                answers.put((at, await self.ask_one(upstream, traces[at])))
 
-        with _cancelled_by_signals():
-            async with anyio.create_task_group() as tasks:
-                for at, upstream in enumerate(upstreams):
-                    tasks.start_soon(one, at, upstream)
-        if problems:
-            raise problems[0]
-        return [offers[at] for at in range(len(upstreams))]
+        async with anyio.create_task_group() as tasks:
+            for at, upstream in enumerate(upstreams):
+                tasks.start_soon(one, at, upstream)
 
-    async def ask_one(self, upstream: Upstream) -> Offer:
+    async def ask_one(self, upstream: Upstream, traces: Traces) -> Offer:
         """Ask one server for its tools."""
         expanded = expand(
             upstream.launch,
@@ -76,14 +78,16 @@ class LiveServers:
         if expanded.missing:
             return Offer(failure=_missing(expanded.missing, upstream))
         ready = replace(upstream, launch=expanded.launch)
-        environment, traces, began = self.environment(ready), Traces(), time.monotonic()
+        environment, began = self.environment(ready), time.monotonic()
         offer = None
         try:
-            with anyio.fail_after(ready.deadline):
+            with anyio.fail_after(ready.deadline), anyio.CancelScope() as traces.meter.scope:
                 async with connect(
                     ready.launch, env=environment, directory=ready.place, client=self._self, traces=traces
                 ) as connection:
                     offer = await _offer(connection, ready, began)
+            if offer is None:
+                raise ProtocolError(traces.meter.fault or "was not asked to the end")
         except Exception as error:  # whatever one server does, the others are asked
             if offer is None:
                 hidden = secrets_of(expanded, upstream.launch, environment)
@@ -107,7 +111,7 @@ async def _offer(connection: Connection, ready: Upstream, began: float) -> Offer
         tools=tools,
         quarantined=quarantined,
         protocol_version=connection.protocol_version,
-        server_version=None if info is None else info.version,
+        server_version=None if info is None else info.version[:MAX_NAME],
         seconds=time.monotonic() - began,
     )
 
@@ -121,13 +125,38 @@ def _missing(names: Sequence[str], upstream: Upstream) -> Failure:
     )
 
 
+def _arriving(answers: Answers) -> Iterator[tuple[int, Offer]]:
+    while True:
+        with suppress(Empty):
+            answer = answers.get(timeout=_BLINK)
+            if answer is None:
+                return
+            yield answer
+
+
 @contextmanager
-def _cancelled_by_signals() -> Generator[None]:
-    """Turn a request to end into a cancellation, so that no server outlives us."""
-    task, loop = asyncio.current_task(), asyncio.get_running_loop()
+def _nothing_left(traces: Sequence[Traces]) -> Generator[None]:
+    """Kill what still runs when even the end is interrupted."""
+    try:
+        yield
+    finally:
+        for server in filter(None, (trace.server for trace in traces)):
+            server.kill()
+
+
+@contextmanager
+def _interrupted_by_signals() -> Generator[None]:
+    """Take every request to end as the one from the keyboard, so that no server outlives us."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
     numbers = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
-    if task is not None and threading.current_thread() is threading.main_thread():
-        with suppress(NotImplementedError):  # on Windows
-            for number in numbers:
-                loop.add_signal_handler(number, task.cancel)
-    yield
+    before = {number: signal.getsignal(number) for number in numbers}
+    taken = {number: handler for number, handler in before.items() if handler is not signal.SIG_IGN}
+    try:
+        for number in taken:
+            signal.signal(number, signal.default_int_handler)
+        yield
+    finally:
+        for number, handler in taken.items():
+            signal.signal(number, handler)

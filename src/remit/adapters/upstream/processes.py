@@ -16,10 +16,13 @@ from anyio.abc import ByteReceiveStream, Process
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
+from pydantic import ValidationError
 
-MAX_LINE = 32 * 2**20  # bytes of one message; all the tools of a large server are about one megabyte
+from remit.adapters.upstream.meter import Meter
+
+UNREADABLE = "answers with a message that cannot be read"
 TAIL = 4_096  # bytes of stderr that are kept
-GRACE = 1.0  # seconds that a server has to end by itself, and again after it was told to
+GRACE = 0.5  # seconds that a server has to end by itself, and again after it was told to
 _POLL = 0.01
 
 Incoming = SessionMessage | Exception
@@ -54,7 +57,9 @@ class Server:
 
     def __init__(self, process: Process) -> None:
         self._process = process
+        self._hearing = anyio.CancelScope(shield=True)  # what it says while it is ended is heard, too
         self._is_silent = anyio.Event()
+        self._is_ended = False
         self.tail = Tail()
         self.was_forced = False  # it did not end by itself
 
@@ -64,32 +69,44 @@ class Server:
         return self._process.returncode
 
     @asynccontextmanager
-    async def streams(self) -> AsyncGenerator[Streams]:
+    async def streams(self, meter: Meter) -> AsyncGenerator[Streams]:
         """Carry messages to and from the process, as the SDK wants them."""
         incoming, read = anyio.create_memory_object_stream[Incoming](0)
         write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
         async with read, write, anyio.create_task_group() as tasks:
-            tasks.start_soon(self._receive, incoming)
+            tasks.start_soon(self._receive, incoming, meter)
             tasks.start_soon(self._send, outgoing)
             yield read, write
             tasks.cancel_scope.cancel()
 
     async def keep_stderr(self) -> None:
         """Read what the process writes to stderr, so that it never has to wait, and keep the end of it."""
-        async for chunk in _chunks(self._process.stderr):
-            self.tail.add(chunk)
+        with self._hearing:
+            async for chunk in _chunks(self._process.stderr):
+                self.tail.add(chunk)
         self._is_silent.set()
 
-    async def _receive(self, into: MemoryObjectSendStream[Incoming]) -> None:
-        rest = b""
+    async def _receive(self, into: MemoryObjectSendStream[Incoming], meter: Meter) -> None:
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             async with into:
-                async for chunk in _chunks(self._process.stdout):
-                    *lines, rest = (rest + chunk).split(b"\n")
-                    for line in filter(bytes.strip, lines):
-                        await into.send(_message(line))
-                    if len(rest) > MAX_LINE:
-                        return
+                async for line in self._lines(meter):
+                    message = _message(line)
+                    if _is_lost_answer(message, line):
+                        meter.give_up(UNREADABLE)
+                    await into.send(message)
+
+    async def _lines(self, meter: Meter) -> AsyncGenerator[bytes]:
+        pieces: list[bytes] = []
+        async for chunk in _chunks(self._process.stdout):
+            if not meter.count(len(chunk)):
+                return
+            first, *others = chunk.split(b"\n")
+            pieces.append(first)
+            for other in others:
+                line = b"".join(pieces)
+                pieces = [other]
+                if line.strip():
+                    yield line
 
     async def _send(self, messages: MemoryObjectReceiveStream[SessionMessage]) -> None:
         assert self._process.stdin is not None  # noqa: S101 - it is opened as a pipe
@@ -108,14 +125,21 @@ class Server:
         if self._signal(signal.SIGTERM):
             self.was_forced = True
             await self._wait(GRACE)
-            self._signal(signal.SIGKILL if sys.platform != "win32" else signal.SIGTERM)
+            self.kill()
             with anyio.move_on_after(GRACE):
                 await self._process.wait()
         with anyio.move_on_after(GRACE):
             async for _ in _chunks(self._process.stdout):  # a pipe that is not read to its end stays open
                 pass
             await self._is_silent.wait()
+        self._is_ended = True
+        self._hearing.cancel()
         await self._close()
+
+    def kill(self) -> None:
+        """End the process and all it started at once, from any thread; nothing when it has been ended."""
+        if not self._is_ended:  # else its number may be another's by now
+            self._signal(signal.SIGKILL if sys.platform != "win32" else signal.SIGTERM)
 
     async def _wait(self, seconds: float) -> None:
         """Wait until the process has ended, and on POSIX its whole group."""
@@ -174,3 +198,11 @@ def _message(line: bytes) -> Incoming:
         return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
     except ValueError as error:  # servers print to stdout what belongs to stderr
         return error
+
+
+def _is_lost_answer(message: Incoming, line: bytes) -> bool:
+    """Tell an answer that is no JSON, such as one with a number of thousands of digits, from mere noise."""
+    if not isinstance(message, ValidationError) or not line.lstrip().startswith(b"{"):
+        return False
+    (first, *_) = message.errors(include_url=False, include_input=False, include_context=False)
+    return first["type"] == "json_invalid" and b'"jsonrpc"' in line and b'"result"' in line

@@ -9,6 +9,7 @@ from remit.core.tools import Definition
 from remit.core.upstreams import Quarantined, Upstream
 
 MAX_DEFINITION = 2**20  # characters
+MAX_NAME = 256  # characters
 
 
 class ToolError(Exception):
@@ -55,8 +56,7 @@ def _definition(label: str, fields: dict[str, object], upstream: Upstream) -> De
         output_schema=_json(_optional_object(fields, "outputSchema")),
         annotations=_json(_optional_object(fields, "annotations")),
     )
-    size = sum(map(len, filter(None, (definition.description, definition.input_schema))))
-    if size + len(definition.output_schema or "") > MAX_DEFINITION:
+    if _size(definition) > MAX_DEFINITION:
         raise ToolError(f"its definition is longer than {MAX_DEFINITION:,} characters")
     return definition
 
@@ -65,7 +65,14 @@ def _name(fields: dict[str, object]) -> str:
     name = fields.get("name")
     if not isinstance(name, str) or not name.strip():
         raise ToolError("has no name")
+    if len(name) > MAX_NAME:
+        raise ToolError(f"its name is longer than {MAX_NAME} characters")
     return name
+
+
+def _size(definition: Definition) -> int:
+    texts = (definition.title, definition.description, definition.annotations)
+    return sum(map(len, filter(None, (*texts, definition.input_schema, definition.output_schema))))
 
 
 def _object(value: object, place: str) -> dict[str, object]:
@@ -87,4 +94,7 @@ def _optional_text(fields: dict[str, object], name: str) -> str | None:
 
 
 def _json(value: dict[str, object] | None) -> str | None:
-    return None if value is None else json.dumps(value, sort_keys=True)
+    try:
+        return None if value is None else json.dumps(value, sort_keys=True, allow_nan=False)
+    except ValueError:
+        raise ToolError("holds a number that JSON has no form for") from None

@@ -129,6 +129,12 @@ def _known_names(
     return [CompletionItem(name) for name in sorted(names) if name.startswith(incomplete)]
 
 
+def _seconds(_context: click.Context, _parameter: click.Parameter, value: float) -> float:
+    if value != value:  # not a number, and so neither above nor below any other
+        raise click.BadParameter("not a number of seconds")
+    return value
+
+
 @click.group(context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
 @click.version_option(__version__, message="remit %(version)s")
 @click.pass_context
@@ -148,6 +154,7 @@ def app(context: click.Context) -> None:
     metavar="SECONDS",
     default=DEADLINE,
     show_default=True,
+    callback=_seconds,
     help="How long each server may take.",
 )
 def scan(*, servers: tuple[str, ...], asked: Asked, connect: bool, timeout: float, as_json: bool) -> None:
