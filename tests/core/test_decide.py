@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from remit.core.decide import UNKNOWN, Gate, Verdict, decide, explain, shorten
+from remit.core.decide import UNKNOWN, Gate, Verdict, decide, explain, objection, shorten
 from remit.core.kinds import Authority, ConfigStatus, Kind, Status
 from remit.core.scopes import Scope
 from remit.core.tools import Tool, Winner
@@ -55,6 +55,10 @@ def test_what_the_clients_settings_switch_off_is_hidden_at_config(
     assert decision.gate is Gate.CONFIG
     assert says in decision.reason
     assert "~/.claude.json" in decision.reason
+
+
+def test_what_a_status_means_can_be_said_without_a_tool() -> None:
+    assert objection(ConfigStatus.PENDING) == "waiting for approval"
 
 
 def test_a_stale_tool_is_hidden_and_says_how_to_get_it_back() -> None:
