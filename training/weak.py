@@ -22,7 +22,7 @@ class WeakQuery(NamedTuple):
 def weak_queries(tool: Tool, chance: random.Random) -> Iterator[WeakQuery]:
     """The weak queries of one tool; which ones, and in which words, is left to chance."""
     name, server = tool.fields.name, tool.fields.server
-    if name:
+    if name and (tool.fields.description or tool.fields.params):
         yield WeakQuery(f"{name} {server}".strip() if chance.random() < 0.4 else name, NAME)
     if tool.fields.first:
         yield WeakQuery(tool.fields.first, FIRST)
