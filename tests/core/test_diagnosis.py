@@ -288,6 +288,23 @@ def test_a_package_that_may_be_a_secret_is_not_shown() -> None:
 SECRET = entry("git-hub", Scope.PROJECT, "run", "--key", HEX, env={"TOKEN": HEX, "X.KEY": HEX})
 
 
+@pytest.mark.parametrize(
+    ("syntaxes", "says"),
+    [
+        ((Syntax.BRACES, Syntax.DEFAULTS), "write `${TOKEN}` instead"),
+        ((Syntax.DOLLAR_ENV,), "write `${env:TOKEN}` instead"),
+        ((Syntax.BRACE_ENV,), "write `{env:TOKEN}` instead"),
+        ((Syntax.SECRETS,), "write `${{ secrets.TOKEN }}` instead"),
+        ((), "take it out, and set `TOKEN` where the client is started"),
+    ],
+)
+def test_the_fix_is_written_as_the_client_writes_variables(syntaxes: tuple[Syntax, ...], says: str) -> None:
+    declaration = entry(env={"TOKEN": HEX})
+    assert declaration.launch is not None
+    launch = replace(declaration.launch, syntaxes=syntaxes)
+    assert one(exposed_secrets, patient(replace(declaration, launch=launch))).fix.startswith(says)
+
+
 def test_a_secret_is_named_by_its_key_and_worse_in_a_tracked_file() -> None:
     found = list(exposed_secrets(patient(SECRET)))
     assert [(item.severity, item.place) for item in found] == [

@@ -5,10 +5,18 @@ from collections.abc import Iterator
 
 from remit.core.declarations import Declaration
 from remit.core.findings import Finding, Patient, Severity, Value, about, to_its_owner, values
+from remit.core.launch import Syntax
 from remit.core.names import normalise
 from remit.core.scopes import Scope
 from remit.core.secrets import is_secret
 
+_WRITTEN = {  # the plainest first
+    Syntax.DEFAULTS: "${{{}}}",
+    Syntax.BRACES: "${{{}}}",
+    Syntax.DOLLAR_ENV: "${{env:{}}}",
+    Syntax.BRACE_ENV: "{{env:{}}}",
+    Syntax.SECRETS: "${{{{ secrets.{} }}}}",
+}
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -22,7 +30,7 @@ def exposed_secrets(patient: Patient) -> Iterator[Finding]:
 
 
 def _exposed(declaration: Declaration, value: Value, *, is_tracked: bool) -> Finding:
-    reference = f"write `${{{_variable(declaration, value)}}}` instead, and set the variable"
+    reference = _reference(declaration, _variable(declaration, value))
     if is_tracked:
         where = "a secret in plain text, in a file that git shares"
         fix = f"revoke it, because the history keeps it; then {reference}"
@@ -33,6 +41,17 @@ def _exposed(declaration: Declaration, value: Value, *, is_tracked: bool) -> Fin
     severity = Severity.ERROR if is_tracked else Severity.WARNING
     return about(
         declaration, severity, "secret", place=value.place, reason=where, fix=to_its_owner(declaration, fix)
+    )
+
+
+def _reference(declaration: Declaration, variable: str) -> str:
+    """Say how the client writes a variable; some put none in."""
+    syntaxes = declaration.launch.syntaxes if declaration.launch is not None else ()
+    for syntax, written in _WRITTEN.items():
+        if syntax in syntaxes:
+            return f"write `{written.format(variable)}` instead, and set the variable"
+    return (
+        f"take it out, and set `{variable}` where the client is started: it puts no variables into its file"
     )
 
 
