@@ -1,7 +1,7 @@
 """Keeps what servers say of their tools: definitions once by content, and which tools each server lists."""
 
 import json
-from dataclasses import asdict
+from dataclasses import fields
 from hashlib import sha256
 
 from remit.adapters.storage import usage
@@ -13,10 +13,13 @@ from remit.core.tokens import definition_tokens
 from remit.core.tools import Definition
 from remit.core.upstreams import Offer
 
+# Not `asdict`, which copies deeply: a first scan defines hundreds of commands and skills.
+_FIELDS = tuple(field.name for field in fields(Definition))
+
 
 def define(database: Database, definition: Definition) -> int:
     """Find or make the row of a definition."""
-    content = asdict(definition)
+    content = {name: getattr(definition, name) for name in _FIELDS}
     digest = sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
     tokens = definition_tokens(definition.name, definition.description, definition.input_schema)
     return database.rows("define", digest=digest, tokens=tokens, **content)[0][0]
