@@ -4,8 +4,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from remit.core.declarations import Changes, Declaration, Key, Problem, Resolved
+from remit.core.documents import Document
 from remit.core.findings import Facts
 from remit.core.projects import Project, Workspace
+from remit.core.ranking import Fusion, Hit
 from remit.core.reading import Reading, Remembered
 from remit.core.scopes import Scope
 from remit.core.sightings import Sighting, Use
@@ -73,6 +75,34 @@ class Upstreams(Protocol):
     def ask(
         self, upstreams: Sequence[Upstream], on_answer: Callable[[Upstream, Offer], None]
     ) -> Sequence[Offer]: ...
+
+
+Vector = bytes  # numbers of 32 bits, little-endian, of length one: its cosine with another is their product
+
+
+class Embedder(Protocol):
+    """Turns tools and queries into vectors, so that those of like meaning are near each other."""
+
+    model: str  # names the weights and how texts are read: vectors of two models are never compared
+    fusion: Fusion  # how much its cosine says, beside the words
+
+    def embed_tools(self, documents: Sequence[Document]) -> Sequence[Vector]: ...
+
+    def embed_query(self, text: str) -> Vector: ...
+
+
+class Selection(Protocol):
+    """Tools to search among, in the form that an index wants them."""
+
+
+class Index(Protocol):
+    """Finds the tools that share words with a query, or are near it in meaning."""
+
+    def select(self, definitions: Iterable[int]) -> Selection: ...
+
+    def hits(
+        self, words: Sequence[str], vector: Vector | None, among: Selection, depth: int
+    ) -> Sequence[Hit]: ...
 
 
 Clock = Callable[[], int]  # Unix milliseconds

@@ -1,0 +1,116 @@
+"""Documents: what search reads of a tool, and the words it looks for in a query.
+
+Identifiers count as their words: `readFile`, `read_file` and `mcp__git__git_commit` are found by any of them.
+"""
+
+import json
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from remit.core.tools import Definition
+
+MOST_QUERY_WORDS = 48
+_MOST_DESCRIPTION = 1200  # characters
+_MOST_PARAMS = 20
+_MOST_SERVER = 60  # characters
+
+_LOWER_UPPER = re.compile(r"([a-z0-9])([A-Z])")
+_UPPER_WORD = re.compile(r"([A-Z]+)([A-Z][a-z])")
+_NOT_WORD = re.compile(r"[\W_]+")
+_SPACES = re.compile(r"\s+")
+_WORD = re.compile(r"\w+")
+_COMPOUND = re.compile(r"\w*(?:[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[^\W_]_[^\W_])\w*")
+
+# Verbs that are tool names ("get", "find", "show", "make", "list") stay.
+STOP_WORDS = frozenset(
+    """
+    a an the this that these those some any such each every both all there here
+    i me my mine myself we us our ours you your yours he him his she her hers it its they them their theirs
+    someone something anyone anything everyone everything one ones
+    of in on at to from by for with without about into onto over under between through during before after
+    above below against within across near per as than via upon toward towards among
+    and or but nor so if then else because while although though
+    am is are was were be been being do does did doing done have has had having
+    can could may might must shall should will would ll ve re s t d m don doesn didn isn aren won
+    what which who whom whose when where why how
+    please thanks thank hi hello hey kindly
+    want need like just also too very really some only own same other another more most
+    up out off down again not no yes
+    """.split()
+)
+
+
+class Document(NamedTuple):
+    """What search reads of a tool, as text."""
+
+    name: str
+    server: str = ""
+    description: str = ""
+    params: tuple[str, ...] = ()
+    title: str = ""
+
+
+class Columns(NamedTuple):
+    """The texts of a document that are indexed by word."""
+
+    name: str
+    server: str
+    body: str
+    params: str
+
+
+def split(identifier: str) -> str:
+    """Write an identifier as words: `listDBIndexes_v2` is `list DB Indexes v2`."""
+    spaced = _UPPER_WORD.sub(r"\1 \2", _LOWER_UPPER.sub(r"\1 \2", identifier))
+    return _NOT_WORD.sub(" ", spaced).strip()
+
+
+def document(
+    name: str,
+    server: str | None = None,
+    description: str | None = None,
+    params: Iterable[str] = (),
+    title: str | None = None,
+) -> Document:
+    """Cut a tool down to what search reads."""
+    return Document(
+        name=split(name),
+        server=split(server or "")[:_MOST_SERVER],
+        description=_SPACES.sub(" ", description or "").strip()[:_MOST_DESCRIPTION],
+        params=tuple(filter(None, map(split, params)))[:_MOST_PARAMS],
+        title=_SPACES.sub(" ", title or "").strip(),
+    )
+
+
+def document_of(definition: Definition) -> Document:
+    """Read a definition; a tool goes by its own name, without its server's."""
+    own = definition.tool or definition.name.rpartition("__")[2].removesuffix("*")
+    return document(
+        own or definition.server or definition.name,
+        definition.server,
+        definition.description,
+        params_of(definition.input_schema),
+        definition.title,
+    )
+
+
+def params_of(input_schema: str | None) -> list[str]:
+    """Name the parameters of a tool, by its schema as JSON text; a schema of another shape has none."""
+    schema = json.loads(input_schema) if input_schema else None
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    return list(properties) if isinstance(properties, dict) else []
+
+
+def columns(document: Document) -> Columns:
+    """The texts to index; an identifier in a description counts as its words, too."""
+    compounds = " ".join(map(split, _COMPOUND.findall(document.description)))
+    body = " ".join(filter(None, (document.title, document.description, compounds)))
+    return Columns(document.name, document.server, body, " ".join(document.params))
+
+
+def query_words(text: str) -> list[str]:
+    """The words of a query that say something, each once; all of its words if none does."""
+    words = list(dict.fromkeys(word.lower() for word in _WORD.findall(split(text))))
+    telling = [word for word in words if word not in STOP_WORDS]
+    return (telling or words)[:MOST_QUERY_WORDS]
