@@ -98,7 +98,7 @@ class Selection(Protocol):
 class Index(Protocol):
     """Finds the tools that share words with a query, or are near it in meaning."""
 
-    def select(self, definitions: Iterable[int]) -> Selection: ...
+    def select(self, documents: Iterable[int]) -> Selection: ...
 
     def hits(
         self, words: Sequence[str], vector: Vector | None, among: Selection, depth: int
