@@ -1,18 +1,23 @@
 """Search: the tools of one view, found by the words of a query and by its meaning."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from remit.core.decide import Listed
 from remit.core.documents import query_words
 from remit.core.name_matches import NameMatches
+from remit.core.projects import Workspace
 from remit.core.ranking import Fusion, Ranked, RankFusion, rank
 from remit.core.scopes import Scope
 from remit.errors import EmbeddingError
-from remit.ports import Embedder, Index, Selection, Vector
+from remit.ports import Embedder, Engine, Index, Selection, Store, Vector
 
 DEFAULT_LIMIT = 20
 MAX_LIMIT = 50
+BATCH = 64  # texts that are turned into vectors at once
+BY_WORDS_ALONE = "found by words alone"
+_WORDS = Fusion(word_weight=0.1)
 _DEPTH = 200  # how many tools the index hands over to be ranked
 _NEAREST = 3
 _LONGEST_QUERY = 10_000  # characters; what comes after is not read
@@ -80,12 +85,12 @@ class Searcher:
         try:
             return self.embedder.embed_query(query), None
         except EmbeddingError as failure:
-            return None, f"by words alone: {failure}"
+            return None, f"{BY_WORDS_ALONE}: {failure}"
 
     def _fusion(self, vector: Vector | None) -> Fusion | RankFusion:
         if self.fusion is not None:
             return self.fusion
-        return WORDS_ALONE if vector is None or self.embedder is None else self.embedder.fusion
+        return _WORDS if vector is None or self.embedder is None else self.embedder.fusion
 
     def _select(self, scope: Scope | None, include_hidden: bool) -> "_Selected":
         key = (scope, include_hidden)
@@ -99,7 +104,47 @@ class Searcher:
         return self._selections[key]
 
 
-WORDS_ALONE = Fusion(word_weight=0.1)
+class Search:
+    """Makes tools ready to be searched, and opens what searches them."""
+
+    def __init__(self, store: Store, engine: Engine) -> None:
+        self._store = store
+        self._engine = engine
+
+    def searcher(self, listed: Sequence[Listed], workspace: Workspace, *, in_memory: bool) -> Searcher:
+        """Make ready to search the tools of a workspace many times, as they are now."""
+        embedder, note = self._embedder(in_memory=in_memory)
+        model = None if embedder is None else embedder.model
+        if in_memory:
+            index = self._engine.in_memory(self._store.entries(model))
+        else:
+            index = self._store.index(workspace, model)
+        return Searcher(listed, index, embedder, note, self._engine.fusion)
+
+    def index(self, workspace: Workspace, on_progress: Callable[[int, int], None]) -> int:
+        """Give a vector to each of a workspace's tools that has none, and say how many had none."""
+        self._store.read_documents()
+        model = self._engine.model
+        if model is None:
+            return 0
+        missing = self._store.without_vector(workspace, model)
+        for done in range(0, len(missing), BATCH):
+            on_progress(done, len(missing))
+            batch = dict(islice(missing.items(), done, done + BATCH))
+            vectors = self._engine.embedder().embed_tools(list(batch.values()))
+            self._store.add_vectors(model, dict(zip(batch, vectors, strict=True)))
+        return len(missing)
+
+    def _embedder(self, *, in_memory: bool) -> tuple[Embedder | None, str | None]:
+        """Open the embedder, or say why there is none."""
+        if self._engine.model is None:
+            return None, f"{BY_WORDS_ALONE}: no model is set"
+        if not in_memory and not self._store.can_compare():
+            return None, f"{BY_WORDS_ALONE}: sqlite-vec cannot be loaded here"
+        try:
+            return self._engine.embedder(), None
+        except EmbeddingError as failure:
+            return None, f"{BY_WORDS_ALONE}: {failure}"
 
 
 class _Selected:

@@ -77,7 +77,7 @@ def document(
         name=split(name),
         server=split(server or "")[:_MOST_SERVER],
         description=_SPACES.sub(" ", description or "").strip()[:_MOST_DESCRIPTION],
-        params=tuple(filter(None, map(split, params)))[:_MOST_PARAMS],
+        params=tuple(words for param in params if (words := split(param)))[:_MOST_PARAMS],
         title=_SPACES.sub(" ", title or "").strip(),
     )
 

@@ -39,10 +39,10 @@ class NameMatches:
         """Find the names of the tools that a query names, with how it does."""
         found: dict[str, Match] = {}
         for form in spellings(query.strip()):
-            found |= {tool: Match.EXACT for tool in self._exact.get(form, ())}
+            found |= dict.fromkeys(self._exact.get(form, ()), Match.EXACT)
         wanted = plain(query)
         if not found and wanted:
-            found = {tool: Match.SAME_WORDS for tool in self._plain.get(wanted, ())}
+            found = dict.fromkeys(self._plain.get(wanted, ()), Match.SAME_WORDS)
         if not found and _is_comparable(wanted):
             names = (name for name in self._alike(wanted) if is_one_letter_off(wanted, name))
             found = {tool: Match.ONE_LETTER for name in names for tool in self._plain[name]}

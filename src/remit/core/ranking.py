@@ -20,6 +20,7 @@ from remit.core.tools import Tool
 RRF_K = 60
 
 _CERTAINTY = {Match.EXACT: 1.0, Match.SAME_WORDS: 0.99, Match.ONE_LETTER: 0.98}
+_UNNAMED = 0.96  # the most that a tool gets which the query does not name
 _LESS_LIKELY = {Status.STALE: 0.5, Status.DEMOTED: 0.7}
 _BUILT_IN = 0.8  # an agent knows them without a search
 
@@ -104,7 +105,7 @@ def _ranked(item: Listed, scores: Mapping[int, float], matches: Mapping[str, Mat
     if (match := matches.get(tool.name)) is not None:
         # Among those that the query names alike, the nearer in meaning comes first.
         return Ranked(tool, decision, _CERTAINTY[match] - 0.01 * (1 - score) * (match is not Match.EXACT))
-    score *= _LESS_LIKELY.get(tool.status, 1.0)
+    score *= _UNNAMED * _LESS_LIKELY.get(tool.status, 1.0)
     return Ranked(tool, decision, score * (_BUILT_IN if tool.kind is Kind.BUILTIN else 1.0))
 
 
