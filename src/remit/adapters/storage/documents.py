@@ -25,9 +25,10 @@ def extension() -> str:
     return os.path.join(folder, "vec0")
 
 
-def read(database: Database) -> None:
+def read(database: Database, workspace: Workspace) -> None:
     """Make the documents that are missing: of new definitions, and of tools that have none."""
-    if not database.rows("unread_definitions") and not database.rows("unread_tools"):
+    seen = seen_from(workspace)
+    if not database.rows("unread_definitions") and not database.rows("unread_tools", **seen):
         return
     with database.transaction():
         for id, name, server, tool, title, description, input_schema in database.rows("unread_definitions"):
@@ -40,7 +41,7 @@ def read(database: Database) -> None:
                 input_schema=input_schema,
             )
             database.run("read_definition", id=id, document=_add(database, definition))
-        for id, name, server in database.rows("unread_tools"):
+        for id, name, server in database.rows("unread_tools", **seen):
             database.run("read_tool", id=id, document=_add(database, Definition(name=name, server=server)))
 
 

@@ -18,12 +18,12 @@ _NOTHING_TO_TRUST = "No server of this project needs your trust."
 
 
 @contextmanager
-def progress() -> Generator[Callable[[Progress], None]]:
-    """Show how far the asking has come: a bar on a terminal, lines elsewhere; on stderr."""
+def progress(title: str) -> Generator[Callable[[Progress], None]]:
+    """Show how far something has come: a bar on a terminal, lines for servers elsewhere; on stderr."""
     if not sys.stderr.isatty():
         yield _line
         return
-    with render.bar("asking servers") as advance:
+    with render.bar(title) as advance:
         yield lambda step: advance(step.done, step.total, render.printable(step.label))
 
 

@@ -340,7 +340,9 @@ where not exists (select 1 from sightings x where x.definition_id = definitions.
 select id, name, server, tool, title, description, input_schema from definitions where document_id is null
 
 -- name: unread_tools
-select id, name, server from tools where document_id is null and definition_id is null
+select t.id, t.name, t.server
+from tools t
+where t.document_id is null and t.definition_id is null and {in_scope}
 
 -- name: add_document
 insert into documents (digest, document, name, server, body, params)
@@ -365,6 +367,15 @@ from documents o
 where o.id in ({documents_here})
     and not exists (select 1 from vectors v where v.model = :model and v.document_id = o.id)
 order by o.id
+
+-- name: definitions_of
+select
+    t.client, t.kind, t.scope, t.project_hash, t.dir, t.agent, t.server, t.name,
+    d.name, d.server, d.tool, d.title, d.description, d.input_schema, d.output_schema, d.annotations
+from tools t
+left join sightings x on x.tool_id = t.id and x.project_hash = :project
+join definitions d on d.id = ifnull(t.definition_id, x.definition_id)
+where {in_scope} and t.name in (select value from json_each(:names))
 
 -- name: add_vector
 insert into vectors (model, document_id, vector)
