@@ -38,7 +38,7 @@ def tool(row: Row, workspace: Workspace) -> Tool:
     (name, kind, client, scope, project_hash, dir, server, plugin, agent, of_agent) = row[:10]
     (source, authority, config_status, winner_scope, winner_source, description) = row[10:16]
     (uses, last_used, discovered, updated, endpoint, tokens, outcomes) = row[16:23]
-    (digest, is_unlisted, listed_at, is_outdated, is_trusted, failure) = row[23:]
+    (digest, is_unlisted, listed_at, is_outdated, is_trusted, failure, document) = row[23:]
     is_judged = project_hash is not None and needs_trust(
         _KINDS[kind], _SCOPES[scope], project_hash, source, workspace
     )
@@ -73,6 +73,7 @@ def tool(row: Row, workspace: Workspace) -> Tool:
         endpoint,
         None if kind in _NEVER_SENT else tokens,
         outcomes,
+        document,
     )
 
 
