@@ -3,7 +3,7 @@
 import shlex
 import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from remit.apps.cli import render
 from remit.core.decide import Context, objection, shorten
@@ -23,8 +23,15 @@ def progress(title: str) -> Generator[Callable[[Progress], None]]:
     if not sys.stderr.isatty():
         yield _line
         return
-    with render.bar(title) as advance:
-        yield lambda step: advance(step.done, step.total, render.printable(step.label))
+    with ExitStack() as drawn:
+        bars: list[Callable[[int, int, str], None]] = []
+
+        def show(step: Progress) -> None:
+            if not bars:  # drawn when there is something to show
+                bars.append(drawn.enter_context(render.bar(title)))
+            bars[0](step.done, step.total, render.printable(step.label))
+
+        yield show
 
 
 def warnings(servers: Sequence[Connected]) -> None:

@@ -382,13 +382,22 @@ insert into vectors (model, document_id, vector)
 select :model, id, :vector from documents where id = :document
 on conflict do nothing
 
+-- name: prepare_selections
+create table if not exists temp.selected (
+    selection integer not null, document_id integer not null, primary key (selection, document_id)
+) without rowid
+
+-- name: select_documents
+insert into temp.selected (selection, document_id)
+select distinct :among, value from json_each(:documents)
+where value in ({documents_here})
+
 -- name: by_words
 select rowid, -bm25(documents_by_word, 3.0, 1.0, 1.0, 0.5) as words
 from documents_by_word
 where documents_by_word match :match
-    -- The plus keeps SQLite from looking up the documents here in the index of words one by one.
-    and +rowid in ({documents_here})
-    and +rowid in (select value from json_each(:among))
+    -- The plus, here and below: looking up one by one those that are selected takes several times as long.
+    and +rowid in (select document_id from temp.selected where selection = :among)
 order by words desc, rowid
 limit :most
 
@@ -396,8 +405,7 @@ limit :most
 select document_id, 1 - vec_distance_cosine(vector, :vector) as meaning
 from vectors
 where model = :model
-    and document_id in ({documents_here})
-    and document_id in (select value from json_each(:among))
+    and +document_id in (select document_id from temp.selected where selection = :among)
 order by meaning desc, document_id
 limit :most
 
