@@ -3,16 +3,56 @@
 import os
 import sys
 import time
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from remit import settings
 
 if TYPE_CHECKING:
+    from remit.adapters.embeddings.static import Adder, Table
     from remit.adapters.files import Machine
     from remit.core.decide import Context
     from remit.core.findings import Finding
-    from remit.ports import Upstreams
+    from remit.core.ranking import Fusion, RankFusion
+    from remit.ports import Embedder, Entry, Index, Upstreams
     from remit.registry import Registry
+
+
+class SearchEngine:
+    """Opens what search is made of, as variables say, when it is first needed."""
+
+    def __init__(self, variables: Mapping[str, str]) -> None:
+        self._variables = variables
+        self._opened: Embedder | None = None
+
+    @property
+    def model(self) -> str | None:
+        """Name the model, without opening it; None where nothing is to be compared by meaning."""
+        return settings.embeddings(self._variables).name
+
+    @property
+    def fusion(self) -> "RankFusion | None":
+        """How ranks are fused, where that was asked for."""
+        from remit.core.ranking import RankFusion
+
+        return RankFusion() if settings.fuses_ranks(self._variables) else None
+
+    def embedder(self) -> "Embedder":
+        """Open the model.
+
+        Raises:
+            BadVariableError: a variable names no provider that there is.
+            EmbeddingError: the provider is not installed, or its key would not be safe.
+        """
+        if self._opened is None:
+            self._opened = open_embedder(settings.embeddings(self._variables))
+        return self._opened
+
+    def in_memory(self, entries: "Iterable[Entry]", fusion: "Fusion") -> "Index":
+        """Make an index in memory."""
+        from remit.adapters.search.arrays import Arrays
+
+        return Arrays(entries, fusion)
 
 
 def open_registry() -> "Registry":
@@ -27,7 +67,8 @@ def open_registry() -> "Registry":
     from remit.registry import Registry
 
     machine = _machine()
-    return Registry(SqliteStore(database_path(machine)), ClientFiles(machine), _now)
+    store = SqliteStore(database_path(machine))
+    return Registry(store, ClientFiles(machine), _now, SearchEngine(machine.variables))
 
 
 def diagnose(registry: "Registry", context: "Context") -> "list[Finding]":
@@ -44,6 +85,23 @@ def open_upstreams() -> "Upstreams":
 
     machine = _machine()
     return LiveServers(machine.variables, home=machine.home, version=__version__)
+
+
+def open_embedder(chosen: settings.Embeddings) -> "Embedder":
+    """Make ready to turn texts into vectors.
+
+    Raises:
+        EmbeddingError: the provider is not installed, or its key would not be safe.
+    """
+    if chosen.provider == "static":
+        from remit.adapters.embeddings.static import StaticEmbedder
+
+        return StaticEmbedder(_open_arrays)
+    if chosen.provider == "onnx":
+        return _open_onnx()
+    from remit.adapters.embeddings.endpoint import EndpointEmbedder
+
+    return EndpointEmbedder(chosen.provider, chosen.model, chosen.key)
 
 
 def record_use(
@@ -89,6 +147,25 @@ def database_path(machine: "Machine") -> str:
     return os.path.join(
         settings.data_directory(machine.variables, sys.platform, machine.home), settings.DATABASE
     )
+
+
+def _open_arrays(table: "Table") -> "Adder":
+    from remit.adapters.embeddings.arrays import Arrays
+
+    return Arrays(table)
+
+
+def _open_onnx() -> "Embedder":
+    from remit.errors import EmbeddingError
+
+    try:
+        from remit.adapters.embeddings.onnx import OnnxEmbedder
+    except ModuleNotFoundError as error:
+        raise EmbeddingError(
+            f"the embeddings `onnx` need `{error.name}`, which is not installed",
+            hint="run `pip install 'remit[onnx]'`, or set `REMIT_EMBEDDINGS=static`",
+        ) from error
+    return OnnxEmbedder()
 
 
 def _machine() -> "Machine":
