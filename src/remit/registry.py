@@ -248,8 +248,8 @@ class Registry:
     def searcher(self, context: Context, *, in_memory: bool = False, is_hurried: bool = False) -> Searcher:
         """Make ready to search the tools of a context many times, as they are now.
 
-        In memory a search is many times faster, and getting ready takes a moment for each thousand tools. In a
-        hurry nothing new is given a vector, which may take long: it is found by its words.
+        In memory a search is many times faster, and getting ready takes a moment for each thousand tools.
+        In a hurry nothing new is given a vector, which may take long: it is found by its words.
         """
         self.refresh(context)
         note = self._search.read(context.workspace, is_hurried=is_hurried)

@@ -135,7 +135,7 @@ def _each_once(found: Iterable[Listed]) -> list[Listed]:
 
 
 def _servers_or_tools(query: str, ranked: Sequence[Ranked], matches: Mapping[str, Match]) -> list[Ranked]:
-    """Keep a server's row where the query speaks of the server alone, else those of its tools that are known."""
+    """Keep a server's row where the query speaks of the server alone, else its tools, if any are known."""
     words = set(query_words(query))
     servers = {_home(it.tool): it.tool for it in ranked if it.tool.kind is Kind.MCP_SERVER}
     meant = {home for home, server in servers.items() if words <= _words(server.server or "")}
