@@ -3,6 +3,7 @@
 RemitError
 ├── AgentError                an agent cannot be put to work as it is defined
 ├── BadVariableError          an environment variable cannot be used
+├── EmbeddingError            texts cannot be turned into vectors
 ├── NoSuchDirectoryError      the directory asked about cannot be used
 ├── NoSuchFileError           a file that was named does not exist
 ├── UnknownClientError        no client of this name is supported
@@ -29,6 +30,10 @@ class AgentError(RemitError):
 
 class BadVariableError(RemitError):
     """An environment variable cannot be used."""
+
+
+class EmbeddingError(RemitError):
+    """Texts cannot be turned into vectors."""
 
 
 class NoSuchDirectoryError(RemitError):
