@@ -16,6 +16,7 @@ from remit.core.kinds import Authority, Kind, Status
 from remit.core.lookup import closest_to_being_visible, find, suggest
 from remit.core.names import canonical, classify, full_label, is_covered, storable
 from remit.core.projects import Project, Workspace
+from remit.core.ranking import Found
 from remit.core.reading import Reading, Remembered
 from remit.core.resolve import resolve
 from remit.core.scopes import Scope
@@ -33,7 +34,7 @@ from remit.errors import (
     UnknownServerError,
 )
 from remit.ports import Clock, Engine, Sources, Store, Upstreams
-from remit.search import DEFAULT_LIMIT, Found, Search, Searcher
+from remit.search import DEFAULT_LIMIT, Search, Searcher
 
 DEFAULT_CLIENT = "claude-code"
 ALL_CLIENTS = "all"
@@ -252,9 +253,13 @@ class Registry:
         listed = self.tools(context)
         is_ready = all(item.tool.document_id is not None for item in listed)
         if not is_ready:
-            self._store.read_documents()
+            self._store.read_documents(context.workspace)
             listed = self._list(context)
         return self._search.searcher(listed, context.workspace, in_memory=in_memory)
+
+    def definitions(self, tools: Iterable[Tool], context: Context) -> Mapping[Key, Definition]:
+        """List what servers and files say of tools, by the tools' keys."""
+        return self._store.definitions(tools, context.workspace)
 
     def index(self, context: Context, on_progress: Callable[[Progress], None] = lambda _: None) -> int:
         """Make ready for search what is new here, and say how much of it that was.

@@ -8,7 +8,7 @@ from remit.core.decide import Listed
 from remit.core.documents import query_words
 from remit.core.name_matches import NameMatches
 from remit.core.projects import Workspace
-from remit.core.ranking import Fusion, Ranked, RankFusion, rank
+from remit.core.ranking import Found, Fusion, Ranked, RankFusion, rank
 from remit.core.scopes import Scope
 from remit.errors import EmbeddingError
 from remit.ports import Embedder, Engine, Index, Selection, Store, Vector
@@ -21,16 +21,6 @@ _WORDS = Fusion(word_weight=0.1)
 _DEPTH = 200  # how many tools the index hands over to be ranked
 _NEAREST = 3
 _LONGEST_QUERY = 10_000  # characters; what comes after is not read
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """What a search found, the best first."""
-
-    query: str
-    results: Sequence[Ranked]
-    nearest: Sequence[str] = ()  # where nothing is good enough: the names that come closest
-    note: str | None = None  # why the meaning had no part in it, where it had none
 
 
 @dataclass
@@ -123,7 +113,7 @@ class Search:
 
     def index(self, workspace: Workspace, on_progress: Callable[[int, int], None]) -> int:
         """Give a vector to each of a workspace's tools that has none, and say how many had none."""
-        self._store.read_documents()
+        self._store.read_documents(workspace)
         model = self._engine.model
         if model is None:
             return 0

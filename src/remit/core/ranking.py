@@ -42,6 +42,16 @@ class Ranked(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What a search found, the best first."""
+
+    query: str
+    results: Sequence[Ranked]
+    nearest: Sequence[str] = ()  # where nothing is good enough: the names that come closest
+    note: str | None = None  # why meaning had no part in it, where it had none
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Fusion:
     """How one model's cosine and BM25 become one score; chosen on sets with known answers."""
 

@@ -1,4 +1,4 @@
-"""An index in memory, for processes that live long enough to build it: numpy does what SQL does for others."""
+"""An index in memory, for processes that live long enough to build it: numpy does the work of SQL."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

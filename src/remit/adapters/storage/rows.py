@@ -12,7 +12,7 @@ from remit.core.kinds import Authority, ConfigStatus, Kind, Status
 from remit.core.outcomes import is_demoted
 from remit.core.projects import Workspace
 from remit.core.scopes import Scope
-from remit.core.tools import Tool, Winner
+from remit.core.tools import Definition, Tool, Winner
 from remit.core.trust import needs_trust
 
 # Looked up, not called: an enum's own call takes as long as all the rest of a row.
@@ -74,6 +74,21 @@ def tool(row: Row, workspace: Workspace) -> Tool:
         None if kind in _NEVER_SENT else tokens,
         outcomes,
         document,
+    )
+
+
+def definition(row: Row) -> Definition:
+    """Read the columns of a definition."""
+    name, server, tool, title, description, input_schema, output_schema, annotations = row
+    return Definition(
+        name=name,
+        server=server,
+        tool=tool,
+        title=title,
+        description=description,
+        input_schema=input_schema,
+        output_schema=output_schema,
+        annotations=annotations,
     )
 
 

@@ -140,9 +140,15 @@ class SqliteStore:
         """Drop the single events older than a time; totals stay."""
         self.database.run("prune_events", before=before)
 
-    def read_documents(self) -> None:
-        """Make what search reads of every tool that it has not read yet."""
-        documents.read(self.database)
+    def definitions(self, tools: Iterable[Tool], workspace: Workspace) -> dict[Key, Definition]:
+        """List what is said of tools, by their keys; a tool of which nothing is said is not among them."""
+        names = json.dumps([tool.name for tool in tools])
+        found = self.database.rows("definitions_of", names=names, **seen_from(workspace))
+        return {tuple(row[:8]): rows.definition(row[8:]) for row in found}
+
+    def read_documents(self, workspace: Workspace) -> None:
+        """Make what search reads of every tool of a workspace that it has not read yet."""
+        documents.read(self.database, workspace)
 
     def without_vector(self, workspace: Workspace, model: str) -> dict[int, Document]:
         """List the documents of a workspace's tools that have no vector of a model yet."""

@@ -1,5 +1,6 @@
 """The command `remit`: each command parses, asks the registry, and renders."""
 
+import math
 import os
 import re
 import sys
@@ -16,12 +17,15 @@ from remit import __version__
 from remit.apps.cli import live, overview, render, shapes
 from remit.bootstrap import diagnose, open_registry, open_upstreams
 from remit.core.decide import Context
+from remit.core.discovery import present
 from remit.core.findings import Severity
+from remit.core.scopes import Scope
 from remit.core.session_context import MAX_CHARACTERS
 from remit.core.summary import summarise
 from remit.core.upstreams import DEADLINE
-from remit.errors import RemitError, UnknownProjectError, UnknownServerError
+from remit.errors import EmbeddingError, RemitError, UnknownProjectError, UnknownServerError
 from remit.registry import ALL_CLIENTS, DEFAULT_CLIENT, Registry
+from remit.search import DEFAULT_LIMIT, MAX_LIMIT
 
 NOTHING_DONE = 1  # no such thing here, or the user said no
 FOUND = 1  # doctor found an error
@@ -169,11 +173,12 @@ def scan(*, servers: tuple[str, ...], asked: Asked, connect: bool, timeout: floa
         context = asked.context(registry)
         found, connected = registry.scan(context), None
         if connect:
-            with live.progress() as show:
+            with live.progress("asking servers") as show:
                 connected = registry.connect(
                     context, open_upstreams(), names=servers, deadline=timeout, on_progress=show
                 )
             found = replace(found, tools=registry.tools(context))
+        _index(registry, context)
     render.problems(found.problems, context)
     live.warnings(connected or ())
     summary = summarise(found.tools, context)
@@ -239,6 +244,59 @@ def why(*, name: str, asked: Asked, as_json: bool) -> None:
         render.explanation(explained, context)
     if explained.tool is None:
         sys.exit(NOTHING_DONE)
+
+
+@app.command()
+@click.argument("query", nargs=-1, required=True)
+@for_a_workspace
+@for_an_agent
+@click.option("--scope", type=click.Choice(list(Scope)), help="Only tools of this scope.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, MAX_LIMIT),
+    metavar="NUMBER",
+    default=DEFAULT_LIMIT,
+    show_default=True,
+    help="The most to show.",
+)
+@click.option("--all", "everything", is_flag=True, help="Add the hidden ones, with gate and reason.")
+@click.option("--full", is_flag=True, help="Add each tool's input schema.")
+def search(
+    *,
+    query: tuple[str, ...],
+    asked: Asked,
+    scope: Scope | None,
+    limit: int,
+    everything: bool,
+    full: bool,
+    as_json: bool,
+) -> None:
+    """Find tools by what they do.
+
+    QUERY says in your words what you want to do, or names a tool. Exits with 1 when nothing is a good match.
+    """
+    with open_registry() as registry:
+        context = asked.context(registry)
+        registry.refresh(context)
+        _index(registry, context)
+        found = registry.search(" ".join(query), context, scope=scope, limit=limit, include_hidden=everything)
+        tools = [item.tool for item in found.results]
+        shown = present(found, registry.definitions(tools, context) if full else None, budget=math.inf)
+    if as_json:
+        render.data(shapes.search(shown, context))
+    else:
+        render.lines(shown.text)
+    if not found.results:
+        sys.exit(NOTHING_DONE)
+
+
+def _index(registry: Registry, context: Context) -> None:
+    """Make new tools ready for search; where that fails they are still found by their words."""
+    try:
+        with live.progress("reading tools") as show:
+            registry.index(context, show)
+    except EmbeddingError as failure:
+        render.warning(failure)
 
 
 @app.command()

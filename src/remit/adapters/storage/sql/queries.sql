@@ -340,7 +340,9 @@ where not exists (select 1 from sightings x where x.definition_id = definitions.
 select id, name, server, tool, title, description, input_schema from definitions where document_id is null
 
 -- name: unread_tools
-select id, name, server from tools where document_id is null and definition_id is null
+select t.id, t.name, t.server
+from tools t
+where t.document_id is null and t.definition_id is null and {in_scope}
 
 -- name: add_document
 insert into documents (digest, document, name, server, body, params)
@@ -366,18 +368,36 @@ where o.id in ({documents_here})
     and not exists (select 1 from vectors v where v.model = :model and v.document_id = o.id)
 order by o.id
 
+-- name: definitions_of
+select
+    t.client, t.kind, t.scope, t.project_hash, t.dir, t.agent, t.server, t.name,
+    d.name, d.server, d.tool, d.title, d.description, d.input_schema, d.output_schema, d.annotations
+from tools t
+left join sightings x on x.tool_id = t.id and x.project_hash = :project
+join definitions d on d.id = ifnull(t.definition_id, x.definition_id)
+where {in_scope} and t.name in (select value from json_each(:names))
+
 -- name: add_vector
 insert into vectors (model, document_id, vector)
 select :model, id, :vector from documents where id = :document
 on conflict do nothing
 
+-- name: prepare_selections
+create table if not exists temp.selected (
+    selection integer not null, document_id integer not null, primary key (selection, document_id)
+) without rowid
+
+-- name: select_documents
+insert into temp.selected (selection, document_id)
+select distinct :among, value from json_each(:documents)
+where value in ({documents_here})
+
 -- name: by_words
 select rowid, -bm25(documents_by_word, 3.0, 1.0, 1.0, 0.5) as words
 from documents_by_word
 where documents_by_word match :match
-    -- The plus keeps SQLite from looking up the documents here in the index of words one by one.
-    and +rowid in ({documents_here})
-    and +rowid in (select value from json_each(:among))
+    -- The plus, here and below: looking up one by one those that are selected takes several times as long.
+    and +rowid in (select document_id from temp.selected where selection = :among)
 order by words desc, rowid
 limit :most
 
@@ -385,8 +405,7 @@ limit :most
 select document_id, 1 - vec_distance_cosine(vector, :vector) as meaning
 from vectors
 where model = :model
-    and document_id in ({documents_here})
-    and document_id in (select value from json_each(:among))
+    and +document_id in (select document_id from temp.selected where selection = :among)
 order by meaning desc, document_id
 limit :most
 
