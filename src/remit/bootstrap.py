@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from remit import settings
 
 if TYPE_CHECKING:
+    from remit.adapters.embeddings.static import Adder, Table
     from remit.adapters.files import Machine
     from remit.core.decide import Context
     from remit.core.findings import Finding
-    from remit.ports import Upstreams
+    from remit.ports import Embedder, Upstreams
     from remit.registry import Registry
 
 
@@ -43,7 +44,29 @@ def open_upstreams() -> "Upstreams":
     from remit.adapters.upstream.live import LiveServers
 
     machine = _machine()
-    return LiveServers(machine.variables, home=machine.home, version=__version__)
+    others = {name: value for name, value in machine.variables.items() if name != settings.KEY}
+    return LiveServers(others, home=machine.home, version=__version__)
+
+
+def open_embedder() -> "Embedder | None":
+    """Make ready to turn texts into vectors, as the variables say; None when they say that nobody should.
+
+    Raises:
+        BadVariableError: a variable names no provider that there is.
+        EmbeddingError: the provider is not installed, or its key would not be safe.
+    """
+    chosen = settings.embeddings(os.environ)
+    if chosen.provider == "none":
+        return None
+    if chosen.provider == "static":
+        from remit.adapters.embeddings.static import StaticEmbedder
+
+        return StaticEmbedder(_open_arrays)
+    if chosen.provider == "onnx":
+        return _open_onnx()
+    from remit.adapters.embeddings.endpoint import EndpointEmbedder
+
+    return EndpointEmbedder(chosen.provider, chosen.model, chosen.key)
 
 
 def record_use(
@@ -89,6 +112,25 @@ def database_path(machine: "Machine") -> str:
     return os.path.join(
         settings.data_directory(machine.variables, sys.platform, machine.home), settings.DATABASE
     )
+
+
+def _open_arrays(table: "Table") -> "Adder":
+    from remit.adapters.embeddings.arrays import Arrays
+
+    return Arrays(table)
+
+
+def _open_onnx() -> "Embedder":
+    from remit.errors import EmbeddingError
+
+    try:
+        from remit.adapters.embeddings.onnx import OnnxEmbedder
+    except ModuleNotFoundError as error:
+        raise EmbeddingError(
+            f"the embeddings `onnx` need `{error.name}`, which is not installed",
+            hint="run `pip install 'remit[onnx]'`, or set `REMIT_EMBEDDINGS=static`",
+        ) from error
+    return OnnxEmbedder()
 
 
 def _machine() -> "Machine":
