@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from remit import settings
@@ -12,8 +13,46 @@ if TYPE_CHECKING:
     from remit.adapters.files import Machine
     from remit.core.decide import Context
     from remit.core.findings import Finding
-    from remit.ports import Embedder, Upstreams
+    from remit.core.ranking import Fusion, RankFusion
+    from remit.ports import Embedder, Entry, Index, Upstreams
     from remit.registry import Registry
+
+
+class SearchEngine:
+    """Opens what search is made of, as variables say, when it is first needed."""
+
+    def __init__(self, variables: Mapping[str, str]) -> None:
+        self._variables = variables
+        self._opened: Embedder | None = None
+
+    @property
+    def model(self) -> str | None:
+        """Name the model, without opening it; None where nothing is to be compared by meaning."""
+        return settings.embeddings(self._variables).name
+
+    @property
+    def fusion(self) -> "RankFusion | None":
+        """How ranks are fused, where that was asked for."""
+        from remit.core.ranking import RankFusion
+
+        return RankFusion() if settings.fuses_ranks(self._variables) else None
+
+    def embedder(self) -> "Embedder":
+        """Open the model.
+
+        Raises:
+            BadVariableError: a variable names no provider that there is.
+            EmbeddingError: the provider is not installed, or its key would not be safe.
+        """
+        if self._opened is None:
+            self._opened = open_embedder(settings.embeddings(self._variables))
+        return self._opened
+
+    def in_memory(self, entries: "Iterable[Entry]", fusion: "Fusion") -> "Index":
+        """Make an index in memory."""
+        from remit.adapters.search.arrays import Arrays
+
+        return Arrays(entries, fusion)
 
 
 def open_registry() -> "Registry":
@@ -28,7 +67,8 @@ def open_registry() -> "Registry":
     from remit.registry import Registry
 
     machine = _machine()
-    return Registry(SqliteStore(database_path(machine)), ClientFiles(machine), _now)
+    store = SqliteStore(database_path(machine))
+    return Registry(store, ClientFiles(machine), _now, SearchEngine(machine.variables))
 
 
 def diagnose(registry: "Registry", context: "Context") -> "list[Finding]":
@@ -44,20 +84,15 @@ def open_upstreams() -> "Upstreams":
     from remit.adapters.upstream.live import LiveServers
 
     machine = _machine()
-    others = {name: value for name, value in machine.variables.items() if name != settings.KEY}
-    return LiveServers(others, home=machine.home, version=__version__)
+    return LiveServers(machine.variables, home=machine.home, version=__version__)
 
 
-def open_embedder() -> "Embedder | None":
-    """Make ready to turn texts into vectors, as the variables say; None when they say that nobody should.
+def open_embedder(chosen: settings.Embeddings) -> "Embedder":
+    """Make ready to turn texts into vectors.
 
     Raises:
-        BadVariableError: a variable names no provider that there is.
         EmbeddingError: the provider is not installed, or its key would not be safe.
     """
-    chosen = settings.embeddings(os.environ)
-    if chosen.provider == "none":
-        return None
     if chosen.provider == "static":
         from remit.adapters.embeddings.static import StaticEmbedder
 

@@ -106,7 +106,7 @@ def rank(
     `scores` are those of the tools' documents; `matches` say which names the query means.
     """
     ranked = sorted((_ranked(item, scores, matches) for item in _each_once(found)), key=_best_first)
-    return _servers_for_tools(query, ranked, matches)
+    return _servers_or_tools(query, ranked, matches)
 
 
 def _ranked(item: Listed, scores: Mapping[int, float], matches: Mapping[str, Match]) -> Ranked:
@@ -134,18 +134,17 @@ def _each_once(found: Iterable[Listed]) -> list[Listed]:
     return list(best.values())
 
 
-def _servers_for_tools(query: str, ranked: Sequence[Ranked], matches: Mapping[str, Match]) -> list[Ranked]:
-    """Leave a server's row in the place of its tools where the query speaks of the server alone."""
+def _servers_or_tools(query: str, ranked: Sequence[Ranked], matches: Mapping[str, Match]) -> list[Ranked]:
+    """Keep a server's row where the query speaks of the server alone, else its tools, if any are known."""
     words = set(query_words(query))
-    meant = {
-        _home(item.tool)
-        for item in ranked
-        if item.tool.kind is Kind.MCP_SERVER and words <= _words(item.tool.server or "")
-    }
+    servers = {_home(it.tool): it.tool for it in ranked if it.tool.kind is Kind.MCP_SERVER}
+    meant = {home for home, server in servers.items() if words <= _words(server.server or "")}
+    with_tools = {_home(item.tool) for item in ranked if item.tool.kind is Kind.MCP_TOOL}
+    dropped = {Kind.MCP_TOOL: meant, Kind.MCP_SERVER: with_tools - meant}
     return [
         item
         for item in ranked
-        if item.tool.kind is not Kind.MCP_TOOL or _home(item.tool) not in meant or item.tool.name in matches
+        if item.tool.name in matches or _home(item.tool) not in dropped.get(item.tool.kind, ())
     ]
 
 

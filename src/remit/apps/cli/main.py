@@ -277,7 +277,6 @@ def search(
     """
     with open_registry() as registry:
         context = asked.context(registry)
-        registry.refresh(context)
         _index(registry, context)
         found = registry.search(" ".join(query), context, scope=scope, limit=limit, include_hidden=everything)
         tools = [item.tool for item in found.results]
