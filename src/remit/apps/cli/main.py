@@ -14,7 +14,7 @@ import click
 from click.shell_completion import CompletionItem, get_completion_class
 
 from remit import __version__
-from remit.apps.cli import live, overview, render, shapes
+from remit.apps.cli import evaluation, live, overview, render, shapes
 from remit.bootstrap import diagnose, open_registry, open_upstreams
 from remit.core.decide import Context
 from remit.core.discovery import present
