@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from remit.core.brought import Brought, listed
 from remit.core.decide import Listed
 from remit.core.documents import Document, columns
-from remit.core.ranking import Fusion
 from remit.ports import Embedder, Engine, Entry, Index, Vector
-from remit.search import Searcher
+from remit.search import WORDS_ALONE, Searcher
 
 MOST_VECTORS = 20_000  # of 1 KB each, with the bundled model
 
@@ -67,4 +66,4 @@ class Collection:
             Entry(at, columns(document), vector)
             for at, (document, vector) in enumerate(zip(documents, known, strict=True))
         )
-        return engine.in_memory(entries, Fusion() if self._embedder is None else self._embedder.fusion)
+        return engine.in_memory(entries, WORDS_ALONE if self._embedder is None else self._embedder.fusion)
