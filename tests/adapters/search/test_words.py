@@ -21,7 +21,9 @@ WORDS = (
 def fts5(documents: Sequence[Columns], query: Sequence[str]) -> dict[int, float]:
     """What SQLite itself says."""
     base = apsw.Connection(":memory:")
-    base.execute("create virtual table t using fts5 (name, server, body, params, tokenize='porter unicode61')")
+    base.execute(
+        "create virtual table t using fts5 (name, server, body, params, tokenize='porter unicode61')"
+    )
     base.executemany(
         "insert into t (rowid, name, server, body, params) values (?, ?, ?, ?, ?)",
         ((at, *texts) for at, texts in enumerate(documents)),
