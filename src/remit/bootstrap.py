@@ -129,7 +129,8 @@ def open_upstreams() -> "Upstreams":
     from remit.adapters.upstream.live import LiveServers
 
     machine = _machine()
-    return LiveServers(machine.variables, home=machine.home, version=__version__)
+    others = {name: value for name, value in machine.variables.items() if name != settings.KEY}
+    return LiveServers(others, home=machine.home, version=__version__)
 
 
 def open_embedder(chosen: settings.Embeddings) -> "Embedder":

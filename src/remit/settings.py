@@ -14,11 +14,11 @@ DATABASE = "remit.db"
 MODELS = {"static": "static-1", "onnx": "onnx-1", "none": None}  # another name for other weights
 PROVIDERS = tuple(MODELS)
 FUSIONS = ("score", "rank")
+KEY = "REMIT_EMBEDDINGS_KEY"  # ours alone: no server that is started gets it
 
 # No user and password, and no fragment.
-_URL = re.compile(
-    r"https?://(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?(?:/[!-\"$-~]*)?", re.ASCII | re.IGNORECASE
-)
+_URL = r"(?ai)https?://(?:[\w.-]+|\[[\da-f:.]+\])(?::(\d{1,5}))?(?:/[!\"$-~]*)?"
+_LAST_PORT = 65535
 
 
 class Embeddings(NamedTuple):
@@ -60,7 +60,7 @@ def embeddings(variables: Mapping[str, str]) -> Embeddings:
     provider = (variables.get("REMIT_EMBEDDINGS") or PROVIDERS[0]).strip()
     if provider in PROVIDERS:
         return Embeddings(provider)
-    if not _URL.fullmatch(provider):  # the value is not repeated: it may hold a password
+    if not _is_url(provider):  # the value is not repeated: it may hold a password
         raise BadVariableError(
             "`REMIT_EMBEDDINGS` is neither a provider nor a URL that can be used",
             hint="set it to `static`, `onnx`, `none` or an http(s) URL without user, password and fragment",
@@ -71,7 +71,7 @@ def embeddings(variables: Mapping[str, str]) -> Embeddings:
             "`REMIT_EMBEDDINGS` is a URL, and `REMIT_EMBEDDINGS_MODEL` names no model of it",
             hint="set `REMIT_EMBEDDINGS_MODEL` to a model that the endpoint has",
         )
-    return Embeddings(provider, model, (variables.get("REMIT_EMBEDDINGS_KEY") or "").strip() or None)
+    return Embeddings(provider, model, (variables.get(KEY) or "").strip() or None)
 
 
 def fuses_ranks(variables: Mapping[str, str]) -> bool:
@@ -84,3 +84,8 @@ def fuses_ranks(variables: Mapping[str, str]) -> bool:
     if given not in FUSIONS:
         raise BadVariableError("`REMIT_FUSION` names no way to fuse", hint="set it to `score` or `rank`")
     return given == "rank"
+
+
+def _is_url(text: str) -> bool:
+    found = re.fullmatch(_URL, text)
+    return found is not None and int(found[1] or 0) <= _LAST_PORT
