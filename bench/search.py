@@ -16,8 +16,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from search_sets import Set, dev_sets, real_sets, real_tools, thinned
-
 from remit.bootstrap import open_engine
 from remit.collection import Collection
 from remit.core.brought import Brought
@@ -25,6 +23,7 @@ from remit.core.documents import document
 from remit.core.evaluation import Measures, Trial, mean, measure, percentile
 from remit.errors import EmbeddingError
 from remit.search import Searcher
+from search_sets import Set, dev_sets, real_sets, real_tools, thinned
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "search.json"
@@ -119,9 +118,7 @@ def means(sets: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Average over sets, each of which counts the same."""
     systems = [name for name, figures in sets[0].items() if isinstance(figures, dict)]
     return {
-        system: {
-            key: round(sum(one[system][key] for one in sets) / len(sets), 4) for key in sets[0][system]
-        }
+        system: {key: round(sum(one[system][key] for one in sets) / len(sets), 4) for key in sets[0][system]}
         for system in systems
     }
 
@@ -158,7 +155,7 @@ def timed(data: Path, provider: str, size: int) -> dict[str, Any] | None:
 
 
 def many(tools: Sequence[Brought], size: int) -> list[Brought]:
-    """Repeat tools, each time with a number in the name and a few words of another tool in the description."""
+    """Repeat tools, each time with a number in the name and a few more words in the description."""
     lots = random.Random(7)  # noqa: S311 - the same tools each time
     words = [word for tool in tools for word in tool.document.description.split()[:20]]
     made = list(tools[:size])

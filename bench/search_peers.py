@@ -1,8 +1,10 @@
 """Other ways to search tools, in an environment of their own: `search_peers.py SETS.json ANSWERS.json`.
 
-Plain FTS5, MiniLM as it comes, both by reciprocal rank fusion, and FastMCP's search. Each answers with the ten
-best tools of every query, and how long that took.
+Plain FTS5, MiniLM as it comes, both by reciprocal rank fusion, and FastMCP's search. Each answers with the
+ten best tools of every query, and how long that took.
 """
+# What it imports is in another environment.
+# pyright: basic, reportMissingImports=false
 
 import asyncio
 import json

@@ -1,4 +1,6 @@
 """Draws the figures of `search.py`: `search_plot.py RESULTS.json PLOT.png`."""
+# What it imports is in another environment.
+# pyright: basic, reportMissingImports=false
 
 import json
 import sys
@@ -8,7 +10,7 @@ from typing import Any
 import matplotlib as mpl
 
 mpl.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402 - after the choice of what draws
+import matplotlib.pyplot as plt
 
 OURS, OTHERS = "#0b6e4f", "#7a7a7a"
 LABELS = {"static": "static", "onnx": "onnx", "words": "words alone"}
@@ -42,7 +44,9 @@ def by_size(axes: Any, providers: dict[str, list[dict[str, float] | None]]) -> N
     for name, rows in providers.items():
         known = [row for row in rows if row is not None]
         if known:
-            axes.plot([row["tools"] for row in known], [row["p50_ms"] for row in known], "o-", label=LABELS[name])
+            axes.plot(
+                [row["tools"] for row in known], [row["p50_ms"] for row in known], "o-", label=LABELS[name]
+            )
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlabel("tools")

@@ -5,7 +5,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 from remit.adapters.search import folder
 from remit.core.brought import Brought
@@ -42,8 +42,8 @@ def real_tools(data: Path) -> tuple[list[Brought], list[dict[str, Any]]]:
     texts: list[dict[str, Any]] = []
     for file in sorted((data / "real-mcp-tools").glob("*.json")):
         for row in json.loads(file.read_text("utf-8"))["tools"]:
-            schema = row.get("inputSchema") or {}
-            params = list(schema.get("properties") or {})
+            schema: dict[str, Any] = row.get("inputSchema") or {}
+            params = folder.parameters({"type": "object", **schema})
             read = document(row["name"], file.stem, row.get("description"), params, row.get("title"))
             tools.append(Brought(row["name"], file.stem, read))
             texts.append(_text(row["name"], row.get("description"), schema))
@@ -80,10 +80,9 @@ def _without_name(tool: Brought) -> str:
     return " ".join(word for word in first.split() if split(word).lower() not in words)
 
 
-def _text(name: str, description: str | None, parameters: object) -> dict[str, Any]:
-    is_schema = isinstance(parameters, dict) and "properties" in parameters
-    schema: object = parameters if is_schema else {"type": "object", "properties": {}}
-    if not is_schema:
-        properties = {param: {} for param in folder.parameters(parameters)}
-        schema = {"type": "object", "properties": properties}
+def _text(name: str, description: str | None, given: object) -> dict[str, Any]:
+    schema = cast(dict[str, Any], given) if isinstance(given, dict) else {}
+    if "properties" not in schema:
+        names = folder.parameters(cast(object, given))
+        schema = {"type": "object", "properties": {param: {"type": "string"} for param in names}}
     return {"name": name, "description": description or "", "parameters": schema}

@@ -12,10 +12,16 @@ if TYPE_CHECKING:
     from remit.adapters.embeddings.static import Adder, Table
     from remit.adapters.files import Machine
     from remit.core.decide import Context
+    from remit.core.evaluation import Trial
     from remit.core.findings import Finding
     from remit.core.ranking import Fusion, RankFusion
     from remit.ports import Embedder, Entry, Index, Upstreams
     from remit.registry import Registry
+
+
+WORDS = "words"  # no embeddings at all
+ENDPOINT = "endpoint"  # the one that the variables name
+PROVIDERS = ("static", "onnx", ENDPOINT, WORDS)
 
 
 class SearchEngine:
@@ -53,6 +59,45 @@ class SearchEngine:
         from remit.adapters.search.arrays import Arrays
 
         return Arrays(entries, fusion)
+
+
+def open_engine(provider: str | None = None) -> SearchEngine:
+    """Make ready to search by one of `PROVIDERS`, or as the variables say.
+
+    Raises:
+        BadVariableError: a variable names no provider that there is.
+        EmbeddingError: the variables name no endpoint.
+    """
+    if provider == ENDPOINT and ENDPOINT not in providers():
+        from remit.errors import EmbeddingError
+
+        raise EmbeddingError("no endpoint is set", hint="set `REMIT_EMBEDDINGS` to its URL")
+    if provider is None or provider == ENDPOINT:
+        return SearchEngine(os.environ)
+    return SearchEngine({**os.environ, "REMIT_EMBEDDINGS": "none" if provider == WORDS else provider})
+
+
+def providers() -> tuple[str, ...]:
+    """Name those of `PROVIDERS` that may be there: an endpoint is when the variables name one.
+
+    Raises:
+        BadVariableError: a variable names no provider that there is.
+    """
+    has_endpoint = settings.embeddings(os.environ).provider not in settings.PROVIDERS
+    return tuple(name for name in PROVIDERS if name != ENDPOINT or has_endpoint)
+
+
+def read_trial(folder: str) -> "Trial":
+    """Read a folder of tools and of queries whose answers are known.
+
+    Raises:
+        BadFileError: a line is not what it should be.
+        NoSuchDirectoryError: there is no such folder.
+        NoSuchFileError: one of its two files is missing.
+    """
+    from remit.adapters.search.folder import read
+
+    return read(folder)
 
 
 def open_registry() -> "Registry":

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from remit.core.brought import Brought, listed
 from remit.core.decide import Listed
 from remit.core.documents import Document, columns
-from remit.core.ranking import Fusion
 from remit.ports import Embedder, Engine, Entry, Index, Vector
-from remit.search import Searcher
+from remit.search import WORDS_ALONE, Searcher
 
 MOST_VECTORS = 20_000  # of 1 KB each, with the bundled model
 
@@ -48,23 +47,23 @@ class Collection:
             EmbeddingError: texts cannot be turned into vectors.
         """
         self.listed = listed(tools)
-        self._embedder = None if engine.model is None else engine.embedder()
+        self.embedder = None if engine.model is None else engine.embedder()
         self._fusion = engine.fusion
-        self._index = self._open(tools, engine, vectors or Vectors(len(tools)))
+        self.index = self._open(tools, engine, vectors or Vectors(len(tools)))
 
     def searcher(self, among: Sequence[Listed] | None = None) -> Searcher:
         """Make ready to search all of the tools, or some."""
         return Searcher(
-            self.listed if among is None else among, self._index, self._embedder, fusion=self._fusion
+            self.listed if among is None else among, self.index, self.embedder, fusion=self._fusion
         )
 
     def _open(self, tools: Sequence[Brought], engine: Engine, vectors: Vectors) -> Index:
         documents = [tool.document for tool in tools]
         known: Sequence[Vector | None] = [None] * len(tools)
-        if self._embedder is not None:
-            known = vectors.of(documents, self._embedder)
+        if self.embedder is not None:
+            known = vectors.of(documents, self.embedder)
         entries = (
             Entry(at, columns(document), vector)
             for at, (document, vector) in enumerate(zip(documents, known, strict=True))
         )
-        return engine.in_memory(entries, Fusion() if self._embedder is None else self._embedder.fusion)
+        return engine.in_memory(entries, WORDS_ALONE if self.embedder is None else self.embedder.fusion)

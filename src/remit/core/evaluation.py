@@ -39,9 +39,11 @@ def measure(found: Sequence[int], relevant: Collection[int]) -> Measures:
     ranks = [rank for rank, place in enumerate(found, start=1) if place in relevant]
     ideal = sum(_gain(rank) for rank in range(1, min(len(relevant), DEPTH) + 1))
     return Measures(
-        *(sum(rank <= depth for rank in ranks) / len(relevant) for depth in (1, 5, DEPTH)),
-        sum(_gain(rank) for rank in ranks if rank <= DEPTH) / ideal,
-        1 / ranks[0] if ranks else 0.0,
+        recall_at_1=_within(1, ranks) / len(relevant),
+        recall_at_5=_within(5, ranks) / len(relevant),
+        recall_at_10=_within(DEPTH, ranks) / len(relevant),
+        ndcg_at_10=sum(_gain(rank) for rank in ranks if rank <= DEPTH) / ideal,
+        mrr=1 / ranks[0] if ranks else 0.0,
     )
 
 
@@ -53,6 +55,10 @@ def mean(measures: Sequence[Measures]) -> Measures:
 def percentile(samples: Sequence[float], share: float) -> float:
     """The value that this share of the samples does not exceed."""
     return sorted(samples)[max(math.ceil(share * len(samples)) - 1, 0)]
+
+
+def _within(depth: int, ranks: Sequence[int]) -> int:
+    return sum(rank <= depth for rank in ranks)
 
 
 def _gain(rank: int) -> float:

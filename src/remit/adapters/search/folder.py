@@ -28,7 +28,9 @@ class _Line(NamedTuple):
         if value is None and not required:
             return ""
         if not isinstance(value, str) or (required and not value.strip()):
-            raise self.error(f"`{field}` is {'missing' if value is None else 'not a text with something in it'}")
+            raise self.error(
+                f"`{field}` is {'missing' if value is None else 'not a text with something in it'}"
+            )
         return value
 
     def error(self, cause: str) -> BadFileError:

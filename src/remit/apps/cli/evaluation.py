@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from remit.apps.cli import render
-from remit.bootstrap import PROVIDERS, open_engine, read_trial
+from remit.bootstrap import open_engine, providers, read_trial
 from remit.collection import Collection
 from remit.core.evaluation import Measures, Trial, mean, measure, percentile
 from remit.errors import EmbeddingError
@@ -32,12 +32,12 @@ class Outcome(NamedTuple):
         }
 
 
-def evaluate(folder: str, providers: Sequence[str], *, as_json: bool) -> None:
+def evaluate(folder: str, wanted: Sequence[str], *, as_json: bool) -> None:
     """Measure, and show the figures."""
     trial = read_trial(folder)
     if trial.left_out:
         _say(f"warning: queries left out, since none of their relevant tools is there: {trial.left_out:,}")
-    outcomes = {name: run(trial, opened, name) for name, opened in _opened(trial, providers)}
+    outcomes = {name: run(trial, opened, name) for name, opened in _opened(trial, wanted)}
     if as_json:
         figures = {name: outcome.named() for name, outcome in outcomes.items()}
         render.data({"tools": len(trial.tools), "queries": len(trial.questions), "providers": figures})
@@ -68,13 +68,13 @@ def run(trial: Trial, collection: Collection, name: str) -> Outcome:
     return Outcome(mean(measures), percentile(times, 0.5), percentile(times, 0.95))
 
 
-def _opened(trial: Trial, providers: Sequence[str]) -> Iterator[tuple[str, Collection]]:
+def _opened(trial: Trial, wanted: Sequence[str]) -> Iterator[tuple[str, Collection]]:
     """Open the providers that are asked for, or else all that can be."""
-    for name in dict.fromkeys(providers or PROVIDERS):
+    for name in dict.fromkeys(wanted or providers()):
         try:
             collection = Collection(trial.tools, open_engine(name))
         except EmbeddingError as failure:
-            if providers:
+            if wanted:
                 raise
             _say(f"not measured: {name}: {failure}")
         else:
