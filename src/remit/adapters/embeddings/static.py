@@ -35,7 +35,7 @@ class Adder(Protocol):
 
     def query(self, ids: Sequence[int]) -> Vector: ...
 
-    def tool(self, reading: Reading) -> Vector: ...
+    def tools(self, readings: Sequence[Reading]) -> list[Vector]: ...
 
 
 class StaticEmbedder:
@@ -53,17 +53,18 @@ class StaticEmbedder:
     def embed_query(self, text: str) -> Vector:
         """The vector of a query."""
         ids = query_ids(text, self._pieces)
-        ids += self._pieces.pairs(ids)
+        ids += [i for _, i in self._pieces.pairs(ids)]
         return self._arrays.query(ids) if self._arrays else add_query(self._table, ids)
 
     def embed_tools(self, documents: Sequence[Document]) -> list[Vector]:
         """The vectors of tools; whoever asks for none has numpy loaded, and faster queries from then on."""
         self._arrays = self._arrays or self._open_arrays(self._table)
-        return [self._arrays.tool(self._read(document)) for document in documents]
+        return self._arrays.tools([self._read(document) for document in documents])
 
     def _read(self, document: Document) -> Reading:
         ids, fields = tool_ids(document, self._pieces)
-        return Reading(ids + self._pieces.pairs(ids), fields * 2)
+        pairs = self._pieces.pairs(ids)
+        return Reading([*ids, *(i for _, i in pairs)], [*fields, *(fields[at] for at, _ in pairs)])
 
 
 def read_table(path: str) -> Table:
