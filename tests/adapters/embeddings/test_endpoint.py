@@ -129,7 +129,8 @@ def test_no_tools_are_no_request(service: Service) -> None:
 
 
 def test_a_tool_is_written_so_that_anyone_can_read_it() -> None:
-    assert written(READ) == "read file (disk): Reads a file. | path"
+    text = "read file (disk): Reads a file. | path"
+    assert written(READ) == text, "change `EndpointEmbedder.model`, too: it names how texts are written"
     assert written(document("ping")) == "ping"
     assert written(document("ping", title="Knock")) == "ping: Knock"
 

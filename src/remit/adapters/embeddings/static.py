@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import NamedTuple, Protocol
 
-from remit.adapters.embeddings.sequences import Reading, query_ids, tool_ids
+from remit.adapters.embeddings.sequences import MARK, Reading, query_ids, tool_ids
 from remit.adapters.embeddings.weights import data_file, read_tensors
 from remit.adapters.embeddings.wordpiece import WordPiece, vocabulary
 from remit.core.documents import Document
@@ -70,14 +70,13 @@ class StaticEmbedder:
 def read_table(path: str) -> Table:
     """Read a table."""
     tensors = read_tensors(path)
-    numbers = {name: tensors[name].content.cast("f").tolist() for name in ("fields", "name")}
     return Table(
         width=tensors["rows"].shape[1],
         rows=tensors["rows"].content,
         query_scales=tensors["query_scales"].content,
         tool_scales=tensors["tool_scales"].content,
-        fields=tuple(numbers["fields"]),
-        name=numbers["name"][0],
+        fields=struct.unpack(f"<{MARK}f", tensors["fields"].content),
+        name=struct.unpack("<f", tensors["name"].content)[0],
     )
 
 
