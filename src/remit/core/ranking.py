@@ -56,13 +56,16 @@ class Fusion:
     """How one model's cosine and BM25 become one score; chosen on sets with known answers."""
 
     word_weight: float = 0.035  # of BM25, beside the cosine
+    lone_word_weight: float = 0.1  # of BM25, where there is no cosine
     steepness: float = 10.0
     midpoint: float = 0.6  # the sum at which a tool is as likely meant as not
     confidence: float = 0.1  # a result below it is noise
 
     def raw(self, hit: Hit) -> float:
         """Add up what an index found."""
-        return (hit.meaning or 0.0) + self.word_weight * hit.words
+        if hit.meaning is None:
+            return self.lone_word_weight * hit.words
+        return hit.meaning + self.word_weight * hit.words
 
     def scores(self, hits: Iterable[Hit]) -> dict[int, float]:
         """Say of each document, between 0 and 1, how likely it is meant."""
@@ -78,10 +81,6 @@ class RankFusion:
 
     k: int = RRF_K
     confidence: float = 0.0  # ranks say nothing of how good the best is
-
-    def raw(self, hit: Hit) -> float:
-        """Order what an index cannot rank by itself."""
-        return hit.meaning or 0.0
 
     def scores(self, hits: Iterable[Hit]) -> dict[int, float]:
         """Say of each document, between 0 and 1, how high it ranks; 1 is first by words and by meaning."""
