@@ -281,7 +281,11 @@ def search(
         context = asked.context(registry)
         _index(registry, context)
         found = registry.search(
-            " ".join(query), context, scope=scope and Scope(scope), limit=limit, include_hidden=everything
+            " ".join(query),
+            context,
+            scope=None if scope is None else Scope(scope),
+            limit=limit,
+            include_hidden=everything,
         )
         tools = [item.tool for item in found.results]
         shown = present(found, registry.definitions(tools, context) if full else None, budget=math.inf)
