@@ -56,9 +56,11 @@ class Fusion:
     """How one model's cosine and BM25 become one score; chosen on sets with known answers."""
 
     word_weight: float = 0.035  # of BM25, beside the cosine
-    steepness: float = 10.0
-    midpoint: float = 0.6  # the sum at which a tool is as likely meant as not
-    confidence: float = 0.1  # a result below it is noise
+    expected: float = 0.56  # of the best BM25 for a query: the more words it has, the more match by chance
+    steepness: float = 7.2
+    midpoint: float = 0.69  # the sum, beyond what is expected, at which a tool is as likely meant as not
+    confidence: float = 0.06  # where the best result is below it, all of them are noise
+    noise: float = 0.015  # a result below it is noise, however good the best is
 
     def raw(self, hit: Hit) -> float:
         """Add up what an index found."""
@@ -66,10 +68,10 @@ class Fusion:
 
     def scores(self, hits: Iterable[Hit]) -> dict[int, float]:
         """Say of each document, between 0 and 1, how likely it is meant."""
-        return {hit.document_id: self._likelihood(self.raw(hit)) for hit in hits}
-
-    def _likelihood(self, raw: float) -> float:
-        return 1 / (1 + math.exp(-self.steepness * (raw - self.midpoint)))
+        found = list(hits)
+        best = max((hit.words for hit in found), default=0.0)
+        even = self.midpoint + self.word_weight * self.expected * best
+        return {hit.document_id: _likelihood(self.steepness * (self.raw(hit) - even)) for hit in found}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +80,7 @@ class RankFusion:
 
     k: int = RRF_K
     confidence: float = 0.0  # ranks say nothing of how good the best is
+    noise: float = 0.0
 
     def raw(self, hit: Hit) -> float:
         """Order what an index cannot rank by itself."""
@@ -93,6 +96,10 @@ class RankFusion:
             for rank, (_, document) in enumerate(ranked, start=1):
                 scores[document] += (self.k + 1) / (self.k + rank) / 2
         return scores
+
+
+def _likelihood(odds: float) -> float:
+    return 1 / (1 + math.exp(-odds))
 
 
 def rank(
