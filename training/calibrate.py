@@ -219,7 +219,7 @@ def _likely(one: Judged, fusion: Fusion) -> NDArray[np.float64]:
 
 
 def _best_words(row: Sequence[Hit], fusion: Fusion) -> float:
-    return fusion.word_weight * max((hit.words for hit in row), default=0.0)
+    return max(map(fusion.by_words, row), default=0.0)
 
 
 def _fusion(collection: Collection) -> Fusion:

@@ -163,11 +163,6 @@ def test_rank_fusion_counts_ranks_alone() -> None:
     assert scores[4] == pytest.approx(61 / 62 / 2)
 
 
-def test_rank_fusion_orders_by_meaning_what_it_cannot_rank_by_itself() -> None:
-    assert RankFusion().raw(Hit(1, 3.0, 0.5)) == 0.5
-    assert RankFusion().raw(Hit(1, 3.0, None)) == 0.0
-
-
 @pytest.mark.parametrize(
     ("one", "other", "is_off"),
     [

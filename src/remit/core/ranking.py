@@ -56,21 +56,25 @@ class Fusion:
     """How one model's cosine and BM25 become one score; chosen on sets with known answers."""
 
     word_weight: float = 0.035  # of BM25, beside the cosine
-    expected: float = 0.56  # of the best BM25 for a query: the more words it has, the more match by chance
+    lone_word_weight: float = 0.1  # of BM25, where there is no cosine
+    expected: float = 0.56  # of a query's best BM25: the more words it has, the more match by chance
     steepness: float = 7.2
     midpoint: float = 0.69  # the sum, beyond what is expected, at which a tool is as likely meant as not
     confidence: float = 0.06  # where the best result is below it, all of them are noise
     noise: float = 0.015  # a result below it is noise, however good the best is
 
+    def by_words(self, hit: Hit) -> float:
+        """Say how much the words count that a query shares with a document."""
+        return hit.words * (self.lone_word_weight if hit.meaning is None else self.word_weight)
+
     def raw(self, hit: Hit) -> float:
         """Add up what an index found."""
-        return (hit.meaning or 0.0) + self.word_weight * hit.words
+        return (hit.meaning or 0.0) + self.by_words(hit)
 
     def scores(self, hits: Iterable[Hit]) -> dict[int, float]:
         """Say of each document, between 0 and 1, how likely it is meant."""
         found = list(hits)
-        best = max((hit.words for hit in found), default=0.0)
-        even = self.midpoint + self.word_weight * self.expected * best
+        even = self.midpoint + self.expected * max(map(self.by_words, found), default=0.0)
         return {hit.document_id: _likelihood(self.steepness * (self.raw(hit) - even)) for hit in found}
 
 
@@ -81,10 +85,6 @@ class RankFusion:
     k: int = RRF_K
     confidence: float = 0.0  # ranks say nothing of how good the best is
     noise: float = 0.0
-
-    def raw(self, hit: Hit) -> float:
-        """Order what an index cannot rank by itself."""
-        return hit.meaning or 0.0
 
     def scores(self, hits: Iterable[Hit]) -> dict[int, float]:
         """Say of each document, between 0 and 1, how high it ranks; 1 is first by words and by meaning."""

@@ -129,7 +129,8 @@ def test_no_tools_are_no_request(service: Service) -> None:
 
 
 def test_a_tool_is_written_so_that_anyone_can_read_it() -> None:
-    assert written(READ) == "read file (disk): Reads a file. | path"
+    text = "read file (disk): Reads a file. | path"
+    assert written(READ) == text, "change `EndpointEmbedder.model`, too: it names how texts are written"
     assert written(document("ping")) == "ping"
     assert written(document("ping", title="Knock")) == "ping: Knock"
 
@@ -299,6 +300,9 @@ def test_an_endpoint_that_is_not_there_is_named_with_its_cause() -> None:
 def test_something_that_is_no_web_server_is_an_error() -> None:
     def greet(listening: socket.socket) -> None:
         with listening.accept()[0] as caller:
+            asked = b""
+            while not asked.endswith(b"}"):  # what is left unread would reset the connection
+                asked += caller.recv(4096)
             caller.sendall(b"220 mail ready\r\n\r\n")
 
     with socket.create_server(("127.0.0.1", 0)) as listening:

@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remit.adapters.embeddings.arrays import Arrays
+from remit.adapters.embeddings.sequences import query_ids, tool_ids
 from remit.adapters.embeddings.static import StaticEmbedder
 from remit.adapters.embeddings.weights import data_file, read_tensors
+from remit.adapters.embeddings.wordpiece import WordPiece, vocabulary
 from remit.core.documents import Document, document
 from remit.ports import Embedder, Vector
 
@@ -43,14 +45,28 @@ def nearest(query: str, *tools: Document) -> Document:
     return max(zip(tools, vectors, strict=True), key=lambda pair: near(wanted, pair[1]))[0]
 
 
-def test_other_weights_or_another_vocabulary_have_another_name() -> None:
+def test_other_weights_have_another_name() -> None:
     digests = [
-        hashlib.sha256(Path(data_file(name)).read_bytes()).hexdigest()[:16]
-        for name in ("static.safetensors", "vocabulary.txt")
+        digest(Path(data_file(name)).read_bytes()) for name in ("static.safetensors", "vocabulary.txt")
     ]
     assert (QUICK.model, *digests) == ("static-1", "926f4d6bf4710f71", "07eced375cec144d"), (
         "change the name with the weights"
     )
+
+
+def test_vectors_of_texts_that_are_read_otherwise_have_another_name() -> None:
+    tool = document(
+        "listDBIndexes", "mongo db", "Lists all indexes. For one collection.", ["dbName", "limit"]
+    )
+    pieces = WordPiece(vocabulary())
+    read = f"{[*tool_ids(tool, pieces)]} {query_ids('Which indexes are there?', pieces)}"
+    assert (QUICK.model, digest(read.encode())) == ("static-1", "3c152760d6dbd74c"), (
+        "change the name with the reading"
+    )
+
+
+def digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
 
 
 def test_the_files_that_come_with_the_package_are_small() -> None:

@@ -50,10 +50,9 @@ def test_a_word_of_our_own_is_whole_and_not_the_beginning_of_another() -> None:
 
 def test_two_words_side_by_side_can_be_an_entry_of_their_own() -> None:
     paired = WordPiece([*ENTRIES[:PIECES], "pull request"])
-    ids = paired("open a pull request")
-    assert paired.pairs(ids) == [0, 0, 0, PIECES]
-    assert paired.pairs(paired("request a pull")) == [0, 0, 0]
-    assert paired.pairs([]) == PIECES_OF.pairs([]) == []
+    assert paired.pairs(paired("open a pull request")) == [(3, PIECES)]
+    assert paired.pairs(paired("request a pull")) == []
+    assert paired.pairs([]) == PIECES_OF.pairs(PIECES_OF("pull request")) == []
 
 
 def test_words_that_were_cut_are_forgotten_before_they_fill_the_memory() -> None:

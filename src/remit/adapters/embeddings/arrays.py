@@ -11,6 +11,9 @@ from remit.ports import Vector
 
 Floats = NDArray[np.float32]
 
+_BATCH = 1024  # tools at once
+_LEAST = np.float32(1e-12)  # a length to divide by
+
 
 class Arrays:
     """The table as arrays, over the same memory."""
@@ -28,14 +31,20 @@ class Arrays:
     def query(self, ids: Sequence[int]) -> Vector:
         """A query's vector."""
         at = np.array(ids, np.intp)
-        return _bytes(_unit(self._query_scales[at] @ self._at(at)), self._no_query)
+        return _vectors(self._query_scales[at] @ self._at(at), self._no_query)[0]
 
-    def tool(self, reading: Reading) -> Vector:
-        """A tool's vector, with some more of its name's."""
-        at = np.array(reading.ids, np.intp)
-        weights = self._tool_scales[at] * self._fields[:, reading.fields]
-        whole, name = weights @ self._at(at)
-        return _bytes(_unit(_unit(whole) + self._name * _unit(name)), self._no_tool)
+    def tools(self, readings: Sequence[Reading]) -> list[Vector]:
+        """The vectors of tools, each with some more of its name's."""
+        starts = range(0, len(readings), _BATCH)
+        return [vector for start in starts for vector in self._tools(readings[start : start + _BATCH])]
+
+    def _tools(self, readings: Sequence[Reading]) -> list[Vector]:
+        sums = np.empty((len(readings), 2, self._rows.shape[1]), np.float32)
+        for both, (ids, fields) in zip(sums, readings, strict=True):
+            at = np.array(ids, np.intp)
+            np.matmul(self._tool_scales[at] * self._fields[:, fields], self._at(at), out=both)
+        whole, name = _units(sums[:, 0]), _units(sums[:, 1])
+        return _vectors(whole + self._name * name, self._no_tool)
 
     def _at(self, ids: NDArray[np.intp]) -> Floats:
         return self._rows[np.maximum(ids - FIRST_WORD, 0)].astype(np.float32)
@@ -45,10 +54,11 @@ def _from_the_first_id(scales: memoryview) -> Floats:
     return np.concatenate([np.zeros(FIRST_WORD), np.frombuffer(scales, "<f2")]).astype(np.float32)
 
 
-def _unit(vector: NDArray[np.floating]) -> Floats:
-    length = np.sqrt(vector @ vector)
-    return (vector / length if length else vector).astype(np.float32, copy=False)
+def _units(rows: NDArray[np.floating]) -> Floats:
+    lengths = np.sqrt((rows * rows).sum(axis=-1, keepdims=True))
+    return (rows / np.maximum(lengths, _LEAST)).astype(np.float32, copy=False)
 
 
-def _bytes(vector: Floats, fallback: Floats) -> Vector:
-    return (vector if vector.any() else fallback).astype("<f4", copy=False).tobytes()
+def _vectors(rows: NDArray[np.floating], fallback: Floats) -> list[Vector]:
+    units = _units(np.atleast_2d(rows)).astype("<f4", copy=False)
+    return [(unit if unit.any() else fallback).tobytes() for unit in units]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import NamedTuple, Protocol
 
-from remit.adapters.embeddings.sequences import Reading, query_ids, tool_ids
+from remit.adapters.embeddings.sequences import MARK, Reading, query_ids, tool_ids
 from remit.adapters.embeddings.weights import data_file, read_tensors
 from remit.adapters.embeddings.wordpiece import WordPiece, vocabulary
 from remit.core.documents import Document
@@ -35,7 +35,7 @@ class Adder(Protocol):
 
     def query(self, ids: Sequence[int]) -> Vector: ...
 
-    def tool(self, reading: Reading) -> Vector: ...
+    def tools(self, readings: Sequence[Reading]) -> list[Vector]: ...
 
 
 class StaticEmbedder:
@@ -53,30 +53,30 @@ class StaticEmbedder:
     def embed_query(self, text: str) -> Vector:
         """The vector of a query."""
         ids = query_ids(text, self._pieces)
-        ids += self._pieces.pairs(ids)
+        ids += [i for _, i in self._pieces.pairs(ids)]
         return self._arrays.query(ids) if self._arrays else add_query(self._table, ids)
 
     def embed_tools(self, documents: Sequence[Document]) -> list[Vector]:
         """The vectors of tools; whoever asks for none has numpy loaded, and faster queries from then on."""
         self._arrays = self._arrays or self._open_arrays(self._table)
-        return [self._arrays.tool(self._read(document)) for document in documents]
+        return self._arrays.tools([self._read(document) for document in documents])
 
     def _read(self, document: Document) -> Reading:
         ids, fields = tool_ids(document, self._pieces)
-        return Reading(ids + self._pieces.pairs(ids), fields * 2)
+        pairs = self._pieces.pairs(ids)
+        return Reading([*ids, *(i for _, i in pairs)], [*fields, *(fields[at] for at, _ in pairs)])
 
 
 def read_table(path: str) -> Table:
     """Read a table."""
     tensors = read_tensors(path)
-    numbers = {name: tensors[name].content.cast("f").tolist() for name in ("fields", "name")}
     return Table(
         width=tensors["rows"].shape[1],
         rows=tensors["rows"].content,
         query_scales=tensors["query_scales"].content,
         tool_scales=tensors["tool_scales"].content,
-        fields=tuple(numbers["fields"]),
-        name=numbers["name"][0],
+        fields=struct.unpack(f"<{MARK}f", tensors["fields"].content),
+        name=struct.unpack("<f", tensors["name"].content)[0],
     )
 
 

@@ -34,12 +34,13 @@ class WordPiece:
                 ids += cut.get(word) or self._keep(word)
         return ids
 
-    def pairs(self, ids: Sequence[int]) -> list[int]:
-        """The entry that two ids side by side make up, in place of the second; 0 where they make up none."""
-        if len(self._entries) == PIECES or not ids:
-            return [0] * len(ids)
+    def pairs(self, ids: Sequence[int]) -> list[tuple[int, int]]:
+        """The entries that two ids side by side make up, each with the place of the second id."""
+        if len(self._entries) == PIECES:
+            return []
         names = [self._entries[i] for i in ids]
-        return [0, *(self._ids.get(f"{first} {second}", 0) for first, second in pairwise(names))]
+        joined = (self._ids.get(f"{first} {second}") for first, second in pairwise(names))
+        return [(at, i) for at, i in enumerate(joined, start=1) if i is not None]
 
     def _keep(self, word: str) -> list[int]:
         if len(self._cut) >= _MOST_KEPT:
