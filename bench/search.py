@@ -10,7 +10,6 @@ import platform
 import random
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -57,16 +56,15 @@ def main() -> None:
 
 def ask_peers(sets: Sequence[Set], peers: Path) -> dict[str, dict[str, Any]]:
     """Let the other searches answer, in their own environment."""
-    with tempfile.TemporaryDirectory() as folder:
-        asked, answered = Path(folder) / "sets.json", Path(folder) / "answers.json"
-        content = {
-            one.name: {"tools": one.texts, "queries": [q.text for q in one.trial.questions]} for one in sets
-        }
-        asked.write_text(json.dumps(content), "utf-8")
-        environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
-        command = [peers / "bin" / "python", HERE / "search_peers.py", asked, answered]
-        subprocess.run(command, env=environment, check=True)
-        return json.loads(answered.read_text("utf-8"))
+    asked, answered = peers / "sets.json", peers / "answers.json"
+    content = {
+        one.name: {"tools": one.texts, "queries": [q.text for q in one.trial.questions]} for one in sets
+    }
+    asked.write_text(json.dumps(content), "utf-8")
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
+    command = [peers / "bin" / "python", HERE / "search_peers.py", asked, answered]
+    subprocess.run(command, env=environment, check=True)
+    return json.loads(answered.read_text("utf-8"))
 
 
 def ask_ours(trial: Trial, provider: str) -> dict[str, Any] | None:

@@ -17,7 +17,7 @@ DEFAULT_LIMIT = 20
 MAX_LIMIT = 50
 BATCH = 64  # texts that are turned into vectors at once
 BY_WORDS_ALONE = "found by words alone"
-WORDS_ALONE = Fusion(confidence=0.0)
+WORDS_ALONE = Fusion(steepness=4.4, midpoint=0.56, confidence=0.0, noise=0.0)
 _DEPTH = 200  # how many tools the index hands over to be ranked
 _NEAREST = 3
 _LONGEST_QUERY = 10_000  # characters; what comes after is not read
@@ -56,8 +56,7 @@ class Searcher:
         selected = self._select(scope, include_hidden)
         vector, note = self._embedded(asked)
         ranked = self._ranked(asked, vector, selected)
-        fusion = self._fusion(vector)
-        least = fusion.confidence if min_score is None else min_score
+        least = _least(ranked, self._fusion(vector)) if min_score is None else min_score
         good = [item for item in ranked if item.score >= least]
         nearest = [] if good else [item.tool.name for item in ranked[:_NEAREST]]
         return Found(query=query, results=good[:limit], nearest=nearest, note=note)
@@ -92,6 +91,12 @@ class Searcher:
             ]
             self._selections[key] = _Selected(chosen, self.index)
         return self._selections[key]
+
+
+def _least(ranked: Sequence[Ranked], fusion: Fusion | RankFusion) -> float:
+    """The score that a result needs: more, where not even the best is sure."""
+    is_sure = bool(ranked) and ranked[0].score >= fusion.confidence
+    return fusion.noise if is_sure else fusion.confidence
 
 
 class Search:

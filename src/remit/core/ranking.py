@@ -57,22 +57,25 @@ class Fusion:
 
     word_weight: float = 0.035  # of BM25, beside the cosine
     lone_word_weight: float = 0.1  # of BM25, where there is no cosine
-    steepness: float = 10.0
-    midpoint: float = 0.6  # the sum at which a tool is as likely meant as not
-    confidence: float = 0.1  # a result below it is noise
+    expected: float = 0.56  # of a query's best BM25: the more words it has, the more match by chance
+    steepness: float = 7.2
+    midpoint: float = 0.69  # the sum, beyond what is expected, at which a tool is as likely meant as not
+    confidence: float = 0.06  # where the best result is below it, all of them are noise
+    noise: float = 0.015  # a result below it is noise, however good the best is
+
+    def by_words(self, hit: Hit) -> float:
+        """Say how much the words count that a query shares with a document."""
+        return hit.words * (self.lone_word_weight if hit.meaning is None else self.word_weight)
 
     def raw(self, hit: Hit) -> float:
         """Add up what an index found."""
-        if hit.meaning is None:
-            return self.lone_word_weight * hit.words
-        return hit.meaning + self.word_weight * hit.words
+        return (hit.meaning or 0.0) + self.by_words(hit)
 
     def scores(self, hits: Iterable[Hit]) -> dict[int, float]:
         """Say of each document, between 0 and 1, how likely it is meant."""
-        return {hit.document_id: self._likelihood(self.raw(hit)) for hit in hits}
-
-    def _likelihood(self, raw: float) -> float:
-        return 1 / (1 + math.exp(-self.steepness * (raw - self.midpoint)))
+        found = list(hits)
+        even = self.midpoint + self.expected * max(map(self.by_words, found), default=0.0)
+        return {hit.document_id: _likelihood(self.steepness * (self.raw(hit) - even)) for hit in found}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +84,7 @@ class RankFusion:
 
     k: int = RRF_K
     confidence: float = 0.0  # ranks say nothing of how good the best is
+    noise: float = 0.0
 
     def scores(self, hits: Iterable[Hit]) -> dict[int, float]:
         """Say of each document, between 0 and 1, how high it ranks; 1 is first by words and by meaning."""
@@ -92,6 +96,10 @@ class RankFusion:
             for rank, (_, document) in enumerate(ranked, start=1):
                 scores[document] += (self.k + 1) / (self.k + rank) / 2
         return scores
+
+
+def _likelihood(odds: float) -> float:
+    return 1 / (1 + math.exp(-odds))
 
 
 def rank(
