@@ -15,6 +15,7 @@ import apsw
 from remit.adapters.clients.sources import ClientFiles
 from remit.adapters.files import Machine
 from remit.adapters.storage.sqlite import SqliteStore
+from remit.bootstrap import SearchEngine
 from remit.core.decide import Context
 from remit.core.declarations import Declaration
 from remit.core.kinds import Authority, ConfigStatus, Kind, Status
@@ -147,7 +148,8 @@ class Desk:
         self.database.parent.mkdir(exist_ok=True)
         machine = Machine(home=str(self.home), variables=self.variables, root=str(self.root / "machine"))
         files = ClientFiles(machine, now_ns=lambda: time.time_ns() + self.later_ns)
-        return Registry(SqliteStore(str(self.database)), files, self._tick)
+        engine = SearchEngine(self.variables)
+        return Registry(SqliteStore(str(self.database)), files, self._tick, engine)
 
     def remit(
         self, *arguments: str, cwd: Path | None = None, stdin: str | None = None

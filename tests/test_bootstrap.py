@@ -7,6 +7,7 @@ import pytest
 
 from remit import bootstrap
 from remit.adapters.upstream.live import LiveServers
+from remit.bootstrap import SearchEngine
 from remit.core.launch import Launch
 from remit.core.upstreams import Upstream
 from remit.errors import BadVariableError, EmbeddingError
@@ -14,45 +15,46 @@ from support import Desk
 
 
 @pytest.mark.parametrize(("value", "model"), [("", "static"), ("static", "static"), ("onnx", "onnx")])
-def test_a_variable_says_who_makes_the_vectors(
-    monkeypatch: pytest.MonkeyPatch, value: str, model: str
-) -> None:
+def test_a_variable_says_who_makes_the_vectors(value: str, model: str) -> None:
     if value == "onnx":
         pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
-    monkeypatch.setenv("REMIT_EMBEDDINGS", value)
-    embedder = bootstrap.open_embedder()
-    assert embedder is not None
-    assert embedder.model.startswith(f"{model}-")
-    assert embedder.embed_query("read a file")
+    engine = SearchEngine({"REMIT_EMBEDDINGS": value})
+    assert engine.model is not None
+    assert engine.model.startswith(f"{model}-")
+    assert engine.embedder().model == engine.model
+    assert engine.embedder().embed_query("read a file")
 
 
-def test_nobody_makes_vectors_when_nobody_should(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("REMIT_EMBEDDINGS", "none")
-    assert bootstrap.open_embedder() is None
+def test_nobody_makes_vectors_when_nobody_should() -> None:
+    assert SearchEngine({"REMIT_EMBEDDINGS": "none"}).model is None
 
 
-def test_an_endpoint_makes_the_vectors_with_its_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("REMIT_EMBEDDINGS", "http://127.0.0.1:9/v1")
+def test_an_endpoint_makes_the_vectors_with_its_model() -> None:
+    url = {"REMIT_EMBEDDINGS": "http://127.0.0.1:9/v1"}
     with pytest.raises(BadVariableError):
-        bootstrap.open_embedder()
-    monkeypatch.setenv("REMIT_EMBEDDINGS_MODEL", "small")
-    embedder = bootstrap.open_embedder()
-    assert embedder is not None
-    assert embedder.model == "small@127.0.0.1:9"
+        SearchEngine(url).embedder()
+    engine = SearchEngine({**url, "REMIT_EMBEDDINGS_MODEL": "small"})
+    assert engine.model == engine.embedder().model == "small@127.0.0.1:9"
+
+
+def test_a_variable_says_how_words_and_meaning_are_fused() -> None:
+    assert SearchEngine({}).fusion is SearchEngine({"REMIT_FUSION": "score"}).fusion is None
+    assert SearchEngine({"REMIT_FUSION": "rank"}).fusion is not None
+    with pytest.raises(BadVariableError, match="names no way to fuse"):
+        _ = SearchEngine({"REMIT_FUSION": "magic"}).fusion
 
 
 def test_a_provider_that_is_not_installed_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("REMIT_EMBEDDINGS", "onnx")
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     monkeypatch.delitem(sys.modules, "remit.adapters.embeddings.onnx", raising=False)
     with pytest.raises(EmbeddingError, match="need `onnxruntime`, which is not installed") as raised:
-        bootstrap.open_embedder()
+        SearchEngine({"REMIT_EMBEDDINGS": "onnx"}).embedder()
     assert "pip install 'remit[onnx]'" in str(raised.value.hint)
 
 
 def test_one_query_is_embedded_without_numpy(desk: Desk) -> None:
     script = (
-        "import sys; from remit.bootstrap import open_embedder; embedder = open_embedder();"
+        "import sys; from remit.bootstrap import SearchEngine; embedder = SearchEngine({}).embedder();"
         "embedder.embed_query('read a file'); print('numpy' in sys.modules);"
         "embedder.embed_tools([]); print('numpy' in sys.modules)"
     )

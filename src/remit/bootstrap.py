@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from remit import settings
@@ -11,9 +12,92 @@ if TYPE_CHECKING:
     from remit.adapters.embeddings.static import Adder, Table
     from remit.adapters.files import Machine
     from remit.core.decide import Context
+    from remit.core.evaluation import Trial
     from remit.core.findings import Finding
-    from remit.ports import Embedder, Upstreams
+    from remit.core.ranking import Fusion, RankFusion
+    from remit.ports import Embedder, Entry, Index, Upstreams
     from remit.registry import Registry
+
+
+WORDS = "words"  # no embeddings at all
+ENDPOINT = "endpoint"  # the one that the variables name
+PROVIDERS = ("static", "onnx", ENDPOINT, WORDS)
+
+
+class SearchEngine:
+    """Opens what search is made of, as variables say, when it is first needed."""
+
+    def __init__(self, variables: Mapping[str, str]) -> None:
+        self._variables = variables
+        self._opened: Embedder | None = None
+
+    @property
+    def model(self) -> str | None:
+        """Name the model, without opening it; None where nothing is to be compared by meaning."""
+        return settings.embeddings(self._variables).name
+
+    @property
+    def fusion(self) -> "RankFusion | None":
+        """How ranks are fused, where that was asked for."""
+        from remit.core.ranking import RankFusion
+
+        return RankFusion() if settings.fuses_ranks(self._variables) else None
+
+    def embedder(self) -> "Embedder":
+        """Open the model.
+
+        Raises:
+            BadVariableError: a variable names no provider that there is.
+            EmbeddingError: the provider is not installed, or its key would not be safe.
+        """
+        if self._opened is None:
+            self._opened = open_embedder(settings.embeddings(self._variables))
+        return self._opened
+
+    def in_memory(self, entries: "Iterable[Entry]", fusion: "Fusion") -> "Index":
+        """Make an index in memory."""
+        from remit.adapters.search.arrays import Arrays
+
+        return Arrays(entries, fusion)
+
+
+def open_engine(provider: str | None = None) -> SearchEngine:
+    """Make ready to search by one of `PROVIDERS`, or as the variables say.
+
+    Raises:
+        BadVariableError: a variable names no provider that there is.
+        EmbeddingError: the variables name no endpoint.
+    """
+    if provider == ENDPOINT and ENDPOINT not in providers():
+        from remit.errors import EmbeddingError
+
+        raise EmbeddingError("no endpoint is set", hint="set `REMIT_EMBEDDINGS` to its URL")
+    if provider is None or provider == ENDPOINT:
+        return SearchEngine(os.environ)
+    return SearchEngine({**os.environ, "REMIT_EMBEDDINGS": "none" if provider == WORDS else provider})
+
+
+def providers() -> tuple[str, ...]:
+    """Name those of `PROVIDERS` that may be there: an endpoint is when the variables name one.
+
+    Raises:
+        BadVariableError: a variable names no provider that there is.
+    """
+    has_endpoint = settings.embeddings(os.environ).provider not in settings.PROVIDERS
+    return tuple(name for name in PROVIDERS if name != ENDPOINT or has_endpoint)
+
+
+def read_trial(folder: str) -> "Trial":
+    """Read a folder of tools and of queries whose answers are known.
+
+    Raises:
+        BadFileError: a line is not what it should be.
+        NoSuchDirectoryError: there is no such folder.
+        NoSuchFileError: one of its two files is missing.
+    """
+    from remit.adapters.search.folder import read
+
+    return read(folder)
 
 
 def open_registry() -> "Registry":
@@ -28,7 +112,8 @@ def open_registry() -> "Registry":
     from remit.registry import Registry
 
     machine = _machine()
-    return Registry(SqliteStore(database_path(machine)), ClientFiles(machine), _now)
+    store = SqliteStore(database_path(machine))
+    return Registry(store, ClientFiles(machine), _now, SearchEngine(machine.variables))
 
 
 def diagnose(registry: "Registry", context: "Context") -> "list[Finding]":
@@ -48,16 +133,12 @@ def open_upstreams() -> "Upstreams":
     return LiveServers(others, home=machine.home, version=__version__)
 
 
-def open_embedder() -> "Embedder | None":
-    """Make ready to turn texts into vectors, as the variables say; None when they say that nobody should.
+def open_embedder(chosen: settings.Embeddings) -> "Embedder":
+    """Make ready to turn texts into vectors.
 
     Raises:
-        BadVariableError: a variable names no provider that there is.
         EmbeddingError: the provider is not installed, or its key would not be safe.
     """
-    chosen = settings.embeddings(os.environ)
-    if chosen.provider == "none":
-        return None
     if chosen.provider == "static":
         from remit.adapters.embeddings.static import StaticEmbedder
 

@@ -1,19 +1,67 @@
 """What the registry needs from the outside, in the words of the domain."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 from remit.core.declarations import Changes, Declaration, Key, Problem, Resolved
-from remit.core.documents import Document
+from remit.core.documents import Columns, Document
 from remit.core.findings import Facts
 from remit.core.projects import Project, Workspace
-from remit.core.ranking import Fusion, Hit
+from remit.core.ranking import Fusion, Hit, RankFusion
 from remit.core.reading import Reading, Remembered
 from remit.core.scopes import Scope
 from remit.core.sightings import Sighting, Use
 from remit.core.tools import Definition, Tool
 from remit.core.upstreams import Offer, Upstream
 from remit.core.views import Flags, View
+
+Vector = bytes  # numbers of 32 bits, little-endian, of length one: its cosine with another is their product
+
+
+class Embedder(Protocol):
+    """Turns tools and queries into vectors, so that those of like meaning are near each other."""
+
+    model: str  # names the weights and how texts are read: vectors of two models are never compared
+    fusion: Fusion  # how much its cosine says, beside the words
+
+    def embed_tools(self, documents: Sequence[Document]) -> Sequence[Vector]: ...
+
+    def embed_query(self, text: str) -> Vector: ...
+
+
+Selection = Any  # documents to search among, in the form that an index wants them
+
+
+class Entry(NamedTuple):
+    """A document as an index takes it in."""
+
+    document_id: int
+    columns: Columns
+    vector: Vector | None
+
+
+class Index(Protocol):
+    """Finds the tools that share words with a query, or are near it in meaning."""
+
+    def select(self, documents: Iterable[int]) -> Selection: ...
+
+    def hits(
+        self, words: Sequence[str], vector: Vector | None, among: Selection, depth: int
+    ) -> Sequence[Hit]: ...
+
+
+class Engine(Protocol):
+    """What search is made of; opened only by those who search."""
+
+    @property
+    def model(self) -> str | None: ...  # None: nothing is compared by meaning
+
+    @property
+    def fusion(self) -> RankFusion | None: ...  # None: the model's own
+
+    def embedder(self) -> Embedder: ...
+
+    def in_memory(self, entries: Iterable[Entry], fusion: Fusion) -> Index: ...
 
 
 class Store(Protocol):
@@ -49,6 +97,20 @@ class Store(Protocol):
 
     def prune_events(self, before: int) -> None: ...
 
+    def definitions(self, tools: Iterable[Tool], workspace: Workspace) -> Mapping[Key, Definition]: ...
+
+    def read_documents(self, workspace: Workspace) -> None: ...
+
+    def without_vector(self, workspace: Workspace, model: str) -> Mapping[int, Document]: ...
+
+    def add_vectors(self, model: str, vectors: Mapping[int, Vector]) -> None: ...
+
+    def can_compare(self) -> bool: ...
+
+    def index(self, workspace: Workspace, model: str | None) -> Index: ...
+
+    def entries(self, model: str | None) -> Iterable[Entry]: ...
+
 
 class Sources(Protocol):
     """The clients' files on this machine."""
@@ -75,34 +137,6 @@ class Upstreams(Protocol):
     def ask(
         self, upstreams: Sequence[Upstream], on_answer: Callable[[Upstream, Offer], None]
     ) -> Sequence[Offer]: ...
-
-
-Vector = bytes  # numbers of 32 bits, little-endian, of length one: its cosine with another is their product
-
-
-class Embedder(Protocol):
-    """Turns tools and queries into vectors, so that those of like meaning are near each other."""
-
-    model: str  # names the weights and how texts are read: vectors of two models are never compared
-    fusion: Fusion  # how much its cosine says, beside the words
-
-    def embed_tools(self, documents: Sequence[Document]) -> Sequence[Vector]: ...
-
-    def embed_query(self, text: str) -> Vector: ...
-
-
-class Selection(Protocol):
-    """Tools to search among, in the form that an index wants them."""
-
-
-class Index(Protocol):
-    """Finds the tools that share words with a query, or are near it in meaning."""
-
-    def select(self, definitions: Iterable[int]) -> Selection: ...
-
-    def hits(
-        self, words: Sequence[str], vector: Vector | None, among: Selection, depth: int
-    ) -> Sequence[Hit]: ...
 
 
 Clock = Callable[[], int]  # Unix milliseconds

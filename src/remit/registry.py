@@ -16,6 +16,7 @@ from remit.core.kinds import Authority, Kind, Status
 from remit.core.lookup import closest_to_being_visible, find, suggest
 from remit.core.names import canonical, classify, full_label, is_covered, storable
 from remit.core.projects import Project, Workspace
+from remit.core.ranking import Found
 from remit.core.reading import Reading, Remembered
 from remit.core.resolve import resolve
 from remit.core.scopes import Scope
@@ -32,7 +33,8 @@ from remit.errors import (
     UnknownProjectError,
     UnknownServerError,
 )
-from remit.ports import Clock, Sources, Store, Upstreams
+from remit.ports import Clock, Engine, Sources, Store, Upstreams
+from remit.search import DEFAULT_LIMIT, Search, Searcher
 
 DEFAULT_CLIENT = "claude-code"
 ALL_CLIENTS = "all"
@@ -101,8 +103,9 @@ class Connected(NamedTuple):
 class Registry:
     """Scans, lists, explains and records, for any workspace on this machine."""
 
-    def __init__(self, store: Store, sources: Sources, clock: Clock) -> None:
+    def __init__(self, store: Store, sources: Sources, clock: Clock, engine: Engine) -> None:
         self._store = store
+        self._search = Search(store, engine)
         self._sources = sources
         self._clock = clock
 
@@ -222,6 +225,48 @@ class Registry:
             shadowed=others,
             tools=[item.tool for item in listed if _is_tool_of(item.tool, tool)],
         )
+
+    def search(
+        self,
+        query: str,
+        context: Context,
+        *,
+        scope: Scope | None = None,
+        limit: int = DEFAULT_LIMIT,
+        include_hidden: bool = False,
+        min_score: float | None = None,
+    ) -> Found:
+        """Find the tools here that answer a query; for many queries, see `searcher`.
+
+        Raises:
+            ValueError: the limit is not between 1 and 50.
+        """
+        return self.searcher(context).search(
+            query, scope=scope, limit=limit, include_hidden=include_hidden, min_score=min_score
+        )
+
+    def searcher(self, context: Context, *, in_memory: bool = False, is_hurried: bool = False) -> Searcher:
+        """Make ready to search the tools of a context many times, as they are now.
+
+        In memory a search is many times faster, and getting ready takes a moment for each thousand tools.
+        In a hurry nothing new is given a vector, which may take long: it is found by its words.
+        """
+        self.refresh(context)
+        note = self._search.read(context.workspace, is_hurried=is_hurried)
+        return self._search.searcher(self._list(context), context.workspace, note, in_memory=in_memory)
+
+    def definitions(self, tools: Iterable[Tool], context: Context) -> Mapping[Key, Definition]:
+        """List what servers and files say of tools, by the tools' keys."""
+        return self._store.definitions(tools, context.workspace)
+
+    def index(self, context: Context, on_progress: Callable[[Progress], None] = lambda _: None) -> int:
+        """Make ready for search what is new here, and say how much of it that was.
+
+        Raises:
+            EmbeddingError: texts cannot be turned into vectors now; they are still found by their words.
+        """
+        self.refresh(context)
+        return self._search.index(context.workspace, lambda done, total: on_progress(Progress(done, total)))
 
     def connect(
         self,

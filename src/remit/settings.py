@@ -11,13 +11,13 @@ from typing import NamedTuple
 from remit.errors import BadVariableError
 
 DATABASE = "remit.db"
-PROVIDERS = ("static", "onnx", "none")
+MODELS = {"static": "static-1", "onnx": "onnx-1", "none": None}  # another name for other weights
+PROVIDERS = tuple(MODELS)
+FUSIONS = ("score", "rank")
 KEY = "REMIT_EMBEDDINGS_KEY"  # ours alone: no server that is started gets it
 
 # No user and password, and no fragment.
-_URL = re.compile(
-    r"https?://(?:[\w.-]+|\[[\da-f:.]+\])(?::(\d{1,5}))?(?:/[!\"$-~]*)?", re.ASCII | re.IGNORECASE
-)
+_URL = r"(?ai)https?://(?:[\w.-]+|\[[\da-f:.]+\])(?::(\d{1,5}))?(?:/[!\"$-~]*)?"
 _LAST_PORT = 65535
 
 
@@ -27,6 +27,14 @@ class Embeddings(NamedTuple):
     provider: str  # one of `PROVIDERS`, or the URL of an endpoint
     model: str = ""  # of the endpoint
     key: str | None = None
+
+    @property
+    def name(self) -> str | None:
+        """What their vectors go by; None where there are none."""
+        if self.provider in MODELS:
+            return MODELS[self.provider]
+        host = self.provider.split("/")[2]
+        return f"{self.model}@{host}"
 
     def __repr__(self) -> str:
         return f"Embeddings({self.provider if self.provider in PROVIDERS else self.model!r})"
@@ -66,6 +74,18 @@ def embeddings(variables: Mapping[str, str]) -> Embeddings:
     return Embeddings(provider, model, (variables.get(KEY) or "").strip() or None)
 
 
+def fuses_ranks(variables: Mapping[str, str]) -> bool:
+    """Read whether words and meaning are fused by rank, and not by score.
+
+    Raises:
+        BadVariableError: the variable names no way to fuse them.
+    """
+    given = variables.get("REMIT_FUSION") or FUSIONS[0]
+    if given not in FUSIONS:
+        raise BadVariableError("`REMIT_FUSION` names no way to fuse", hint="set it to `score` or `rank`")
+    return given == "rank"
+
+
 def _is_url(text: str) -> bool:
-    found = _URL.fullmatch(text)
+    found = re.fullmatch(_URL, text)
     return found is not None and int(found[1] or 0) <= _LAST_PORT

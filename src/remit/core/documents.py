@@ -6,7 +6,7 @@ Identifiers count as their words: `readFile`, `read_file` and `mcp__git__git_com
 import json
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 from remit.core.tools import Definition
 
@@ -17,14 +17,14 @@ _MOST_SERVER = 60  # characters
 
 _LOWER_UPPER = re.compile(r"([a-z0-9])([A-Z])")
 _UPPER_WORD = re.compile(r"([A-Z]+)([A-Z][a-z])")
-_NOT_WORD = re.compile(r"[\W_]+")
+# Python takes a few signs for letters that SQLite takes for gaps: a word with one of them would be two there.
+_NOT_WORD = re.compile(r"[\W_\u19b0-\u19c0\u19c8\u19c9\u1cf2\u1cf3]+")
 _SPACES = re.compile(r"\s+")
 _WORD = re.compile(r"\w+")
 _COMPOUND = re.compile(r"\w*(?:[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[^\W_]_[^\W_])\w*")
 
 # Verbs that are tool names ("get", "find", "show", "make", "list") stay.
-STOP_WORDS = frozenset(
-    """
+_STOP_WORDS = """
     a an the this that these those some any such each every both all there here
     i me my mine myself we us our ours you your yours he him his she her hers it its they them their theirs
     someone something anyone anything everyone everything one ones
@@ -37,8 +37,8 @@ STOP_WORDS = frozenset(
     please thanks thank hi hello hey kindly
     want need like just also too very really some only own same other another more most
     up out off down again not no yes
-    """.split()
-)
+"""
+STOP_WORDS = frozenset(_STOP_WORDS.split())
 
 
 class Document(NamedTuple):
@@ -78,7 +78,7 @@ def document(
         name=split(name),
         server=split(server or "")[:_MOST_SERVER],
         description=_SPACES.sub(" ", description or "").strip()[:_MOST_DESCRIPTION],
-        params=tuple(filter(None, map(split, params)))[:_MOST_PARAMS],
+        params=tuple(words for param in params if (words := split(param)))[:_MOST_PARAMS],
         title=_SPACES.sub(" ", title or "").strip(),
     )
 
@@ -97,9 +97,9 @@ def document_of(definition: Definition) -> Document:
 
 def params_of(input_schema: str | None) -> list[str]:
     """Name the parameters of a tool, by its schema as JSON text; a schema of another shape has none."""
-    schema = json.loads(input_schema) if input_schema else None
-    properties = schema.get("properties") if isinstance(schema, dict) else None
-    return list(properties) if isinstance(properties, dict) else []
+    schema: Any = json.loads(input_schema) if input_schema else None
+    properties: Any = cast(dict[str, Any], schema).get("properties") if isinstance(schema, dict) else None
+    return list(cast(dict[str, Any], properties)) if isinstance(properties, dict) else []
 
 
 def columns(document: Document) -> Columns:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from remit.core.kinds import Kind, Status
 from remit.core.names import normalise
+from remit.core.text import one_line
 from remit.core.tools import Tool
 
 MAX_CHARACTERS = 6_000
@@ -66,13 +67,7 @@ def _rank(tool: Tool) -> tuple[bool, int, int, str, str]:
 def _line(tool: Tool) -> str:
     name = tool.server if tool.kind is Kind.MCP_SERVER and tool.server is not None else tool.name
     uses = f", {tool.usage_count}x" if tool.usage_count else ""
-    description = _one_line(tool.description or "")
-    return f"- {_LABELS.get(tool.kind, '')}{_one_line(name)} ({tool.scope}{uses})" + (
+    description = one_line(tool.description or "", MAX_DESCRIPTION)
+    return f"- {_LABELS.get(tool.kind, '')}{one_line(name, MAX_DESCRIPTION)} ({tool.scope}{uses})" + (
         f" - {description}" if description else ""
     )
-
-
-def _one_line(text: str) -> str:
-    # Servers write these texts: a line break in one must not start a section of its own.
-    plain = " ".join("".join(char if char.isprintable() else " " for char in text).split())
-    return plain if len(plain) <= MAX_DESCRIPTION else plain[: MAX_DESCRIPTION - 1].rstrip() + "…"

@@ -51,6 +51,7 @@ class Tool(NamedTuple):
     endpoint: str | None = None  # a digest: servers with the same one are the same program or URL
     tokens: int | None = None  # what sending its definition costs; a server's is that of its tools
     outcomes: str = ""  # of its last calls in the project that asks; see `remit.core.outcomes`
+    document_id: int | None = None  # what search reads of it, once it was made ready for search
 
     @property
     def key(self) -> Key:

@@ -17,10 +17,10 @@ from remit.core.projects import Workspace
 from remit.core.scopes import ancestors
 from remit.errors import StoreCorruptError, StoreTooNewError, StoreUnavailableError
 
-Value = str | int | None
+Value = str | int | bytes | None
 Row = tuple[Any, ...]  # whoever reads a row knows its query
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 APPLICATION_ID = 0x52656D69
 BUSY_SECONDS = 30
 
@@ -73,6 +73,16 @@ class Database:
         """List the rows of a named query."""
         with self._translated():
             return self._connection.execute(_queries()[query], values).fetchall()
+
+    def load(self, extension: str) -> bool:
+        """Load an extension of SQLite; False where that is not possible here."""
+        try:
+            self._connection.enable_load_extension(True)
+            self._connection.load_extension(extension)
+        except apsw.Error:
+            return False
+        self._connection.enable_load_extension(False)
+        return True
 
     @contextmanager
     def transaction(self) -> Generator[None]:

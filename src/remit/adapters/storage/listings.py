@@ -73,3 +73,4 @@ def keep(database: Database, declaration: Declaration, offer: Offer, workspace: 
         at=at,
     )
     database.run("forget_unused_definitions")
+    database.run("forget_unused_documents")

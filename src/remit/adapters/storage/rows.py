@@ -12,7 +12,7 @@ from remit.core.kinds import Authority, ConfigStatus, Kind, Status
 from remit.core.outcomes import is_demoted
 from remit.core.projects import Workspace
 from remit.core.scopes import Scope
-from remit.core.tools import Tool, Winner
+from remit.core.tools import Definition, Tool, Winner
 from remit.core.trust import needs_trust
 
 # Looked up, not called: an enum's own call takes as long as all the rest of a row.
@@ -38,7 +38,7 @@ def tool(row: Row, workspace: Workspace) -> Tool:
     (name, kind, client, scope, project_hash, dir, server, plugin, agent, of_agent) = row[:10]
     (source, authority, config_status, winner_scope, winner_source, description) = row[10:16]
     (uses, last_used, discovered, updated, endpoint, tokens, outcomes) = row[16:23]
-    (digest, is_unlisted, listed_at, is_outdated, is_trusted, failure) = row[23:]
+    (digest, is_unlisted, listed_at, is_outdated, is_trusted, failure, document) = row[23:]
     is_judged = project_hash is not None and needs_trust(
         _KINDS[kind], _SCOPES[scope], project_hash, source, workspace
     )
@@ -73,6 +73,22 @@ def tool(row: Row, workspace: Workspace) -> Tool:
         endpoint,
         None if kind in _NEVER_SENT else tokens,
         outcomes,
+        document,
+    )
+
+
+def definition(row: Row) -> Definition:
+    """Read the columns of a definition."""
+    name, server, tool, title, description, input_schema, output_schema, annotations = row
+    return Definition(
+        name=name,
+        server=server,
+        tool=tool,
+        title=title,
+        description=description,
+        input_schema=input_schema,
+        output_schema=output_schema,
+        annotations=annotations,
     )
 
 

@@ -1,12 +1,13 @@
 """The store on SQLite: what the port `Store` asks for, in named queries."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 
-from remit.adapters.storage import listings, rows, usage
+from remit.adapters.storage import documents, listings, rows, usage
 from remit.adapters.storage.database import Database, seen_from
 from remit.core.declarations import Changes, Declaration, Key, Problem, Resolved
+from remit.core.documents import Columns, Document
 from remit.core.kinds import ConfigStatus
 from remit.core.projects import Project, Workspace
 from remit.core.reading import Reading, Remembered
@@ -15,6 +16,7 @@ from remit.core.sightings import Sighting, Use
 from remit.core.tools import Definition, Tool
 from remit.core.upstreams import Offer
 from remit.core.views import USUAL, Flags, View
+from remit.ports import Entry, Vector
 
 Ids = dict[Key, int]
 
@@ -131,11 +133,47 @@ class SqliteStore:
             self.database.run("forget_project", project=project.hash)
             self.database.run("forget_what_nobody_saw")
             self.database.run("forget_unused_definitions")
+            self.database.run("forget_unused_documents")
         self.database.empty_log()
 
     def prune_events(self, before: int) -> None:
         """Drop the single events older than a time; totals stay."""
         self.database.run("prune_events", before=before)
+
+    def definitions(self, tools: Iterable[Tool], workspace: Workspace) -> dict[Key, Definition]:
+        """List what is said of tools, by their keys; a tool of which nothing is said is not among them."""
+        names = json.dumps([tool.name for tool in tools])
+        found = self.database.rows("definitions_of", names=names, **seen_from(workspace))
+        return {tuple(row[:8]): rows.definition(row[8:]) for row in found}
+
+    def read_documents(self, workspace: Workspace) -> None:
+        """Make what search reads of every tool of a workspace that it has not read yet."""
+        documents.read(self.database, workspace)
+
+    def without_vector(self, workspace: Workspace, model: str) -> dict[int, Document]:
+        """List the documents of a workspace's tools that have no vector of a model yet."""
+        return documents.without_vector(self.database, workspace, model)
+
+    def add_vectors(self, model: str, vectors: Mapping[int, Vector]) -> None:
+        """Keep the vectors of documents, as far as these are still there."""
+        with self.database.transaction():
+            self.database.run_each(
+                "add_vector",
+                [{"model": model, "document": id, "vector": vector} for id, vector in vectors.items()],
+            )
+
+    def can_compare(self) -> bool:
+        """Make ready to compare vectors; False where that is not possible here."""
+        return self.database.load(documents.extension())
+
+    def index(self, workspace: Workspace, model: str | None) -> documents.SqlIndex:
+        """Make ready to search the tools of a workspace; with a model, `can_compare` has been asked."""
+        return documents.SqlIndex(self.database, workspace, model)
+
+    def entries(self, model: str | None) -> list[Entry]:
+        """List all that is indexed, of every project, for an index in memory."""
+        found = self.database.rows("indexed", model=model)
+        return [Entry(row[0], Columns(*row[1:5]), row[5]) for row in found]
 
     def _declare(self, declaration: Declaration, at: int) -> int:
         definition = None

@@ -3,7 +3,7 @@
 import shlex
 import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from remit.apps.cli import render
 from remit.core.decide import Context, objection, shorten
@@ -18,13 +18,20 @@ _NOTHING_TO_TRUST = "No server of this project needs your trust."
 
 
 @contextmanager
-def progress() -> Generator[Callable[[Progress], None]]:
-    """Show how far the asking has come: a bar on a terminal, lines elsewhere; on stderr."""
+def progress(title: str) -> Generator[Callable[[Progress], None]]:
+    """Show how far something has come: a bar on a terminal, lines for servers elsewhere; on stderr."""
     if not sys.stderr.isatty():
         yield _line
         return
-    with render.bar("asking servers") as advance:
-        yield lambda step: advance(step.done, step.total, render.printable(step.label))
+    with ExitStack() as drawn:
+        bars: list[Callable[[int, int, str], None]] = []
+
+        def show(step: Progress) -> None:
+            if not bars:  # drawn when there is something to show
+                bars.append(drawn.enter_context(render.bar(title)))
+            bars[0](step.done, step.total, render.printable(step.label))
+
+        yield show
 
 
 def warnings(servers: Sequence[Connected]) -> None:

@@ -1,5 +1,6 @@
 """The command `remit`: each command parses, asks the registry, and renders."""
 
+import math
 import os
 import re
 import sys
@@ -13,15 +14,18 @@ import click
 from click.shell_completion import CompletionItem, get_completion_class
 
 from remit import __version__
-from remit.apps.cli import live, overview, render, shapes
-from remit.bootstrap import diagnose, open_registry, open_upstreams
+from remit.apps.cli import evaluation, live, overview, render, shapes
+from remit.bootstrap import PROVIDERS, diagnose, open_registry, open_upstreams
 from remit.core.decide import Context
+from remit.core.discovery import present
 from remit.core.findings import Severity
+from remit.core.scopes import Scope
 from remit.core.session_context import MAX_CHARACTERS
 from remit.core.summary import summarise
 from remit.core.upstreams import DEADLINE
-from remit.errors import RemitError, UnknownProjectError, UnknownServerError
+from remit.errors import EmbeddingError, RemitError, UnknownProjectError, UnknownServerError
 from remit.registry import ALL_CLIENTS, DEFAULT_CLIENT, Registry
+from remit.search import DEFAULT_LIMIT, MAX_LIMIT
 
 NOTHING_DONE = 1  # no such thing here, or the user said no
 FOUND = 1  # doctor found an error
@@ -169,11 +173,12 @@ def scan(*, servers: tuple[str, ...], asked: Asked, connect: bool, timeout: floa
         context = asked.context(registry)
         found, connected = registry.scan(context), None
         if connect:
-            with live.progress() as show:
+            with live.progress("asking servers") as show:
                 connected = registry.connect(
                     context, open_upstreams(), names=servers, deadline=timeout, on_progress=show
                 )
             found = replace(found, tools=registry.tools(context))
+        _index(registry, context)
     render.problems(found.problems, context)
     live.warnings(connected or ())
     summary = summarise(found.tools, context)
@@ -242,6 +247,58 @@ def why(*, name: str, asked: Asked, as_json: bool) -> None:
 
 
 @app.command()
+@click.argument("query", nargs=-1, required=True)
+@for_a_workspace
+@for_an_agent
+@click.option("--scope", type=click.Choice(list(Scope)), help="Only tools of this scope.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, MAX_LIMIT),
+    metavar="NUMBER",
+    default=DEFAULT_LIMIT,
+    show_default=True,
+    help="The most to show.",
+)
+@click.option("--all", "everything", is_flag=True, help="Add the hidden ones, with gate and reason.")
+@click.option("--full", is_flag=True, help="Add each tool's input schema.")
+def search(
+    *,
+    query: tuple[str, ...],
+    asked: Asked,
+    scope: Scope | None,
+    limit: int,
+    everything: bool,
+    full: bool,
+    as_json: bool,
+) -> None:
+    """Find tools by what they do.
+
+    QUERY says in your words what you want to do, or names a tool. Exits with 1 when nothing is a good match.
+    """
+    with open_registry() as registry:
+        context = asked.context(registry)
+        _index(registry, context)
+        found = registry.search(" ".join(query), context, scope=scope, limit=limit, include_hidden=everything)
+        tools = [item.tool for item in found.results]
+        shown = present(found, registry.definitions(tools, context) if full else None, budget=math.inf)
+    if as_json:
+        render.data(shapes.search(shown, context))
+    else:
+        render.lines(shown.text)
+    if not found.results:
+        sys.exit(NOTHING_DONE)
+
+
+def _index(registry: Registry, context: Context) -> None:
+    """Make new tools ready for search; where that fails they are still found by their words."""
+    try:
+        with live.progress("reading tools") as show:
+            registry.index(context, show)
+    except EmbeddingError as failure:
+        render.warning(failure)
+
+
+@app.command()
 @for_a_workspace
 def doctor(*, asked: Asked, as_json: bool) -> None:
     """Name each problem with its file and its fix.
@@ -281,6 +338,25 @@ def session_context(*, asked: Asked, budget: int, as_json: bool) -> None:
         render.data(shapes.session_context(text, budget))
     else:
         render.text(text)
+
+
+@app.command("eval")
+@click.argument("folder", metavar="DIR")
+@click.option(
+    "--provider",
+    "providers",
+    type=click.Choice(PROVIDERS),
+    multiple=True,
+    help="Who turns texts into vectors; may be repeated. Default: all that there are here.",
+)
+@_JSON
+def evaluate(*, folder: str, providers: tuple[str, ...], as_json: bool) -> None:
+    """Measure how good and how fast search is.
+
+    DIR holds `tools.jsonl` (`id`, `name`, `description`, `server`, `parameters`) and `queries.jsonl` (`id`,
+    `text`, `relevant`: ids of tools). `words` is the search without a model.
+    """
+    evaluation.evaluate(folder, providers, as_json=as_json)
 
 
 @app.command()

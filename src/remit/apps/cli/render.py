@@ -62,6 +62,19 @@ def problems(found: Iterable[Problem], context: Context) -> None:
         sys.stderr.write(f"warning: {printable(': '.join(part for part in parts if part))}\n")
 
 
+def lines(content: str) -> None:
+    """Write a text line by line."""
+    for line in content.splitlines():
+        out(printable(line))
+
+
+def warning(failure: RemitError) -> None:
+    """Say what went wrong where the rest goes on."""
+    sys.stderr.write(f"warning: {printable(str(failure))}\n")
+    if failure.hint:
+        sys.stderr.write(f"hint: {printable(failure.hint)}\n")
+
+
 def error(failure: RemitError) -> None:
     """Say what went wrong and what to do."""
     sys.stderr.write(f"error: {printable(str(failure))}\n")

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from remit.core.costs import Costs
 from remit.core.decide import Context, Listed
 from remit.core.declarations import Declaration, Problem
+from remit.core.discovery import Discovery
 from remit.core.findings import Finding, Severity
 from remit.core.kinds import Kind
 from remit.core.launch import Launch, references
@@ -73,6 +74,11 @@ def scan(found: Scan, summary: Summary, context: Context, connected: Sequence[Co
         "duplicates": [[_declared(tool) for tool in group] for group in summary.duplicates],
         "servers": [_connected(item) for item in connected],
     }
+
+
+def search(shown: Discovery, context: Context) -> Shape:
+    """The answer of `remit search`."""
+    return {**_asked_for(context), **shown.content}
 
 
 def trust(found: Sequence[Trustable], context: Context) -> Shape:

@@ -1,4 +1,11 @@
--- Named queries. `{in_scope}` stands for the fragment below, the one place of the scope rule in SQL.
+-- Named queries. A name in braces stands for a fragment; `{in_scope}` is the one place of the scope rule in SQL.
+
+-- fragment: documents_here
+select ifnull(d.document_id, t.document_id)
+from tools t
+left join sightings x on x.tool_id = t.id and x.project_hash = :project
+left join definitions d on d.id = ifnull(t.definition_id, x.definition_id)
+where {in_scope}
 
 -- fragment: in_scope
 (t.scope in ('global', 'managed')
@@ -28,7 +35,7 @@ select
     ifnull(r.source, t.source), t.authority, r.config_status, w.scope, wr.source,
     d.description, ifnull(u.uses, 0), u.last_used_at, t.discovered_at, t.updated_at, t.endpoint, d.tokens,
     ifnull(u.outcomes, ''), t.digest, t.is_unlisted, s.listed_at, s.listed_digest <> s.digest, k.digest = s.digest,
-    iif(t.failed_digest = t.digest, t.failure, null)
+    iif(t.failed_digest = t.digest, t.failure, null), ifnull(d.document_id, t.document_id)
 from tools t
 join tools s on s.id = ifnull(t.server_id, t.id)
 left join trust k on k.tool_id = s.id
@@ -328,3 +335,87 @@ where (server_id is not null or authority < 3) and definition_id is null
 delete from definitions
 where not exists (select 1 from sightings x where x.definition_id = definitions.id)
     and not exists (select 1 from tools t where t.definition_id = definitions.id)
+
+-- name: unread_definitions
+select id, name, server, tool, title, description, input_schema from definitions where document_id is null
+
+-- name: unread_tools
+select t.id, t.name, t.server
+from tools t
+where t.document_id is null and t.definition_id is null and {in_scope}
+
+-- name: add_document
+insert into documents (digest, document, name, server, body, params)
+values (:digest, :document, :name, :server, :body, :params)
+on conflict (digest) do update set digest = digest
+returning id
+
+-- name: read_definition
+update definitions set document_id = :document where id = :id
+
+-- name: read_tool
+update tools set document_id = :document where id = :id
+
+-- name: forget_unused_documents
+delete from documents
+where not exists (select 1 from definitions d where d.document_id = documents.id)
+    and not exists (select 1 from tools t where t.document_id = documents.id)
+
+-- name: without_vector
+select o.id, o.document
+from documents o
+where o.id in ({documents_here})
+    and not exists (select 1 from vectors v where v.model = :model and v.document_id = o.id)
+order by o.id
+
+-- name: definitions_of
+select
+    t.client, t.kind, t.scope, t.project_hash, t.dir, t.agent, t.server, t.name,
+    d.name, d.server, d.tool, d.title, d.description, d.input_schema, d.output_schema, d.annotations
+from tools t
+left join sightings x on x.tool_id = t.id and x.project_hash = :project
+join definitions d on d.id = ifnull(t.definition_id, x.definition_id)
+where {in_scope} and t.name in (select value from json_each(:names))
+
+-- name: add_vector
+insert into vectors (model, document_id, vector)
+select :model, id, :vector from documents where id = :document
+on conflict do nothing
+
+-- name: prepare_selections
+create table if not exists temp.selected (
+    selection integer not null, document_id integer not null, primary key (selection, document_id)
+) without rowid
+
+-- name: select_documents
+insert into temp.selected (selection, document_id)
+select distinct :among, value from json_each(:documents)
+where value in ({documents_here})
+
+-- name: by_words
+select rowid, -bm25(documents_by_word, 3.0, 1.0, 1.0, 0.5) as words
+from documents_by_word
+where documents_by_word match :match
+    -- The plus, here and below: looking up one by one those that are selected takes several times as long.
+    and +rowid in (select document_id from temp.selected where selection = :among)
+order by words desc, rowid
+limit :most
+
+-- name: by_meaning
+select document_id, 1 - vec_distance_cosine(vector, :vector) as meaning
+from vectors
+where model = :model
+    and +document_id in (select document_id from temp.selected where selection = :among)
+order by meaning desc, document_id
+limit :most
+
+-- name: meanings
+select document_id, 1 - vec_distance_cosine(vector, :vector)
+from vectors
+where model = :model and document_id in (select value from json_each(:documents))
+
+-- name: indexed
+select o.id, o.name, o.server, o.body, o.params, v.vector
+from documents o
+left join vectors v on v.document_id = o.id and v.model = :model
+order by o.id

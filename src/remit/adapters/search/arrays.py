@@ -1,0 +1,122 @@
+"""An index in memory, for processes that live long enough to build it: numpy does the work of SQL."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from remit.adapters.search.words import Floats, Terms, build
+from remit.core.documents import Columns
+from remit.core.ranking import Fusion, Hit
+from remit.ports import Selection, Vector
+
+_DIGITS = 6  # beyond them, numbers differ with the order in which they were added up
+_NOISE = 10.0**-_DIGITS
+_FEW = 4  # tools are looked at alone when this many times as many are in the index
+
+Entry = tuple[int, Columns, Vector | None]
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Tools to search among, as rows of the arrays."""
+
+    numbers: Numbers
+    is_all: bool
+
+
+class Arrays:
+    """Finds tools by words and by meaning; those of an `Index` in SQL, in the same order."""
+
+    def __init__(self, entries: Iterable[Entry], fusion: Fusion) -> None:
+        rows = sorted(entries, key=lambda entry: entry[0])
+        self._fusion = fusion
+        self._ids = np.array([row[0] for row in rows], np.int64)
+        self._terms = Terms()
+        self._postings = build([row[1] for row in rows], self._terms)
+        self._vectors, self._has_vector = _matrix([row[2] for row in rows])
+        self._has_vectors = bool(self._has_vector.all())
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    @property
+    def memory(self) -> int:
+        """How many bytes the arrays take."""
+        postings = self._postings
+        arrays = (self._ids, self._vectors, postings.starts, postings.rows, postings.impacts)
+        return sum(array.nbytes for array in arrays)
+
+    def select(self, documents: Iterable[int]) -> Rows:
+        """Prepare to search among some documents; those that are not in the index are not found."""
+        wanted = np.isin(self._ids, np.fromiter(documents, np.int64))
+        return Rows(np.flatnonzero(wanted), bool(wanted.all()))
+
+    def hits(
+        self, words: Sequence[str], vector: Vector | None, among: Selection, depth: int
+    ) -> Sequence[Hit]:
+        """Find the best by the sum of both arms, equal ones by their definition's id."""
+        assert isinstance(among, Rows)  # noqa: S101 - a selection goes back to the index that made it
+        by_words = self._by_words(words, among)
+        by_meaning = self._by_meaning(vector, among)
+        sums = by_words * np.float32(self._fusion.word_weight)
+        if by_meaning is None:
+            found = np.flatnonzero(by_words)
+        else:
+            sums += by_meaning
+            found = self._comparable(by_words, among)
+        best = _best(sums, depth) if found is None else found[_best(sums[found], depth)]
+        meanings = None if by_meaning is None else by_meaning[best]
+        return self._hits(among.numbers[best], by_words[best], meanings)
+
+    def _by_words(self, words: Sequence[str], among: Rows) -> Floats:
+        totals = np.zeros(len(self), np.float32)
+        self._postings.add(self._terms(" ".join(words)), totals)
+        return totals if among.is_all else totals[among.numbers]
+
+    def _by_meaning(self, vector: Vector | None, among: Rows) -> Floats | None:
+        if vector is None or not self._vectors.size:
+            return None
+        query = np.frombuffer(vector, "<f4")
+        if among.is_all:
+            return self._vectors @ query
+        if len(among.numbers) * _FEW < len(self):
+            return self._vectors[among.numbers] @ query
+        return (self._vectors @ query)[among.numbers]
+
+    def _comparable(self, by_words: Floats, among: Rows) -> Numbers | None:
+        """Name the places of tools that have a vector or share a word; None when those are all."""
+        if self._has_vectors:
+            return None
+        return np.flatnonzero(self._has_vector[among.numbers] | (by_words > 0))
+
+    def _hits(self, rows: Numbers, words: Floats, meanings: Floats | None) -> list[Hit]:
+        rounded: list[float | None] = [None] * len(rows) if meanings is None else _rounded(meanings).tolist()
+        if not self._has_vectors:
+            has = self._has_vector[rows].tolist()
+            rounded = [value if known else None for value, known in zip(rounded, has, strict=True)]
+        return list(map(Hit, self._ids[rows].tolist(), _rounded(words).tolist(), rounded))
+
+
+def _matrix(vectors: Sequence[Vector | None]) -> tuple[Floats, NDArray[np.bool_]]:
+    """Put vectors below each other, with zeros for those that are missing."""
+    has_vector = np.array([vector is not None for vector in vectors], np.bool_)
+    width = max((len(vector) for vector in vectors if vector is not None), default=0)
+    data = b"".join(bytes(width) if vector is None else vector for vector in vectors)
+    return np.frombuffer(data, "<f4").reshape(len(vectors), width // 4), has_vector
+
+
+def _best(sums: Floats, depth: int) -> Numbers:
+    """Name the places of the highest sums, highest first; equal ones in the order they are in."""
+    places = np.arange(len(sums))
+    if depth < len(sums):
+        least = np.partition(sums, len(sums) - depth)[len(sums) - depth]
+        places = np.flatnonzero(sums >= least - _NOISE)
+    order = np.argsort(-_rounded(sums[places]), kind="stable")
+    return places[order[:depth]]
+
+
+def _rounded(numbers: Floats) -> NDArray[np.float64]:
+    return np.round(numbers.astype(np.float64), _DIGITS)

@@ -1,0 +1,107 @@
+"""Searches the store: what search reads of each tool, its vectors, and the tools that are like a query."""
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
+from importlib.util import find_spec
+from itertools import count
+
+from remit.adapters.storage.database import Database, seen_from
+from remit.core.documents import Document, columns, document_of
+from remit.core.projects import Workspace
+from remit.core.ranking import Hit
+from remit.core.tools import Definition
+from remit.ports import Vector
+
+_MOST_MATCHES = (
+    2000  # tools that share a word with a query and are looked at; past them it says next to nothing
+)
+
+_SELECTIONS = count(1)
+
+
+def extension() -> str:
+    """Name the file of sqlite-vec, without importing the package, which would bring another driver along."""
+    found = find_spec("sqlite_vec")
+    folder = os.path.dirname(found.origin) if found is not None and found.origin is not None else ""
+    return os.path.join(folder, "vec0")
+
+
+def read(database: Database, workspace: Workspace) -> None:
+    """Make the documents that are missing: of new definitions, and of tools that have none."""
+    seen = seen_from(workspace)
+    if not database.rows("unread_definitions") and not database.rows("unread_tools", **seen):
+        return
+    with database.transaction():
+        for id, name, server, tool, title, description, input_schema in database.rows("unread_definitions"):
+            definition = Definition(
+                name=name,
+                server=server,
+                tool=tool,
+                title=title,
+                description=description,
+                input_schema=input_schema,
+            )
+            database.run("read_definition", id=id, document=_add(database, definition))
+        for id, name, server in database.rows("unread_tools", **seen):
+            database.run("read_tool", id=id, document=_add(database, Definition(name=name, server=server)))
+
+
+def without_vector(database: Database, workspace: Workspace, model: str) -> dict[int, Document]:
+    """List the documents of a workspace's tools that have no vector of a model yet."""
+    found = database.rows("without_vector", model=model, **seen_from(workspace))
+    return {id: _document(text) for id, text in found}
+
+
+class SqlIndex:
+    """The index port, in the store's own SQL; what a workspace may not see is never among the selected."""
+
+    def __init__(self, database: Database, workspace: Workspace, model: str | None) -> None:
+        self._database = database
+        self._model = model
+        self._workspace = workspace
+        self._database.run("prepare_selections")
+
+    def select(self, documents: Iterable[int]) -> int:
+        """Put documents down where queries find them, those alone that the workspace may see."""
+        among = next(_SELECTIONS)
+        given = json.dumps(list(documents))
+        self._database.run("select_documents", among=among, documents=given, **seen_from(self._workspace))
+        return among
+
+    def hits(self, words: Sequence[str], vector: Vector | None, among: int, depth: int) -> list[Hit]:
+        """Find the documents that share words with a query, and those nearest to it in meaning."""
+        by_words = self._by_words(words, among)
+        meanings = {} if vector is None else self._by_meaning(vector, among, depth)
+        best = list(by_words)[:depth]
+        if vector is not None:
+            meanings |= self._meanings(vector, [id for id in best if id not in meanings])
+        return [Hit(id, by_words.get(id, 0.0), meanings.get(id)) for id in dict.fromkeys((*best, *meanings))]
+
+    def _by_words(self, words: Sequence[str], among: int) -> dict[int, float]:
+        if not words:
+            return {}
+        match = " OR ".join(f'"{word}"' for word in words)
+        found = self._database.rows("by_words", match=match, among=among, most=_MOST_MATCHES)
+        return dict(found)
+
+    def _by_meaning(self, vector: Vector, among: int, depth: int) -> dict[int, float]:
+        query = {"model": self._model, "vector": vector, "among": among, "most": depth}
+        return dict(self._database.rows("by_meaning", **query))
+
+    def _meanings(self, vector: Vector, documents: Sequence[int]) -> dict[int, float]:
+        query = {"model": self._model, "vector": vector, "documents": json.dumps(documents)}
+        return dict(self._database.rows("meanings", **query))
+
+
+def _add(database: Database, definition: Definition) -> int:
+    read = document_of(definition)
+    text = json.dumps(read, ensure_ascii=False)
+    digest = sha256(text.encode()).hexdigest()
+    return database.rows("add_document", digest=digest, document=text, **columns(read)._asdict())[0][0]
+
+
+def _document(text: str) -> Document:
+    name, server, description, params, title = json.loads(text)
+    return Document(name, server, description, tuple(params), title)

@@ -1,0 +1,109 @@
+"""Discovery: what an agent is told that it found, two lines a tool, inside a budget of tokens."""
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import NamedTuple
+
+from remit.core.declarations import Key
+from remit.core.ranking import Found, Ranked
+from remit.core.text import one_line
+from remit.core.tokens import estimate
+from remit.core.tools import Definition
+
+TOKEN_BUDGET = 2_000
+MAX_DESCRIPTION = 160
+MAX_QUERY = 80
+
+
+class Detail(StrEnum):
+    """How much is told of each tool."""
+
+    BRIEF = "brief"
+    FULL = "full"  # with its input schema
+
+
+class Discovery(NamedTuple):
+    """A found list as text and as data: the same tools in both."""
+
+    text: str
+    content: dict[str, object]
+
+
+def present(
+    found: Found, definitions: Mapping[Key, Definition] | None = None, *, budget: float = TOKEN_BUDGET
+) -> Discovery:
+    """Tell what a search found; with definitions, each tool's input schema, too.
+
+    What does not fit into the budget is left out, from the end, and the text says so.
+    """
+    entries = [_entry(item, definitions) for item in found.results]
+    count = len(entries)
+    while estimate(text := _text(found, entries[:count])) > budget and count:
+        count -= 1
+    content: dict[str, object] = {
+        "query": found.query,
+        "tools": [entry.data for entry in entries[:count]],
+        "left_out": len(entries) - count,
+        "nearest": list(found.nearest),
+        "note": found.note,
+    }
+    return Discovery(text, content)
+
+
+class _Entry(NamedTuple):
+    lines: tuple[str, ...]
+    data: dict[str, object]
+
+
+def _entry(item: Ranked, definitions: Mapping[Key, Definition] | None) -> _Entry:
+    tool, decision, score = item
+    data: dict[str, object] = {
+        "name": tool.name,
+        "description": tool.description,
+        "scope": tool.scope,
+        "usage_count": tool.usage_count,
+        "last_used_at": None if tool.last_used_at is None else _day(tool.last_used_at),
+        "score": round(score, 3),
+    }
+    lines = [_headline(item), _facts(item)]
+    if not decision.visible:
+        data |= {"gate": decision.gate, "reason": decision.reason, "unlock": decision.unlock}
+    if definitions is not None:
+        defined = definitions.get(tool.key)
+        schema = defined.input_schema if defined is not None else None
+        data["input_schema"] = None if schema is None else json.loads(schema)
+        lines += [f"   input: {schema}"] if schema is not None else []
+    return _Entry(tuple(lines), data)
+
+
+def _headline(item: Ranked) -> str:
+    description = one_line(item.tool.description or "", MAX_DESCRIPTION)
+    name = one_line(item.tool.name, MAX_DESCRIPTION)
+    return f"{name}: {description}" if description else name
+
+
+def _facts(item: Ranked) -> str:
+    tool, decision, score = item
+    uses = f"{tool.usage_count} uses" if tool.usage_count else "never used"
+    last = [] if tool.last_used_at is None else [f"last {_day(tool.last_used_at)}"]
+    hidden = [] if decision.visible else [f"hidden by {decision.gate}: {one_line(decision.reason, 200)}"]
+    return "   " + " | ".join([f"[{tool.scope}]", uses, *last, f"score {score:.2f}", *hidden])
+
+
+def _text(found: Found, shown: list[_Entry]) -> str:
+    lines = [f"{at}. {entry.lines[0]}\n" + "\n".join(entry.lines[1:]) for at, entry in enumerate(shown, 1)]
+    left_out = len(found.results) - len(shown)
+    if left_out:
+        lines.append(f"({left_out} more left out: ask for fewer, or more exactly)")
+    if not found.results:
+        nearest = f"; nearest are {', '.join(found.nearest)}" if found.nearest else ""
+        lines.append(f'no good match for "{one_line(found.query, MAX_QUERY)}"{nearest}')
+    if found.note:
+        lines.append(f"({found.note})")
+    return "\n".join(lines)
+
+
+def _day(milliseconds: int) -> str:
+    return datetime.fromtimestamp(milliseconds / 1000, UTC).date().isoformat()

@@ -1,0 +1,76 @@
+"""What search reads of a tool, and of a query."""
+
+import pytest
+
+from remit.core.documents import Document, columns, document, document_of, params_of, query_words, split
+from remit.core.tools import Definition
+
+
+@pytest.mark.parametrize(
+    ("identifier", "words"),
+    [
+        ("readFile", "read File"),
+        ("read_file", "read file"),
+        ("mcp__git__git_commit", "mcp git git commit"),
+        ("listDBIndexes_v2", "list DB Indexes v2"),
+        ("read-only", "read only"),
+        ("", ""),
+        ("__", ""),
+    ],
+)
+def test_an_identifier_counts_as_its_words(identifier: str, words: str) -> None:
+    assert split(identifier) == words
+
+
+def test_a_tool_goes_by_its_own_name_and_its_servers_label() -> None:
+    definition = Definition(
+        name="mcp__git__git_commit",
+        server="git",
+        tool="git_commit",
+        title="Commit",
+        description="Records\n changes.",
+        input_schema='{"properties": {"repoPath": {}, "message": {}}}',
+    )
+    assert document_of(definition) == Document(
+        "git commit", "git", "Records changes.", ("repo Path", "message"), "Commit"
+    )
+
+
+def test_a_tool_whose_own_name_is_not_known_goes_by_the_last_part_of_its_name() -> None:
+    assert document_of(Definition(name="mcp__git__git_commit", server="git")).name == "git commit"
+
+
+def test_a_server_goes_by_its_label() -> None:
+    assert document_of(Definition(name="mcp__brave-search__*", server="brave-search")).name == "brave search"
+
+
+def test_what_has_neither_server_nor_description_is_read_by_its_name() -> None:
+    assert document_of(Definition(name="/commit")) == Document("commit")
+
+
+@pytest.mark.parametrize("schema", [None, "[]", "true", '{"properties": []}', "{}"])
+def test_a_schema_of_another_shape_names_no_parameters(schema: str | None) -> None:
+    assert params_of(schema) == []
+
+
+def test_an_identifier_in_a_description_is_found_by_its_words_too() -> None:
+    body = columns(document("x", description="Calls getUser and list_all.", title="Users")).body
+    assert body == "Users Calls getUser and list_all. get User list all"
+
+
+def test_words_that_say_nothing_are_dropped_from_a_query() -> None:
+    assert query_words("How do I list the files in my Folder?") == ["list", "files", "folder"]
+
+
+def test_a_query_of_such_words_alone_keeps_them() -> None:
+    assert query_words("how to do it") == ["how", "to", "do", "it"]
+
+
+def test_a_query_has_each_word_once_and_not_too_many() -> None:
+    assert query_words("read read readFile") == ["read", "file"]
+    assert len(query_words(" ".join(f"word{i}" for i in range(10_000)))) == 48
+
+
+@pytest.mark.parametrize("query", ["", "  ", "!?", '"', "\ud800", "***"])
+def test_a_query_without_words_has_none(query: str) -> None:
+    assert query_words(query) == []
