@@ -61,10 +61,9 @@ class Arrays:
         assert isinstance(among, Rows)  # noqa: S101 - a selection goes back to the index that made it
         by_words = self._by_words(words, among)
         by_meaning = self._by_meaning(vector, among)
-        if by_meaning is None:
-            sums, found = by_words, np.flatnonzero(by_words)
-        else:
-            sums, found = by_meaning + self._word_weights(among) * by_words, self._comparable(by_words, among)
+        sums, found = by_words, np.flatnonzero(by_words)
+        if by_meaning is not None:
+            sums, found = self._sums(by_words, by_meaning, among), self._comparable(by_words, among)
         best = _best(sums, depth) if found is None else found[_best(sums[found], depth)]
         meanings = None if by_meaning is None else by_meaning[best]
         return self._hits(among.numbers[best], by_words[best], meanings)
@@ -84,13 +83,13 @@ class Arrays:
             return self._vectors[among.numbers] @ query
         return (self._vectors @ query)[among.numbers]
 
-    def _word_weights(self, among: Rows) -> Floats | np.float32:
-        weight, lone = np.float32(self._fusion.word_weight), np.float32(self._fusion.lone_word_weight)
-        return (
-            weight
-            if self._has_vectors
-            else np.where(self._has_vector[among.numbers], weight, lone).astype(np.float32)
-        )
+    def _sums(self, by_words: Floats, by_meaning: Floats, among: Rows) -> Floats:
+        sums = by_words * np.float32(self._fusion.word_weight)
+        sums += by_meaning
+        if not self._has_vectors:
+            lacks = ~self._has_vector[among.numbers]
+            sums[lacks] = by_words[lacks] * np.float32(self._fusion.lone_word_weight)
+        return sums
 
     def _comparable(self, by_words: Floats, among: Rows) -> Numbers | None:
         """Name the places of tools that have a vector or share a word; None when those are all."""
