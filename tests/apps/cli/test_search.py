@@ -55,7 +55,9 @@ def test_a_scope_and_a_limit_can_be_given(desk: Desk, shop: Path) -> None:
     assert len(json.loads(ran.stdout)["tools"]) == 1
 
 
-@pytest.mark.parametrize("arguments", [(), ("x", "--limit", "0"), ("x", "--limit", "51"), ("x", "--scope", "y")])
+@pytest.mark.parametrize(
+    "arguments", [(), ("x", "--limit", "0"), ("x", "--limit", "51"), ("x", "--scope", "y")]
+)
 def test_what_cannot_be_asked_is_an_error(desk: Desk, shop: Path, arguments: tuple[str, ...]) -> None:
     assert desk.remit("search", *arguments, cwd=shop).returncode == 2
 
