@@ -60,12 +60,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=Path)
     parser.add_argument("--provider", action="append", choices=("static", "onnx", "words"))
+    parser.add_argument("--train", action="store_true", help="fit on the sets trained on, too, to compare")
     given = parser.parse_args()
     dev = {place.name: _trial(place) for place in sorted((given.data / "dev").iterdir())}
     train = {
         place.name: _trial(place)
         for place in sorted((given.data / "train").iterdir())
-        if (place / "queries.jsonl").exists() and place.name not in NOISY
+        if given.train and (place / "queries.jsonl").exists() and place.name not in NOISY
     }
     chosen = {name: calibrate(name, dev, train) for name in given.provider or ("static", "onnx", "words")}
     print(json.dumps(chosen, indent=2))
@@ -87,12 +88,11 @@ def calibrate(provider: str, dev: dict[str, Trial], train: dict[str, Trial]) -> 
     fitted = replace(fitted, noise=noise)
     confidence = lowest(LOST, lambda score: mean_lost(replace(fitted, confidence=score)))
     fitted = replace(fitted, confidence=confidence)
+    seen = fit([_seen(provider, trial, fusion) for trial in train.values()], fusion) if train else None
     return {
         "ndcg@10 by word_weight": {str(weight): round(100 * value, 2) for weight, value in sweep.items()},
         "chosen": _constants(fitted),
-        "fitted on train instead": _constants(
-            fit([_seen(provider, t, fusion) for t in train.values()], fusion)
-        ),
+        "fitted on train instead": None if seen is None else _constants(seen),
         "reliability, each dev set by a fit on the others": reliability(judged, fusion),
         "right answers lost": {name: round(lost(dev[name], hits[name], fitted), 3) for name in dev},
         "no good match for strangers": {

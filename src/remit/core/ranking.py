@@ -59,11 +59,11 @@ class Fusion:
     word_weight: float = 0.035  # of BM25, beside the cosine
     part_weight: float = 0.0  # of the cosine of a query's best part, beside that of the whole
     lone_word_weight: float = 0.1  # of BM25, where there is no cosine
-    expected: float = 0.56  # of a query's best BM25: the more words it has, the more match by chance
+    expected: float = 0.59  # of a query's best BM25: the more words it has, the more match by chance
     steepness: float = 7.2
-    midpoint: float = 0.69  # the sum, beyond what is expected, at which a tool is as likely meant as not
-    confidence: float = 0.06  # where the best result is below it, all of them are noise
-    noise: float = 0.015  # a result below it is noise, however good the best is
+    midpoint: float = 0.68  # the sum, beyond what is expected, at which a tool is as likely meant as not
+    confidence: float = 0.055  # where the best result is below it, all of them are noise
+    noise: float = 0.012  # a result below it is noise, however good the best is
 
     def by_words(self, hit: Hit) -> float:
         """Say how much the words count that a query shares with a document."""
@@ -151,8 +151,10 @@ def _each_once(found: Iterable[Listed]) -> list[Listed]:
 
 def _servers_or_tools(query: str, ranked: Sequence[Ranked], matches: Mapping[str, Match]) -> list[Ranked]:
     """Keep a server's row where the query speaks of the server alone, else its tools, if any are known."""
-    words = set(query_words(query))
     servers = {_home(it.tool): it.tool for it in ranked if it.tool.kind is Kind.MCP_SERVER}
+    if not servers:
+        return list(ranked)
+    words = set(query_words(query))
     meant = {home for home, server in servers.items() if words <= _words(server.server or "")}
     with_tools = {_home(item.tool) for item in ranked if item.tool.kind is Kind.MCP_TOOL}
     dropped = {Kind.MCP_TOOL: meant, Kind.MCP_SERVER: with_tools - meant}

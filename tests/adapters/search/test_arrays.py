@@ -85,3 +85,13 @@ def test_it_tells_what_it_holds() -> None:
     index = Arrays([entry(1, "file", 0), entry(2, "map", 0)], HALF)
     assert len(index) == 2
     assert index.memory > 2 * 2 * 4
+
+
+def test_words_count_more_where_there_is_no_vector() -> None:
+    others = [entry(at, "map", 90) for at in range(10, 20)]
+    tools = [entry(1, "file"), entry(2, "file", 60), *others]
+    by_words = Fusion(word_weight=0.01, lone_word_weight=1.0)
+    by_meaning = Fusion(word_weight=0.01, lone_word_weight=0.01)
+    assert [
+        documents(hits(Arrays(tools, fusion), "file", 0, range(20)))[0] for fusion in (by_words, by_meaning)
+    ] == [1, 2]
