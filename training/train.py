@@ -25,7 +25,7 @@ from teacher import TeacherPlan, Wrong, encode, train_teacher
 from text import QUERY_LENGTH, TOOL_LENGTH, query_sequence
 from weights import Weights, average, read_weights, write_weights
 
-LIMITS = {"full": 450.0, "sel": 340.0}  # seconds after which no further teacher or table is begun
+LIMITS = {"full": 500.0, "sel": 400.0}  # seconds after which no further teacher or table is begun
 
 
 @dataclass(frozen=True)
