@@ -5,7 +5,7 @@ Identifiers count as their words: `readFile`, `read_file` and `mcp__git__git_com
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple, cast
 
@@ -78,11 +78,11 @@ def document(
     name: str,
     server: str | None = None,
     description: str | None = None,
-    params: Mapping[str, str] | None = None,
+    params: Iterable[str] = (),
     title: str | None = None,
 ) -> Document:
-    """Cut a tool down to what search reads; `params` are those it takes, with what is said of each."""
-    taken = params or {}
+    """Cut a tool down to what search reads; `params` may map each name to what is said of it."""
+    taken = dict(params) if isinstance(params, Mapping) else dict.fromkeys(params, "")
     return Document(
         name=split(name),
         server=split(server or "")[:_MOST_SERVER],

@@ -22,7 +22,7 @@ def entry(document: int, name: str, degrees: float | None = None) -> Entry:
 
 
 def hits(index: Arrays, words: str, degrees: float | None, among: range, depth: int = 10) -> list[Hit]:
-    asked = None if degrees is None else vector(degrees)
+    asked = [] if degrees is None else [vector(degrees)]
     return list(index.hits(words.split(), asked, index.select(among), depth))
 
 
@@ -95,3 +95,12 @@ def test_words_count_more_where_there_is_no_vector() -> None:
     assert [
         documents(hits(Arrays(tools, fusion), "file", 0, range(20)))[0] for fusion in (by_words, by_meaning)
     ] == [1, 2]
+
+
+def test_the_best_part_of_a_query_is_told_beside_the_whole() -> None:
+    index = Arrays([entry(1, "a", 0), entry(2, "b", 90), entry(3, "c")], HALF)
+    asked = [vector(45), vector(0), vector(80)]
+    found = {hit.document_id: hit for hit in index.hits(["c"], asked, index.select(range(5)), 10)}
+    assert found[1].part == pytest.approx(1.0)
+    assert found[2].part == pytest.approx(math.cos(math.radians(10)), abs=1e-6)
+    assert (found[3].meaning, found[3].part) == (None, None)

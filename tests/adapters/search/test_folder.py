@@ -38,7 +38,7 @@ def test_tools_and_queries_are_read(tmp_path: Path) -> None:
 
 
 def test_queries_that_no_tool_answers_are_left_out_and_counted(tmp_path: Path) -> None:
-    others = [{"text": "x", "relevant": ["gone"]}, {"text": "y", "relevant": []}]
+    others: list[dict[str, object]] = [{"text": "x", "relevant": ["gone"]}, {"text": "y", "relevant": []}]
     trial = read(write(tmp_path, [READ], [ASK, *others, {"text": "z", "relevant": ["gone", "r", 7]}]))
     assert [question.text for question in trial.questions] == ["show me the file", "z"]
     assert trial.left_out == 2
@@ -57,7 +57,16 @@ def test_queries_that_no_tool_answers_are_left_out_and_counted(tmp_path: Path) -
     ],
 )
 def test_parameters_are_named_in_whichever_form(given: object, names: list[str]) -> None:
-    assert parameters(given) == names
+    assert list(parameters(given)) == names
+
+
+def test_what_is_said_of_parameters_is_read_too() -> None:
+    path = {"name": "path", "description": "where it is"}
+    assert parameters([path]) == parameters({"path": path}) == {"path": "where it is"}
+    assert parameters({"type": "object", "properties": {"path": path, "x": 1}}) == {
+        "path": "where it is",
+        "x": "",
+    }
 
 
 @pytest.mark.parametrize(
