@@ -38,7 +38,7 @@ def test_tools_and_queries_are_read(tmp_path: Path) -> None:
 
 
 def test_queries_that_no_tool_answers_are_left_out_and_counted(tmp_path: Path) -> None:
-    others = [{"text": "x", "relevant": ["gone"]}, {"text": "y", "relevant": []}]
+    others: list[object] = [{"text": "x", "relevant": ["gone"]}, {"text": "y", "relevant": []}]
     trial = read(write(tmp_path, [READ], [ASK, *others, {"text": "z", "relevant": ["gone", "r", 7]}]))
     assert [question.text for question in trial.questions] == ["show me the file", "z"]
     assert trial.left_out == 2

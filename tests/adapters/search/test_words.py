@@ -4,6 +4,7 @@ import random
 import re
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import apsw
 import numpy as np
@@ -21,7 +22,7 @@ WORDS = TEXT.split()
 
 def fts5(documents: Sequence[Columns], query: Sequence[str]) -> dict[int, float]:
     """What SQLite itself says."""
-    base = apsw.Connection(":memory:")
+    base: Any = apsw.Connection(":memory:")
     base.execute(
         "create virtual table t using fts5 (name, server, body, params, tokenize='porter unicode61')"
     )
