@@ -46,7 +46,7 @@ class Index(Protocol):
     def select(self, documents: Iterable[int]) -> Selection: ...
 
     def hits(
-        self, words: Sequence[str], vector: Vector | None, among: Selection, depth: int
+        self, words: Sequence[str], vectors: Sequence[Vector], among: Selection, depth: int
     ) -> Sequence[Hit]: ...
 
 

@@ -4,11 +4,11 @@ They come in the shapes of MCP, OpenAI and Anthropic, as mappings or as objects,
 """
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeGuard
 
 from remit.core.decide import Decision, Listed, Verdict
-from remit.core.documents import Document, document
+from remit.core.documents import Document, document, params_in
 from remit.core.kinds import Authority, Kind
 from remit.core.names import MCP, tool_name
 from remit.core.scopes import Scope
@@ -50,7 +50,9 @@ def read(tool: object) -> Brought:
     raise TypeError(f"a tool is a mapping or an object with a name, or a function, not {type(tool).__name__}")
 
 
-def brought(name: str, description: str | None, params: Iterable[str], title: str | None = None) -> Brought:
+def brought(
+    name: str, description: str | None, params: Mapping[str, str], title: str | None = None
+) -> Brought:
     """Make a tool of its parts; `mcp__git__commit` is the tool `commit` of the server `git`."""
     server, _, own = name.removeprefix(MCP).partition("__") if name.startswith(MCP) else ("", "", name)
     if not own:
@@ -62,19 +64,16 @@ def _function(tool: Callable[..., Any]) -> Brought:
     inner = getattr(tool, "func", tool)  # of a partial
     name = getattr(inner, "__name__", None) or type(inner).__name__
     try:
-        params = [param for param in inspect.signature(tool).parameters if param not in ("self", "cls")]
+        params = {name: "" for name in inspect.signature(tool).parameters if name not in ("self", "cls")}
     except (TypeError, ValueError):  # some of those written in C tell nothing
-        params = []
+        params = {}
     return brought(name, inspect.getdoc(inner), params)
 
 
-def _params(given: object) -> list[str]:
-    """Name the parameters of the first schema that a tool has."""
-    for field in _SCHEMAS:
-        properties = _field(_field(given, field), "properties")
-        if _is_mapping(properties):
-            return list(properties)
-    return []
+def _params(given: object) -> dict[str, str]:
+    """Name the parameters of the first schema that a tool has, with what it says of each."""
+    found = (params for field in _SCHEMAS if (params := params_in(_field(given, field))))
+    return next(found, dict[str, str]())
 
 
 def _text(given: object, field: str) -> str | None:

@@ -31,6 +31,7 @@ class Hit(NamedTuple):
     document_id: int
     words: float  # BM25; 0 where no word matches
     meaning: float | None  # cosine; None where there is nothing to compare
+    part: float | None = None  # the best cosine of the query's parts, where it has parts
 
 
 class Ranked(NamedTuple):
@@ -56,6 +57,7 @@ class Fusion:
     """How one model's cosine and BM25 become one score; chosen on sets with known answers."""
 
     word_weight: float = 0.035  # of BM25, beside the cosine
+    part_weight: float = 0.0  # of the cosine of a query's best part, beside that of the whole
     lone_word_weight: float = 0.1  # of BM25, where there is no cosine
     expected: float = 0.59  # of a query's best BM25: the more words it has, the more match by chance
     steepness: float = 7.2
@@ -67,9 +69,15 @@ class Fusion:
         """Say how much the words count that a query shares with a document."""
         return hit.words * (self.lone_word_weight if hit.meaning is None else self.word_weight)
 
+    def by_meaning(self, hit: Hit) -> float:
+        """Say how near a document is to a query, some of it by the query's best part."""
+        if hit.part is None:
+            return hit.meaning or 0.0
+        return ((hit.meaning or 0.0) + self.part_weight * hit.part) / (1 + self.part_weight)
+
     def raw(self, hit: Hit) -> float:
         """Add up what an index found."""
-        return (hit.meaning or 0.0) + self.by_words(hit)
+        return self.by_meaning(hit) + self.by_words(hit)
 
     def scores(self, hits: Iterable[Hit]) -> dict[int, float]:
         """Say of each document, between 0 and 1, how likely it is meant."""
