@@ -220,6 +220,7 @@ def is_running(process: int) -> bool:
 def test_no_command_that_finds_nothing_new_loads_the_protocol_or_numpy(
     desk: Desk, shop: Path, command: str
 ) -> None:
+    desk.remit("scan", cwd=shop)  # what is new is embedded once
     heavy = ("mcp", "anyio", "httpx2", "pydantic", "numpy", "onnxruntime", "urllib.request")
     script = (
         f"import sys; from remit.apps.cli.main import app; app.main(['{command}'], standalone_mode=False);"
