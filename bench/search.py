@@ -19,7 +19,7 @@ from typing import Any
 from remit.bootstrap import open_engine
 from remit.collection import Collection
 from remit.core.brought import Brought
-from remit.core.documents import document
+from remit.core.documents import split
 from remit.core.evaluation import Measures, Trial, mean, measure, percentile
 from remit.errors import EmbeddingError
 from remit.search import Searcher
@@ -169,7 +169,7 @@ def many(tools: Sequence[Brought], size: int) -> list[Brought]:
         tool = tools[len(made) % len(tools)]
         name = f"{tool.name}_{len(made) // len(tools)}"
         about = f"{tool.document.description} {' '.join(lots.choices(words, k=5))}"
-        made.append(Brought(name, tool.server, document(name, tool.server, about, tool.document.params)))
+        made.append(Brought(name, tool.server, tool.document._replace(name=split(name), description=about)))
     return made
 
 
