@@ -41,7 +41,7 @@ def test_parts_that_are_text_are_read_and_others_are_not() -> None:
 
 
 def test_what_tools_answer_and_what_the_system_says_is_no_query() -> None:
-    messages: list[object] = [
+    messages: list[dict[str, object]] = [
         {"role": "system", "content": "You are a pirate."},
         {"role": "user", "content": "hello"},
         {"role": "assistant", "content": None, "tool_calls": [{}]},

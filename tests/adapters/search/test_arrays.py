@@ -18,7 +18,7 @@ def vector(degrees: float) -> Vector:
 
 
 def entry(document: int, name: str, degrees: float | None = None) -> Entry:
-    return Entry(document, Columns(name, "", "", ""), None if degrees is None else vector(degrees))
+    return Entry(document, Columns(name, "", "", "", ""), None if degrees is None else vector(degrees))
 
 
 def hits(index: Arrays, words: str, degrees: float | None, among: range, depth: int = 10) -> list[Hit]:
@@ -97,10 +97,12 @@ def test_words_count_more_where_there_is_no_vector() -> None:
     ] == [1, 2]
 
 
-def test_the_best_part_of_a_query_is_told_beside_the_whole() -> None:
-    index = Arrays([entry(1, "a", 0), entry(2, "b", 90), entry(3, "c")], HALF)
-    asked = [vector(45), vector(0), vector(80)]
-    found = {hit.document_id: hit for hit in index.hits(["c"], asked, index.select(range(5)), 10)}
-    assert found[1].part == pytest.approx(1.0)
-    assert found[2].part == pytest.approx(math.cos(math.radians(10)), abs=1e-6)
-    assert (found[3].meaning, found[3].part) == (None, None)
+def test_the_nearest_of_a_querys_parts_is_told_beside_the_whole() -> None:
+    index = Arrays([entry(1, "a", 90), entry(2, "b"), entry(3, "c", 10)], HALF)
+    whole, *parts = vector(0), vector(80), vector(30)
+    found = {
+        hit.document_id: hit.part for hit in index.hits(["b"], [whole, *parts], index.select(range(9)), 9)
+    }
+    near, far = math.cos(math.radians(10)), math.cos(math.radians(20))
+    assert found == {1: pytest.approx(near, abs=1e-6), 2: None, 3: pytest.approx(far, abs=1e-6)}
+    assert hits(index, "b", None, range(9))[0].part is None
