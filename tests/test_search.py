@@ -235,6 +235,13 @@ def test_rank_fusion_is_a_setting(desk: Desk) -> None:
     assert answer.results[0].score == pytest.approx(0.96)
 
 
+def test_searching_leaves_nothing_behind_in_the_process(desk: Desk, registry: Registry) -> None:
+    for _ in range(3):
+        found(registry, "screenshot", shop(desk))
+    left = stored(registry._store, "select count(*) from temp.selected")  # pyright: ignore
+    assert left == [(0,)]
+
+
 def test_in_memory_the_same_is_found_in_the_same_order(desk: Desk, registry: Registry) -> None:
     context = registry.at(str(shop(desk)))
     registry.index(context)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -241,9 +242,10 @@ class Registry:
         Raises:
             ValueError: the limit is not between 1 and 50.
         """
-        return self.searcher(context).search(
-            query, scope=scope, limit=limit, include_hidden=include_hidden, min_score=min_score
-        )
+        with closing(self.searcher(context)) as searcher:
+            return searcher.search(
+                query, scope=scope, limit=limit, include_hidden=include_hidden, min_score=min_score
+            )
 
     def searcher(self, context: Context, *, in_memory: bool = False, is_hurried: bool = False) -> Searcher:
         """Make ready to search the tools of a context many times, as they are now.

@@ -61,6 +61,12 @@ class Searcher:
         nearest = [] if good else [item.tool.name for item in ranked[:_NEAREST]]
         return Found(query=query, results=good[:limit], nearest=nearest, note=note)
 
+    def close(self) -> None:
+        """Let go of what the index keeps for this searcher."""
+        for selected in self._selections.values():
+            self.index.drop(selected.among)
+        self._selections.clear()
+
     def _ranked(self, query: str, vectors: Sequence[Vector], selected: "_Selected") -> list[Ranked]:
         matches = selected.names.find(query)
         hits = self.index.hits(query_words(query), vectors, selected.among, _DEPTH)

@@ -56,6 +56,9 @@ class Arrays:
         wanted = np.isin(self._ids, np.fromiter(documents, np.int64))
         return Rows(np.flatnonzero(wanted), bool(wanted.all()))
 
+    def drop(self, among: Selection) -> None:
+        """Forget a selection; it holds on to nothing here."""
+
     def hits(
         self, words: Sequence[str], vectors: Sequence[Vector], among: Selection, depth: int
     ) -> Sequence[Hit]:

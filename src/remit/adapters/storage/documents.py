@@ -70,6 +70,10 @@ class SqlIndex:
         self._database.run("select_documents", among=among, documents=given, **seen_from(self._workspace))
         return among
 
+    def drop(self, among: int) -> None:
+        """Forget a selection."""
+        self._database.run("drop_selection", among=among)
+
     def hits(self, words: Sequence[str], vectors: Sequence[Vector], among: int, depth: int) -> list[Hit]:
         """Find the documents that share words with a query, and those nearest to it in meaning."""
         by_words = self._by_words(words, among)

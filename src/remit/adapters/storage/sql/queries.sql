@@ -392,6 +392,9 @@ insert into temp.selected (selection, document_id)
 select distinct :among, value from json_each(:documents)
 where value in ({documents_here})
 
+-- name: drop_selection
+delete from temp.selected where selection = :among
+
 -- name: by_words
 select rowid, -bm25(documents_by_word, 3.0, 1.0, 1.0, 0.5, 0.25) as words
 from documents_by_word
