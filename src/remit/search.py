@@ -18,7 +18,7 @@ MAX_LIMIT = 50
 BATCH = 64  # texts that are turned into vectors at once
 BY_WORDS_ALONE = "found by words alone"
 WORDS_ALONE = Fusion(expected=0.49, steepness=3.5, midpoint=0.73, confidence=0.0, noise=0.0)
-_DEPTH = 100  # how many tools the index hands over to be ranked
+_DEPTH = 2  # times as many as are asked for does the index hand over to be ranked
 _NEAREST = 3
 _LONGEST_QUERY = 10_000  # characters; what comes after is not read
 
@@ -55,7 +55,7 @@ class Searcher:
         asked = query[:_LONGEST_QUERY]
         selected = self._select(scope, include_hidden)
         vectors, note = self._embedded(asked)
-        ranked = self._ranked(asked, vectors, selected)
+        ranked = self._ranked(asked, vectors, selected, depth=_DEPTH * limit)
         least = _least(ranked, self._fusion(vectors)) if min_score is None else min_score
         good = [item for item in ranked if item.score >= least]
         nearest = [] if good else [item.tool.name for item in ranked[:_NEAREST]]
@@ -67,9 +67,11 @@ class Searcher:
             self.index.drop(selected.among)
         self._selections.clear()
 
-    def _ranked(self, query: str, vectors: Sequence[Vector], selected: "_Selected") -> list[Ranked]:
+    def _ranked(
+        self, query: str, vectors: Sequence[Vector], selected: "_Selected", *, depth: int
+    ) -> list[Ranked]:
         matches = selected.names.find(query)
-        hits = self.index.hits(query_words(query), vectors, selected.among, _DEPTH)
+        hits = self.index.hits(query_words(query), vectors, selected.among, depth)
         found = [item for hit in hits for item in selected.by_document.get(hit.document_id, ())]
         found += [item for name in matches for item in selected.by_name[name]]
         return rank(query, found, self._fusion(vectors).scores(hits), matches)

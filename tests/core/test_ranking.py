@@ -77,6 +77,11 @@ def test_a_tool_that_the_query_names_comes_first_whatever_its_score(query: str) 
     assert first.score > second.score
 
 
+def test_words_that_are_one_letter_from_a_name_are_no_slip() -> None:
+    lint = listed("mcp__eslint__lint-files", 3, server="eslint")
+    assert names(ordered("list files", [lint, READ], {1: 0.6, 3: 0.1}))[0] == "mcp__files__read_file"
+
+
 def test_an_exact_name_is_certain() -> None:
     assert ordered("read_file", [READ], {})[0].score == 1.0
 
@@ -198,6 +203,6 @@ def test_a_command_is_named_with_and_without_its_sign() -> None:
     assert found.find("deploy") == found.find("/deploy") == {"/deploy": Match.EXACT}
 
 
-@pytest.mark.parametrize("query", ["", "   ", "!!"])
+@pytest.mark.parametrize("query", ["", "   ", "!!", "mcp__files__read_file " * 20])
 def test_a_query_without_letters_names_nothing(query: str) -> None:
     assert NameMatches([READ.tool]).find(query) == {}

@@ -10,6 +10,7 @@ from remit.core.tools import Tool
 
 _SHORTEST = 5  # letters of a name that may be mistyped
 _LONGEST = 80
+_LONGEST_QUERY = 300  # characters; a longer one is no name
 
 
 class Match(IntEnum):
@@ -38,12 +39,14 @@ class NameMatches:
     def find(self, query: str) -> dict[str, Match]:
         """Find the names of the tools that a query names, with how it does."""
         found: dict[str, Match] = {}
+        if len(query) > _LONGEST_QUERY:
+            return found
         for form in spellings(query.strip()):
             found |= dict.fromkeys(self._exact.get(form, ()), Match.EXACT)
         wanted = plain(query)
         if not found and wanted:
             found = dict.fromkeys(self._plain.get(wanted, ()), Match.SAME_WORDS)
-        if not found and _is_comparable(wanted):
+        if not found and _is_comparable(wanted) and len(query.split()) == 1:  # a sentence is no slip
             names = (name for name in self._alike(wanted) if is_one_letter_off(wanted, name))
             found = {tool: Match.ONE_LETTER for name in names for tool in self._plain[name]}
         return found

@@ -37,7 +37,8 @@ QUERY = Patience(timeout=10, attempts=2, pause=2)
 class EndpointEmbedder:
     """Turns tools and queries into vectors by asking a service."""
 
-    fusion = Fusion(word_weight=0.02)
+    # How sure its cosines are is not known, so nothing is taken for noise.
+    fusion = Fusion(word_weight=0.02, confidence=0.0, noise=0.0)
 
     def __init__(
         self,

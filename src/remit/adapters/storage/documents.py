@@ -14,6 +14,7 @@ from remit.core.ranking import Hit
 from remit.core.tools import Definition
 from remit.ports import Vector
 
+_LEAST_DEPTH = 100  # of each arm: what is good by both may be first by neither
 _MOST_MATCHES = (
     2000  # tools that share a word with a query and are looked at; past them it says next to nothing
 )
@@ -76,9 +77,10 @@ class SqlIndex:
 
     def hits(self, words: Sequence[str], vectors: Sequence[Vector], among: int, depth: int) -> list[Hit]:
         """Find the documents that share words with a query, and those nearest to it in meaning."""
+        deep = max(depth, _LEAST_DEPTH)
         by_words = self._by_words(words, among)
-        meanings = self._by_meaning(vectors[0], among, depth) if vectors else {}
-        best = list(dict.fromkeys((*list(by_words)[:depth], *meanings)))
+        meanings = self._by_meaning(vectors[0], among, deep) if vectors else {}
+        best = list(dict.fromkeys((*list(by_words)[:deep], *meanings)))
         if vectors:
             meanings |= self._meanings(vectors[0], [id for id in best if id not in meanings])
         parts = [self._meanings(part, best) for part in vectors[1:]]
