@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from remit.adapters.search.folder import read
 from remit.bootstrap import open_engine
 from remit.collection import Collection
-from remit.core.documents import query_parts, query_words
+from remit.core.documents import query_parts, read_query
 from remit.core.evaluation import Trial, mean, measure
 from remit.core.ranking import Fusion, Hit
 from remit.search import WORDS_ALONE
@@ -108,7 +108,7 @@ def found(collection: Collection, query: str, depth: int) -> Sequence[Hit]:
     parts = query_parts(query) if embedder is not None and embedder.fusion.part_weight else []
     vectors = [] if embedder is None else [embedder.embed_query(text) for text in (query, *parts)]
     among = collection.index.select(range(len(collection.listed)))
-    return collection.index.hits(query_words(query), vectors, among, depth)
+    return collection.index.hits(read_query(query), vectors, among, depth)
 
 
 def judge(trial: Trial, hits: Sequence[Sequence[Hit]], fusion: Fusion) -> Judged:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from remit.core.declarations import Changes, Declaration, Key, Problem, Resolved
-from remit.core.documents import Columns, Document
+from remit.core.documents import Columns, Document, Sought
 from remit.core.findings import Facts
 from remit.core.projects import Project, Workspace
 from remit.core.ranking import Fusion, Hit, RankFusion
@@ -48,7 +48,7 @@ class Index(Protocol):
     def drop(self, among: Selection) -> None: ...
 
     def hits(
-        self, words: Sequence[str], vectors: Sequence[Vector], among: Selection, depth: int
+        self, sought: Sought, vectors: Sequence[Vector], among: Selection, depth: int
     ) -> Sequence[Hit]: ...
 
 

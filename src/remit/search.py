@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from remit.core.decide import Listed
-from remit.core.documents import query_parts, query_words
+from remit.core.documents import query_parts, read_query
 from remit.core.name_matches import NameMatches
 from remit.core.projects import Workspace
 from remit.core.ranking import Found, Fusion, Ranked, RankFusion, rank
@@ -71,7 +71,7 @@ class Searcher:
         self, query: str, vectors: Sequence[Vector], selected: "_Selected", *, depth: int
     ) -> list[Ranked]:
         matches = selected.names.find(query)
-        hits = self.index.hits(query_words(query), vectors, selected.among, depth)
+        hits = self.index.hits(read_query(query), vectors, selected.among, depth)
         found = [item for hit in hits for item in selected.by_document.get(hit.document_id, ())]
         found += [item for name in matches for item in selected.by_name[name]]
         return rank(query, found, self._fusion(vectors).scores(hits), matches)

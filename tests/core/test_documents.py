@@ -4,14 +4,15 @@ import pytest
 
 from remit.core.documents import (
     Document,
+    Sought,
     columns,
     document,
     document_of,
     params_of,
     query_parts,
     query_words,
+    read_query,
     split,
-    word_pairs,
 )
 from remit.core.tools import Definition
 
@@ -88,9 +89,13 @@ def test_a_query_without_words_has_none(query: str) -> None:
     assert query_words(query) == []
 
 
-def test_words_side_by_side_are_pairs() -> None:
-    assert word_pairs(["open", "pull", "request"]) == ["open pull", "pull request"]
-    assert word_pairs(["open"]) == []
+def test_words_side_by_side_are_sought_as_pairs_and_so_are_those_with_little_between_them() -> None:
+    assert read_query("open the pull request") == Sought(
+        words=["open", "pull", "request"],
+        pairs=["open pull", "pull request", "open the", "the pull"],
+    )
+    assert read_query("open").pairs == []
+    assert len(read_query(" ".join(f"word{i}" for i in range(10_000))).pairs) == 64
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from remit.core.tools import Definition
 
 MOST_QUERY_WORDS = 48
 COLUMN_WEIGHTS = (3.0, 1.0, 1.0, 0.5, 0.25)  # name, server, body, params, details
+MOST_PAIRS = 64
 PAIR_WEIGHT = 0.5  # of two words side by side, beside each of them
 _MOST_DESCRIPTION = 1200  # characters
 _MOST_PARAMS = 20
@@ -66,6 +67,13 @@ class Columns(NamedTuple):
     body: str
     params: str
     details: str = ""
+
+
+class Sought(NamedTuple):
+    """What a query looks for by word."""
+
+    words: Sequence[str]
+    pairs: Sequence[str]  # two words side by side: `pull request` is more than its words
 
 
 def split(identifier: str) -> str:
@@ -128,16 +136,26 @@ def columns(document: Document) -> Columns:
     return Columns(document.name, document.server, body, " ".join(document.params), document.details)
 
 
+def read_query(text: str) -> Sought:
+    """Read what a query looks for."""
+    words = query_words(text)
+    neighbours = dict.fromkeys((*pairwise(words), *filter(_is_telling, pairwise(_words(text)))))
+    return Sought(words, [f"{one} {other}" for one, other in neighbours][:MOST_PAIRS])
+
+
 def query_words(text: str) -> list[str]:
     """The words of a query that say something, each once; all of its words if none does."""
-    words = list(dict.fromkeys(word.lower() for word in _WORD.findall(split(text))))
+    words = list(dict.fromkeys(_words(text)))
     telling = [word for word in words if word not in STOP_WORDS]
     return (telling or words)[:MOST_QUERY_WORDS]
 
 
-def word_pairs(words: Sequence[str]) -> list[str]:
-    """Each two words of a query that say something, side by side: `pull request` is more than its words."""
-    return [f"{one} {other}" for one, other in pairwise(words)]
+def _words(text: str) -> list[str]:
+    return [word.lower() for word in _WORD.findall(split(text))]
+
+
+def _is_telling(pair: tuple[str, str]) -> bool:
+    return pair[0] not in STOP_WORDS or pair[1] not in STOP_WORDS
 
 
 def query_parts(text: str) -> list[str]:

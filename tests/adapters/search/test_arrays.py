@@ -6,7 +6,7 @@ import struct
 import pytest
 
 from remit.adapters.search.arrays import Arrays
-from remit.core.documents import Columns
+from remit.core.documents import Columns, read_query
 from remit.core.ranking import Fusion, Hit
 from remit.ports import Entry, Vector
 
@@ -23,7 +23,7 @@ def entry(document: int, name: str, degrees: float | None = None) -> Entry:
 
 def hits(index: Arrays, words: str, degrees: float | None, among: range, depth: int = 10) -> list[Hit]:
     asked = [] if degrees is None else [vector(degrees)]
-    return list(index.hits(words.split(), asked, index.select(among), depth))
+    return list(index.hits(read_query(words), asked, index.select(among), depth))
 
 
 def documents(found: list[Hit]) -> list[int]:
@@ -101,7 +101,8 @@ def test_the_nearest_of_a_querys_parts_is_told_beside_the_whole() -> None:
     index = Arrays([entry(1, "a", 90), entry(2, "b"), entry(3, "c", 10)], HALF)
     whole, *parts = vector(0), vector(80), vector(30)
     found = {
-        hit.document_id: hit.part for hit in index.hits(["b"], [whole, *parts], index.select(range(9)), 9)
+        hit.document_id: hit.part
+        for hit in index.hits(read_query("b"), [whole, *parts], index.select(range(9)), 9)
     }
     near, far = math.cos(math.radians(10)), math.cos(math.radians(20))
     assert found == {1: pytest.approx(near, abs=1e-6), 2: None, 3: pytest.approx(far, abs=1e-6)}

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from remit.adapters.search.words import Terms, build
-from remit.core.documents import PAIR_WEIGHT, Columns, query_words, word_pairs
+from remit.core.documents import PAIR_WEIGHT, Columns, query_words, read_query
 
 TEXT = """
     read reads reading file files folder list listing create created git commit commits branch naïve Über mail
@@ -20,10 +20,11 @@ TEXT = """
 WORDS = TEXT.split()
 
 
-def in_sql(documents: Sequence[Columns], query: Sequence[str]) -> dict[int, float]:
+def in_sql(documents: Sequence[Columns], query: str) -> dict[int, float]:
     """What SQLite says of the words, and half of what it says of those that stand side by side."""
-    scores = fts5(documents, query)
-    for at, score in fts5(documents, word_pairs(query)).items():
+    sought = read_query(query)
+    scores = fts5(documents, sought.words)
+    for at, score in fts5(documents, sought.pairs).items():
         scores[at] = scores.get(at, 0.0) + PAIR_WEIGHT * score
     return scores
 
@@ -44,10 +45,10 @@ def fts5(documents: Sequence[Columns], query: Sequence[str]) -> dict[int, float]
     return {int(row): float(score) for row, score in found}
 
 
-def in_memory(documents: Sequence[Columns], query: Sequence[str]) -> dict[int, float]:
-    terms = Terms()
+def in_memory(documents: Sequence[Columns], query: str) -> dict[int, float]:
+    terms, sought = Terms(), read_query(query)
     totals = np.zeros(len(documents), np.float32)
-    build(documents, terms).add(terms(" ".join(query)), totals)
+    build(documents, terms).add(terms(" ".join(sought.words)), map(terms, sought.pairs), totals)
     return {int(at): float(totals[at]) for at in np.flatnonzero(totals)}
 
 
@@ -63,15 +64,15 @@ def test_every_score_is_that_of_fts5(seed: int) -> None:
     lots = random.Random(seed)  # noqa: S311 - the same documents each time
     documents = some_documents(lots, lots.choice([1, 2, 30, 200]))
     for _ in range(10):
-        query = query_words(" ".join(lots.choices([*WORDS, "unheard"], k=lots.randint(1, 6))))
+        query = " ".join(lots.choices([*WORDS, "unheard", "the", "of"], k=lots.randint(1, 8)))
         assert in_memory(documents, query) == pytest.approx(in_sql(documents, query), abs=1e-5)
 
 
 def test_a_word_counts_once_for_each_form_it_is_asked_in() -> None:
     documents = [Columns("list files", "", "", "", ""), *[Columns("other", "", "", "", "")] * 9]
-    once, twice = in_memory(documents, ["file"]), in_memory(documents, ["file", "files"])
+    once, twice = in_memory(documents, "file"), in_memory(documents, "file files")
     assert twice[0] == pytest.approx(2 * once[0])
-    assert twice == pytest.approx(in_sql(documents, ["file", "files"]), abs=1e-5)
+    assert twice == pytest.approx(in_sql(documents, "file files"), abs=1e-5)
 
 
 def test_words_that_stand_side_by_side_count_more_in_that_order_and_column() -> None:
@@ -81,14 +82,14 @@ def test_words_that_stand_side_by_side_count_more_in_that_order_and_column() -> 
         Columns("log git", "", "", "", ""),
         Columns("git", "log", "", "", ""),
     )
-    scores = in_memory([together, turned, apart, *others], ["git", "log"])
+    scores = in_memory([together, turned, apart, *others], "git log")
     assert scores[0] > scores[1] > scores[2]
 
 
 def test_nothing_is_found_where_there_is_nothing() -> None:
-    assert in_memory([], ["file"]) == {}
-    assert in_memory([Columns("", "", "", "", "")], ["file"]) == {}
-    assert in_memory([Columns("file", "", "", "", "")], []) == {}
+    assert in_memory([], "file") == {}
+    assert in_memory([Columns("", "", "", "", "")], "file") == {}
+    assert in_memory([Columns("file", "", "", "", "")], "") == {}
 
 
 def test_a_word_of_a_query_is_one_term_in_whatever_script() -> None:

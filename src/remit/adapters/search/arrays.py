@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remit.adapters.search.words import Floats, Terms, build
-from remit.core.documents import Columns
+from remit.core.documents import Columns, Sought
 from remit.core.ranking import Fusion, Hit
 from remit.ports import Selection, Vector
 
@@ -59,12 +59,10 @@ class Arrays:
     def drop(self, among: Selection) -> None:
         """Forget a selection; it holds on to nothing here."""
 
-    def hits(
-        self, words: Sequence[str], vectors: Sequence[Vector], among: Selection, depth: int
-    ) -> Sequence[Hit]:
+    def hits(self, sought: Sought, vectors: Sequence[Vector], among: Selection, depth: int) -> Sequence[Hit]:
         """Find the best by the sum of both arms, equal ones by their document's id."""
         assert isinstance(among, Rows)  # noqa: S101 - a selection goes back to the index that made it
-        by_words = self._by_words(words, among)
+        by_words = self._by_words(sought, among)
         by_meaning = self._by_meaning(vectors[0] if vectors else None, among)
         sums, found = by_words, np.flatnonzero(by_words)
         if by_meaning is not None:
@@ -74,9 +72,10 @@ class Arrays:
         meanings = None if by_meaning is None else self._known(rows, by_meaning[best])
         return self._hits(rows, by_words[best], meanings, self._by_parts(vectors[1:], rows))
 
-    def _by_words(self, words: Sequence[str], among: Rows) -> Floats:
+    def _by_words(self, sought: Sought, among: Rows) -> Floats:
         totals = np.zeros(len(self), np.float32)
-        self._lexicon.add(self._terms(" ".join(words)), totals)
+        words = self._terms(" ".join(sought.words))
+        self._lexicon.add(words, [self._terms(pair) for pair in sought.pairs], totals)
         return totals if among.is_all else totals[among.numbers]
 
     def _by_meaning(self, vector: Vector | None, among: Rows) -> Floats | None:

@@ -1,9 +1,8 @@
 """Scores documents by the words they share with a query, as SQLite's FTS5 does, from arrays in memory."""
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import cast
 
 import apsw
@@ -68,15 +67,17 @@ class Lexicon:
     pairs: NDArray[np.int64]  # two numbers of terms in one, in order
     pair_postings: Postings
 
-    def add(self, words: Sequence[str], totals: Floats) -> None:
+    def add(self, words: Sequence[str], pairs: Iterable[Sequence[str]], totals: Floats) -> None:
         """Add to each document's total what a query's terms are worth; one given twice counts twice."""
-        found = [self.numbers.get(word) for word in words]
-        for number in found:
-            if number is not None:
+        for word in words:
+            if (number := self.numbers.get(word)) is not None:
                 self.terms.add(number, totals)
-        for one, other in pairwise(found):
-            if one is not None and other is not None:
-                self._add_pair((one << _SHIFT) | other, totals)
+        for pair in pairs:
+            match [self.numbers.get(word) for word in pair]:
+                case [int(one), int(other)]:
+                    self._add_pair((one << _SHIFT) | other, totals)
+                case _:
+                    pass
 
     def _add_pair(self, key: int, totals: Floats) -> None:
         at = int(np.searchsorted(self.pairs, key))

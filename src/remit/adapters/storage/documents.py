@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from itertools import count
 
 from remit.adapters.storage.database import Database, seen_from
-from remit.core.documents import PAIR_WEIGHT, Document, columns, document_of, word_pairs
+from remit.core.documents import PAIR_WEIGHT, Document, Sought, columns, document_of
 from remit.core.projects import Workspace
 from remit.core.ranking import Hit
 from remit.core.tools import Definition
@@ -75,10 +75,10 @@ class SqlIndex:
         """Forget a selection."""
         self._database.run("drop_selection", among=among)
 
-    def hits(self, words: Sequence[str], vectors: Sequence[Vector], among: int, depth: int) -> list[Hit]:
+    def hits(self, sought: Sought, vectors: Sequence[Vector], among: int, depth: int) -> list[Hit]:
         """Find the documents that share words with a query, and those nearest to it in meaning."""
         deep = max(depth, _LEAST_DEPTH)
-        by_words = self._by_words(words, among)
+        by_words = self._by_words(sought, among)
         meanings = self._by_meaning(vectors[0], among, deep) if vectors else {}
         best = list(dict.fromkeys((*list(by_words)[:deep], *meanings)))
         if vectors:
@@ -94,10 +94,10 @@ class SqlIndex:
             for id in best
         ]
 
-    def _by_words(self, words: Sequence[str], among: int) -> dict[int, float]:
+    def _by_words(self, sought: Sought, among: int) -> dict[int, float]:
         """Score documents by words, and by half as much for words that stand side by side, best first."""
-        found = self._matching(words, among)
-        for id, score in self._matching(word_pairs(words), among).items():
+        found = self._matching(sought.words, among)
+        for id, score in self._matching(sought.pairs, among).items():
             found[id] = found.get(id, 0.0) + PAIR_WEIGHT * score
         return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
