@@ -113,6 +113,7 @@ smoke: $(VENV)/.installed ## Build the wheel and try it in an environment with n
 	$(BIN)/python -m venv build/smoke
 	build/smoke/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt dist/*.whl
 	REMIT_HOME=build/smoke/data build/smoke/bin/remit tools
+	build/smoke/bin/python -c 'from remit import filter_tools; assert filter_tools([print, open], "open a file") == [open, print]'
 
 constraints: ## Write down the exact versions that are installed now
 	$(BIN)/python -m pip freeze --all --exclude-editable | grep -v '^setuptools==' | sort -f > constraints.txt
