@@ -22,6 +22,7 @@ from remit.core.names import server_name
 from remit.core.projects import Workspace, identify
 from remit.core.scopes import Scope
 from remit.core.tools import Tool, Winner
+from remit.bootstrap import WordsOnly
 from remit.registry import Registry
 
 CLIENT = "claude-code"
@@ -147,7 +148,7 @@ class Desk:
         self.database.parent.mkdir(exist_ok=True)
         machine = Machine(home=str(self.home), variables=self.variables, root=str(self.root / "machine"))
         files = ClientFiles(machine, now_ns=lambda: time.time_ns() + self.later_ns)
-        return Registry(SqliteStore(str(self.database)), files, self._tick)
+        return Registry(SqliteStore(str(self.database)), files, self._tick, WordsOnly())
 
     def remit(
         self, *arguments: str, cwd: Path | None = None, stdin: str | None = None

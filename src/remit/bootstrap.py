@@ -15,6 +15,18 @@ if TYPE_CHECKING:
     from remit.registry import Registry
 
 
+class WordsOnly:
+    model = None
+    fusion = None
+
+    def embedder(self):
+        raise NotImplementedError
+
+    def in_memory(self, entries):
+        from remit.adapters.search.arrays import Arrays
+        return Arrays(entries)
+
+
 def open_registry() -> "Registry":
     """Open the registry of this user on this machine.
 
@@ -27,7 +39,7 @@ def open_registry() -> "Registry":
     from remit.registry import Registry
 
     machine = _machine()
-    return Registry(SqliteStore(database_path(machine)), ClientFiles(machine), _now)
+    return Registry(SqliteStore(database_path(machine)), ClientFiles(machine), _now, WordsOnly())
 
 
 def diagnose(registry: "Registry", context: "Context") -> "list[Finding]":
