@@ -22,7 +22,7 @@ from remit.core.names import server_name
 from remit.core.projects import Workspace, identify
 from remit.core.scopes import Scope
 from remit.core.tools import Tool, Winner
-from remit.bootstrap import WordsOnly
+from remit.bootstrap import WordsOnly, open_situation
 from remit.registry import Registry
 
 CLIENT = "claude-code"
@@ -148,7 +148,9 @@ class Desk:
         self.database.parent.mkdir(exist_ok=True)
         machine = Machine(home=str(self.home), variables=self.variables, root=str(self.root / "machine"))
         files = ClientFiles(machine, now_ns=lambda: time.time_ns() + self.later_ns)
-        return Registry(SqliteStore(str(self.database)), files, self._tick, WordsOnly())
+        store = SqliteStore(str(self.database))
+        situation = open_situation(store, machine, self._tick)
+        return Registry(store, files, self._tick, WordsOnly(), situation)
 
     def remit(
         self, *arguments: str, cwd: Path | None = None, stdin: str | None = None

@@ -8,11 +8,39 @@ from typing import TYPE_CHECKING
 from remit import settings
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
     from remit.adapters.files import Machine
+    from remit.core.configuration.layers import Configuration
+    from remit.core.configuration.values import Content, File, Mistake, ToolEntry
     from remit.core.decide import Context
     from remit.core.findings import Finding
-    from remit.ports import Upstreams
+    from remit.core.requirements import Condition
+    from remit.ports import Clock, Store, Upstreams
     from remit.registry import Registry
+    from remit.situation import Situation
+
+
+class ConditionLanguage:
+    """Opens the language of conditions when a configuration has one."""
+
+    def condition(self, entry: "ToolEntry", withheld: "Collection[str]") -> "Condition":
+        """Make a condition of what a rule asks for."""
+        from remit.core.configuration.language import RuleCondition
+
+        return RuleCondition(entry, withheld)
+
+    def mistakes_in(self, content: "Content") -> "Sequence[Mistake]":
+        """List what is wrong with the conditions of one file."""
+        from remit.core.configuration.language import mistakes_in
+
+        return mistakes_in(content)
+
+    def mistakes_of(self, configuration: "Configuration") -> "Iterable[tuple[File, Mistake]]":
+        """List what is wrong when all files are put together."""
+        from remit.core.configuration.language import mistakes_of
+
+        return mistakes_of(configuration)
 
 
 class WordsOnly:
@@ -24,6 +52,7 @@ class WordsOnly:
 
     def in_memory(self, entries):
         from remit.adapters.search.arrays import Arrays
+
         return Arrays(entries)
 
 
@@ -39,7 +68,20 @@ def open_registry() -> "Registry":
     from remit.registry import Registry
 
     machine = _machine()
-    return Registry(SqliteStore(database_path(machine)), ClientFiles(machine), _now, WordsOnly())
+    store = SqliteStore(database_path(machine))
+    return Registry(store, ClientFiles(machine), _now, WordsOnly(), open_situation(store, machine))
+
+
+def open_situation(store: "Store", machine: "Machine", clock: "Clock | None" = None) -> "Situation":
+    """Make ready to read Remit's own configuration, and the states, as this user on this machine."""
+    from remit.adapters.configuration import TomlFiles
+    from remit.adapters.detectors.local import LocalDetectors
+    from remit.configurations import Configurations
+    from remit.situation import Situation
+
+    clock = clock or _now
+    configurations = Configurations(store.states, TomlFiles(machine), ConditionLanguage(), clock)
+    return Situation(store.states, configurations, LocalDetectors(machine), clock)
 
 
 def diagnose(registry: "Registry", context: "Context") -> "list[Finding]":

@@ -8,6 +8,7 @@ RemitError
 ├── NoSuchDirectoryError      the directory asked about cannot be used
 ├── NoSuchFileError           a file that was named does not exist
 ├── StateError                states cannot be what they are said to be
+│   └── UnknownStateError     no state of this name is declared here
 ├── UnknownClientError        no client of this name is supported
 ├── UnknownProjectError       nothing is stored about this project
 ├── UnknownServerError        no server of this name is known here
@@ -57,6 +58,10 @@ class NoSuchFileError(RemitError):
 
 class StateError(RemitError):
     """States cannot be what they are said to be."""
+
+
+class UnknownStateError(StateError):
+    """No state of this name is declared here."""
 
 
 class UnknownClientError(RemitError):

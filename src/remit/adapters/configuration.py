@@ -1,0 +1,74 @@
+"""Finds and reads the files of Remit's own configuration."""
+
+import os
+import time
+from collections.abc import Callable, Iterator
+
+from remit.adapters.clients import places
+from remit.adapters.files import FileError, Machine, fingerprint, read_text
+from remit.adapters.formats import parse_toml
+from remit.core.configuration.positions import positions
+from remit.core.configuration.values import File, FileText, Layer
+from remit.core.projects import Workspace
+from remit.core.scopes import ancestors, is_at_or_below
+
+SHARED = "remit.toml"
+PERSONAL = "remit.local.toml"
+VARIABLE = "REMIT_CONFIG"  # names another file of the machine
+
+_LIMIT = 2**20  # bytes of a file
+_MANAGED = {
+    "linux": "/etc/remit",
+    "darwin": "/Library/Application Support/Remit",
+    "win32": "C:\\Program Files\\Remit",
+}
+
+
+def configuration_files(workspace: Workspace, machine: Machine) -> list[File]:
+    """List the files that count in a workspace, whether they exist or not, the weakest first."""
+    own = machine.variables.get("REMIT_CONFIG") or os.path.join(places.config(machine), "remit", SHARED)
+    found = [File(Layer.MACHINE, own)]
+    for dir in reversed(ancestors(workspace.dir, up_to=workspace.checkout)):
+        found.append(File(Layer.PROJECT, os.path.join(dir, SHARED), dir))
+        found.append(File(Layer.LOCAL, os.path.join(dir, PERSONAL), dir))
+    found.append(File(Layer.MANAGED, os.path.join(places.of_administrator(machine, _MANAGED), SHARED)))
+    return [*_once(found)]
+
+
+def _once(files: list[File]) -> Iterator[File]:
+    """Leave out a file that is named again: whoever makes the project's file the machine's means that."""
+    seen: set[str] = set()
+    for file in files:
+        if file.path not in seen:
+            yield file
+        seen.add(file.path)
+
+
+class TomlFiles:
+    """The files of Remit's own configuration on this machine."""
+
+    def __init__(self, machine: Machine, *, now_ns: Callable[[], int] = time.time_ns) -> None:
+        self._machine = machine
+        self._now_ns = now_ns
+
+    def files(self, workspace: Workspace) -> list[File]:
+        """List the files that count in a workspace, the weakest first."""
+        return configuration_files(workspace, self._machine)
+
+    def fingerprint(self, file: File) -> str:
+        """Tell one state of a file from another."""
+        return fingerprint(file.path, self._machine, now_ns=self._now_ns())
+
+    def read(self, file: File, workspace: Workspace) -> FileText | None:
+        """Read a file; None: there is no such file."""
+        try:
+            if file.dir is not None and not _is_inside(file.path, workspace):
+                raise FileError("a symbolic link leads out of the project")
+            text = read_text(file.path, limit=_LIMIT)
+            return None if text is None else FileText(parse_toml(text), positions(text))
+        except FileError as error:
+            return FileText(problem=error.reason, place=error.place)
+
+
+def _is_inside(path: str, workspace: Workspace) -> bool:
+    return not os.path.islink(path) or is_at_or_below(os.path.realpath(path), workspace.checkout)
