@@ -15,6 +15,7 @@ import apsw
 from remit.adapters.clients.sources import ClientFiles
 from remit.adapters.files import Machine
 from remit.adapters.storage.sqlite import SqliteStore
+from remit.bootstrap import WordsOnly, open_situation
 from remit.core.decide import Context
 from remit.core.declarations import Declaration
 from remit.core.kinds import Authority, ConfigStatus, Kind, Status
@@ -22,7 +23,6 @@ from remit.core.names import server_name
 from remit.core.projects import Workspace, identify
 from remit.core.scopes import Scope
 from remit.core.tools import Tool, Winner
-from remit.bootstrap import WordsOnly, open_situation
 from remit.registry import Registry
 
 CLIENT = "claude-code"
@@ -147,9 +147,9 @@ class Desk:
         """Open the registry on this machine, with a clock that ticks by itself."""
         self.database.parent.mkdir(exist_ok=True)
         machine = Machine(home=str(self.home), variables=self.variables, root=str(self.root / "machine"))
-        files = ClientFiles(machine, now_ns=lambda: time.time_ns() + self.later_ns)
+        files = ClientFiles(machine, now_ns=self._now_ns)
         store = SqliteStore(str(self.database))
-        situation = open_situation(store, machine, self._tick)
+        situation = open_situation(store, machine, self._tick, self._now_ns)
         return Registry(store, files, self._tick, WordsOnly(), situation)
 
     def remit(
@@ -165,6 +165,9 @@ class Desk:
             input=stdin or "",
             timeout=60,
         )
+
+    def _now_ns(self) -> int:
+        return time.time_ns() + self.later_ns
 
     def _tick(self) -> int:
         self.time += 1

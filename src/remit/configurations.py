@@ -63,7 +63,8 @@ class Configurations:
         return current
 
     def problems(self, workspace: Workspace) -> list[Problem]:
-        """List what is wrong in the files, as they were last read."""
+        """List what is wrong in the files."""
+        self.current(workspace)
         kept = self._store.configuration(workspace)
         if kept is None:
             return []

@@ -240,8 +240,13 @@ class Registry:
     def problems(self, context: Context) -> list[Problem]:
         """List what is wrong in the files that count here."""
         found = [self._store.problems(context.view(client)) for client in self._clients(context)]
-        own = [] if self._situation is None else self._situation.configurations.problems(context.workspace)
-        return [*own, *(problem for problems in found for problem in problems)]
+        return [*self.own_problems(context), *(problem for problems in found for problem in problems)]
+
+    def own_problems(self, context: Context) -> list[Problem]:
+        """List what is wrong in Remit's own configuration."""
+        if self._situation is None:
+            return []
+        return self._situation.configurations.problems(context.workspace)
 
     def clients(self, context: Context) -> list[Presence]:
         """Look which clients have files here, and what these declare; nothing is stored."""

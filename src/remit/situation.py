@@ -72,7 +72,7 @@ class StateReport(NamedTuple):
     description: str
     detector: str  # the key that declares it; empty where there is none
     source: str  # the declaring file; empty where Remit itself does
-    layer: Layer
+    layer: Layer | None  # None: nobody declares it, and others imply it
 
 
 class Situation:
@@ -274,7 +274,7 @@ def _implies(name: str, other: str, configuration: Configuration) -> bool:
 def _report(name: str, snapshot: Snapshot, state: State | None) -> StateReport:
     value = snapshot.states[name]
     if state is None:  # nobody declares it: others imply it
-        return StateReport(name, value, "capability", "", "", "", Layer.BUILTIN)
+        return StateReport(name, value, "capability", "", "", "", None)
     entry = state.entry
     detector = "" if entry.detector is None else entry.detector.kind
     return StateReport(

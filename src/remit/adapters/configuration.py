@@ -2,46 +2,17 @@
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-from remit.adapters.clients import places
+from remit.adapters.configuration_paths import configuration_paths
 from remit.adapters.files import FileError, Machine, fingerprint, read_text
 from remit.adapters.formats import parse_toml
 from remit.core.configuration.positions import positions
 from remit.core.configuration.values import File, FileText, Layer
 from remit.core.projects import Workspace
-from remit.core.scopes import ancestors, is_at_or_below
-
-SHARED = "remit.toml"
-PERSONAL = "remit.local.toml"
-VARIABLE = "REMIT_CONFIG"  # names another file of the machine
+from remit.core.scopes import is_at_or_below
 
 _LIMIT = 2**20  # bytes of a file
-_MANAGED = {
-    "linux": "/etc/remit",
-    "darwin": "/Library/Application Support/Remit",
-    "win32": "C:\\Program Files\\Remit",
-}
-
-
-def configuration_files(workspace: Workspace, machine: Machine) -> list[File]:
-    """List the files that count in a workspace, whether they exist or not, the weakest first."""
-    own = machine.variables.get("REMIT_CONFIG") or os.path.join(places.config(machine), "remit", SHARED)
-    found = [File(Layer.MACHINE, own)]
-    for dir in reversed(ancestors(workspace.dir, up_to=workspace.checkout)):
-        found.append(File(Layer.PROJECT, os.path.join(dir, SHARED), dir))
-        found.append(File(Layer.LOCAL, os.path.join(dir, PERSONAL), dir))
-    found.append(File(Layer.MANAGED, os.path.join(places.of_administrator(machine, _MANAGED), SHARED)))
-    return [*_once(found)]
-
-
-def _once(files: list[File]) -> Iterator[File]:
-    """Leave out a file that is named again: whoever makes the project's file the machine's means that."""
-    seen: set[str] = set()
-    for file in files:
-        if file.path not in seen:
-            yield file
-        seen.add(file.path)
 
 
 class TomlFiles:
@@ -53,7 +24,10 @@ class TomlFiles:
 
     def files(self, workspace: Workspace) -> list[File]:
         """List the files that count in a workspace, the weakest first."""
-        return configuration_files(workspace, self._machine)
+        return [
+            File(Layer(layer), path, dir)
+            for layer, path, dir in configuration_paths(workspace, self._machine)
+        ]
 
     def fingerprint(self, file: File) -> str:
         """Tell one state of a file from another."""

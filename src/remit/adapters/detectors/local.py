@@ -34,7 +34,7 @@ class LocalDetectors:
             return Observation(None, f"the detector failed: {type(error).__name__}")
 
     def basis(self, detector: Detector, bases: Sequence[str], workspace: Workspace) -> str | None:
-        """Tell what an answer depends on, where that is one file: it holds as long as the file is the same."""
+        """Tell what an answer depends on, where that is one file: it holds while the file is the same."""
         if detector.kind not in _OF_A_FILE or not detector.paths:
             return None
         try:

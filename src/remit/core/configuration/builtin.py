@@ -37,7 +37,8 @@ STATES = (
         _FILE,
         "ci-configured",
         ".github/workflows/ .gitlab-ci.yml .circleci/config.yml Jenkinsfile azure-pipelines.yml "
-        ".travis.yml bitbucket-pipelines.yml .forgejo/workflows/ .gitea/workflows/ .buildkite/ .drone.yml .woodpecker.yml",
+        ".travis.yml bitbucket-pipelines.yml .forgejo/workflows/ .gitea/workflows/ .buildkite/ "
+        ".drone.yml .woodpecker.yml",
         "A service for continuous integration is set up here",
     ),
     _with(

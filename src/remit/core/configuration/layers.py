@@ -185,7 +185,7 @@ class _Layers:
         if file.layer not in OF_A_PROJECT:
             return
         if entry.name in self._foreign:
-            yield f"it says anew what {_owner(self._foreign[entry.name])} declares"
+            yield f"it redefines what {_owner(self._foreign[entry.name])} declares"
         for name in _implied(entry):
             if name in self._foreign:
                 yield f"it implies `{name}`, which {_owner(self._foreign[name])} declares"
