@@ -147,7 +147,7 @@ def _plain(value: object, place: str, depth: int) -> Plain:
         return _members(cast("Mapping[str, object]", value), place, depth)
     if isinstance(value, list | tuple):
         return [_plain(item, place, depth + 1) for item in cast("list[object]", value)]
-    raise StateError(f"`{place}` is a {type(value).__name__}, which no condition can compare")
+    raise StateError(f"`{place}` is a `{type(value).__name__}`, which no condition can compare")
 
 
 def _double(value: int) -> float:

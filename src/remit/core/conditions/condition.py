@@ -31,6 +31,10 @@ class Condition:
         self._asked = 0
         self._run: Run = self._not_yet
 
+    def prepare(self) -> None:
+        """Compile it now; else that is done when it has been asked some times."""
+        self._run = compiled(self.root)
+
     def truth(self, snapshot: Snapshot) -> bool | None:
         """Tell whether it holds, or `None` where that cannot be told."""
         try:
@@ -56,7 +60,7 @@ class Condition:
         self._asked += 1
         if self._asked < _OFTEN:
             raise FailedError
-        self._run = compiled(self.root)
+        self.prepare()
         return self._run(known, values)
 
     def _slowly(self, snapshot: Snapshot) -> bool | None:
