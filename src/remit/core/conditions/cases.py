@@ -33,7 +33,7 @@ from remit.core.states import Plain, Snapshot
 TRUE, FALSE, FAILED = 1, 2, 4  # answers that are possible, added up
 OPEN = TRUE | FALSE | FAILED
 _LARGEST = 2**53  # beyond, an int and a double may be equal that are not the same
-_MOST_QUESTIONS = 40  # about one subject: the work grows with their square
+_MOST_QUESTIONS = 24  # about one subject: the work grows with their square
 _NOTHING = Snapshot()
 
 Answers = tuple[int, ...]  # one for each of some questions

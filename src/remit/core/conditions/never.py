@@ -13,8 +13,8 @@ from typing import TypeAlias
 from remit.core.conditions.cases import FAILED, FALSE, OPEN, TRUE, cases, subject
 from remit.core.conditions.syntax import And, Node, Not, Or, walk
 
-_BUDGET = 60_000  # parts looked at, which takes some tens of milliseconds
-_BUDGET_OF_PARTS = 6_000
+_BUDGET = 20_000  # parts looked at, which takes some tens of milliseconds
+_BUDGET_OF_PARTS = 2_000
 _FEW = 12  # parts whose pairs are looked at, to say which of them do not go together
 
 _Shape: TypeAlias = (
