@@ -87,9 +87,17 @@ CONDITIONS ?= 1000000
 prove-conditions: $(VENV)/.test ## Hold CONDITIONS conditions to what CEL makes of them, and as many texts to typed errors
 	REMIT_PROOF_CONDITIONS=$(CONDITIONS) $(BIN)/python -m pytest --numprocesses 2 tests/proofs/test_conditions.py
 
-bench: $(VENV)/.installed ## Measure, print, and store the figures in bench/results
+PEERS := build/peers
+
+bench: $(VENV)/.installed $(PEERS)/.installed ## Measure, print, and store the figures in bench/results
 	$(BIN)/python bench/run.py
 	$(BIN)/python bench/scan.py
+	$(BIN)/python bench/conditions.py $(PEERS)/bin/python
+
+$(PEERS)/.installed: bench/peers.txt
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --requirement bench/peers.txt
+	@touch $@
 
 TOKENIZERS := build/tokenizers
 

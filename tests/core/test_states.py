@@ -103,10 +103,12 @@ def test_a_snapshot_tells_what_is_known_and_why_the_rest_is_not() -> None:
 
 
 def test_a_snapshot_keeps_its_values_whatever_happens_to_those_it_was_made_of() -> None:
-    variables = {"git": {"tags": ["a"]}}
-    snapshot = Snapshot(variables=variables)
+    states, variables = {"a": YES}, {"git": {"tags": ["a"]}}
+    snapshot = Snapshot(states=states, variables=variables)
     variables["git"]["tags"].append("b")
+    states["a"] = NO
     assert snapshot.values == {"git": {"tags": ["a"]}}
+    assert snapshot.state("a") == YES
 
 
 def test_numbers_that_do_not_fit_into_64_bits_become_doubles() -> None:

@@ -2,7 +2,7 @@ import pytest
 
 from remit.core.conditions.checking import LOCATION, Flaw, Vocabulary, check, check_when
 from remit.core.conditions.condition import condition
-from remit.core.conditions.scopes import LocationScope, StateScope
+from remit.core.conditions.requirements import LocationScope, StateScope
 from remit.core.conditions.syntax import Type
 
 KNOWN = Vocabulary(

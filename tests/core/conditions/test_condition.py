@@ -6,7 +6,7 @@ import pytest
 
 from remit.core.conditions.compiling import compiled
 from remit.core.conditions.condition import Condition, condition
-from remit.core.conditions.scopes import LocationScope, StateScope
+from remit.core.conditions.requirements import LocationScope, StateScope
 from remit.core.states import Snapshot, Value
 from remit.errors import ConditionError
 

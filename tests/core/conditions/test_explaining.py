@@ -2,7 +2,7 @@ import pytest
 
 from remit.core.conditions.condition import condition
 from remit.core.conditions.explaining import needs
-from remit.core.conditions.scopes import LocationScope, StateScope
+from remit.core.conditions.requirements import LocationScope, StateScope
 from remit.core.states import Snapshot, Value
 
 HERE = Snapshot(

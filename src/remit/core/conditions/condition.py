@@ -6,7 +6,7 @@ from remit.core.conditions.compiling import Run, compiled
 from remit.core.conditions.explaining import explain
 from remit.core.conditions.interpret import truth
 from remit.core.conditions.parser import parse
-from remit.core.conditions.scopes import LocationScope, StateScope, of_location, of_states
+from remit.core.conditions.requirements import LocationScope, StateScope, of_location, of_states
 from remit.core.conditions.syntax import And, Literal, Node, State, Type, Variable, walk
 from remit.core.conditions.values import FailedError
 from remit.core.states import Plain, Snapshot, Value
