@@ -19,11 +19,11 @@ from remit.core.conditions.checking import Vocabulary, check_when
 from remit.core.conditions.compiling import compiled
 from remit.core.conditions.condition import condition
 from remit.core.conditions.interpret import truth
-from remit.core.conditions.types import complaints
 from remit.core.conditions.never import contradiction
 from remit.core.conditions.parser import parse
 from remit.core.conditions.paths import matches, read
 from remit.core.conditions.syntax import Node, Type
+from remit.core.conditions.types import complaints
 from remit.core.conditions.values import FailedError
 from remit.core.conditions.writing import write
 from remit.core.states import Plain, Snapshot, Value
