@@ -1,5 +1,6 @@
 import pytest
 
+from remit.core.conditions.compiling import compiled
 from remit.core.conditions.parser import parse
 from remit.core.conditions.paths import read
 from remit.core.conditions.syntax import (
@@ -184,6 +185,8 @@ def test_errors_say_what_to_write_instead(text: str, hint: str) -> None:
     [
         ("a" * 4097, "longer than 4096 characters"),
         ("(" * 25 + "a" + ")" * 25, "nested more than 24 deep"),
+        ("a" + ".b" * 24, "nested more than 24 deep"),
+        ("a" + "['b']" * 800, "nested more than 24 deep"),
         ("[" * 2000, "nested more than 24 deep"),
         ("!(" * 1000, "nested more than 24 deep"),
         (" == ".join("a" * 26), "nested more than 24 deep"),
@@ -205,11 +208,11 @@ def test_what_is_too_large_is_an_error(text: str, message: str) -> None:
         "!" * 4000 + "a",
         " && ".join(["a"] * 511),
         f"a in [{', '.join(['1'] * 64)}]",
-        "a" + ".b" * 2000,
+        "a" + ".b" * 23,
     ],
 )
-def test_what_is_just_not_too_large_is_read(text: str) -> None:
-    parse(text)
+def test_what_is_just_not_too_large_is_read_and_compiled(text: str) -> None:
+    compiled(parse(text))
 
 
 @pytest.mark.parametrize(

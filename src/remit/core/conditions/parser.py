@@ -145,6 +145,8 @@ class _Reader:
     def _of(self, node: Node, member: str, token: Token) -> Variable:
         if not isinstance(node, Variable):
             raise error(self._text, token.at, "only variables have members")
+        if len(node.path) == MAX_DEPTH:
+            raise self._too_deep(token)
         return Variable((*node.path, member), node.at)
 
     def _primary(self) -> Node:
@@ -257,7 +259,10 @@ class _Reader:
     def _deeper(self) -> None:
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            raise error(self._text, self._next.at, f"the condition is nested more than {MAX_DEPTH} deep")
+            raise self._too_deep(self._next)
+
+    def _too_deep(self, token: Token) -> ConditionError:
+        return error(self._text, token.at, f"the condition is nested more than {MAX_DEPTH} deep", "split it")
 
     def _take(self) -> Token:
         token = self._next
