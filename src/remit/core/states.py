@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from graphlib import CycleError, TopologicalSorter
+from types import MappingProxyType
 from typing import TypeAlias, cast
 
 from remit.errors import StateError
@@ -114,6 +115,7 @@ class Snapshot:
 
     def __post_init__(self) -> None:
         known = {name: value.truth for name, value in self.states.items() if value.truth is not None}
+        object.__setattr__(self, "states", MappingProxyType({**self.states}))
         object.__setattr__(self, "known", known)
         object.__setattr__(self, "values", _members(self.variables, "", 0))
 
@@ -147,7 +149,7 @@ def _plain(value: object, place: str, depth: int) -> Plain:
         return _members(cast("Mapping[str, object]", value), place, depth)
     if isinstance(value, list | tuple):
         return [_plain(item, place, depth + 1) for item in cast("list[object]", value)]
-    raise StateError(f"`{place}` is a {type(value).__name__}, which no condition can compare")
+    raise StateError(f"`{place}` is a `{type(value).__name__}`, which no condition can compare")
 
 
 def _double(value: int) -> float:

@@ -33,6 +33,7 @@ from remit.core.states import Plain, Snapshot
 TRUE, FALSE, FAILED = 1, 2, 4  # answers that are possible, added up
 OPEN = TRUE | FALSE | FAILED
 _LARGEST = 2**53  # beyond, an int and a double may be equal that are not the same
+_MOST_QUESTIONS = 24  # about one subject: the work grows with their square
 _NOTHING = Snapshot()
 
 Answers = tuple[int, ...]  # one for each of some questions
@@ -68,10 +69,12 @@ def subject(question: Node) -> Node:
 
 def cases(about: Node, questions: Sequence[Node]) -> list[Answers]:
     """List the ways in which the questions about a subject can be answered together."""
-    if isinstance(about, Variable):
+    if len(questions) > _MOST_QUESTIONS:
+        found = [(OPEN,) * len(questions)]
+    elif isinstance(about, Variable):
         found = [_answers(questions, about, value) for value in _values(questions)]
         found.append(tuple(FALSE | FAILED if isinstance(each, Has) else FAILED for each in questions))
-    elif isinstance(about, Size) and questions != [about]:
+    elif isinstance(about, Size):
         found = [_answers(questions, about, _Value(size, True)) for size in _sizes(questions)]
     elif any(isinstance(node, Variable | State) for node, _ in walk(about)):
         found = [(TRUE,), (FALSE,)]

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from remit.core.conditions.condition import Condition, condition
-from remit.core.conditions.kinds import Schema, complaints
 from remit.core.conditions.lexer import position
 from remit.core.conditions.never import contradiction
 from remit.core.conditions.syntax import NOWHERE, Node, Type
+from remit.core.conditions.types import Schema, complaints
 from remit.core.conditions.writing import write
 from remit.errors import ConditionError
 

@@ -1,8 +1,8 @@
 """Compiles a condition into one Python function, for conditions that are asked often.
 
 The function is built of `ast` nodes: what a user wrote gets into it only as constants. Members are looked up
-in dictionaries and nowhere else. Python's `and`, `or` and `not` agree with CEL as long as nothing fails, so the
-function raises where CEL has no value or might have another than Python, and whoever calls it asks the
+in dictionaries and nowhere else. As long as nothing fails, Python's `and`, `or` and `not` agree with CEL; so
+the function raises where CEL has no value, or might have another than Python, and whoever calls it asks the
 interpreter then.
 """
 
@@ -66,12 +66,31 @@ _HELPERS: dict[str, object] = {
 def compiled(root: Node) -> Run:
     """Make the function that tells whether a condition holds; it raises where that is for others to say."""
     builder = _Builder()
-    arguments = [ast.arg(_STATES), ast.arg(_VALUES)]
-    signature = ast.arguments(posonlyargs=[], args=arguments, kwonlyargs=[], kw_defaults=[], defaults=[])
-    tree = ast.Expression(ast.Lambda(signature, builder.truth(root)))
-    code = compile(ast.fix_missing_locations(tree), "<condition>", "eval")
-    body = next(each for each in code.co_consts if isinstance(each, CodeType))
-    return cast(Run, FunctionType(body, {**_HELPERS, **builder.constants}))
+    body = builder.truth(root)
+    arguments = [ast.arg(name) for name in (_STATES, _VALUES, *builder.constants)]
+    defaults: list[ast.expr] = [ast.Constant(None) for _ in builder.constants]
+    signature = ast.arguments(
+        posonlyargs=[], args=arguments, kwonlyargs=[], kw_defaults=[], defaults=defaults
+    )
+    tree = ast.Expression(ast.Lambda(signature, body))
+    module = compile(_located(tree), "<condition>", "eval")
+    code = next(each for each in module.co_consts if isinstance(each, CodeType))
+    return cast(Run, FunctionType(code, _HELPERS, argdefs=(*builder.constants.values(),)))
+
+
+def _located(tree: ast.Expression) -> ast.Expression:
+    """Give each node the place that Python wants it to have."""
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        node.__dict__.update(lineno=1, col_offset=0, end_lineno=1, end_col_offset=0)
+        for name in node._fields:
+            child = getattr(node, name, None)
+            if isinstance(child, list):
+                waiting.extend(cast("list[ast.AST]", child))
+            elif isinstance(child, ast.AST):
+                waiting.append(child)
+    return tree
 
 
 class _Builder:
@@ -120,8 +139,8 @@ class _Builder:
                 return _call("match_any", self._constant(pattern), self.value(operand))
             case Size(operand):
                 return _call("size", self.value(operand))
-            case Listing(items):
-                return ast.List([*map(self.value, items)], ast.Load())
+            case _:
+                return ast.List([*map(self.value, node.items)], ast.Load())
 
     def _text_test(self, method: Method, text: ast.expr, other: ast.expr) -> ast.expr:
         # Of all values only texts have these methods; `find` because a list could contain something, too.

@@ -6,7 +6,7 @@ from remit.core.conditions.compiling import Run, compiled
 from remit.core.conditions.explaining import explain
 from remit.core.conditions.interpret import truth
 from remit.core.conditions.parser import parse
-from remit.core.conditions.scopes import LocationScope, StateScope, of_location, of_states
+from remit.core.conditions.requirements import LocationScope, StateScope, of_location, of_states
 from remit.core.conditions.syntax import And, Literal, Node, State, Type, Variable, walk
 from remit.core.conditions.values import FailedError
 from remit.core.states import Plain, Snapshot, Value
@@ -30,6 +30,10 @@ class Condition:
         self.when = when  # the text that places in it refer to
         self._asked = 0
         self._run: Run = self._not_yet
+
+    def prepare(self) -> None:
+        """Compile it now; else that is done when it has been asked some times."""
+        self._run = compiled(self.root)
 
     def truth(self, snapshot: Snapshot) -> bool | None:
         """Tell whether it holds, or `None` where that cannot be told."""
@@ -56,7 +60,7 @@ class Condition:
         self._asked += 1
         if self._asked < _OFTEN:
             raise FailedError
-        self._run = compiled(self.root)
+        self.prepare()
         return self._run(known, values)
 
     def _slowly(self, snapshot: Snapshot) -> bool | None:

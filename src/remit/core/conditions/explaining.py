@@ -138,8 +138,9 @@ def _subjects(node: Node) -> Iterator[Node]:
 def _all_of(wanted: Needs) -> str:
     if len(wanted) == 1:
         return _in_words(wanted[0])
+    simple_first = sorted(wanted, key=lambda each: isinstance(each, Choice))
     return " and ".join(
-        f"either {_in_words(each)}" if isinstance(each, Choice) else _in_words(each) for each in wanted
+        f"either {_in_words(each)}" if isinstance(each, Choice) else _in_words(each) for each in simple_first
     )
 
 

@@ -8,7 +8,6 @@ from remit.core.conditions.syntax import (
     And,
     Compare,
     Has,
-    Listing,
     Literal,
     MatchAny,
     MatchPath,
@@ -68,8 +67,8 @@ def evaluate(node: Node, snapshot: Snapshot) -> Plain:
             return match_any(pattern, evaluate(operand, snapshot))
         case Size(operand):
             return size(evaluate(operand, snapshot))
-        case Listing(items):
-            return [evaluate(item, snapshot) for item in items]
+        case _:
+            return [evaluate(item, snapshot) for item in node.items]
 
 
 def truth(node: Node, snapshot: Snapshot) -> bool:

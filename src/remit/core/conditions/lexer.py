@@ -31,13 +31,15 @@ class Token(NamedTuple):
 
 # No part of an alternative can be read in two ways, so that reading is linear.
 _TOKEN = re.compile(
-    r"(?P<space>[ \t\n\f\r]+)"
-    r"|(?P<NAME>[A-Za-z_][A-Za-z0-9_]*)"
-    r"|(?P<DOUBLE>[0-9]+\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+|\.[0-9]+(?:[eE][+-]?[0-9]+)?)"
-    r"|(?P<INT>0x[0-9a-fA-F]+|[0-9]+)"
-    r"|(?P<STRING>'(?:[^'\\\n\r]|\\[^\n\r])*'|\"(?:[^\"\\\n\r]|\\[^\n\r])*\")"
-    r"|(?P<SIGN>\|\||&&|==|!=|<=|>=|[!<>()\[\].,-])"
+    r"([ \t\n\f\r]+)"
+    r"|([A-Za-z_][A-Za-z0-9_]*)"
+    r"|([0-9]+\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+|\.[0-9]+(?:[eE][+-]?[0-9]+)?)"
+    r"|(0x[0-9a-fA-F]+|[0-9]+)"
+    r"|('(?:[^'\\\n\r]|\\[^\n\r])*'|\"(?:[^\"\\\n\r]|\\[^\n\r])*\")"
+    r"|(\|\||&&|==|!=|<=|>=|[!<>()\[\].,-])"
 )
+_SORTS = (Sort.END, Sort.END, Sort.NAME, Sort.DOUBLE, Sort.INT, Sort.STRING, Sort.SIGN)  # of its groups
+_SPACE = 1
 _ESCAPE = re.compile(
     r"\\(?:x([0-9a-fA-F]{2})|X([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2})|(.))"
 )
@@ -81,13 +83,14 @@ def tokens(text: str) -> Iterator[Token]:
     if control := _CONTROL.search(text):
         raise error(text, control.start(), f"the character U+{ord(control[0]):04X} cannot stand here")
     at = 0
-    while at < len(text):
-        found = _TOKEN.match(text, at)
-        if found is None:
-            raise error(text, at, f"`{text[at]}` is not understood", _HINTS.get(text[at]))
-        if found.lastgroup != "space":
-            yield Token(Sort[str(found.lastgroup)], found[0], at)
+    for found in _TOKEN.finditer(text):
+        if found.start() != at:
+            break
         at = found.end()
+        if found.lastindex != _SPACE:
+            yield Token(_SORTS[found.lastindex or 0], found[0], found.start())
+    if at < len(text):
+        raise error(text, at, f"`{text[at]}` is not understood", _HINTS.get(text[at]))
     yield Token(Sort.END, "", at)
 
 

@@ -13,7 +13,8 @@ from typing import TypeAlias
 from remit.core.conditions.cases import FAILED, FALSE, OPEN, TRUE, cases, subject
 from remit.core.conditions.syntax import And, Node, Not, Or, walk
 
-_BUDGET = 60_000  # parts looked at, which takes some tens of milliseconds
+_BUDGET = 20_000  # parts looked at, which takes some tens of milliseconds
+_BUDGET_OF_PARTS = 2_000
 _FEW = 12  # parts whose pairs are looked at, to say which of them do not go together
 
 _Shape: TypeAlias = (
@@ -26,16 +27,20 @@ _Tried: TypeAlias = (
 
 def contradiction(root: Node) -> tuple[Node, ...]:
     """Find the parts that keep a condition from ever holding: one that cannot, or two that cannot both."""
-    if not _never_holds(root):
-        return ()
-    parts = root.parts if isinstance(root, And) else ()
-    single = next((found for part in parts if (found := contradiction(part))), None)
-    pairs = combinations(parts, 2) if len(parts) <= _FEW else ()
-    return single or next((pair for pair in pairs if _never_holds(And(pair))), (root,))
+    return _smallest(root) if _never_holds(root, _BUDGET) else ()
 
 
-def _never_holds(root: Node) -> bool:
-    return not _Search(root).finds_a_way()
+def _smallest(root: Node) -> tuple[Node, ...]:
+    parts = root.parts if isinstance(root, And) and len(root.parts) <= _FEW else ()
+    for part in parts:
+        if _never_holds(part, _BUDGET_OF_PARTS):
+            return _smallest(part)
+    pairs = combinations(parts, 2)
+    return next((pair for pair in pairs if _never_holds(And(pair), _BUDGET_OF_PARTS)), (root,))
+
+
+def _never_holds(root: Node, budget: int) -> bool:
+    return not _Search(root).finds_a_way(budget)
 
 
 class _Search:
@@ -51,10 +56,9 @@ class _Search:
             self._about.setdefault(about, []).append(question)
         self._cases = {about: cases(about, asked) for about, asked in self._about.items()}
 
-    def finds_a_way(self) -> bool:
+    def finds_a_way(self, budget: int) -> bool:
         """Tell whether there is one, or there may be."""
         waiting: list[_Tried] = [((OPEN,) * len(self._numbers), frozenset())]
-        budget = _BUDGET
         while waiting and budget > 0:
             budget -= self._cost
             answers, settled = waiting.pop()

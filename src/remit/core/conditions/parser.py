@@ -50,7 +50,7 @@ _RESERVED = frozenset(
 )
 _CONSTANTS = {"true": (True, Type.BOOL), "false": (False, Type.BOOL), "null": (None, Type.NULL)}
 _KEYWORDS = frozenset({*_CONSTANTS, "in"})
-_WORDS = {"and": "write `&&`", "or": "write `||`", "not": "write `!`"}
+_WORDS = {"and": "write `&&`", "or": "write `||`"}
 _OPERATORS = frozenset(Operator)
 _INT64 = range(-(2**63), 2**63)
 
@@ -78,6 +78,7 @@ class _Reader:
         self._text = text
         self._tokens = [*tokens(text)]
         self._at = 0
+        self._next = self._tokens[0]
         self._depth = 0
 
     def whole(self) -> Node:
@@ -144,6 +145,8 @@ class _Reader:
     def _of(self, node: Node, member: str, token: Token) -> Variable:
         if not isinstance(node, Variable):
             raise error(self._text, token.at, "only variables have members")
+        if len(node.path) == MAX_DEPTH:
+            raise self._too_deep(token)
         return Variable((*node.path, member), node.at)
 
     def _primary(self) -> Node:
@@ -256,21 +259,23 @@ class _Reader:
     def _deeper(self) -> None:
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            raise error(self._text, self._next.at, f"the condition is nested more than {MAX_DEPTH} deep")
+            raise self._too_deep(self._next)
 
-    @property
-    def _next(self) -> Token:
-        return self._tokens[self._at]
+    def _too_deep(self, token: Token) -> ConditionError:
+        return error(self._text, token.at, f"the condition is nested more than {MAX_DEPTH} deep", "split it")
 
     def _take(self) -> Token:
-        token = self._tokens[self._at]
-        self._at += token.sort is not Sort.END
+        token = self._next
+        if token.sort is not Sort.END:
+            self._at += 1
+            self._next = self._tokens[self._at]
         return token
 
     def _takes(self, sign: str) -> bool:
-        found = self._next.text == sign
-        self._at += found
-        return found
+        if self._next.text != sign:
+            return False
+        self._take()
+        return True
 
     def _string(self, wanted: str) -> str:
         if self._next.sort is not Sort.STRING:

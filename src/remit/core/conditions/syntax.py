@@ -197,7 +197,7 @@ def children(node: Node) -> "tuple[Node, ...]":
             return (operand,)
         case Has(variable):
             return (variable,)
-        case Literal() | Variable() | State():
+        case _:
             return ()
 
 

@@ -35,7 +35,9 @@ def written(value: Plain) -> str:
         return f"[{', '.join(map(written, value))}]"
     if isinstance(value, dict):
         return f"{{{', '.join(f'{written(name)}: {written(value[name])}' for name in value)}}}"
-    return "null" if value is None else str(value).lower() if isinstance(value, bool) else repr(value)
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else str(value).lower()
+    return repr(value).replace("inf", "1e999")  # which is read as infinite
 
 
 def shown(value: Plain) -> str:

@@ -63,8 +63,8 @@ def _simple(node: Literal | Variable | State | Has | Size | MatchPath | MatchAny
             return f"has({path_of(variable.path)})"
         case Size(operand):
             return f"size({write(operand)})"
-        case MatchPath(operand, pattern) | MatchAny(operand, pattern):
-            return f"matchPath({write(operand)}, {written(pattern.text)})"
+        case _:
+            return f"matchPath({write(node.operand)}, {written(node.pattern.text)})"
 
 
 def _inside(node: Node, looser: tuple[type[Node], ...]) -> str:

@@ -52,7 +52,7 @@ class Complaint:
     hint: str | None
 
 
-_DYN, _BOOL, _STRING, _INT = Kind(Type.DYN), Kind(Type.BOOL), Kind(Type.STRING), Kind(Type.INT)
+_DYN, _BOOL, _INT = Kind(Type.DYN), Kind(Type.BOOL), Kind(Type.INT)
 _ORDERED = frozenset({Type.STRING, Type.INT, Type.DOUBLE, Type.BOOL, Type.DYN})
 _UNQUOTED = re.compile(r"true|false|-?[0-9]+(\.[0-9]+)?")
 _SIZED = frozenset({Type.STRING, Type.LIST, Type.MAP, Type.DYN})
@@ -113,8 +113,8 @@ class _Judge:
                 self.expect(operand, Type.STRING)
             case MatchAny(operand):
                 self.expect(operand, Type.LIST)
-            case Size(operand):
-                self._sized(operand)
+            case _:
+                self._sized(node.operand)
                 return _INT
         return _BOOL
 
@@ -157,11 +157,12 @@ class _Judge:
                 f"`{write(node)}` compares {article(left.type)} with {_other(left, right)}",
                 _hint(node, left, right),
             )
-        elif (
-            node.operator not in (Operator.EQUAL, Operator.DIFFERENT)
-            and not {left.type, right.type} <= _ORDERED
-        ):
-            self._complain(node, f"`{write(node)}` orders {article(left.type)}, which has no order")
+        elif node.operator not in (Operator.EQUAL, Operator.DIFFERENT):
+            self._ordered(node, left, right)
+
+    def _ordered(self, node: Compare, left: Kind, right: Kind) -> None:
+        for type_ in {left.type, right.type} - _ORDERED:
+            self._complain(node, f"`{write(node)}` orders {article(type_)}, which has no order")
 
     def _within(self, node: Compare, left: Kind, right: Kind) -> None:
         if right.type not in (Type.LIST, Type.MAP, Type.DYN):
