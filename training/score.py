@@ -7,10 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from text import FIRST_WORD, MARK, NAME
+from text import FIRST_WORD, MARK
 
 Floats = NDArray[np.float32]
 
+NAME_WEIGHT = 0.4  # of the name's own vector, beside the whole tool's
 WORD_WEIGHT = 0.035  # of the BM25 score, beside the cosine
 _CUTS = frozenset((999, 1010, 1012, 1025, 1029, 1998, 2059))  # ! , . ; ? and then
 
@@ -22,7 +23,6 @@ class Table(NamedTuple):
     query_scales: NDArray[np.float16]
     tool_scales: NDArray[np.float16]
     fields: Floats
-    name: Floats
 
     @classmethod
     def load(cls, path: Path) -> "Table":
@@ -35,16 +35,17 @@ class Table(NamedTuple):
         np.savez(path, **self._asdict())
 
     def query(self, ids: Sequence[int]) -> Floats:
-        """The vector of a query's ids, pairs among them, of length one."""
+        """A query's vector, of length one."""
         return unit(self._sum(ids, self.query_scales))
 
-    def tool(self, ids: Sequence[int], marks: Sequence[int]) -> Floats:
-        """A tool's vector with some more of its name's, of length one."""
+    def tool(
+        self, ids: Sequence[int], marks: Sequence[int], name: Sequence[int], name_weight: float = NAME_WEIGHT
+    ) -> Floats:
+        """A tool's vector plus some of its name's, left at the length this gives."""
         kept = [(i, field) for i, field in zip(ids, marks, strict=True) if field != MARK]
         factors = self.fields[[field for _, field in kept]]
         whole = self._sum([i for i, _ in kept], self.tool_scales, factors)
-        name = self._sum([i for i, field in kept if field == NAME], self.tool_scales)
-        return unit(unit(whole) + self.name * unit(name))
+        return unit(whole) + np.float32(name_weight) * unit(self._sum(name, self.tool_scales))
 
     def _sum(self, ids: Sequence[int], scales: NDArray[np.float16], factors: Floats | None = None) -> Floats:
         at = np.asarray(ids, np.int64) - FIRST_WORD

@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 
 from text import Fields, fields
 
-LEFT_OUT = ("metatool", "seal-tools")  # of mode `sel`, so that all dev sets lie outside of training
-
 
 class Tool(NamedTuple):
     """A tool of a set: its fields, and what else weak queries are made of."""

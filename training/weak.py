@@ -9,76 +9,6 @@ from sets import Tool
 from text import FIRST, NAME, PARAMS, REST
 
 OPENINGS = ("", "", "I want to", "Please", "Can you", "I need to", "How do I", "Help me", "Could you")
-_CLAUSE_END = re.compile(r"[,;:.(]|\b(?:including|such as|e\.g|based on|that|which|allowing|using)\b")
-_EMPTY = frozenset("detailed information details data about specified specific given provided a an the all".split())
-WAYS = (
-    (
-        frozenset("get retrieve fetch read return provide view access load obtain describe display show".split()),
-        (
-            "show me {}",
-            "what is the {}",
-            "what are the {}",
-            "give me {}",
-            "I would like to see {}",
-            "look up {}",
-            "pull up {}",
-            "tell me {}",
-            "can you check {}",
-        ),
-    ),
-    (
-        frozenset("list enumerate browse".split()),
-        ("show all {}", "what {} do I have", "which {} are there", "give me all {}", "what {} exist", "see my {}"),
-    ),
-    (
-        frozenset("search find query lookup discover locate filter".split()),
-        ("look for {}", "find {}", "are there any {}", "I am looking for {}", "where is {}", "which {} match"),
-    ),
-    (
-        frozenset("create add insert new register make post build".split()),
-        ("make a new {}", "set up {}", "I need a new {}", "add {}", "put in {}", "start a {}"),
-    ),
-    (
-        frozenset("delete remove clear drop cancel destroy archive".split()),
-        ("get rid of {}", "remove {}", "I no longer need {}", "take away {}", "erase {}", "drop {}"),
-    ),
-    (
-        frozenset("update edit modify set change patch replace rename configure adjust".split()),
-        ("change {}", "edit {}", "I want to modify {}", "make changes to {}", "adjust {}", "set {} to something else"),
-    ),
-    (
-        frozenset("send publish share notify reply submit".split()),
-        ("send {}", "share {}", "let them know {}", "get {} to someone", "post {}", "pass on {}"),
-    ),
-    (
-        frozenset("generate produce compose write draft render".split()),
-        ("make {}", "come up with {}", "write {}", "I need {}", "prepare {}", "build {}"),
-    ),
-    (
-        frozenset("calculate compute estimate count measure".split()),
-        ("work out {}", "how much is {}", "figure out {}", "how many {}", "what is the {}"),
-    ),
-    (
-        frozenset("analyze analyse evaluate assess compare inspect examine review summarize".split()),
-        ("look into {}", "what can you tell me about {}", "examine {}", "go over {}", "give me insight into {}"),
-    ),
-    (
-        frozenset("check validate verify test detect determine confirm is".split()),
-        ("is {} right", "make sure of {}", "see whether {}", "confirm {}", "find out {}", "have a look at {}"),
-    ),
-    (
-        frozenset("convert translate transform parse extract encode decode format".split()),
-        ("turn {}", "change {}", "I have {} and want it in another form", "pull out {}", "get {}"),
-    ),
-    (
-        frozenset("run execute start launch trigger deploy open call invoke enable activate".split()),
-        ("run {}", "kick off {}", "start {}", "get {} going", "launch {}", "turn on {}"),
-    ),
-    (
-        frozenset("stop disable close pause kill terminate end block".split()),
-        ("stop {}", "turn off {}", "shut down {}", "end {}", "I want {} to stop"),
-    ),
-)
 _SIBILANT = re.compile(r"(?:ch|sh|ss|x|zz|o)es$")
 
 
@@ -103,26 +33,6 @@ def weak_queries(tool: Tool, chance: random.Random) -> Iterator[WeakQuery]:
         yield WeakQuery(_described(name, described, chance), PARAMS)
     if tool.server_description and chance.random() < 0.25:
         yield WeakQuery(tool.server_description[:400], None)
-
-
-def asked(tool: Tool, chance: random.Random) -> Iterator[WeakQuery]:
-    """What someone might ask for who knows neither the tool's verb nor, of its sentence, more than the start."""
-    name = tool.fields.name.lower().split()
-    if len(name) > 1 and (tool.fields.description or tool.fields.params):
-        yield WeakQuery(_ask(name, chance), NAME)
-    sentence = _CLAUSE_END.split(tool.fields.first, maxsplit=1)[0].lower().split()
-    if len(sentence) > 2:
-        yield WeakQuery(_ask([_bare(sentence[0]), *sentence[1:18]], chance), FIRST if chance.random() < 0.7 else None)
-
-
-def _ask(words: list[str], chance: random.Random) -> str:
-    """A request for what a verb and its object say, in other words where the verb is a known one."""
-    verb, *thing = words
-    ways = next((ways for verbs, ways in WAYS if verb in verbs), None)
-    if ways is None:
-        return " ".join([chance.choice(OPENINGS), verb, *thing]).strip()
-    kept = [w for w in thing if w not in _EMPTY or chance.random() < 0.5]
-    return chance.choice(ways).format(" ".join(kept or thing))
 
 
 def _described(name: str, described: list[str], chance: random.Random) -> str:

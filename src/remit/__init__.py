@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from remit.core.scopes import Scope
     from remit.core.tools import Tool
     from remit.errors import RemitError
+    from remit.filtering import filter_tools
     from remit.registry import Registry
 
 __version__ = "0.1.0"
@@ -25,6 +26,7 @@ __all__ = [
     "Tool",
     "Verdict",
     "decide",
+    "filter_tools",
     "open_registry",
     "record_use",
 ]
@@ -39,6 +41,7 @@ _HOMES = {
     "Tool": "remit.core.tools",
     "Verdict": "remit.core.decide",
     "decide": "remit.core.decide",
+    "filter_tools": "remit.filtering",
 }
 
 

@@ -3,24 +3,31 @@
 import os
 import sys
 import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from remit import settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
-
+    from remit.adapters.embeddings.static import Adder, Table
     from remit.adapters.files import Machine
     from remit.adapters.storage.database import Database
     from remit.core.configuration.layers import Configuration
     from remit.core.configuration.values import Content, File, Mistake, ToolEntry
     from remit.core.decide import Context
+    from remit.core.evaluation import Trial
     from remit.core.findings import Finding
     from remit.core.projects import Workspace
+    from remit.core.ranking import Fusion, RankFusion
     from remit.core.requirements import Condition
-    from remit.ports import Clock, Store, Upstreams
+    from remit.ports import Clock, Embedder, Entry, Index, Store, Upstreams
     from remit.registry import Registry
     from remit.situation import Situation
+
+
+WORDS = "words"  # no embeddings at all
+ENDPOINT = "endpoint"  # the one that the variables name
+PROVIDERS = ("static", "onnx", ENDPOINT, WORDS)
 
 
 class ConditionLanguage:
@@ -45,17 +52,80 @@ class ConditionLanguage:
         return mistakes_of(configuration)
 
 
-class WordsOnly:
-    model = None
-    fusion = None
+class SearchEngine:
+    """Opens what search is made of, as variables say, when it is first needed."""
 
-    def embedder(self):
-        raise NotImplementedError
+    def __init__(self, variables: Mapping[str, str]) -> None:
+        self._variables = variables
+        self._opened: Embedder | None = None
 
-    def in_memory(self, entries):
+    @property
+    def model(self) -> str | None:
+        """Name the model, without opening it; None where nothing is to be compared by meaning."""
+        return settings.embeddings(self._variables).name
+
+    @property
+    def fusion(self) -> "RankFusion | None":
+        """How ranks are fused, where that was asked for."""
+        from remit.core.ranking import RankFusion
+
+        return RankFusion() if settings.fuses_ranks(self._variables) else None
+
+    def embedder(self) -> "Embedder":
+        """Open the model.
+
+        Raises:
+            BadVariableError: a variable names no provider that there is.
+            EmbeddingError: the provider is not installed, or its key would not be safe.
+        """
+        if self._opened is None:
+            self._opened = open_embedder(settings.embeddings(self._variables))
+        return self._opened
+
+    def in_memory(self, entries: "Iterable[Entry]", fusion: "Fusion") -> "Index":
+        """Make an index in memory."""
         from remit.adapters.search.arrays import Arrays
 
-        return Arrays(entries)
+        return Arrays(entries, fusion)
+
+
+def open_engine(provider: str | None = None) -> SearchEngine:
+    """Make ready to search by one of `PROVIDERS`, or as the variables say.
+
+    Raises:
+        BadVariableError: a variable names no provider that there is.
+        EmbeddingError: the variables name no endpoint.
+    """
+    if provider == ENDPOINT and ENDPOINT not in providers():
+        from remit.errors import EmbeddingError
+
+        raise EmbeddingError("no endpoint is set", hint="set `REMIT_EMBEDDINGS` to its URL")
+    if provider is None or provider == ENDPOINT:
+        return SearchEngine(os.environ)
+    return SearchEngine({**os.environ, "REMIT_EMBEDDINGS": "none" if provider == WORDS else provider})
+
+
+def providers() -> tuple[str, ...]:
+    """Name those of `PROVIDERS` that may be there: an endpoint is when the variables name one.
+
+    Raises:
+        BadVariableError: a variable names no provider that there is.
+    """
+    has_endpoint = settings.embeddings(os.environ).provider not in settings.PROVIDERS
+    return tuple(name for name in PROVIDERS if name != ENDPOINT or has_endpoint)
+
+
+def read_trial(folder: str) -> "Trial":
+    """Read a folder of tools and of queries whose answers are known.
+
+    Raises:
+        BadFileError: a line is not what it should be.
+        NoSuchDirectoryError: there is no such folder.
+        NoSuchFileError: one of its two files is missing.
+    """
+    from remit.adapters.search.folder import read
+
+    return read(folder)
 
 
 def open_registry() -> "Registry":
@@ -71,7 +141,8 @@ def open_registry() -> "Registry":
 
     machine = _machine()
     store = SqliteStore(database_path(machine))
-    return Registry(store, ClientFiles(machine), _now, WordsOnly(), open_situation(store, machine))
+    engine = SearchEngine(machine.variables)
+    return Registry(store, ClientFiles(machine), _now, engine, open_situation(store, machine))
 
 
 def open_situation(
@@ -106,7 +177,25 @@ def open_upstreams() -> "Upstreams":
     from remit.adapters.upstream.live import LiveServers
 
     machine = _machine()
-    return LiveServers(machine.variables, home=machine.home, version=__version__)
+    others = {name: value for name, value in machine.variables.items() if name != settings.KEY}
+    return LiveServers(others, home=machine.home, version=__version__)
+
+
+def open_embedder(chosen: settings.Embeddings) -> "Embedder":
+    """Make ready to turn texts into vectors.
+
+    Raises:
+        EmbeddingError: the provider is not installed, or its key would not be safe.
+    """
+    if chosen.provider == "static":
+        from remit.adapters.embeddings.static import StaticEmbedder
+
+        return StaticEmbedder(_open_arrays)
+    if chosen.provider == "onnx":
+        return _open_onnx()
+    from remit.adapters.embeddings.endpoint import EndpointEmbedder
+
+    return EndpointEmbedder(chosen.provider, chosen.model, chosen.key)
 
 
 def record_use(
@@ -172,6 +261,25 @@ def database_path(machine: "Machine") -> str:
     return os.path.join(
         settings.data_directory(machine.variables, sys.platform, machine.home), settings.DATABASE
     )
+
+
+def _open_arrays(table: "Table") -> "Adder":
+    from remit.adapters.embeddings.arrays import Arrays
+
+    return Arrays(table)
+
+
+def _open_onnx() -> "Embedder":
+    from remit.errors import EmbeddingError
+
+    try:
+        from remit.adapters.embeddings.onnx import OnnxEmbedder
+    except ModuleNotFoundError as error:
+        raise EmbeddingError(
+            f"the embeddings `onnx` need `{error.name}`, which is not installed",
+            hint="run `pip install 'remit[onnx]'`, or set `REMIT_EMBEDDINGS=static`",
+        ) from error
+    return OnnxEmbedder()
 
 
 def _machine() -> "Machine":

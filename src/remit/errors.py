@@ -2,6 +2,7 @@
 
 RemitError
 ├── AgentError                an agent cannot be put to work as it is defined
+├── BadFileError              a file that was named holds something else than it should
 ├── BadVariableError          an environment variable cannot be used
 ├── ConditionError            a condition cannot be read
 ├── EmbeddingError            texts cannot be turned into vectors
@@ -29,6 +30,10 @@ class RemitError(Exception):
 
 class AgentError(RemitError):
     """An agent cannot be put to work as it is defined."""
+
+
+class BadFileError(RemitError):
+    """A file that was named holds something else than it should."""
 
 
 class BadVariableError(RemitError):

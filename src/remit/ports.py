@@ -57,12 +57,15 @@ class Index(Protocol):
 class Engine(Protocol):
     """What search is made of; opened only by those who search."""
 
-    model: str | None  # None: nothing is compared by meaning
-    fusion: RankFusion | None  # None: the model's own
+    @property
+    def model(self) -> str | None: ...  # None: nothing is compared by meaning
+
+    @property
+    def fusion(self) -> RankFusion | None: ...  # None: the model's own
 
     def embedder(self) -> Embedder: ...
 
-    def in_memory(self, entries: Iterable[Entry]) -> Index: ...
+    def in_memory(self, entries: Iterable[Entry], fusion: Fusion) -> Index: ...
 
 
 class StateStore(Protocol):

@@ -313,17 +313,15 @@ class Registry:
             query, scope=scope, limit=limit, include_hidden=include_hidden, min_score=min_score
         )
 
-    def searcher(self, context: Context, *, in_memory: bool = False) -> Searcher:
+    def searcher(self, context: Context, *, in_memory: bool = False, is_hurried: bool = False) -> Searcher:
         """Make ready to search the tools of a context many times, as they are now.
 
         In memory a search is many times faster, and getting ready takes a moment for each thousand tools.
+        In a hurry nothing new is given a vector, which may take long: it is found by its words.
         """
-        listed = self.tools(context)
-        is_ready = all(item.tool.document_id is not None for item in listed)
-        if not is_ready:
-            self._store.read_documents(context.workspace)
-            listed = self._list(context)
-        return self._search.searcher(listed, context.workspace, in_memory=in_memory)
+        self.refresh(context)
+        note = self._search.read(context.workspace, is_hurried=is_hurried)
+        return self._search.searcher(self._list(context), context.workspace, note, in_memory=in_memory)
 
     def definitions(self, tools: Iterable[Tool], context: Context) -> Mapping[Key, Definition]:
         """List what servers and files say of tools, by the tools' keys."""
@@ -335,6 +333,7 @@ class Registry:
         Raises:
             EmbeddingError: texts cannot be turned into vectors now; they are still found by their words.
         """
+        self.refresh(context)
         return self._search.index(context.workspace, lambda done, total: on_progress(Progress(done, total)))
 
     def connect(

@@ -17,7 +17,7 @@ DEFAULT_LIMIT = 20
 MAX_LIMIT = 50
 BATCH = 64  # texts that are turned into vectors at once
 BY_WORDS_ALONE = "found by words alone"
-_WORDS = Fusion(word_weight=0.1)
+WORDS_ALONE = Fusion(confidence=0.0)
 _DEPTH = 200  # how many tools the index hands over to be ranked
 _NEAREST = 3
 _LONGEST_QUERY = 10_000  # characters; what comes after is not read
@@ -80,7 +80,7 @@ class Searcher:
     def _fusion(self, vector: Vector | None) -> Fusion | RankFusion:
         if self.fusion is not None:
             return self.fusion
-        return _WORDS if vector is None or self.embedder is None else self.embedder.fusion
+        return WORDS_ALONE if vector is None or self.embedder is None else self.embedder.fusion
 
     def _select(self, scope: Scope | None, include_hidden: bool) -> "_Selected":
         key = (scope, include_hidden)
@@ -101,17 +101,34 @@ class Search:
         self._store = store
         self._engine = engine
 
-    def searcher(self, listed: Sequence[Listed], workspace: Workspace, *, in_memory: bool) -> Searcher:
-        """Make ready to search the tools of a workspace many times, as they are now."""
-        embedder, note = self._embedder(in_memory=in_memory)
+    def read(self, workspace: Workspace, *, is_hurried: bool) -> str | None:
+        """Make a workspace's tools ready for search; say why they are found by words alone, if they are."""
+        try:
+            if is_hurried:
+                self._store.read_documents(workspace)
+            else:
+                self.index(workspace)
+        except EmbeddingError as failure:
+            return f"{BY_WORDS_ALONE}: {failure}"
+        return None
+
+    def searcher(
+        self, listed: Sequence[Listed], workspace: Workspace, note: str | None, *, in_memory: bool
+    ) -> Searcher:
+        """Make ready to search tools many times; with a note, by words alone."""
+        embedder, note = self._embedder(in_memory=in_memory) if note is None else (None, note)
         model = None if embedder is None else embedder.model
         if in_memory:
-            index = self._engine.in_memory(self._store.entries(model))
+            index = self._engine.in_memory(
+                self._store.entries(model), WORDS_ALONE if embedder is None else embedder.fusion
+            )
         else:
             index = self._store.index(workspace, model)
         return Searcher(listed, index, embedder, note, self._engine.fusion)
 
-    def index(self, workspace: Workspace, on_progress: Callable[[int, int], None]) -> int:
+    def index(
+        self, workspace: Workspace, on_progress: Callable[[int, int], None] = lambda _done, _total: None
+    ) -> int:
         """Give a vector to each of a workspace's tools that has none, and say how many had none."""
         self._store.read_documents(workspace)
         model = self._engine.model

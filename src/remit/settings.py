@@ -1,12 +1,43 @@
-"""Where Remit keeps its own data.
+"""Where Remit keeps its own data, and who makes the vectors of its search.
 
 The platform's directories are worked out here: importing a library for it takes longer than recording a use.
 """
 
 import os
+import re
 from collections.abc import Mapping
+from typing import NamedTuple
+
+from remit.errors import BadVariableError
 
 DATABASE = "remit.db"
+MODELS = {"static": "static-1", "onnx": "onnx-1", "none": None}  # another name for other weights
+PROVIDERS = tuple(MODELS)
+FUSIONS = ("score", "rank")
+KEY = "REMIT_EMBEDDINGS_KEY"  # ours alone: no server that is started gets it
+
+# No user and password, and no fragment.
+_URL = r"(?ai)https?://(?:[\w.-]+|\[[\da-f:.]+\])(?::(\d{1,5}))?(?:/[!\"$-~]*)?"
+_LAST_PORT = 65535
+
+
+class Embeddings(NamedTuple):
+    """Who turns texts into vectors."""
+
+    provider: str  # one of `PROVIDERS`, or the URL of an endpoint
+    model: str = ""  # of the endpoint
+    key: str | None = None
+
+    @property
+    def name(self) -> str | None:
+        """What their vectors go by; None where there are none."""
+        if self.provider in MODELS:
+            return MODELS[self.provider]
+        host = self.provider.split("/")[2]
+        return f"{self.model}@{host}"
+
+    def __repr__(self) -> str:
+        return f"Embeddings({self.provider if self.provider in PROVIDERS else self.model!r})"
 
 
 def data_directory(variables: Mapping[str, str], platform: str, home: str) -> str:
@@ -18,3 +49,43 @@ def data_directory(variables: Mapping[str, str], platform: str, home: str) -> st
     if platform == "darwin":
         return os.path.join(home, "Library", "Application Support", "remit")
     return os.path.join(variables.get("XDG_DATA_HOME") or os.path.join(home, ".local", "share"), "remit")
+
+
+def embeddings(variables: Mapping[str, str]) -> Embeddings:
+    """Read who makes the vectors: the bundled table, unless the variables say otherwise.
+
+    Raises:
+        BadVariableError: they name no provider, or an endpoint without a model.
+    """
+    provider = (variables.get("REMIT_EMBEDDINGS") or PROVIDERS[0]).strip()
+    if provider in PROVIDERS:
+        return Embeddings(provider)
+    if not _is_url(provider):  # the value is not repeated: it may hold a password
+        raise BadVariableError(
+            "`REMIT_EMBEDDINGS` is neither a provider nor a URL that can be used",
+            hint="set it to `static`, `onnx`, `none` or an http(s) URL without user, password and fragment",
+        )
+    model = (variables.get("REMIT_EMBEDDINGS_MODEL") or "").strip()
+    if not model or not model.isprintable():
+        raise BadVariableError(
+            "`REMIT_EMBEDDINGS` is a URL, and `REMIT_EMBEDDINGS_MODEL` names no model of it",
+            hint="set `REMIT_EMBEDDINGS_MODEL` to a model that the endpoint has",
+        )
+    return Embeddings(provider, model, (variables.get(KEY) or "").strip() or None)
+
+
+def fuses_ranks(variables: Mapping[str, str]) -> bool:
+    """Read whether words and meaning are fused by rank, and not by score.
+
+    Raises:
+        BadVariableError: the variable names no way to fuse them.
+    """
+    given = variables.get("REMIT_FUSION") or FUSIONS[0]
+    if given not in FUSIONS:
+        raise BadVariableError("`REMIT_FUSION` names no way to fuse", hint="set it to `score` or `rank`")
+    return given == "rank"
+
+
+def _is_url(text: str) -> bool:
+    found = re.fullmatch(_URL, text)
+    return found is not None and int(found[1] or 0) <= _LAST_PORT

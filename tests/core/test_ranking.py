@@ -5,7 +5,7 @@ import pytest
 from remit.core.decide import Decision, Listed, Verdict
 from remit.core.kinds import Authority, Kind, Status
 from remit.core.name_matches import Match, NameMatches, is_one_letter_off
-from remit.core.ranking import Fusion, Hit, RankFusion, Ranked, rank
+from remit.core.ranking import Fusion, Hit, Ranked, RankFusion, rank
 from remit.core.scopes import Scope
 from remit.core.tools import Tool
 
@@ -128,10 +128,13 @@ def test_a_query_about_a_server_alone_finds_its_row_instead_of_its_tools() -> No
 
 
 def test_a_query_about_one_of_its_tools_finds_that() -> None:
-    assert names(ordered("github create issue", [ISSUE, GITHUB], {5: 0.4, 6: 0.6})) == [
-        "mcp__github__create_issue",
-        "mcp__github__*",
+    assert names(ordered("github create issue", [ISSUE, GITHUB], {5: 0.7, 6: 0.6})) == [
+        "mcp__github__create_issue"
     ]
+
+
+def test_a_server_whose_tools_are_not_known_stands_for_them() -> None:
+    assert names(ordered("github create issue", [GITHUB], {5: 0.7})) == ["mcp__github__*"]
 
 
 def test_a_tool_that_bears_its_servers_name_is_found_beside_the_row() -> None:
@@ -151,11 +154,6 @@ def test_rank_fusion_counts_ranks_alone() -> None:
     assert scores[2] == pytest.approx((61 / 63 + 61 / 63) / 2)
     assert scores[3] == pytest.approx(61 / 62 / 2)
     assert scores[4] == pytest.approx(61 / 62 / 2)
-
-
-def test_rank_fusion_orders_by_meaning_what_it_cannot_rank_by_itself() -> None:
-    assert RankFusion().raw(Hit(1, 3.0, 0.5)) == 0.5
-    assert RankFusion().raw(Hit(1, 3.0, None)) == 0.0
 
 
 @pytest.mark.parametrize(

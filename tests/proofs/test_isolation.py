@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 from remit.adapters.storage.sqlite import SqliteStore
 from remit.apps.cli import shapes
+from remit.bootstrap import SearchEngine
 from remit.core.client_settings import Effect, Level, Rule
 from remit.core.decide import UNKNOWN
 from remit.core.declarations import Declaration
@@ -230,7 +231,7 @@ class Machine:
     def __init__(self, store: SqliteStore) -> None:
         stored(store, "delete from projects; delete from tools; delete from definitions")
         self.store, self.paper, self.time = store, Paper(), 0
-        self.registry = Registry(store, self.paper, self._tick)
+        self.registry = Registry(store, self.paper, self._tick, SearchEngine({}))
         self.uses: Counter[str] = Counter()
         self.failures: Counter[str] = Counter()
         self.seen: dict[tuple[Workspace, str], set[str]] = {}

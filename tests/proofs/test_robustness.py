@@ -23,6 +23,7 @@ from remit.adapters.files import FileError, Machine
 from remit.adapters.formats import parse_json, parse_jsonc, parse_toml, parse_yaml
 from remit.adapters.storage.sqlite import SqliteStore
 from remit.apps.cli import shapes
+from remit.bootstrap import SearchEngine
 from remit.core.declarations import Declaration
 from remit.core.kinds import Status
 from remit.core.reading import Reading
@@ -409,7 +410,7 @@ class World:
         """Start with an empty store."""
         clock = iter(range(10**6, 10**9))
         self.store = SqliteStore(":memory:")
-        self.registry = Registry(self.store, self.files, lambda: next(clock))
+        self.registry = Registry(self.store, self.files, lambda: next(clock), SearchEngine({}))
         self.here = self.registry.at(self.places["shop"])
         self.registry.scan(self.here)
         for tool, succeeded in (("wiki__read", True), ("till__ring", False), ("lost__found", None)):
@@ -533,7 +534,7 @@ def test_a_damaged_file_of_any_client_neither_crashes_nor_delays_a_scan(tmp_path
     path = Path(place.format(home=root / "home", shop=root / "shop"))
     path.parent.mkdir(parents=True, exist_ok=True)
     files = ClientFiles(Machine(str(root / "home"), {}, root=str(root / "machine")))
-    registry = Registry(SqliteStore(":memory:"), files, lambda: 10**6)
+    registry = Registry(SqliteStore(":memory:"), files, lambda: 10**6, SearchEngine({}))
     here = registry.at(str(root / "shop"), client)
     for case in range(max(10, CASES // len(OTHERS))):
         chance = random.Random(f"{SEED}/{client}/{case}")  # noqa: S311 - damage, not secrets

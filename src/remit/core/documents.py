@@ -17,7 +17,8 @@ _MOST_SERVER = 60  # characters
 
 _LOWER_UPPER = re.compile(r"([a-z0-9])([A-Z])")
 _UPPER_WORD = re.compile(r"([A-Z]+)([A-Z][a-z])")
-_NOT_WORD = re.compile(r"[\W_]+")
+# Python takes a few signs for letters that SQLite takes for gaps: a word with one of them would be two there.
+_NOT_WORD = re.compile(r"[\W_\u19b0-\u19c0\u19c8\u19c9\u1cf2\u1cf3]+")
 _SPACES = re.compile(r"\s+")
 _WORD = re.compile(r"\w+")
 _COMPOUND = re.compile(r"\w*(?:[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[^\W_]_[^\W_])\w*")

@@ -56,13 +56,16 @@ class Fusion:
     """How one model's cosine and BM25 become one score; chosen on sets with known answers."""
 
     word_weight: float = 0.035  # of BM25, beside the cosine
+    lone_word_weight: float = 0.1  # of BM25, where there is no cosine
     steepness: float = 10.0
     midpoint: float = 0.6  # the sum at which a tool is as likely meant as not
     confidence: float = 0.1  # a result below it is noise
 
     def raw(self, hit: Hit) -> float:
         """Add up what an index found."""
-        return (hit.meaning or 0.0) + self.word_weight * hit.words
+        if hit.meaning is None:
+            return self.lone_word_weight * hit.words
+        return hit.meaning + self.word_weight * hit.words
 
     def scores(self, hits: Iterable[Hit]) -> dict[int, float]:
         """Say of each document, between 0 and 1, how likely it is meant."""
@@ -78,10 +81,6 @@ class RankFusion:
 
     k: int = RRF_K
     confidence: float = 0.0  # ranks say nothing of how good the best is
-
-    def raw(self, hit: Hit) -> float:
-        """Order what an index cannot rank by itself."""
-        return hit.meaning or 0.0
 
     def scores(self, hits: Iterable[Hit]) -> dict[int, float]:
         """Say of each document, between 0 and 1, how high it ranks; 1 is first by words and by meaning."""
@@ -106,7 +105,7 @@ def rank(
     `scores` are those of the tools' documents; `matches` say which names the query means.
     """
     ranked = sorted((_ranked(item, scores, matches) for item in _each_once(found)), key=_best_first)
-    return _servers_for_tools(query, ranked, matches)
+    return _servers_or_tools(query, ranked, matches)
 
 
 def _ranked(item: Listed, scores: Mapping[int, float], matches: Mapping[str, Match]) -> Ranked:
@@ -134,18 +133,17 @@ def _each_once(found: Iterable[Listed]) -> list[Listed]:
     return list(best.values())
 
 
-def _servers_for_tools(query: str, ranked: Sequence[Ranked], matches: Mapping[str, Match]) -> list[Ranked]:
-    """Leave a server's row in the place of its tools where the query speaks of the server alone."""
+def _servers_or_tools(query: str, ranked: Sequence[Ranked], matches: Mapping[str, Match]) -> list[Ranked]:
+    """Keep a server's row where the query speaks of the server alone, else its tools, if any are known."""
     words = set(query_words(query))
-    meant = {
-        _home(item.tool)
-        for item in ranked
-        if item.tool.kind is Kind.MCP_SERVER and words <= _words(item.tool.server or "")
-    }
+    servers = {_home(it.tool): it.tool for it in ranked if it.tool.kind is Kind.MCP_SERVER}
+    meant = {home for home, server in servers.items() if words <= _words(server.server or "")}
+    with_tools = {_home(item.tool) for item in ranked if item.tool.kind is Kind.MCP_TOOL}
+    dropped = {Kind.MCP_TOOL: meant, Kind.MCP_SERVER: with_tools - meant}
     return [
         item
         for item in ranked
-        if item.tool.kind is not Kind.MCP_TOOL or _home(item.tool) not in meant or item.tool.name in matches
+        if item.tool.name in matches or _home(item.tool) not in dropped.get(item.tool.kind, ())
     ]
 
 

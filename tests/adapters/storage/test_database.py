@@ -185,4 +185,4 @@ def test_recording_a_use_imports_only_the_driver_and_the_light_part_of_the_stand
         check=True,
     ).stdout.split()
     assert "apsw" in loaded
-    assert not {"dataclasses", "inspect", "click", "rich", "pathlib", "remit.registry"} & set(loaded)
+    assert not {"dataclasses", "inspect", "click", "rich", "pathlib", "numpy", "remit.registry"} & set(loaded)

@@ -216,11 +216,21 @@ def is_running(process: int) -> bool:
         return False
 
 
-def test_no_command_that_starts_nothing_loads_the_protocol(desk: Desk, shop: Path) -> None:
+@pytest.mark.parametrize("command", ["tools", "scan"])
+def test_no_command_that_starts_nothing_loads_the_protocol_or_numpy(
+    desk: Desk, shop: Path, command: str
+) -> None:
+    heavy = ("mcp", "anyio", "httpx2", "pydantic", "numpy", "onnxruntime", "urllib.request")
     script = (
-        "import sys; from remit.apps.cli.main import app; app.main(['tools'], standalone_mode=False);"
-        "print([name for name in ('mcp', 'anyio', 'httpx2', 'pydantic') if name in sys.modules])"
+        f"import sys; from remit.apps.cli.main import app; app.main(['{command}'], standalone_mode=False);"
+        f"print([name for name in {heavy} if name in sys.modules])"
     )
-    command = [sys.executable, "-c", script]
-    ran = subprocess.run(command, cwd=shop, env=desk.environment, capture_output=True, text=True, check=True)
+    ran = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=shop,
+        env=desk.environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert ran.stdout.splitlines()[-1] == "[]"

@@ -49,9 +49,9 @@ class Arrays:
         arrays = (self._ids, self._vectors, postings.starts, postings.rows, postings.impacts)
         return sum(array.nbytes for array in arrays)
 
-    def select(self, definitions: Iterable[int]) -> Rows:
-        """Prepare to search among some definitions; those that are not in the index are not found."""
-        wanted = np.isin(self._ids, np.fromiter(definitions, np.int64))
+    def select(self, documents: Iterable[int]) -> Rows:
+        """Prepare to search among some documents; those that are not in the index are not found."""
+        wanted = np.isin(self._ids, np.fromiter(documents, np.int64))
         return Rows(np.flatnonzero(wanted), bool(wanted.all()))
 
     def hits(

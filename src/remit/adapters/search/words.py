@@ -3,6 +3,7 @@
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import apsw
 import numpy as np
@@ -27,9 +28,10 @@ class Terms:
 
     def __call__(self, text: str) -> list[str]:
         data = text.encode("utf-8", "replace")
-        return self._tokenizer(
+        found = self._tokenizer(
             data, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False
         )
+        return cast(list[str], found)  # without offsets and synonyms, a term is its text alone
 
 
 class _Numbers(dict[str, int]):

@@ -14,8 +14,8 @@ import click
 from click.shell_completion import CompletionItem, get_completion_class
 
 from remit import __version__
-from remit.apps.cli import live, overview, render, shapes, states, trusting
-from remit.bootstrap import diagnose, open_registry, open_upstreams
+from remit.apps.cli import evaluation, live, overview, render, shapes, states, trusting
+from remit.bootstrap import PROVIDERS, diagnose, open_registry, open_upstreams
 from remit.core.decide import Context
 from remit.core.discovery import present
 from remit.core.findings import Severity
@@ -286,7 +286,6 @@ def search(
     """
     with open_registry() as registry:
         context = asked.context(registry)
-        registry.refresh(context)
         _index(registry, context)
         found = registry.search(" ".join(query), context, scope=scope, limit=limit, include_hidden=everything)
         tools = [item.tool for item in found.results]
@@ -418,6 +417,25 @@ def session_context(*, asked: Asked, budget: int, as_json: bool) -> None:
         render.data(shapes.session_context(text, budget))
     else:
         render.text(text)
+
+
+@app.command("eval")
+@click.argument("folder", metavar="DIR")
+@click.option(
+    "--provider",
+    "providers",
+    type=click.Choice(PROVIDERS),
+    multiple=True,
+    help="Who turns texts into vectors; may be repeated. Default: all that there are here.",
+)
+@_JSON
+def evaluate(*, folder: str, providers: tuple[str, ...], as_json: bool) -> None:
+    """Measure how good and how fast search is.
+
+    DIR holds `tools.jsonl` (`id`, `name`, `description`, `server`, `parameters`) and `queries.jsonl` (`id`,
+    `text`, `relevant`: ids of tools). `words` is the search without a model.
+    """
+    evaluation.evaluate(folder, providers, as_json=as_json)
 
 
 @app.command()

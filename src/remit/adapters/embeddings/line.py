@@ -1,0 +1,120 @@
+"""Sends requests to one URL: bounded in time and size, with a key that goes nowhere else."""
+
+import http.client
+import ipaddress
+import os
+import socket
+import ssl
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from email.message import Message
+from typing import IO, NamedTuple, Protocol
+from urllib.parse import SplitResult
+
+_MOST_BYTES = 64 * 1024 * 1024
+_CHUNK = 64 * 1024
+
+_WORDS: Mapping[type[BaseException], str] = {
+    TimeoutError: "takes too long",
+    socket.gaierror: "cannot be reached: its host name is not known",
+    ssl.SSLCertVerificationError: "cannot be reached: its certificate is not trusted",
+    ssl.SSLError: "cannot be reached: no secure connection came about",
+    http.client.HTTPException: "does not speak HTTP",
+}
+
+
+class Answer(NamedTuple):
+    """What came back."""
+
+    status: int
+    body: bytes
+    retry_after: float  # seconds; 0 where nothing is said
+
+
+class NoAnswerError(Exception):
+    """Nothing came back, or nothing that could be read, for the cause it names."""
+
+
+class Response(Protocol):
+    """What is read of an answer, be it good or bad."""
+
+    @property
+    def headers(self) -> Message: ...
+
+    def read1(self, n: int = -1, /) -> bytes: ...
+
+
+class Line:
+    """A URL to send to, with the key to show there."""
+
+    def __init__(self, address: SplitResult, key: str | None) -> None:
+        self._url = address.geturl()
+        self._key = key
+        # A proxy would see the key of a server on this machine, which speaks plain HTTP.
+        proxies = urllib.request.ProxyHandler({} if is_loopback(address.hostname) else None)
+        self._opener = urllib.request.build_opener(proxies, _NoRedirects)
+
+    def send(self, body: bytes, timeout: float) -> Answer:
+        """Post JSON; an answer of any status is an answer.
+
+        Raises:
+            NoAnswerError: there is none.
+        """
+        headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "remit"}
+        if self._key:
+            headers["Authorization"] = f"Bearer {self._key}"
+        request = urllib.request.Request(self._url, body, headers)  # noqa: S310 - settings allow http(s) alone
+        deadline = time.monotonic() + timeout
+        try:
+            with self._opener.open(request, timeout=timeout) as response:
+                return _answer(response.status, response, deadline)
+        except urllib.error.HTTPError as error:
+            with error:
+                return Answer(error.code, b"", _retry_after(error.headers))
+        except (OSError, http.client.HTTPException) as error:
+            raise NoAnswerError(_cause(error)) from None
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """Takes a redirect for an answer: the key is for the URL that was given, and for no other."""
+
+    def redirect_request(
+        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
+    ) -> None:
+        """Follow nothing."""
+
+
+def is_loopback(host: str | None) -> bool:
+    """Whether a host is this machine by its name alone, whatever a resolver says."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host or "").is_loopback
+    except ValueError:
+        return False
+
+
+def _answer(status: int, response: Response, deadline: float) -> Answer:
+    chunks: list[bytes] = []
+    while chunk := response.read1(_CHUNK):
+        chunks.append(chunk)
+        if sum(map(len, chunks)) > _MOST_BYTES:
+            raise NoAnswerError("answers without end")
+        if time.monotonic() > deadline:
+            raise NoAnswerError(_WORDS[TimeoutError])
+    return Answer(status, b"".join(chunks), _retry_after(response.headers))
+
+
+def _retry_after(headers: Message) -> float:
+    said = headers.get("Retry-After", "")
+    return float(said) if said.isdecimal() and len(said) < 10 else 0.0  # a date is not worth its parser
+
+
+def _cause(error: BaseException) -> str:
+    """Say why in words of our own: the library's may hold the URL."""
+    inner = error.reason if isinstance(error, urllib.error.URLError) else error
+    for kind, words in _WORDS.items():
+        if isinstance(inner, kind):
+            return words
+    number = inner.errno if isinstance(inner, OSError) else None
+    return f"cannot be reached: {os.strerror(number).lower()}" if number else "breaks off the connection"

@@ -1,0 +1,34 @@
+"""Reads the files that come with the package: weights in the safetensors format, mapped and not copied."""
+
+import json
+import mmap
+import os
+from typing import NamedTuple
+
+_DATA = os.path.join(os.path.dirname(__file__), "data")
+
+
+class Tensor(NamedTuple):
+    """An array as it lies in the file."""
+
+    shape: tuple[int, ...]
+    content: memoryview
+
+
+def data_file(name: str) -> str:
+    """The path of a file that comes with the package."""
+    return os.path.join(_DATA, name)
+
+
+def read_tensors(path: str) -> dict[str, Tensor]:
+    """Name the arrays of a file; none of it is loaded before it is looked at."""
+    with open(path, "rb") as file:
+        mapped = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    start = 8 + int.from_bytes(mapped[:8], "little")
+    header = json.loads(bytes(mapped[8:start]))
+    content = mapped[start:]
+    return {
+        name: Tensor(tuple(entry["shape"]), content[slice(*entry["data_offsets"])])
+        for name, entry in header.items()
+        if name != "__metadata__"
+    }

@@ -1,0 +1,54 @@
+"""A conversation as a query: its last messages, of which the newest says most."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeGuard, cast
+
+MOST_MESSAGES = 4
+FADING = 0.5  # what a message counts, against the one after it
+_SPEAKERS = ("user", "assistant", "human", "model")
+
+
+class Said(NamedTuple):
+    """A text, and how much it counts: the newest 1."""
+
+    text: str
+    weight: float
+
+
+def last_said(query: str | Iterable[object]) -> list[Said]:
+    """What counts of a query or of a conversation, the newest first.
+
+    Each message counts half of the one after it, but the last one of the user counts in full: what an agent
+    says on its way leads to the next tool, and the user's words say what for.
+    """
+    if isinstance(query, str):
+        return [Said(query, 1.0)]
+    spoken = [(role, text) for role, text in map(_read, query) if role in _SPEAKERS and text.strip()][::-1]
+    asked = next((at for at, (role, _) in enumerate(spoken) if role in ("user", "human")), None)
+    weights = [1.0 if at == asked else FADING**at for at in range(len(spoken))]
+    kept = [at for at in range(len(spoken)) if at < MOST_MESSAGES or at == asked]
+    return [Said(spoken[at][1], weights[at]) for at in kept]
+
+
+def _read(message: object) -> tuple[str, str]:
+    role = _field(message, "role") or _field(message, "type")
+    return str(role or ""), "\n".join(_texts(_field(message, "content")))
+
+
+def _texts(content: object) -> Iterator[str]:
+    """The texts of a message; what tools answered, pictures and calls are none."""
+    if isinstance(content, str):
+        yield content
+    elif isinstance(content, Sequence) and not isinstance(content, bytes):
+        for part in cast(Sequence[object], content):
+            text = part if isinstance(part, str) else _field(part, "text")
+            if isinstance(text, str):
+                yield text
+
+
+def _field(given: object, name: str) -> object:
+    return given.get(name) if _is_mapping(given) else getattr(given, name, None)
+
+
+def _is_mapping(value: object) -> TypeGuard[Mapping[str, object]]:
+    return isinstance(value, Mapping)

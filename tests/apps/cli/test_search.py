@@ -1,0 +1,84 @@
+"""`remit search`, as a person types it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from support import Desk
+
+
+@pytest.fixture
+def shop(desk: Desk) -> Path:
+    """A project with two commands, read before."""
+    project = desk.project("shop")
+    commands = project / ".claude" / "commands"
+    desk.write(commands / "shot.md", "---\ndescription: Capture an image of the current page\n---\n")
+    desk.write(commands / "mail.md", "---\ndescription: Send a message to a colleague\n---\n")
+    return project
+
+
+def test_a_tool_is_found_by_what_it_does(desk: Desk, shop: Path) -> None:
+    ran = desk.remit("search", "take", "a", "picture", "of", "the", "page", cwd=shop)
+    assert ran.returncode == 0, ran.stderr
+    first, second = ran.stdout.splitlines()[:2]
+    assert first == "1. /shot: Capture an image of the current page"
+    assert second.startswith("   [project] | never used | score 0.")
+
+
+def test_the_answer_as_json_says_where_it_was_asked(desk: Desk, shop: Path) -> None:
+    ran = desk.remit("search", "take a picture", "--json", cwd=shop)
+    answer = json.loads(ran.stdout)
+    assert answer["workspace"] == str(shop)
+    assert answer["client"] == "claude-code"
+    assert answer["tools"][0]["name"] == "/shot"
+    assert answer["tools"][0]["scope"] == "project"
+    assert 0 < answer["tools"][0]["score"] <= 1
+
+
+def test_no_good_match_is_said_and_is_no_success(desk: Desk, shop: Path) -> None:
+    ran = desk.remit("search", "photosynthesis of tropical orchids", cwd=shop)
+    assert ran.returncode == 1
+    assert ran.stdout.startswith('no good match for "photosynthesis of tropical orchids"; nearest are ')
+
+
+def test_one_projects_tools_are_not_found_from_another(desk: Desk, shop: Path) -> None:
+    assert desk.remit("search", "take a picture of the page", cwd=shop).returncode == 0
+    ran = desk.remit("search", "take a picture of the page", cwd=desk.project("blog"))
+    assert ran.returncode == 1
+    assert "shot" not in ran.stdout
+
+
+def test_a_scope_and_a_limit_can_be_given(desk: Desk, shop: Path) -> None:
+    assert desk.remit("search", "picture", "--scope", "global", cwd=shop).returncode == 1
+    ran = desk.remit("search", "send a picture of the page", "--limit", "1", "--json", cwd=shop)
+    assert len(json.loads(ran.stdout)["tools"]) == 1
+
+
+@pytest.mark.parametrize(
+    "arguments", [(), ("x", "--limit", "0"), ("x", "--limit", "51"), ("x", "--scope", "y")]
+)
+def test_what_cannot_be_asked_is_an_error(desk: Desk, shop: Path, arguments: tuple[str, ...]) -> None:
+    assert desk.remit("search", *arguments, cwd=shop).returncode == 2
+
+
+def test_without_a_model_it_says_that_words_alone_were_compared(desk: Desk, shop: Path) -> None:
+    desk.variables["REMIT_EMBEDDINGS"] = "none"
+    ran = desk.remit("search", "image", cwd=shop)
+    assert ran.stdout.splitlines()[-1] == "(found by words alone: no model is set)"
+
+
+def test_a_model_that_cannot_be_reached_is_warned_of_and_words_are_searched(desk: Desk, shop: Path) -> None:
+    desk.variables |= {
+        "REMIT_EMBEDDINGS": "http://127.0.0.1:9/v1",
+        "REMIT_EMBEDDINGS_MODEL": "small",
+    }
+    ran = desk.remit("search", "image", cwd=shop)
+    assert ran.stdout.startswith("1. /shot")
+    assert "warning: " in ran.stderr
+
+
+def test_a_scan_makes_what_it_found_ready_for_search(desk: Desk, shop: Path) -> None:
+    assert desk.remit("scan", cwd=shop).returncode == 0
+    with desk.registry() as registry:
+        assert registry.index(registry.at(str(shop))) == 0

@@ -1,0 +1,84 @@
+"""How the parts are put together, by what the variables say."""
+
+import subprocess
+import sys
+
+import pytest
+
+from remit import bootstrap
+from remit.adapters.upstream.live import LiveServers
+from remit.bootstrap import SearchEngine
+from remit.core.launch import Launch
+from remit.core.upstreams import Upstream
+from remit.errors import BadVariableError, EmbeddingError
+from support import Desk
+
+
+@pytest.mark.parametrize(("value", "model"), [("", "static"), ("static", "static"), ("onnx", "onnx")])
+def test_a_variable_says_who_makes_the_vectors(value: str, model: str) -> None:
+    if value == "onnx":
+        pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    engine = SearchEngine({"REMIT_EMBEDDINGS": value})
+    assert engine.model is not None
+    assert engine.model.startswith(f"{model}-")
+    assert engine.embedder().model == engine.model
+    assert engine.embedder().embed_query("read a file")
+
+
+def test_nobody_makes_vectors_when_nobody_should() -> None:
+    assert SearchEngine({"REMIT_EMBEDDINGS": "none"}).model is None
+
+
+def test_an_endpoint_makes_the_vectors_with_its_model() -> None:
+    url = {"REMIT_EMBEDDINGS": "http://127.0.0.1:9/v1"}
+    with pytest.raises(BadVariableError):
+        SearchEngine(url).embedder()
+    engine = SearchEngine({**url, "REMIT_EMBEDDINGS_MODEL": "small"})
+    assert engine.model == engine.embedder().model == "small@127.0.0.1:9"
+
+
+def test_a_variable_says_how_words_and_meaning_are_fused() -> None:
+    assert SearchEngine({}).fusion is SearchEngine({"REMIT_FUSION": "score"}).fusion is None
+    assert SearchEngine({"REMIT_FUSION": "rank"}).fusion is not None
+    with pytest.raises(BadVariableError, match="names no way to fuse"):
+        _ = SearchEngine({"REMIT_FUSION": "magic"}).fusion
+
+
+def test_a_provider_that_is_not_installed_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    monkeypatch.delitem(sys.modules, "remit.adapters.embeddings.onnx", raising=False)
+    with pytest.raises(EmbeddingError, match="need `onnxruntime`, which is not installed") as raised:
+        SearchEngine({"REMIT_EMBEDDINGS": "onnx"}).embedder()
+    assert "pip install 'remit[onnx]'" in str(raised.value.hint)
+
+
+def test_one_query_is_embedded_without_numpy(desk: Desk) -> None:
+    script = (
+        "import sys; from remit.bootstrap import SearchEngine; embedder = SearchEngine({}).embedder();"
+        "embedder.embed_query('read a file'); print('numpy' in sys.modules);"
+        "embedder.embed_tools([]); print('numpy' in sys.modules)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", script], env=desk.environment, capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.split() == ["False", "True"]
+
+
+def test_a_server_that_is_started_does_not_get_the_key_of_the_embeddings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("REMIT_EMBEDDINGS_KEY", "sk-1")
+    monkeypatch.setenv("OTHER_KEY", "sk-2")
+    started = Upstream(
+        key=("x",),
+        label="x",
+        client="claude-code",
+        launch=Launch(command="x"),
+        directory="/",
+        source="/x",
+    )
+    servers = bootstrap.open_upstreams()
+    assert isinstance(servers, LiveServers)
+    environment = servers.environment(started)
+    assert environment["OTHER_KEY"] == "sk-2"
+    assert "REMIT_EMBEDDINGS_KEY" not in environment
