@@ -9,7 +9,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from remit.core.conditions.checking import LOCATION, Flaw, Mistake, Vocabulary, check
 from remit.core.conditions.condition import Condition, condition
-from remit.core.conditions.scopes import LocationScope, StateScope
+from remit.core.conditions.requirements import LocationScope, StateScope
 from remit.core.states import Implications, Snapshot, Value
 from remit.errors import ConditionError, StateError
 

@@ -26,14 +26,6 @@ class Comparison(NamedTuple):
         """Tell whether a count is as it should be."""
         return _OPERATORS[self.sign](count, self.number)
 
-    @property
-    def decided_at(self) -> int:
-        """The count from which on nothing more changes the answer."""
-        return self.number + 1
-
-    def __str__(self) -> str:
-        return f"{self.sign} {self.number}"
-
 
 SOME = Comparison(">=", 1)
 

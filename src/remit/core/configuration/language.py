@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterator, Sequence
 from remit.core.conditions.checking import LOCATION, Vocabulary, check
 from remit.core.conditions.condition import Condition, Mentions, condition
 from remit.core.conditions.explaining import Choice, Needs, needs
-from remit.core.conditions.kinds import Schema
-from remit.core.conditions.scopes import LocationScope, StateScope
+from remit.core.conditions.requirements import LocationScope, StateScope
 from remit.core.conditions.syntax import Type
+from remit.core.conditions.types import Schema
 from remit.core.configuration.layers import Configuration, Rule
 from remit.core.configuration.values import OF_A_PROJECT, Content, File, Mistake, ToolEntry
 from remit.core.spelling import did_you_mean

@@ -25,7 +25,6 @@ class Layer(StrEnum):
 
 
 OF_A_PROJECT = frozenset({Layer.PROJECT, Layer.LOCAL})  # they lie in the repository: others may edit them
-_ORDER = {layer: rank for rank, layer in enumerate(Layer)}
 
 
 class DetectorKind(StrEnum):
@@ -212,7 +211,3 @@ def base_dirs(file: File, workspace: Workspace) -> tuple[str, ...]:
         return (file.dir,)
     return tuple(dict.fromkeys((workspace.dir, workspace.checkout)))
 
-
-def is_stronger(one: Layer, other: Layer) -> bool:
-    """Tell whether a layer's word counts more than another's, once both are trusted."""
-    return _ORDER[one] > _ORDER[other]
