@@ -53,7 +53,9 @@ def test_without_a_known_way_the_states_are_where_to_look() -> None:
 
 
 def test_every_rule_that_covers_a_tool_must_hold() -> None:
-    needed = Requirements([needing("*", "a"), needing("mcp__git__*", "b")])
+    needed = Requirements([needing("*", "a"), needing("git__commit", "c"), needing("mcp__git__*", "b")])
+    commit = server("git")._replace(name="mcp__git__commit")
+    assert not decide(commit, judged(needed, reading("a", "b"))).visible
     assert not decide(server("git"), judged(needed, reading("a"))).visible
     assert not decide(server("git"), judged(needed, reading("b"))).visible
     assert decide(server("git"), judged(needed, reading("a", "b"))).visible

@@ -171,14 +171,19 @@ class _Layers:
         self.states[entry.name] = State(entry, file, demand is not None, is_trusted)
 
     def implications(self) -> Implications:
+        """Put together what implies what; where that goes in a circle, the weakest files' is left out."""
         names = [name for name in self.states if name not in self.waiting]
-        implies = {name: self.states[name].entry.implies for name in names if self.states[name].entry.implies}
-        try:
-            return Implications(names, implies)
-        except StateError as error:
-            for name in implies:
-                self.conflicts.append(Conflict(self.states[name].file, name, f"{error}, so that none counts"))
-            return Implications(names)
+        implying = {name: self.states[name] for name in names if self.states[name].entry.implies}
+        for weakest in (Layer.LOCAL, Layer.PROJECT, Layer.MACHINE, None):
+            try:
+                return Implications(names, {name: each.entry.implies for name, each in implying.items()})
+            except StateError as error:
+                for name, state in [*implying.items()]:
+                    if state.file.layer is weakest:
+                        del implying[name]
+                        reason = f"{error}, so that what it implies does not count"
+                        self.conflicts.append(Conflict(state.file, name, reason))
+        return Implications(names)  # one file alone has no circle
 
     def _changes(self, entry: StateEntry, file: File) -> Iterator[str]:
         """Say how a project's state changes what is not the project's."""

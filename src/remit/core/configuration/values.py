@@ -210,4 +210,3 @@ def base_dirs(file: File, workspace: Workspace) -> tuple[str, ...]:
     if file.dir is not None:
         return (file.dir,)
     return tuple(dict.fromkeys((workspace.dir, workspace.checkout)))
-
