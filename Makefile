@@ -111,7 +111,7 @@ $(TOKENIZERS)/node_modules:
 PEERS := build/search-peers
 
 bench-search: $(VENV)/.test $(PEERS)/.installed ## Measure search beside others, on DATA: a folder with `tool-retrieval` and `real-mcp-tools`
-	$(BIN)/python bench/search.py "$(DATA)" $(PEERS)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/search.py "$(DATA)" $(PEERS)
 
 $(PEERS)/.installed: Makefile
 	$(PYTHON) -m venv $(PEERS)

@@ -19,6 +19,7 @@ from remit import __version__
 from remit.adapters.clients.sources import ClientFiles
 from remit.adapters.files import Machine
 from remit.adapters.storage.sqlite import SqliteStore
+from remit.bootstrap import SearchEngine
 from remit.core.decide import decide, explain
 from remit.registry import Registry
 
@@ -80,7 +81,8 @@ def large_catalog(root: Path) -> Generator[Registry]:
         os.utime(file, ns=(0, 0))  # long settled
     files = ClientFiles(Machine(home=str(root / "home"), variables={}))
     clock = iter(range(10**6, 10**9))
-    with Registry(SqliteStore(str(root / "data/remit.db")), files, lambda: next(clock)) as registry:
+    store = SqliteStore(str(root / "data/remit.db"))
+    with Registry(store, files, lambda: next(clock), SearchEngine({})) as registry:
         here = registry.at(str(project))
         registry.scan(here)
         for label in labels:

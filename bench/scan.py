@@ -15,6 +15,7 @@ from remit import __version__
 from remit.adapters.clients.sources import ClientFiles
 from remit.adapters.files import Machine
 from remit.adapters.storage.sqlite import SqliteStore
+from remit.bootstrap import SearchEngine
 from remit.core.decide import Context
 from remit.registry import DEFAULT_CLIENT, Registry
 from run import figure, timed
@@ -44,7 +45,7 @@ def measure(root: Path) -> tuple[dict[str, dict[str, float]], int]:
 
     def first() -> tuple[Registry, Context]:
         store = SqliteStore(str(root / f"data/{next(stores)}.db"))
-        registry = Registry(store, files, lambda: 10**6)
+        registry = Registry(store, files, lambda: 10**6, SearchEngine({}))
         return registry, registry.at(str(root / "project"))
 
     registry, here = first()

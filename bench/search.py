@@ -4,13 +4,13 @@
 other searches. The figures go to `results/search.json`, their plot to the documentation.
 """
 
+import argparse
 import json
 import os
 import platform
 import random
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import Any
 from remit.bootstrap import open_engine
 from remit.collection import Collection
 from remit.core.brought import Brought
-from remit.core.documents import document
+from remit.core.documents import split
 from remit.core.evaluation import Measures, Trial, mean, measure, percentile
 from remit.errors import EmbeddingError
 from remit.search import Searcher
@@ -29,15 +29,23 @@ HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "search.json"
 PLOT = HERE.parent / "docs" / "images" / "search.png"
 OURS = {"words": "Remit, words alone", "static": "Remit (static)", "onnx": "Remit (onnx)"}
+ANSWERS = "answers.json"
 SIZES = (100, 1_000, 10_000, 100_000)
-ENOUGH = 10_000  # tools, for a model that takes milliseconds for each
+ENOUGH = 1_000  # tools, for a model that takes milliseconds for each
 QUERIES = 300  # to time
 
 
 def main() -> None:
-    data, peers = Path(sys.argv[1]), Path(sys.argv[2])
+    parser = argparse.ArgumentParser()
+    parser.add_argument("data", type=Path)
+    parser.add_argument("peers", type=Path)
+    parser.add_argument("--keep", action="store_true", help="take what the others answered last time")
+    given = parser.parse_args()
+    data, peers = given.data, given.peers
     sets = [*dev_sets(data), *real_sets(data)]
-    answers = ask_peers(sets, peers)
+    if not given.keep:
+        ask_peers(sets, peers)
+    answers = json.loads((peers / ANSWERS).read_text("utf-8"))
     for name, label in OURS.items():
         for one in sets:
             if (found := ask_ours(one.trial, name)) is not None:
@@ -55,18 +63,16 @@ def main() -> None:
     subprocess.run([peers / "bin" / "python", HERE / "search_plot.py", RESULTS, PLOT], check=True)
 
 
-def ask_peers(sets: Sequence[Set], peers: Path) -> dict[str, dict[str, Any]]:
+def ask_peers(sets: Sequence[Set], peers: Path) -> None:
     """Let the other searches answer, in their own environment."""
-    with tempfile.TemporaryDirectory() as folder:
-        asked, answered = Path(folder) / "sets.json", Path(folder) / "answers.json"
-        content = {
-            one.name: {"tools": one.texts, "queries": [q.text for q in one.trial.questions]} for one in sets
-        }
-        asked.write_text(json.dumps(content), "utf-8")
-        environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
-        command = [peers / "bin" / "python", HERE / "search_peers.py", asked, answered]
-        subprocess.run(command, env=environment, check=True)
-        return json.loads(answered.read_text("utf-8"))
+    asked, answered = peers / "sets.json", peers / ANSWERS
+    content = {
+        one.name: {"tools": one.texts, "queries": [q.text for q in one.trial.questions]} for one in sets
+    }
+    asked.write_text(json.dumps(content), "utf-8")
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1"}
+    command = [peers / "bin" / "python", HERE / "search_peers.py", asked, answered]
+    subprocess.run(command, env=environment, check=True)
 
 
 def ask_ours(trial: Trial, provider: str) -> dict[str, Any] | None:
@@ -163,7 +169,7 @@ def many(tools: Sequence[Brought], size: int) -> list[Brought]:
         tool = tools[len(made) % len(tools)]
         name = f"{tool.name}_{len(made) // len(tools)}"
         about = f"{tool.document.description} {' '.join(lots.choices(words, k=5))}"
-        made.append(Brought(name, tool.server, document(name, tool.server, about, tool.document.params)))
+        made.append(Brought(name, tool.server, tool.document._replace(name=split(name), description=about)))
     return made
 
 

@@ -12,7 +12,7 @@ from remit.core.brought import Brought
 from remit.core.documents import document, split
 from remit.core.evaluation import Question, Trial
 
-MOST_QUERIES = 500  # of a set; every n-th of more
+MOST_QUERIES = 250  # of a set; every n-th of more
 
 Item = TypeVar("Item")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s|\n")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import subprocess
 import sys
 import time
@@ -180,6 +181,15 @@ def run_together(processes: Sequence[subprocess.Popen[bytes]]) -> list[int]:
         assert process.stdin is not None
         process.stdin.close()
     return [process.wait(timeout=240) for process in processes]
+
+
+def told(pipe: Path) -> str:
+    """Wait for what someone writes into a pipe, but not for ever."""
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    assert select.select([reader], [], [], 60)[0], "nobody wrote into the pipe"
+    os.set_blocking(reader, True)
+    with open(reader, encoding="utf-8") as opened:
+        return opened.read()
 
 
 def git(*arguments: str, cwd: Path) -> None:

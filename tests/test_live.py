@@ -18,7 +18,7 @@ from remit.core.kinds import Authority, Kind, Status
 from remit.core.scopes import Scope
 from remit.errors import UnknownServerError
 from remit.registry import Connected, Progress, Registry
-from support import Desk, names, servers, stored
+from support import Desk, names, servers, stored, told
 
 SERVERS = str(Path(__file__).parent / "small_servers.py")
 
@@ -417,7 +417,7 @@ def test_a_second_request_to_end_leaves_no_server_that_ignores_the_first(
     desk.write(desk.home / ".claude.json", servers(git=entry("deaf", str(pipe))))
     command = [sys.executable, "-m", "remit", "scan", "--connect", "git"]
     with subprocess.Popen(command, cwd=shop, env=desk.environment, stderr=subprocess.PIPE) as run:
-        server = int(pipe.read_text())  # waits until it is there
+        server = int(told(pipe))
         for number in numbers:
             run.send_signal(number)
             with suppress(subprocess.TimeoutExpired):  # it gets the next one while it ends the server

@@ -126,6 +126,16 @@ def test_what_is_no_good_match_for_anything_is_said_so_with_the_nearest_names(
     assert len(answer.nearest) == 3
 
 
+def test_where_the_best_is_sure_the_less_likely_are_shown_too_but_no_noise(
+    desk: Desk, registry: Registry
+) -> None:
+    answer = found(registry, "take a screenshot of the page", shop(desk))
+    scores = [item.score for item in answer.results]
+    everything = found(registry, "take a screenshot of the page", shop(desk), min_score=0).results
+    assert scores[0] > 0.5
+    assert 1 < len(scores) < len(everything)
+
+
 @pytest.mark.parametrize(
     "query",
     [

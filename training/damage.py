@@ -8,13 +8,14 @@ from text import FIRST_WORD
 QUERY_SWAPS = (0.0, 0.2, 0.4, 0.6)
 QUERY_LOSSES = (0.0, 0.3, 0.5)
 TOOL_SWAPS = (0.0, 0.2, 0.4)
+PAIRS = 0.15  # of the swaps
 
 
 class Damage:
     """Swaps and drops tokens, with one source of chance."""
 
-    def __init__(self, words: Tensor, seed: int) -> None:
-        self._words = words
+    def __init__(self, words: Tensor, pairs: Tensor, seed: int) -> None:
+        self._words, self._pairs = words, pairs
         self._chance = torch.Generator(device=words.device)
         self._chance.manual_seed(seed)
 
@@ -29,10 +30,19 @@ class Damage:
         return self.swap(ids, self._rates(TOOL_SWAPS, len(ids)))
 
     def swap(self, ids: Tensor, rates: Tensor) -> Tensor:
-        """Each row with its rate of tokens replaced by whole words of the vocabulary."""
+        """Each row with its rate of tokens replaced by whole words of the vocabulary, or by its pairs."""
         hit = (self._random(ids.shape) < rates) & (ids >= FIRST_WORD)
-        picks = torch.randint(len(self._words), ids.shape, generator=self._chance, device=ids.device)
-        return torch.where(hit, self._words[picks], ids)
+        ids = torch.where(hit, self._words[self._picks(len(self._words), ids)], ids)
+        if not len(self._pairs):
+            return ids
+        both = self._pairs[self._picks(len(self._pairs), ids)]
+        hit[:, :-1] &= (self._random(ids.shape)[:, :-1] < PAIRS) & (ids[:, 1:] >= FIRST_WORD)
+        hit[:, -1] = False
+        ids = torch.where(hit, both[..., 0], ids)
+        return torch.where(hit.roll(1, 1), both[..., 1].roll(1, 1), ids)
+
+    def _picks(self, count: int, ids: Tensor) -> Tensor:
+        return torch.randint(count, ids.shape, generator=self._chance, device=ids.device)
 
     def drop(self, ids: Tensor, rates: Tensor) -> Tensor:
         """Each row with its rate of tokens taken out, and closed up."""

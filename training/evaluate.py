@@ -10,7 +10,7 @@ import numpy as np
 
 from measure import OUTSIDE, DevSet, Measures, dev_sets, measure, static_scores, summary
 from packed import Packed
-from score import NAME_WEIGHT, WORD_WEIGHT, Table
+from score import NAME_WEIGHT, PART_WEIGHT, WORD_WEIGHT, Table
 
 STEPS: dict[str, tuple[float, ...]] = {
     "words": (0.015, 0.02, 0.025, 0.03, 0.035, 0.04, 0.045, 0.05),
@@ -25,7 +25,7 @@ class Weights(NamedTuple):
 
     words: float = WORD_WEIGHT
     name: float = NAME_WEIGHT
-    part: float = 0.0
+    part: float = PART_WEIGHT
     fields: tuple[float, ...] = (1.0,) * 5
 
 
@@ -33,11 +33,13 @@ def results(
     dev: list[DevSet], table: Table, weights: Weights, with_words: bool = True
 ) -> dict[str, Measures]:
     """What a table reaches on each set, and on average."""
-    table = table._replace(fields=table.fields * np.array(weights.fields, np.float32))
-    words = weights.words * (1 + weights.part) if with_words else 0.0
+    table = table._replace(
+        fields=table.fields * np.array(weights.fields, np.float32), name=np.float32(weights.name)
+    )
+    words = weights.words if with_words else 0.0
     measured: dict[str, Measures] = {}
     for one in dev:
-        scores = static_scores(table, one, weights.name, weights.part)
+        scores = static_scores(table, one, weights.part)
         measured[one.name] = measure(scores + np.float32(words) * one.words, one.gold)
     return summary(measured)
 
@@ -86,14 +88,15 @@ def main() -> None:
     parser.add_argument("static", type=Path, nargs="+")
     parser.add_argument("--words", type=float, default=WORD_WEIGHT)
     parser.add_argument("--name", type=float, default=NAME_WEIGHT)
-    parser.add_argument("--part", type=float, default=0.0, help="weight of a query's best part")
+    parser.add_argument("--part", type=float, default=PART_WEIGHT, help="weight of a query's best part")
     parser.add_argument("--sets", nargs="*", default=(), help="only these sets")
     parser.add_argument(
         "--tune", action="store_true", help="look for better weights on the sets outside of training"
     )
     parser.add_argument("--json", type=Path, help="write the figures here, too")
     given = parser.parse_args()
-    dev = dev_sets(Packed(given.build / "data.npz"), given.sets)
+    vocabulary = (given.build / "vocab.txt").read_text("utf-8").splitlines()
+    dev = dev_sets(Packed(given.build / "data.npz"), vocabulary, given.sets)
     figures: dict[str, Any] = {"words": summary({one.name: measure(one.words, one.gold) for one in dev})}
     show("words alone", figures["words"])
     for path in given.static:

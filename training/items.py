@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from packed import Packed
-from text import MARK, QUERY_LENGTH, TOOL_LENGTH, Segments, query_sequence, tool_sequence
+from sets import LEFT_OUT
+from text import MARK, PIECES, QUERY_LENGTH, TOOL_LENGTH, Segments, query_sequence, tool_sequence
 
-LEFT_OUT = ("metatool", "seal-tools")  # of mode `sel`, so that all dev sets lie outside of training
 CAPPED, CAP = "metatool", 8000  # more of its queries in one pass would drown the other sets
 GOLDS = 2  # of one query, in one pass
 FULL = MARK  # the variant of a tool that has all its fields; the others are without the field they are called
@@ -33,6 +33,24 @@ class Rows:
         return len(self.query)
 
 
+@dataclass(frozen=True)
+class Sequences:
+    """All queries and tools as one of the models reads them, padded; tools in each of their variants."""
+
+    query_ids: Tensor
+    tool_ids: Tensor
+    tool_fields: Tensor
+
+    def queries(self, rows: Rows) -> Tensor:
+        """The rows' queries, cut to the longest."""
+        return cropped(self.query_ids[rows.query])
+
+    def tools(self, rows: Rows) -> tuple[Tensor, Tensor]:
+        """The ids and fields of the rows' tools, cut to the longest."""
+        ids = cropped(self.tool_ids[rows.variant, rows.tool])
+        return ids, self.tool_fields[rows.variant, rows.tool][:, : ids.shape[1]]
+
+
 class Items:
     """The training items of one mode on one device; pairs' queries come first, weak ones after them."""
 
@@ -41,54 +59,76 @@ class Items:
         left_out = [i for i, name in enumerate(names) if mode == "sel" and name in LEFT_OUT]
         self.device = device
         self._capped = names.index(CAPPED)
-        place = self._take_tools(data, left_out, few)
+        tools = self._take_tools(data, left_out, few)
+        place = np.full(len(data.array("tools/set")), -1, np.int64)
+        place[tools] = np.arange(len(tools))
         pairs = self._take_pairs(data, place, few)
-        weak, tools = self._take_weak(data, place)
-        self.query_ids = self.padded([query_sequence(ids) for ids in pairs + weak], QUERY_LENGTH)
-        golds = [[int(self._twins[g]) for g in row] for row in [*self.golds, *([tool] for tool in tools)]]
-        self.gold_twins = self.padded(golds, max(map(len, golds)), empty=-1)
-        self.words = self.tensor(data.array("words"))
+        weak = self._take_weak(data, place)
+        self.strong, self.static = (self._sequences(data, at, tools, pairs, weak) for at in ("", "static/"))
+        self._take_golds()
+        self._take_vocabulary(data)
 
     def _take_tools(self, data: Packed, left_out: list[int], few: int) -> NDArray[np.int64]:
-        """Keep the tools of this mode; the answer says where each of all tools is among them, or -1."""
+        """Keep the tools of this mode; the answer says which of all tools they are."""
         sets = data.array("tools/set")
         kept = np.flatnonzero(~np.isin(sets, left_out))
         if few:
             kept = kept[:: max(1, len(kept) // (8 * few))]
-        columns = [data.lists(f"tools/{field}") for field in Segments._fields]
-        tools = [Segments(*(column[i] for column in columns)) for i in kept]
-        variants = [[tool_sequence(tool, field) for tool in tools] for field in range(FULL + 1)]
-        self.tool_ids = torch.stack([self.padded([ids for ids, _ in rows], TOOL_LENGTH) for rows in variants])
-        marks = [self.padded([marks for _, marks in rows], TOOL_LENGTH, empty=MARK) for rows in variants]
-        self.tool_fields = torch.stack(marks)
         self._twins = data.array("tools/twin")[kept].astype(np.int64)
         self.twin, self.tool_set = self.tensor(self._twins), self.tensor(sets[kept])
         self._server = data.array("tools/server")[kept].astype(np.int64)
-        place = np.full(len(sets), -1, np.int64)
-        place[kept] = np.arange(len(kept))
-        return place
+        return kept
 
-    def _take_pairs(self, data: Packed, place: NDArray[np.int64], few: int) -> list[list[int]]:
+    def _take_pairs(self, data: Packed, place: NDArray[np.int64], few: int) -> list[int]:
         golds = [[int(g) for g in place[row] if g >= 0] for row in data.lists("pairs/gold")]
         kept = [i for i, row in enumerate(golds) if row]
         if few:
             kept = kept[:: max(1, len(kept) // few)]
-        queries = data.lists("pairs/query")
         self.golds = [golds[i] for i in kept]
         self.query_set = data.array("pairs/set")[kept]
-        return [queries[i] for i in kept]
+        return kept
 
-    def _take_weak(self, data: Packed, place: NDArray[np.int64]) -> tuple[list[list[int]], list[int]]:
+    def _take_weak(self, data: Packed, place: NDArray[np.int64]) -> list[int]:
         tools = place[data.array("weak/tool")]
         kept = np.flatnonzero(tools >= 0)
-        queries = data.lists("weak/query")
         first = len(self.golds)
         self.weak = Rows(
             query=torch.arange(first, first + len(kept), device=self.device),
             tool=self.tensor(tools[kept]),
             variant=self.tensor(data.array("weak/without")[kept]),
         )
-        return [queries[i] for i in kept], tools[kept].tolist()
+        return kept.tolist()
+
+    def _sequences(
+        self, data: Packed, at: str, tools: NDArray[np.int64], pairs: list[int], weak: list[int]
+    ) -> Sequences:
+        columns = [data.lists(f"{at}tools/{field}") for field in Segments._fields]
+        segments = [Segments(*(column[i] for column in columns)) for i in tools]
+        variants = [[tool_sequence(tool, field) for tool in segments] for field in range(FULL + 1)]
+        ids = [self.padded([ids for ids, _ in rows], TOOL_LENGTH) for rows in variants]
+        marks = [self.padded([marks for _, marks in rows], TOOL_LENGTH, empty=MARK) for rows in variants]
+        queries, weak_queries = data.lists(f"{at}pairs/query"), data.lists(f"{at}weak/query")
+        asked = [*(queries[i] for i in pairs), *(weak_queries[i] for i in weak)]
+        padded = self.padded([query_sequence(query) for query in asked], QUERY_LENGTH)
+        return Sequences(padded, torch.stack(ids), torch.stack(marks))
+
+    def _take_golds(self) -> None:
+        golds = [*self.golds, *([tool] for tool in self.weak.tool.tolist())]
+        twins = [[int(self._twins[g]) for g in row] for row in golds]
+        self.gold_twins = self.padded(twins, max(map(len, twins)), empty=-1)
+
+    def _take_vocabulary(self, data: Packed) -> None:
+        """Whole words, pairs of them with the id of both, and what each id is to the strong model."""
+        self.words = self.tensor(data.array("words"))
+        self.joined = self.tensor(data.array("joined"))
+        made_of = [*([i] for i in range(PIECES)), *data.lists("pieces")]
+        self.pieces = self.padded(made_of, max(map(len, made_of)))
+
+    def read(self, ids: Tensor) -> Tensor:
+        """What the strong model reads where the table reads these ids."""
+        made_of = self.pieces[ids].flatten(1)
+        order = torch.sort((made_of == 0).to(torch.uint8), dim=1, stable=True).indices
+        return cropped(torch.gather(made_of, 1, order))
 
     def pairs(self, chance: np.random.Generator) -> Rows:
         """One pass over the pairs: up to two tools of each query, not too many queries of one set."""
@@ -114,15 +154,6 @@ class Items:
         for places in (mixed, sorted_[np.argsort(order, kind="stable")]):
             for start in _starts(len(places), size):
                 yield self.weak.at(self.tensor(places[start : start + size]))
-
-    def queries(self, rows: Rows) -> Tensor:
-        """The rows' queries, cut to the longest."""
-        return cropped(self.query_ids[rows.query])
-
-    def tools(self, rows: Rows) -> tuple[Tensor, Tensor]:
-        """The ids and fields of the rows' tools, cut to the longest."""
-        ids = cropped(self.tool_ids[rows.variant, rows.tool])
-        return ids, self.tool_fields[rows.variant, rows.tool][:, : ids.shape[1]]
 
     def right(self, query: Tensor, tool: Tensor) -> Tensor:
         """Which of the tools answer which of the queries, twins included."""

@@ -1,14 +1,17 @@
-"""Scores tools by the words they share with a query: BM25 over four weighted columns."""
+"""Scores tools by the words they share with a query, alone and side by side: BM25 over weighted columns."""
 
 import re
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from text import Fields, split
 
-WEIGHTS = (3.0, 1.0, 1.0, 0.5)  # name, server, description, params
+WEIGHTS = (3.0, 1.0, 1.0, 0.5, 0.25)  # name, server, description, params, details of params
+SIZED = 4  # columns that make up the length of a tool: many details do not make their words less telling
+PAIR_WEIGHT = 0.5  # of two terms side by side, beside each of them
 QUERY_WORDS = 48
 
 _COMPOUND = re.compile(r"\w*(?:[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[^\W_]_[^\W_])\w*")
@@ -39,36 +42,39 @@ def query_words(text: str) -> list[str]:
     return (telling or words)[:QUERY_WORDS]
 
 
-def columns(tool: Fields) -> tuple[str, str, str, str]:
+def columns(tool: Fields) -> tuple[str, str, str, str, str]:
     """The texts of a tool that are indexed; an identifier in the description counts as its words, too."""
     compounds = " ".join(map(split, _COMPOUND.findall(tool.description)))
-    return tool.name, tool.server, f"{tool.description} {compounds}".strip(), " ".join(tool.params)
+    described = f"{tool.description} {compounds}".strip()
+    return tool.name, tool.server, described, " ".join(tool.params), tool.details
 
 
 class Lexicon:
-    """An index of tools by term, with each term's share of the score worked out beforehand."""
+    """An index of tools by term and pair of terms, with what each adds to a score worked out beforehand."""
 
     def __init__(
-        self, tools: Sequence[Sequence[Iterable[Hashable]]], weights: Sequence[float] = WEIGHTS
+        self, tools: Sequence[Sequence[Sequence[Hashable]]], weights: Sequence[float] = WEIGHTS
     ) -> None:
         self.size = len(tools)
         counts: dict[Hashable, dict[int, float]] = {}
         lengths = np.zeros(self.size)
         for i, texts in enumerate(tools):
+            lengths[i] = sum(map(len, texts[:SIZED]))
             for terms, weight in zip(texts, weights, strict=True):
-                for term in terms:
-                    lengths[i] += 1
+                for term in (*terms, *pairwise(terms)):
                     row = counts.setdefault(term, {})
                     row[i] = row.get(i, 0.0) + weight
         norms = 1.2 * (0.25 + 0.75 * lengths / max(lengths.mean(), 1e-9)) if self.size else lengths
         self._postings = {term: self._posting(row, norms) for term, row in counts.items()}
 
-    def scores(self, terms: Iterable[Hashable]) -> NDArray[np.float32]:
-        """How well each tool matches; a term that is given twice counts twice."""
+    def scores(self, terms: Sequence[Hashable]) -> NDArray[np.float32]:
+        """How well each tool matches; a term that is given twice counts twice, a pair once."""
         total = np.zeros(self.size, np.float32)
-        for term in terms:
+        weighted = [(term, 1.0) for term in terms]
+        weighted += [(pair, PAIR_WEIGHT) for pair in dict.fromkeys(pairwise(terms))]
+        for term, weight in weighted:
             if posting := self._postings.get(term):
-                total[posting[0]] += posting[1]
+                total[posting[0]] += np.float32(weight) * posting[1]
         return total
 
     def _posting(

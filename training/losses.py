@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-TEMPERATURE = 0.05
+TEMPERATURE = 0.05  # of the strong model's cosines
 
 
 def contrast(scores: Tensor, ignored: Tensor) -> Tensor:

@@ -8,45 +8,57 @@ from numpy.typing import NDArray
 
 from lexical import Lexicon
 from packed import Packed
-from score import NAME_WEIGHT, Table, parts
-from text import Segments, tool_sequence
+from score import Table, parts
+from text import Segments, WordPiece, tool_sequence
 
 OUTSIDE = ("mongodb-mcp", "nestful", "api-bank")  # nothing of these is trained on in either mode
-COLUMNS = ("name", "server", "body", "params")
+COLUMNS = ("name", "server", "body", "params", "details")
 
 Measures = dict[str, float]
 
 
+class Read(NamedTuple):
+    """Tools and queries of a set as token ids, as one of the models reads them."""
+
+    tools: list[tuple[list[int], list[int]]]
+    queries: list[list[int]]
+
+
 class DevSet(NamedTuple):
-    """Tools and queries as token ids, and how well their words match."""
+    """What the strong model and the static table read of a set, and how well its words match."""
 
     name: str
-    tools: list[tuple[list[int], list[int]]]
-    names: list[list[int]]
-    queries: list[list[int]]
+    strong: Read
+    static: Read
+    pairs: WordPiece
     gold: list[list[int]]
     words: NDArray[np.float32]
 
 
-def dev_sets(data: Packed, only: Sequence[str] = ()) -> list[DevSet]:
+def dev_sets(data: Packed, vocabulary: Sequence[str], only: Sequence[str] = ()) -> list[DevSet]:
     """The sets to choose on, those outside of training first."""
     names = [meta["name"] for meta in data.meta["dev"] if not only or meta["name"] in only]
-    return [_dev_set(data, name) for name in sorted(names, key=lambda n: (n not in OUTSIDE, n))]
+    names.sort(key=lambda name: (name not in OUTSIDE, name))
+    return [_dev_set(data, WordPiece(vocabulary), name) for name in names]
 
 
-def _dev_set(data: Packed, name: str) -> DevSet:
+def _dev_set(data: Packed, tokenize: WordPiece, name: str) -> DevSet:
     at = f"dev/{name}"
-    rows = list(zip(*(data.lists(f"{at}/{field}") for field in Segments._fields), strict=True))
     columns = zip(*(data.lists(f"{at}/terms/{column}") for column in COLUMNS), strict=True)
     lexicon = Lexicon(list(columns))
     return DevSet(
         name=name,
-        tools=[tool_sequence(Segments(*row)) for row in rows],
-        names=[row[0] for row in rows],
-        queries=data.lists(f"{at}/query"),
+        strong=_read(data, at),
+        static=_read(data, f"static/{at}"),
+        pairs=tokenize,
         gold=data.lists(f"{at}/gold"),
         words=np.stack([lexicon.scores(terms) for terms in data.lists(f"{at}/words")]),
     )
+
+
+def _read(data: Packed, at: str) -> Read:
+    rows = zip(*(data.lists(f"{at}/{field}") for field in Segments._fields), strict=True)
+    return Read([tool_sequence(Segments(*row)) for row in rows], data.lists(f"{at}/query"))
 
 
 def measure(scores: NDArray[np.float32], gold: Sequence[Sequence[int]]) -> Measures:
@@ -68,18 +80,19 @@ def _measure_one(top: list[int], relevant: set[int]) -> tuple[float, float, floa
     )
 
 
-def static_scores(
-    table: Table, one: DevSet, name_weight: float = NAME_WEIGHT, part: float = 0
-) -> NDArray[np.float32]:
-    """Each query's product with each tool, plus `part` times that of the query's best part."""
-    pairs = zip(one.tools, one.names, strict=True)
-    tools = np.stack([table.tool(ids, marks, name, name_weight) for (ids, marks), name in pairs])
-    scores = np.stack([table.query(ids) for ids in one.queries]) @ tools.T
-    for row, ids in zip(scores, one.queries if part else [], strict=False):
+def static_scores(table: Table, one: DevSet, part: float = 0) -> NDArray[np.float32]:
+    """Each query's cosine with each tool, `part` of that being its best part's."""
+    pairs = one.pairs.pairs
+    tools = np.stack([table.tool([*ids, *pairs(ids)], [*marks, *marks]) for ids, marks in one.static.tools])
+
+    def cosines(queries: Sequence[Sequence[int]]) -> NDArray[np.float32]:
+        return np.stack([table.query([*ids, *pairs(ids)]) for ids in queries]) @ tools.T
+
+    scores = cosines(one.static.queries)
+    for row, ids in zip(scores, one.static.queries if part else [], strict=False):
         if pieces := parts(ids):
-            row += part * (np.stack([table.query(piece) for piece in pieces]) @ tools.T).max(axis=0)
-        else:
-            row *= 1 + part
+            row += part * cosines(pieces).max(axis=0)
+            row /= 1 + part
     return scores
 
 

@@ -1,16 +1,13 @@
 """MiniLM in plain torch: six layers of BERT, mean pooling, vectors of length one."""
 
-import io
-from collections.abc import Sequence
-from pathlib import Path
-
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from weights import Weights
+
 LAYERS, HEADS, WIDTH, INNER = 6, 12, 384, 1536
-PART = 14_000_000  # bytes of a stored file
 
 _NAMES = {
     "query": "attention.self.query",
@@ -77,13 +74,13 @@ class MiniLM(nn.Module):
             x = layer(x, bias, self.drop)
         return x
 
-    def load(self, weights: dict[str, np.ndarray]) -> "MiniLM":
+    def load(self, weights: Weights) -> "MiniLM":
         """Take over weights under the names that BERT's files use."""
         state = {ours: torch.from_numpy(weights[theirs].astype(np.float32)) for ours, theirs in _names()}
         self.load_state_dict(state)
         return self
 
-    def weights(self) -> dict[str, np.ndarray]:
+    def weights(self) -> Weights:
         """The weights in half precision, under the names that BERT's files use."""
         state = self.state_dict()
         return {theirs: state[ours].detach().cpu().numpy().astype(np.float16) for ours, theirs in _names()}
@@ -104,28 +101,3 @@ def _names() -> list[tuple[str, str]]:
                 for ours, theirs in _NAMES.items()
             ]
     return names
-
-
-def average(weights: Sequence[dict[str, np.ndarray]], shares: Sequence[float]) -> dict[str, np.ndarray]:
-    """The weighted mean of models that began from the same weights."""
-    return {
-        name: sum(share * one[name].astype(np.float32) for share, one in zip(shares, weights, strict=True))
-        for name in weights[0]
-    }
-
-
-def read_weights(folder: Path, name: str) -> dict[str, np.ndarray]:
-    """Weights from one file, or from the parts that `write_weights` left."""
-    whole = folder / f"{name}.npz"
-    parts = [whole] if whole.exists() else sorted(folder.glob(f"{name}.npz.*"))
-    with np.load(io.BytesIO(b"".join(part.read_bytes() for part in parts))) as stored:
-        return {key: stored[key] for key in stored.files}
-
-
-def write_weights(folder: Path, name: str, weights: dict[str, np.ndarray]) -> None:
-    """Weights in half precision, in parts that are short enough to be carried."""
-    content = io.BytesIO()
-    np.savez(content, **{key: value.astype(np.float16) for key, value in weights.items()})
-    whole = content.getvalue()
-    for number, start in enumerate(range(0, len(whole), PART)):
-        (folder / f"{name}.npz.{number}").write_bytes(whole[start : start + PART])

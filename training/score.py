@@ -7,12 +7,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from text import FIRST_WORD, MARK
+from text import FIRST_WORD, MARK, NAME
 
 Floats = NDArray[np.float32]
 
-NAME_WEIGHT = 0.4  # of the name's own vector, beside the whole tool's
-WORD_WEIGHT = 0.035  # of the BM25 score, beside the cosine
+NAME_WEIGHT = 0.3  # of a tool's name's own vector, beside the whole tool's
+WORD_WEIGHT = 0.025  # of the words' score, beside the cosine
+STRONG_WORD_WEIGHT = 0.02  # the same beside the strong model's
+PART_WEIGHT = 0.35  # of a query's best part, beside the whole query
 _CUTS = frozenset((999, 1010, 1012, 1025, 1029, 1998, 2059))  # ! , . ; ? and then
 
 
@@ -23,6 +25,7 @@ class Table(NamedTuple):
     query_scales: NDArray[np.float16]
     tool_scales: NDArray[np.float16]
     fields: Floats
+    name: Floats  # weight of the name's own vector, beside the whole tool's
 
     @classmethod
     def load(cls, path: Path) -> "Table":
@@ -35,17 +38,16 @@ class Table(NamedTuple):
         np.savez(path, **self._asdict())
 
     def query(self, ids: Sequence[int]) -> Floats:
-        """A query's vector, of length one."""
+        """The vector of a query's ids, pairs among them, of length one."""
         return unit(self._sum(ids, self.query_scales))
 
-    def tool(
-        self, ids: Sequence[int], marks: Sequence[int], name: Sequence[int], name_weight: float = NAME_WEIGHT
-    ) -> Floats:
-        """A tool's vector plus some of its name's, left at the length this gives."""
+    def tool(self, ids: Sequence[int], marks: Sequence[int]) -> Floats:
+        """A tool's vector with some more of its name's, of length one."""
         kept = [(i, field) for i, field in zip(ids, marks, strict=True) if field != MARK]
         factors = self.fields[[field for _, field in kept]]
         whole = self._sum([i for i, _ in kept], self.tool_scales, factors)
-        return unit(whole) + np.float32(name_weight) * unit(self._sum(name, self.tool_scales))
+        name = self._sum([i for i, field in kept if field == NAME], self.tool_scales)
+        return unit(unit(whole) + self.name * unit(name))
 
     def _sum(self, ids: Sequence[int], scales: NDArray[np.float16], factors: Floats | None = None) -> Floats:
         at = np.asarray(ids, np.int64) - FIRST_WORD

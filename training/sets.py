@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 from text import Fields, fields
 
+LEFT_OUT = ("metatool", "seal-tools")  # of mode `sel`, so that all dev sets lie outside of training
+
 
 class Tool(NamedTuple):
     """A tool of a set: its fields, and what else weak queries are made of."""
@@ -57,7 +59,7 @@ def _tool(row: dict[str, Any]) -> Tool:
     return Tool(
         id=row["id"],
         server=row.get("server") or "",
-        fields=fields(row["name"], server, row.get("description") or "", [name for name, _ in params]),
+        fields=fields(row["name"], server, row.get("description") or "", params),
         server_description=row.get("server_description") or "",
         params=params,
     )

@@ -11,12 +11,12 @@ from damage import Damage
 from items import FULL, Items, Rows, cropped
 from losses import TEMPERATURE, contrast, course
 from minilm import MiniLM
+from weights import Weights
 
 CANDIDATES = 12  # wrong tools of the same set, nearest to the query in the base model
 TOO_NEAR = 0.95  # of the right tool's similarity: nearer ones may be right, too
 LOSS_OF_WEAK = 0.1  # share of a weak query's tokens that is dropped
 
-Weights = dict[str, np.ndarray]
 Say = Callable[[str], None]
 
 
@@ -28,6 +28,8 @@ class TeacherPlan:
     batch: int = 512
     rate: float = 1e-4
     weak: float = 0.5
+    temperature: float = TEMPERATURE
+    wrong: int = 1
 
 
 @torch.no_grad()
@@ -48,12 +50,12 @@ def half(device: torch.device) -> torch.autocast:
 
 
 class Wrong:
-    """For each pair's query, the wrong tools that the base model takes for right ones."""
+    """For each pair's query, the wrong tools that a model takes for right ones."""
 
     def __init__(self, items: Items, base: MiniLM) -> None:
         self._items = items
-        self._tools = encode(base, items.tool_ids[FULL])
-        self._queries = encode(base, items.query_ids[: len(items.golds)])
+        self._tools = encode(base, items.strong.tool_ids[FULL])
+        self._queries = encode(base, items.strong.query_ids[: len(items.golds)])
         self._near = torch.zeros(len(items.golds), CANDIDATES, dtype=torch.long, device=items.device)
         self._scores = torch.full(self._near.shape, 2.0, device=items.device)  # 2: never drawn
         for number in np.unique(items.query_set):
@@ -69,14 +71,14 @@ class Wrong:
             self._near[part, : places.shape[1]] = tools[places]
             self._scores[part, : places.shape[1]] = nearest.masked_fill(nearest < -1.5, 2.0)
 
-    def draw(self, rows: Rows) -> Tensor:
-        """One wrong tool for each row; where none is known, any tool."""
+    def draw(self, rows: Rows, count: int) -> Tensor:
+        """Some wrong tools for each row; where none is known, any tools."""
         right = (self._queries[rows.query] * self._tools[rows.tool]).sum(1, keepdim=True)
         fit = (self._scores[rows.query] <= TOO_NEAR * right).float()
         none = fit.sum(1) == 0
-        picks = torch.multinomial(fit + none.unsqueeze(1).float(), 1)
-        drawn = self._near[rows.query].gather(1, picks).flatten()
-        return torch.where(none, torch.randint_like(drawn, len(self._tools)), drawn)
+        picks = torch.multinomial(fit + none.unsqueeze(1).float(), count, replacement=True)
+        drawn = self._near[rows.query].gather(1, picks)
+        return torch.where(none.unsqueeze(1), torch.randint_like(drawn, len(self._tools)), drawn).flatten()
 
 
 def train_teacher(
@@ -84,7 +86,7 @@ def train_teacher(
 ) -> MiniLM:
     """Train one teacher from the base model's weights."""
     torch.manual_seed(seed)
-    chance, damage = np.random.default_rng(seed), Damage(items.words, seed)
+    chance, damage = np.random.default_rng(seed), Damage(items.words, items.joined, seed)
     model = MiniLM().load(base).to(items.device)
     model.train()
     batches = [batch for _ in range(plan.epochs) for batch in _epoch(items, plan, chance)]
@@ -92,7 +94,8 @@ def train_teacher(
     for step, (rows, weak) in enumerate(batches):
         for group in optimiser.param_groups:
             group["lr"] = plan.rate * course(step, len(batches), max(1, len(batches) // 10), 0.02)
-        loss = _loss(model, items, rows, None if weak else wrong.draw(rows), damage)
+        negatives = None if weak else wrong.draw(rows, plan.wrong)
+        loss = _loss(model, items, rows, negatives, damage, plan.temperature)
         optimiser.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -109,14 +112,16 @@ def _epoch(items: Items, plan: TeacherPlan, chance: np.random.Generator) -> list
     return [batches[i] for i in chance.permutation(len(batches))]
 
 
-def _loss(model: MiniLM, items: Items, rows: Rows, wrong: Tensor | None, damage: Damage) -> Tensor:
-    queries = items.queries(rows)
-    tools, tool_ids = rows.tool, items.tools(rows)[0]
+def _loss(
+    model: MiniLM, items: Items, rows: Rows, wrong: Tensor | None, damage: Damage, temperature: float
+) -> Tensor:
+    queries = items.strong.queries(rows)
+    tools, tool_ids = rows.tool, items.strong.tools(rows)[0]
     if wrong is None:
         queries = damage.lose(queries, LOSS_OF_WEAK)
     else:
         tools = torch.cat([tools, wrong])
-        tool_ids = cropped(items.tool_ids[FULL, tools])
+        tool_ids = cropped(items.strong.tool_ids[FULL, tools])
     with half(items.device):
         q, t = model(queries), model(tool_ids)
-    return contrast(q @ t.T / TEMPERATURE, items.right(rows.query, tools))
+    return contrast(q @ t.T / temperature, items.right(rows.query, tools))

@@ -3,10 +3,12 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 UNKNOWN, START, END = 100, 101, 102
 OPEN, CLOSE, COMMA, COLON, BAR = 1006, 1007, 1010, 1024, 1064
+PIECES = 30522  # entries of BERT's vocabulary
 FIRST_WORD = 999  # lower ids are special or unused: they have no row in the static table
 
 NAME, SERVER, FIRST, REST, PARAMS, MARK = range(6)  # the field of a token; MARK: brackets, commas, ends
@@ -28,6 +30,7 @@ class Fields(NamedTuple):
     server: str
     description: str
     params: tuple[str, ...]
+    details: str
 
     @property
     def first(self) -> str:
@@ -56,33 +59,44 @@ def split(identifier: str) -> str:
     return _NOT_WORD.sub(" ", spaced).strip()
 
 
-def fields(name: str, server: str, description: str, params: Iterable[str]) -> Fields:
-    """Cut a tool down to what search reads."""
+def fields(name: str, server: str, description: str, params: Iterable[tuple[str, str]]) -> Fields:
+    """Cut a tool down to what search reads; parameters come with their descriptions."""
+    params = list(params)
     return Fields(
         name=split(name),
         server=split(server)[:60],
         description=_SPACES.sub(" ", description).strip()[:1200],
-        params=tuple(filter(None, map(split, params)))[:20],
+        params=tuple(filter(None, (split(name) for name, _ in params)))[:20],
+        details=" ".join(text for _, text in params)[:600],
     )
 
 
 class WordPiece:
-    """The uncased WordPiece tokenizer of BERT, with each word's pieces kept once found."""
+    """The uncased WordPiece tokenizer of BERT, with each word's pieces kept once found.
 
-    def __init__(self, vocabulary: Iterable[str]) -> None:
-        self._ids = {piece: i for i, piece in enumerate(vocabulary)}
-        self._words: dict[str, list[int]] = {}
+    Entries after BERT's own are words that it would cut into pieces, and pairs of words with a space between.
+    """
+
+    def __init__(self, vocabulary: Sequence[str]) -> None:
+        self._ids = {piece: i for i, piece in enumerate(vocabulary[:PIECES])}
+        added = list(enumerate(vocabulary))[PIECES:]
+        self._words: dict[str, list[int]] = {word: [i] for i, word in added if " " not in word}
+        self._pairs = {tuple(self(pair)): i for i, pair in added if " " in pair}
 
     def __call__(self, text: str) -> list[int]:
         """The ids of a text's pieces, without start and end."""
         known = self._words
         ids: list[int] = []
-        for word in _words(text):
+        for word in words(text):
             pieces = known.get(word)
             if pieces is None:
                 pieces = known[word] = self._pieces(word)
             ids += pieces
         return ids
+
+    def pairs(self, ids: Sequence[int]) -> list[int]:
+        """What is known of two ids side by side, in place of the second; 0 where nothing is."""
+        return [0, *(self._pairs.get(both, 0) for both in pairwise(ids))]
 
     def segments(self, tool: Fields) -> Segments:
         """A tool's fields as token ids, each at its full length."""
@@ -132,7 +146,8 @@ def _joined(parts: list[tuple[list[int], int]]) -> tuple[list[int], list[int]]:
     return ids, marks
 
 
-def _words(text: str) -> list[str]:
+def words(text: str) -> list[str]:
+    """The words and signs of a text, in small letters and without accents."""
     if text.isascii():
         return _ASCII_WORD.findall(text.lower())
     spaced = "".join(f" {c} " if _is_ideograph(c) else _clean(c) for c in text)

@@ -17,16 +17,15 @@ import torch
 
 from items import Items
 from measure import OUTSIDE, DevSet, dev_sets, measure, static_scores, summary
-from minilm import MiniLM, average, read_weights, write_weights
+from minilm import MiniLM
 from packed import Packed
-from score import WORD_WEIGHT, Table
+from score import PART_WEIGHT, STRONG_WORD_WEIGHT, WORD_WEIGHT, Table
 from static import Distillation, Static, StaticPlan, Taught, distil, mean, narrowed, start, tune
-from teacher import TeacherPlan, Weights, Wrong, encode, train_teacher
+from teacher import TeacherPlan, Wrong, encode, train_teacher
 from text import QUERY_LENGTH, TOOL_LENGTH, query_sequence
+from weights import Weights, average, read_weights, write_weights
 
-TEACHER_WORDS = 0.0225  # weight of the BM25 score beside the strong model's cosine
-PARTS = 0.35  # weight of a query's best part, where that is measured
-LIMITS = {"full": 450.0, "sel": 340.0}  # seconds after which no further teacher or table is begun
+LIMITS = {"full": 500.0, "sel": 400.0}  # seconds after which no further teacher or table is begun
 
 
 @dataclass(frozen=True)
@@ -55,13 +54,14 @@ class Run:
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         self.teacher_plan, self.static_plan = plans(given)
         data = Packed(given.build / "data.npz")
-        self.dev = dev_sets(data, OUTSIDE[:1] if given.tiny else ())
+        vocabulary = (given.build / "vocab.txt").read_text("utf-8").splitlines()
+        self.dev = dev_sets(data, vocabulary, OUTSIDE[:1] if given.tiny else ())
         self.items = Items(data, given.mode, self.device, few=24 if given.tiny else 0)
         self.metrics: dict[str, Any] = {"given": {k: str(v) for k, v in asdict(given).items()}, "stages": {}}
         self.metrics |= {"teacher plan": asdict(self.teacher_plan), "static plan": asdict(self.static_plan)}
         self.metrics |= {"device": self._device_name(), "torch": torch.__version__, "seconds": {}}
         self.say(
-            f"{given.mode}: {self.items.tool_ids.shape[1]} tools, {len(self.items.golds)} queries, "
+            f"{given.mode}: {len(self.items.twin)} tools, {len(self.items.golds)} queries, "
             f"{len(self.items.weak)} weak pairs on {self._device_name()}"
         )
 
@@ -104,11 +104,11 @@ def teacher_results(run: Run, model: MiniLM) -> dict[str, Any]:
     """What the strong model reaches, alone and with the words."""
     alone, fused = {}, {}
     for one in run.dev:
-        queries = run.items.padded([query_sequence(ids) for ids in one.queries], QUERY_LENGTH)
-        tools = run.items.padded([ids for ids, _ in one.tools], TOOL_LENGTH)
+        queries = run.items.padded([query_sequence(ids) for ids in one.strong.queries], QUERY_LENGTH)
+        tools = run.items.padded([ids for ids, _ in one.strong.tools], TOOL_LENGTH)
         scores = (encode(model, queries) @ encode(model, tools).T).cpu().numpy()
         alone[one.name] = measure(scores, one.gold)
-        fused[one.name] = measure(scores + TEACHER_WORDS * one.words, one.gold)
+        fused[one.name] = measure(scores + STRONG_WORD_WEIGHT * one.words, one.gold)
     return {"alone": summary(alone), "fused": summary(fused)}
 
 
@@ -117,11 +117,9 @@ def static_results(dev: list[DevSet], table: Table, thorough: bool = False) -> d
     scores = {one.name: static_scores(table, one) for one in dev}
     results = {"alone": _fused(dev, scores, 0.0), "fused": _fused(dev, scores, WORD_WEIGHT)}
     if thorough:
-        results |= {f"words {w}": _fused(dev, scores, w) for w in (0.02, 0.025, 0.03, 0.04, 0.045)}
-        bare = {one.name: static_scores(table, one, name_weight=0.0) for one in dev}
-        results |= {"no name": _fused(dev, bare, WORD_WEIGHT), "alone, no name": _fused(dev, bare, 0.0)}
-        by_part = {one.name: static_scores(table, one, part=PARTS) for one in dev}
-        results["by part"] = _fused(dev, by_part, WORD_WEIGHT * (1 + PARTS))
+        results |= {f"words {w}": _fused(dev, scores, w) for w in (0.015, 0.02, 0.03, 0.035)}
+        by_part = {one.name: static_scores(table, one, part=PART_WEIGHT) for one in dev}
+        results["by part"] = _fused(dev, by_part, WORD_WEIGHT)
     return results
 
 
@@ -217,7 +215,7 @@ def arguments() -> Given:
         "--mode", choices=("full", "sel"), default="full", help="sel: without the sets of dev"
     )
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--teachers", type=int, default=2, help="how many to average")
+    parser.add_argument("--teachers", type=int, default=4, help="how many to average")
     parser.add_argument("--tables", type=int, default=2, help="how many to average")
     parser.add_argument(
         "--blend", type=float, default=1.0, help="the teacher's share in its mean with the base"
@@ -225,7 +223,7 @@ def arguments() -> Given:
     parser.add_argument(
         "--width", type=int, default=256, help="of the table in training; it is written in 256"
     )
-    parser.add_argument("--distil-steps", type=int, default=1500)
+    parser.add_argument("--distil-steps", type=int, default=1000)
     parser.add_argument(
         "--limit", type=float, help="seconds after which no further teacher or table is begun"
     )

@@ -7,8 +7,12 @@ from typing import NamedTuple
 
 from sets import Tool
 from text import FIRST, NAME, PARAMS, REST
+from wording import WAYS
 
 OPENINGS = ("", "", "I want to", "Please", "Can you", "I need to", "How do I", "Help me", "Could you")
+_CLAUSE_END = re.compile(r"[,;:.(]|\b(?:including|such as|e\.g|based on|that|which|allowing|using)\b")
+_EMPTY_WORDS = "detailed information details data about specified specific given provided a an the all"
+_EMPTY = frozenset(_EMPTY_WORDS.split())
 _SIBILANT = re.compile(r"(?:ch|sh|ss|x|zz|o)es$")
 
 
@@ -33,6 +37,28 @@ def weak_queries(tool: Tool, chance: random.Random) -> Iterator[WeakQuery]:
         yield WeakQuery(_described(name, described, chance), PARAMS)
     if tool.server_description and chance.random() < 0.25:
         yield WeakQuery(tool.server_description[:400], None)
+
+
+def asked(tool: Tool, chance: random.Random) -> Iterator[WeakQuery]:
+    """What someone might ask for who does not know the tool's verb, nor all of what it does."""
+    name = tool.fields.name.lower().split()
+    if len(name) > 1 and (tool.fields.description or tool.fields.params):
+        yield WeakQuery(_ask(name, chance), NAME)
+    sentence = _CLAUSE_END.split(tool.fields.first, maxsplit=1)[0].lower().split()
+    if len(sentence) > 2:
+        yield WeakQuery(
+            _ask([_bare(sentence[0]), *sentence[1:18]], chance), FIRST if chance.random() < 0.7 else None
+        )
+
+
+def _ask(words: list[str], chance: random.Random) -> str:
+    """A request for what a verb and its object say, in other words where the verb is a known one."""
+    verb, *thing = words
+    ways = WAYS.get(verb)
+    if ways is None:
+        return " ".join([chance.choice(OPENINGS), verb, *thing]).strip()
+    kept = [w for w in thing if w not in _EMPTY or chance.random() < 0.5]
+    return chance.choice(ways).format(" ".join(kept or thing))
 
 
 def _described(name: str, described: list[str], chance: random.Random) -> str:

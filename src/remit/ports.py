@@ -50,7 +50,7 @@ class Index(Protocol):
     def select(self, documents: Iterable[int]) -> Selection: ...
 
     def hits(
-        self, words: Sequence[str], vector: Vector | None, among: Selection, depth: int
+        self, words: Sequence[str], vectors: Sequence[Vector], among: Selection, depth: int
     ) -> Sequence[Hit]: ...
 
 

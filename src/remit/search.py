@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from remit.core.decide import Listed
-from remit.core.documents import query_words
+from remit.core.documents import query_parts, query_words
 from remit.core.name_matches import NameMatches
 from remit.core.projects import Workspace
 from remit.core.ranking import Found, Fusion, Ranked, RankFusion, rank
@@ -17,8 +17,8 @@ DEFAULT_LIMIT = 20
 MAX_LIMIT = 50
 BATCH = 64  # texts that are turned into vectors at once
 BY_WORDS_ALONE = "found by words alone"
-WORDS_ALONE = Fusion(confidence=0.0)
-_DEPTH = 200  # how many tools the index hands over to be ranked
+WORDS_ALONE = Fusion(expected=0.58, steepness=4.4, midpoint=0.54, confidence=0.0, noise=0.0)
+_DEPTH = 100  # how many tools the index hands over to be ranked
 _NEAREST = 3
 _LONGEST_QUERY = 10_000  # characters; what comes after is not read
 
@@ -54,33 +54,34 @@ class Searcher:
             raise ValueError(f"a limit is a number from 1 to {MAX_LIMIT}")
         asked = query[:_LONGEST_QUERY]
         selected = self._select(scope, include_hidden)
-        vector, note = self._embedded(asked)
-        ranked = self._ranked(asked, vector, selected)
-        fusion = self._fusion(vector)
-        least = fusion.confidence if min_score is None else min_score
+        vectors, note = self._embedded(asked)
+        ranked = self._ranked(asked, vectors, selected)
+        least = _least(ranked, self._fusion(vectors)) if min_score is None else min_score
         good = [item for item in ranked if item.score >= least]
         nearest = [] if good else [item.tool.name for item in ranked[:_NEAREST]]
         return Found(query=query, results=good[:limit], nearest=nearest, note=note)
 
-    def _ranked(self, query: str, vector: Vector | None, selected: "_Selected") -> list[Ranked]:
+    def _ranked(self, query: str, vectors: Sequence[Vector], selected: "_Selected") -> list[Ranked]:
         matches = selected.names.find(query)
-        hits = self.index.hits(query_words(query), vector, selected.among, _DEPTH)
+        hits = self.index.hits(query_words(query), vectors, selected.among, _DEPTH)
         found = [item for hit in hits for item in selected.by_document.get(hit.document_id, ())]
         found += [item for name in matches for item in selected.by_name[name]]
-        return rank(query, found, self._fusion(vector).scores(hits), matches)
+        return rank(query, found, self._fusion(vectors).scores(hits), matches)
 
-    def _embedded(self, query: str) -> tuple[Vector | None, str | None]:
+    def _embedded(self, query: str) -> tuple[list[Vector], str | None]:
+        """The vector of a query, then those of its parts; without any, why there are none."""
         if self.embedder is None:
-            return None, self.note
+            return [], self.note
+        parts = query_parts(query) if self.embedder.fusion.part_weight else []
         try:
-            return self.embedder.embed_query(query), None
+            return [self.embedder.embed_query(text) for text in (query, *parts)], None
         except EmbeddingError as failure:
-            return None, f"{BY_WORDS_ALONE}: {failure}"
+            return [], f"{BY_WORDS_ALONE}: {failure}"
 
-    def _fusion(self, vector: Vector | None) -> Fusion | RankFusion:
+    def _fusion(self, vectors: Sequence[Vector]) -> Fusion | RankFusion:
         if self.fusion is not None:
             return self.fusion
-        return WORDS_ALONE if vector is None or self.embedder is None else self.embedder.fusion
+        return self.embedder.fusion if vectors and self.embedder is not None else WORDS_ALONE
 
     def _select(self, scope: Scope | None, include_hidden: bool) -> "_Selected":
         key = (scope, include_hidden)
@@ -92,6 +93,12 @@ class Searcher:
             ]
             self._selections[key] = _Selected(chosen, self.index)
         return self._selections[key]
+
+
+def _least(ranked: Sequence[Ranked], fusion: Fusion | RankFusion) -> float:
+    """The score that a result needs: more, where not even the best is sure."""
+    is_sure = bool(ranked) and ranked[0].score >= fusion.confidence
+    return fusion.noise if is_sure else fusion.confidence
 
 
 class Search:

@@ -28,7 +28,7 @@ def test_the_last_words_of_the_user_count_in_full_however_much_the_agent_said_si
 
 
 def test_parts_that_are_text_are_read_and_others_are_not() -> None:
-    parts = [
+    parts: list[object] = [
         {"type": "text", "text": "what is"},
         {"type": "image", "source": {}},
         {"type": "input_text", "text": "in this picture?"},
@@ -41,7 +41,7 @@ def test_parts_that_are_text_are_read_and_others_are_not() -> None:
 
 
 def test_what_tools_answer_and_what_the_system_says_is_no_query() -> None:
-    messages = [
+    messages: list[dict[str, object]] = [
         {"role": "system", "content": "You are a pirate."},
         {"role": "user", "content": "hello"},
         {"role": "assistant", "content": None, "tool_calls": [{}]},

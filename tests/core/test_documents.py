@@ -2,7 +2,17 @@
 
 import pytest
 
-from remit.core.documents import Document, columns, document, document_of, params_of, query_words, split
+from remit.core.documents import (
+    Document,
+    columns,
+    document,
+    document_of,
+    params_of,
+    query_parts,
+    query_words,
+    split,
+    word_pairs,
+)
 from remit.core.tools import Definition
 
 
@@ -29,10 +39,10 @@ def test_a_tool_goes_by_its_own_name_and_its_servers_label() -> None:
         tool="git_commit",
         title="Commit",
         description="Records\n changes.",
-        input_schema='{"properties": {"repoPath": {}, "message": {}}}',
+        input_schema='{"properties": {"repoPath": {"description": "Where"}, "message": {"description": 1}, "x": 2}}',
     )
     assert document_of(definition) == Document(
-        "git commit", "git", "Records changes.", ("repo Path", "message"), "Commit"
+        "git commit", "git", "Records changes.", ("repo Path", "message", "x"), "Commit", "Where"
     )
 
 
@@ -50,7 +60,7 @@ def test_what_has_neither_server_nor_description_is_read_by_its_name() -> None:
 
 @pytest.mark.parametrize("schema", [None, "[]", "true", '{"properties": []}', "{}"])
 def test_a_schema_of_another_shape_names_no_parameters(schema: str | None) -> None:
-    assert params_of(schema) == []
+    assert params_of(schema) == {}
 
 
 def test_an_identifier_in_a_description_is_found_by_its_words_too() -> None:
@@ -74,3 +84,30 @@ def test_a_query_has_each_word_once_and_not_too_many() -> None:
 @pytest.mark.parametrize("query", ["", "  ", "!?", '"', "\ud800", "***"])
 def test_a_query_without_words_has_none(query: str) -> None:
     assert query_words(query) == []
+
+
+def test_words_side_by_side_are_pairs() -> None:
+    assert word_pairs(["open", "pull", "request"]) == ["open pull", "pull request"]
+    assert word_pairs(["open"]) == []
+
+
+@pytest.mark.parametrize(
+    ("query", "parts"),
+    [
+        (
+            "Make a new branch and then open a pull request, please",
+            ["Make a new branch ", " open a pull request"],
+        ),
+        ("read the file and print", []),
+        ("handle the standard error", []),
+        ("", []),
+    ],
+)
+def test_a_query_for_several_things_falls_into_parts(query: str, parts: list[str]) -> None:
+    assert query_parts(query) == parts
+
+
+def test_what_is_said_of_parameters_is_cut_where_search_stops_reading() -> None:
+    read = document("x", params={"one": "word " * 500, "two": "never"})
+    assert read.params == ("one", "two")
+    assert len(read.details) == 600

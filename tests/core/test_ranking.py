@@ -148,6 +148,13 @@ def test_a_score_is_between_0_and_1_and_grows_with_words_and_meaning() -> None:
     assert 0 <= scores[5] < scores[1] < scores[2] < scores[3] < scores[4] <= 1
 
 
+def test_words_that_match_by_chance_in_a_long_query_say_less() -> None:
+    alone = Fusion().scores([Hit(1, 8.0, 0.5)])[1]
+    beside_better = Fusion().scores([Hit(1, 8.0, 0.5), Hit(2, 40.0, 0.5)])[1]
+    assert beside_better < alone / 2
+    assert Fusion().scores([]) == {}
+
+
 def test_rank_fusion_counts_ranks_alone() -> None:
     scores = RankFusion().scores([Hit(1, 9.0, 0.9), Hit(2, 1.0, 0.1), Hit(3, 0.0, 0.5), Hit(4, 2.0, None)])
     assert scores[1] == 1.0

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeGuard
 
 from remit.core.decide import Decision, Listed, Verdict
-from remit.core.documents import Document, document
+from remit.core.documents import Document, document, params_in
 from remit.core.kinds import Authority, Kind
 from remit.core.names import MCP, tool_name
 from remit.core.scopes import Scope
@@ -62,19 +62,16 @@ def _function(tool: Callable[..., Any]) -> Brought:
     inner = getattr(tool, "func", tool)  # of a partial
     name = getattr(inner, "__name__", None) or type(inner).__name__
     try:
-        params = [param for param in inspect.signature(tool).parameters if param not in ("self", "cls")]
+        params = {name: "" for name in inspect.signature(tool).parameters if name not in ("self", "cls")}
     except (TypeError, ValueError):  # some of those written in C tell nothing
-        params = []
+        params = {}
     return brought(name, inspect.getdoc(inner), params)
 
 
-def _params(given: object) -> list[str]:
-    """Name the parameters of the first schema that a tool has."""
-    for field in _SCHEMAS:
-        properties = _field(_field(given, field), "properties")
-        if _is_mapping(properties):
-            return list(properties)
-    return []
+def _params(given: object) -> dict[str, str]:
+    """Name the parameters of the first schema that a tool has, with what it says of each."""
+    found = (params for field in _SCHEMAS if (params := params_in(_field(given, field))))
+    return next(found, dict[str, str]())
 
 
 def _text(given: object, field: str) -> str | None:

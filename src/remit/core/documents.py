@@ -5,15 +5,20 @@ Identifiers count as their words: `readFile`, `read_file` and `mcp__git__git_com
 
 import json
 import re
-from collections.abc import Iterable
-from typing import Any, NamedTuple, cast
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple, cast
 
 from remit.core.tools import Definition
 
 MOST_QUERY_WORDS = 48
+COLUMN_WEIGHTS = (3.0, 1.0, 1.0, 0.5, 0.25)  # name, server, body, params, details
+PAIR_WEIGHT = 0.5  # of two words side by side, beside each of them
 _MOST_DESCRIPTION = 1200  # characters
 _MOST_PARAMS = 20
 _MOST_SERVER = 60  # characters
+_MOST_DETAILS = 600  # characters
+_SHORTEST_PART = 3  # words
 
 _LOWER_UPPER = re.compile(r"([a-z0-9])([A-Z])")
 _UPPER_WORD = re.compile(r"([A-Z]+)([A-Z][a-z])")
@@ -21,6 +26,7 @@ _UPPER_WORD = re.compile(r"([A-Z]+)([A-Z][a-z])")
 _NOT_WORD = re.compile(r"[\W_\u19b0-\u19c0\u19c8\u19c9\u1cf2\u1cf3]+")
 _SPACES = re.compile(r"\s+")
 _WORD = re.compile(r"\w+")
+_PART_END = re.compile(r"[!,.;?]|\b(?:and|then)\b", re.IGNORECASE)
 _COMPOUND = re.compile(r"\w*(?:[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[^\W_]_[^\W_])\w*")
 
 # Verbs that are tool names ("get", "find", "show", "make", "list") stay.
@@ -49,6 +55,7 @@ class Document(NamedTuple):
     description: str = ""
     params: tuple[str, ...] = ()
     title: str = ""
+    details: str = ""  # what is said of the parameters
 
 
 class Columns(NamedTuple):
@@ -58,6 +65,7 @@ class Columns(NamedTuple):
     server: str
     body: str
     params: str
+    details: str = ""
 
 
 def split(identifier: str) -> str:
@@ -73,13 +81,15 @@ def document(
     params: Iterable[str] = (),
     title: str | None = None,
 ) -> Document:
-    """Cut a tool down to what search reads."""
+    """Cut a tool down to what search reads; `params` may map each name to what is said of it."""
+    taken = dict(params) if isinstance(params, Mapping) else dict.fromkeys(params, "")
     return Document(
         name=split(name),
         server=split(server or "")[:_MOST_SERVER],
         description=_SPACES.sub(" ", description or "").strip()[:_MOST_DESCRIPTION],
-        params=tuple(words for param in params if (words := split(param)))[:_MOST_PARAMS],
+        params=tuple(words for param in taken if (words := split(param)))[:_MOST_PARAMS],
         title=_SPACES.sub(" ", title or "").strip(),
+        details=_SPACES.sub(" ", " ".join(filter(None, taken.values()))).strip()[:_MOST_DETAILS],
     )
 
 
@@ -95,18 +105,27 @@ def document_of(definition: Definition) -> Document:
     )
 
 
-def params_of(input_schema: str | None) -> list[str]:
-    """Name the parameters of a tool, by its schema as JSON text; a schema of another shape has none."""
-    schema: Any = json.loads(input_schema) if input_schema else None
-    properties: Any = cast(dict[str, Any], schema).get("properties") if isinstance(schema, dict) else None
-    return list(cast(dict[str, Any], properties)) if isinstance(properties, dict) else []
+def params_of(input_schema: str | None) -> dict[str, str]:
+    """Name the parameters of a tool, by its schema as JSON text, with what it says of each."""
+    return params_in(json.loads(input_schema) if input_schema else None)
+
+
+def params_in(schema: object) -> dict[str, str]:
+    """Name the parameters in a schema, with what it says of each; a schema of another shape has none."""
+    properties = _members(_members(schema).get("properties"))
+    said = {name: _members(about).get("description") for name, about in properties.items()}
+    return {name: text if isinstance(text, str) else "" for name, text in said.items()}
+
+
+def _members(value: object) -> Mapping[str, object]:
+    return cast(Mapping[str, object], value) if isinstance(value, Mapping) else {}
 
 
 def columns(document: Document) -> Columns:
     """The texts to index; an identifier in a description counts as its words, too."""
     compounds = " ".join(map(split, _COMPOUND.findall(document.description)))
     body = " ".join(filter(None, (document.title, document.description, compounds)))
-    return Columns(document.name, document.server, body, " ".join(document.params))
+    return Columns(document.name, document.server, body, " ".join(document.params), document.details)
 
 
 def query_words(text: str) -> list[str]:
@@ -114,3 +133,14 @@ def query_words(text: str) -> list[str]:
     words = list(dict.fromkeys(word.lower() for word in _WORD.findall(split(text))))
     telling = [word for word in words if word not in STOP_WORDS]
     return (telling or words)[:MOST_QUERY_WORDS]
+
+
+def word_pairs(words: Sequence[str]) -> list[str]:
+    """Each two words of a query that say something, side by side: `pull request` is more than its words."""
+    return [f"{one} {other}" for one, other in pairwise(words)]
+
+
+def query_parts(text: str) -> list[str]:
+    """The parts of a query that asks for several things; none where it is of one piece."""
+    parts = [part for part in _PART_END.split(text) if len(_WORD.findall(part)) >= _SHORTEST_PART]
+    return parts if len(parts) > 1 else []

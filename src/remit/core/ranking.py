@@ -31,6 +31,7 @@ class Hit(NamedTuple):
     document_id: int
     words: float  # BM25; 0 where no word matches
     meaning: float | None  # cosine; None where there is nothing to compare
+    part: float | None = None  # the best cosine of the query's parts, where it has parts
 
 
 class Ranked(NamedTuple):
@@ -56,23 +57,33 @@ class Fusion:
     """How one model's cosine and BM25 become one score; chosen on sets with known answers."""
 
     word_weight: float = 0.035  # of BM25, beside the cosine
+    part_weight: float = 0.0  # of the cosine of a query's best part, beside that of the whole
     lone_word_weight: float = 0.1  # of BM25, where there is no cosine
-    steepness: float = 10.0
-    midpoint: float = 0.6  # the sum at which a tool is as likely meant as not
-    confidence: float = 0.1  # a result below it is noise
+    expected: float = 0.59  # of a query's best BM25: the more words it has, the more match by chance
+    steepness: float = 7.2
+    midpoint: float = 0.68  # the sum, beyond what is expected, at which a tool is as likely meant as not
+    confidence: float = 0.055  # where the best result is below it, all of them are noise
+    noise: float = 0.012  # a result below it is noise, however good the best is
+
+    def by_words(self, hit: Hit) -> float:
+        """Say how much the words count that a query shares with a document."""
+        return hit.words * (self.lone_word_weight if hit.meaning is None else self.word_weight)
+
+    def by_meaning(self, hit: Hit) -> float:
+        """Say how near a document is to a query, some of it by the query's best part."""
+        if hit.part is None:
+            return hit.meaning or 0.0
+        return ((hit.meaning or 0.0) + self.part_weight * hit.part) / (1 + self.part_weight)
 
     def raw(self, hit: Hit) -> float:
         """Add up what an index found."""
-        if hit.meaning is None:
-            return self.lone_word_weight * hit.words
-        return hit.meaning + self.word_weight * hit.words
+        return self.by_meaning(hit) + self.by_words(hit)
 
     def scores(self, hits: Iterable[Hit]) -> dict[int, float]:
         """Say of each document, between 0 and 1, how likely it is meant."""
-        return {hit.document_id: self._likelihood(self.raw(hit)) for hit in hits}
-
-    def _likelihood(self, raw: float) -> float:
-        return 1 / (1 + math.exp(-self.steepness * (raw - self.midpoint)))
+        found = list(hits)
+        even = self.midpoint + self.expected * max(map(self.by_words, found), default=0.0)
+        return {hit.document_id: _likelihood(self.steepness * (self.raw(hit) - even)) for hit in found}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +92,7 @@ class RankFusion:
 
     k: int = RRF_K
     confidence: float = 0.0  # ranks say nothing of how good the best is
+    noise: float = 0.0
 
     def scores(self, hits: Iterable[Hit]) -> dict[int, float]:
         """Say of each document, between 0 and 1, how high it ranks; 1 is first by words and by meaning."""
@@ -92,6 +104,10 @@ class RankFusion:
             for rank, (_, document) in enumerate(ranked, start=1):
                 scores[document] += (self.k + 1) / (self.k + rank) / 2
         return scores
+
+
+def _likelihood(odds: float) -> float:
+    return 1 / (1 + math.exp(-odds))
 
 
 def rank(
@@ -135,8 +151,10 @@ def _each_once(found: Iterable[Listed]) -> list[Listed]:
 
 def _servers_or_tools(query: str, ranked: Sequence[Ranked], matches: Mapping[str, Match]) -> list[Ranked]:
     """Keep a server's row where the query speaks of the server alone, else its tools, if any are known."""
-    words = set(query_words(query))
     servers = {_home(it.tool): it.tool for it in ranked if it.tool.kind is Kind.MCP_SERVER}
+    if not servers:
+        return list(ranked)
+    words = set(query_words(query))
     meant = {home for home, server in servers.items() if words <= _words(server.server or "")}
     with_tools = {_home(item.tool) for item in ranked if item.tool.kind is Kind.MCP_TOOL}
     dropped = {Kind.MCP_TOOL: meant, Kind.MCP_SERVER: with_tools - meant}

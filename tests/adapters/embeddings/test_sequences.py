@@ -72,5 +72,6 @@ def test_a_query_is_cut_where_a_model_stops_reading() -> None:
 def test_search_reads_a_tool_as_training_does(
     name: str, server: str, description: str, params: list[str]
 ) -> None:
-    taught = TEXT.tool_sequence(TAUGHT.segments(TEXT.fields(name, server, description, params)))
-    assert tuple(tool_ids(document(name, server, description, params), WORDS)) == taught
+    tool = document(name, server, description, params)
+    fields = TEXT.Fields(**{field: getattr(tool, field, "") for field in TEXT.Fields._fields})
+    assert tuple(tool_ids(tool, WORDS)) == TEXT.tool_sequence(TAUGHT.segments(fields))

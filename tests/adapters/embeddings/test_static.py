@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from remit.adapters.embeddings.arrays import Arrays
 from remit.adapters.embeddings.sequences import query_ids, tool_ids
-from remit.adapters.embeddings.static import StaticEmbedder
+from remit.adapters.embeddings.static import FIRST_WORD, StaticEmbedder
 from remit.adapters.embeddings.weights import data_file, read_tensors
 from remit.adapters.embeddings.wordpiece import WordPiece, vocabulary
 from remit.core.documents import Document, document
@@ -49,7 +49,7 @@ def test_other_weights_have_another_name() -> None:
     digests = [
         digest(Path(data_file(name)).read_bytes()) for name in ("static.safetensors", "vocabulary.txt")
     ]
-    assert (QUICK.model, *digests) == ("static-1", "926f4d6bf4710f71", "07eced375cec144d"), (
+    assert (QUICK.model, *digests) == ("static-1", "e11b9cd2fd5d557e", "7e1b7bc33ed87894"), (
         "change the name with the weights"
     )
 
@@ -60,7 +60,7 @@ def test_vectors_of_texts_that_are_read_otherwise_have_another_name() -> None:
     )
     pieces = WordPiece(vocabulary())
     read = f"{[*tool_ids(tool, pieces)]} {query_ids('Which indexes are there?', pieces)}"
-    assert (QUICK.model, digest(read.encode())) == ("static-1", "3c152760d6dbd74c"), (
+    assert (QUICK.model, digest(read.encode())) == ("static-1", "0c1bd38f73004afa"), (
         "change the name with the reading"
     )
 
@@ -139,6 +139,11 @@ def test_a_name_counts_more_than_the_same_words_in_a_description() -> None:
     named = document("merge_rows", "db", "Works on a sheet.")
     told = document("work_on", "db", "Sheet: merge rows.")
     assert nearest("merge rows", told, named) == named
+
+
+def test_every_entry_of_the_vocabulary_that_is_a_word_has_a_row() -> None:
+    rows = read_tensors(data_file("static.safetensors"))["rows"]
+    assert rows.shape[0] == len(vocabulary()) - FIRST_WORD
 
 
 def test_the_table_is_mapped_and_not_read() -> None:

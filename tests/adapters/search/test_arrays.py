@@ -18,11 +18,11 @@ def vector(degrees: float) -> Vector:
 
 
 def entry(document: int, name: str, degrees: float | None = None) -> Entry:
-    return Entry(document, Columns(name, "", "", ""), None if degrees is None else vector(degrees))
+    return Entry(document, Columns(name, "", "", "", ""), None if degrees is None else vector(degrees))
 
 
 def hits(index: Arrays, words: str, degrees: float | None, among: range, depth: int = 10) -> list[Hit]:
-    asked = None if degrees is None else vector(degrees)
+    asked = [] if degrees is None else [vector(degrees)]
     return list(index.hits(words.split(), asked, index.select(among), depth))
 
 
@@ -85,3 +85,24 @@ def test_it_tells_what_it_holds() -> None:
     index = Arrays([entry(1, "file", 0), entry(2, "map", 0)], HALF)
     assert len(index) == 2
     assert index.memory > 2 * 2 * 4
+
+
+def test_words_count_more_where_there_is_no_vector() -> None:
+    others = [entry(at, "map", 90) for at in range(10, 20)]
+    tools = [entry(1, "file"), entry(2, "file", 60), *others]
+    by_words = Fusion(word_weight=0.01, lone_word_weight=1.0)
+    by_meaning = Fusion(word_weight=0.01, lone_word_weight=0.01)
+    assert [
+        documents(hits(Arrays(tools, fusion), "file", 0, range(20)))[0] for fusion in (by_words, by_meaning)
+    ] == [1, 2]
+
+
+def test_the_nearest_of_a_querys_parts_is_told_beside_the_whole() -> None:
+    index = Arrays([entry(1, "a", 90), entry(2, "b"), entry(3, "c", 10)], HALF)
+    whole, *parts = vector(0), vector(80), vector(30)
+    found = {
+        hit.document_id: hit.part for hit in index.hits(["b"], [whole, *parts], index.select(range(9)), 9)
+    }
+    near, far = math.cos(math.radians(10)), math.cos(math.radians(20))
+    assert found == {1: pytest.approx(near, abs=1e-6), 2: None, 3: pytest.approx(far, abs=1e-6)}
+    assert hits(index, "b", None, range(9))[0].part is None

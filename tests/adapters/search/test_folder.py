@@ -38,7 +38,7 @@ def test_tools_and_queries_are_read(tmp_path: Path) -> None:
 
 
 def test_queries_that_no_tool_answers_are_left_out_and_counted(tmp_path: Path) -> None:
-    others = [{"text": "x", "relevant": ["gone"]}, {"text": "y", "relevant": []}]
+    others: list[object] = [{"text": "x", "relevant": ["gone"]}, {"text": "y", "relevant": []}]
     trial = read(write(tmp_path, [READ], [ASK, *others, {"text": "z", "relevant": ["gone", "r", 7]}]))
     assert [question.text for question in trial.questions] == ["show me the file", "z"]
     assert trial.left_out == 2
@@ -57,7 +57,7 @@ def test_queries_that_no_tool_answers_are_left_out_and_counted(tmp_path: Path) -
     ],
 )
 def test_parameters_are_named_in_whichever_form(given: object, names: list[str]) -> None:
-    assert parameters(given) == names
+    assert list(parameters(given)) == names
 
 
 @pytest.mark.parametrize(
@@ -94,3 +94,8 @@ def test_a_missing_folder_and_a_missing_file_are_named(tmp_path: Path) -> None:
     (tmp_path / "tools.jsonl").mkdir()
     with pytest.raises(BadFileError, match=r"tools\.jsonl cannot be read"):
         read(str(tmp_path))
+
+
+def test_what_is_said_of_a_parameter_is_read() -> None:
+    given = {"type": "object", "properties": {"path": {"description": "Where it lies"}, "mode": {}}}
+    assert parameters(given) == {"path": "Where it lies", "mode": ""}

@@ -37,7 +37,7 @@ QUERY = Patience(timeout=10, attempts=2, pause=2)
 class EndpointEmbedder:
     """Turns tools and queries into vectors by asking a service."""
 
-    fusion = Fusion(word_weight=0.0225)
+    fusion = Fusion(word_weight=0.02)
 
     def __init__(
         self,

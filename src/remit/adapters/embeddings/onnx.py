@@ -14,8 +14,6 @@ from remit.core.documents import Document
 from remit.core.ranking import Fusion
 from remit.ports import Vector
 
-_BATCH = 16  # tools at once: more is not faster
-
 
 class Session(Protocol):
     """What is used of onnxruntime."""
@@ -29,7 +27,7 @@ class OnnxEmbedder:
     """Turns tools and queries into vectors by a small transformer, on one thread."""
 
     model = "onnx-1"
-    fusion = Fusion(word_weight=0.0225)
+    fusion = Fusion(word_weight=0.02)
 
     def __init__(self) -> None:
         self._pieces = WordPiece(vocabulary()[:PIECES])  # the rest is the static table's
@@ -37,24 +35,18 @@ class OnnxEmbedder:
 
     def embed_query(self, text: str) -> Vector:
         """The vector of a query."""
-        return self._vectors([[START, *query_ids(text, self._pieces), END]])[0]
+        return self._vector([START, *query_ids(text, self._pieces), END])
 
     def embed_tools(self, documents: Sequence[Document]) -> list[Vector]:
-        """The vectors of tools; those of like length go together."""
-        texts = [tool_ids(document, self._pieces).ids for document in documents]
-        order = sorted(range(len(texts)), key=lambda at: len(texts[at]))
-        vectors: dict[int, Vector] = {}
-        for start in range(0, len(order), _BATCH):
-            batch = order[start : start + _BATCH]
-            vectors.update(zip(batch, self._vectors([texts[at] for at in batch]), strict=True))
-        return [vectors[at] for at in range(len(texts))]
+        """The vectors of tools."""
+        # One by one: in a batch eight bits are scaled to the largest number of all, so that a tool's vector
+        # would depend on its neighbours; and on one thread a batch is not faster.
+        return [self._vector(tool_ids(document, self._pieces).ids) for document in documents]
 
-    def _vectors(self, texts: Sequence[Sequence[int]]) -> list[Vector]:
-        ids = np.zeros((len(texts), max(map(len, texts))), np.int64)
-        for row, text in zip(ids, texts, strict=True):
-            row[: len(text)] = text
-        (vectors,) = self._session.run(["vectors"], {"ids": ids, "mask": (ids > 0).astype(np.int64)})
-        return [vector.astype("<f4").tobytes() for vector in vectors]
+    def _vector(self, text: Sequence[int]) -> Vector:
+        ids = np.array([text], np.int64)
+        ((vector,),) = self._session.run(["vectors"], {"ids": ids, "mask": np.ones_like(ids)})
+        return vector.astype("<f4").tobytes()
 
 
 def _open(path: str) -> Session:

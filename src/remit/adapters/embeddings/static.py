@@ -42,7 +42,7 @@ class StaticEmbedder:
     """Turns tools and queries into vectors by a table; needs nothing but the package."""
 
     model = "static-1"
-    fusion = Fusion(word_weight=0.035)
+    fusion = Fusion(word_weight=0.025, part_weight=0.35)
 
     def __init__(self, open_arrays: Callable[[Table], Adder]) -> None:
         self._open_arrays = open_arrays

@@ -35,7 +35,7 @@ class Arrays:
         self._fusion = fusion
         self._ids = np.array([row[0] for row in rows], np.int64)
         self._terms = Terms()
-        self._postings = build([row[1] for row in rows], self._terms)
+        self._lexicon = build([row[1] for row in rows], self._terms)
         self._vectors, self._has_vector = _matrix([row[2] for row in rows])
         self._has_vectors = bool(self._has_vector.all())
 
@@ -45,8 +45,10 @@ class Arrays:
     @property
     def memory(self) -> int:
         """How many bytes the arrays take."""
-        postings = self._postings
-        arrays = (self._ids, self._vectors, postings.starts, postings.rows, postings.impacts)
+        lexicon = self._lexicon
+        both = (lexicon.terms, lexicon.pair_postings)
+        arrays = (self._ids, self._vectors, lexicon.pairs)
+        arrays += tuple(array for it in both for array in (it.starts, it.rows, it.impacts))
         return sum(array.nbytes for array in arrays)
 
     def select(self, documents: Iterable[int]) -> Rows:
@@ -55,25 +57,23 @@ class Arrays:
         return Rows(np.flatnonzero(wanted), bool(wanted.all()))
 
     def hits(
-        self, words: Sequence[str], vector: Vector | None, among: Selection, depth: int
+        self, words: Sequence[str], vectors: Sequence[Vector], among: Selection, depth: int
     ) -> Sequence[Hit]:
-        """Find the best by the sum of both arms, equal ones by their definition's id."""
+        """Find the best by the sum of both arms, equal ones by their document's id."""
         assert isinstance(among, Rows)  # noqa: S101 - a selection goes back to the index that made it
         by_words = self._by_words(words, among)
-        by_meaning = self._by_meaning(vector, among)
-        sums = by_words * np.float32(self._fusion.word_weight)
-        if by_meaning is None:
-            found = np.flatnonzero(by_words)
-        else:
-            sums += by_meaning
-            found = self._comparable(by_words, among)
+        by_meaning = self._by_meaning(vectors[0] if vectors else None, among)
+        sums, found = by_words, np.flatnonzero(by_words)
+        if by_meaning is not None:
+            sums, found = self._sums(by_words, by_meaning, among), self._comparable(by_words, among)
         best = _best(sums, depth) if found is None else found[_best(sums[found], depth)]
-        meanings = None if by_meaning is None else by_meaning[best]
-        return self._hits(among.numbers[best], by_words[best], meanings)
+        rows = among.numbers[best]
+        meanings = None if by_meaning is None else self._known(rows, by_meaning[best])
+        return self._hits(rows, by_words[best], meanings, self._by_parts(vectors[1:], rows))
 
     def _by_words(self, words: Sequence[str], among: Rows) -> Floats:
         totals = np.zeros(len(self), np.float32)
-        self._postings.add(self._terms(" ".join(words)), totals)
+        self._lexicon.add(self._terms(" ".join(words)), totals)
         return totals if among.is_all else totals[among.numbers]
 
     def _by_meaning(self, vector: Vector | None, among: Rows) -> Floats | None:
@@ -86,18 +86,50 @@ class Arrays:
             return self._vectors[among.numbers] @ query
         return (self._vectors @ query)[among.numbers]
 
+    def _sums(self, by_words: Floats, by_meaning: Floats, among: Rows) -> Floats:
+        sums = by_words * np.float32(self._fusion.word_weight)
+        sums += by_meaning
+        if not self._has_vectors:
+            lacks = ~self._has_vector[among.numbers]
+            sums[lacks] = by_words[lacks] * np.float32(self._fusion.lone_word_weight)
+        return sums
+
+    def _by_parts(self, vectors: Sequence[Vector], rows: Numbers) -> list[float | None] | None:
+        if not vectors or not self._vectors.size:
+            return None
+        parts = np.stack([np.frombuffer(vector, "<f4") for vector in vectors])
+        return self._known(rows, (self._vectors[rows] @ parts.T).max(axis=1))
+
     def _comparable(self, by_words: Floats, among: Rows) -> Numbers | None:
         """Name the places of tools that have a vector or share a word; None when those are all."""
         if self._has_vectors:
             return None
         return np.flatnonzero(self._has_vector[among.numbers] | (by_words > 0))
 
-    def _hits(self, rows: Numbers, words: Floats, meanings: Floats | None) -> list[Hit]:
-        rounded: list[float | None] = [None] * len(rows) if meanings is None else _rounded(meanings).tolist()
-        if not self._has_vectors:
-            has = self._has_vector[rows].tolist()
-            rounded = [value if known else None for value, known in zip(rounded, has, strict=True)]
-        return list(map(Hit, self._ids[rows].tolist(), _rounded(words).tolist(), rounded))
+    def _known(self, rows: Numbers, meanings: Floats) -> list[float | None]:
+        """Write meanings as hits have them: none where a document has no vector."""
+        rounded: list[float | None] = _rounded(meanings).tolist()
+        if self._has_vectors:
+            return rounded
+        return [it if has else None for it, has in zip(rounded, self._has_vector[rows].tolist(), strict=True)]
+
+    def _hits(
+        self,
+        rows: Numbers,
+        words: Floats,
+        meanings: list[float | None] | None,
+        parts: list[float | None] | None,
+    ) -> list[Hit]:
+        nothing: list[float | None] = [None] * len(rows)
+        return list(
+            map(
+                Hit,
+                self._ids[rows].tolist(),
+                _rounded(words).tolist(),
+                nothing if meanings is None else meanings,
+                nothing if parts is None else parts,
+            )
+        )
 
 
 def _matrix(vectors: Sequence[Vector | None]) -> tuple[Floats, NDArray[np.bool_]]:

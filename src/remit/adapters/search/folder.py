@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard, cast
 
 from remit.core.brought import Brought
-from remit.core.documents import document
+from remit.core.documents import document, params_in
 from remit.core.evaluation import Question, Trial
 from remit.errors import BadFileError, NoSuchDirectoryError, NoSuchFileError
 
@@ -65,17 +65,24 @@ def read(folder: str) -> Trial:
     return Trial(list(tools.values()), answered, len(questions) - len(answered))
 
 
-def parameters(given: object) -> list[str]:
-    """Name the parameters of a tool: of a JSON schema, of a mapping by name, or of a list of named ones."""
+def parameters(given: object) -> dict[str, str]:
+    """Name the parameters of a tool, with what is said of each.
+
+    They come as a JSON schema, as a mapping by name, or as a list of named ones.
+    """
     if _is_mapping(given):
-        inner = given.get("properties")
-        if _is_mapping(inner) and "type" in given:
-            return list(inner)
+        if _is_mapping(given.get("properties")) and "type" in given:
+            return params_in(given)
         if not isinstance(given.get("required"), list):
-            return [name for name, entry in given.items() if isinstance(entry, dict)]
+            return {name: _about(entry) for name, entry in given.items() if _is_mapping(entry)}
         given = [*given["required"], *(given.get("optional") or ())]
     entries = cast(list[object], given) if isinstance(given, list) else []
-    return [str(entry["name"]) for entry in entries if _is_mapping(entry) and "name" in entry]
+    return {str(entry["name"]): _about(entry) for entry in entries if _is_mapping(entry) and "name" in entry}
+
+
+def _about(entry: object) -> str:
+    text = entry.get("description") if _is_mapping(entry) else None
+    return text if isinstance(text, str) else ""
 
 
 def _tool(line: _Line) -> Brought:

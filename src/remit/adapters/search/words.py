@@ -1,18 +1,19 @@
 """Scores documents by the words they share with a query, as SQLite's FTS5 does, from arrays in memory."""
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import cast
 
 import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from remit.core.documents import Columns
+from remit.core.documents import COLUMN_WEIGHTS, PAIR_WEIGHT, Columns
 
-COLUMN_WEIGHTS = (3.0, 1.0, 1.0, 0.5)  # name, server, body, params
 _SATURATION, _LENGTH = 1.2, 0.75  # k1 and b of FTS5's bm25()
+_SHIFT = 32  # bits for the number of a term
 _RAREST = 1e-6  # what a term in half of all documents or more counts for, as in FTS5
 
 Floats = NDArray[np.float32]
@@ -44,23 +45,46 @@ class _Numbers(dict[str, int]):
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """Each term's documents, with what the term adds to the score of each."""
+    """The documents of each of some numbered things, with what it adds to the score of each."""
 
-    terms: dict[str, int]
-    starts: NDArray[np.int64]  # of each term in the next two, and the end of the last
+    starts: NDArray[np.int64]  # of each in the next two, and the end of the last
     rows: Rows
     impacts: Floats
 
-    def add(self, words: Iterable[str], totals: Floats) -> None:
-        """Add to each document's total what the terms are worth there; a term given twice counts twice."""
-        for term in words:
-            number = self.terms.get(term)
+    def add(self, number: int, totals: Floats, weight: float = 1.0) -> None:
+        """Add to each document's total what one of the things is worth there."""
+        start, end = self.starts[number], self.starts[number + 1]
+        totals[self.rows[start:end]] += (
+            np.float32(weight) * self.impacts[start:end]
+        )  # a document is there once
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """What each term, and each two terms side by side, are worth in each document."""
+
+    numbers: dict[str, int]  # of terms
+    terms: Postings
+    pairs: NDArray[np.int64]  # two numbers of terms in one, in order
+    pair_postings: Postings
+
+    def add(self, words: Sequence[str], totals: Floats) -> None:
+        """Add to each document's total what a query's terms are worth; one given twice counts twice."""
+        found = [self.numbers.get(word) for word in words]
+        for number in found:
             if number is not None:
-                start, end = self.starts[number], self.starts[number + 1]
-                totals[self.rows[start:end]] += self.impacts[start:end]  # a document is there once
+                self.terms.add(number, totals)
+        for one, other in pairwise(found):
+            if one is not None and other is not None:
+                self._add_pair((one << _SHIFT) | other, totals)
+
+    def _add_pair(self, key: int, totals: Floats) -> None:
+        at = int(np.searchsorted(self.pairs, key))
+        if at < len(self.pairs) and self.pairs[at] == key:
+            self.pair_postings.add(at, totals, PAIR_WEIGHT)
 
 
-def build(documents: Sequence[Columns], terms: Terms) -> Postings:
+def build(documents: Sequence[Columns], terms: Terms) -> Lexicon:
     """Work out beforehand what each term is worth in each document."""
     numbers = _Numbers()
     used = array("i")
@@ -71,23 +95,47 @@ def build(documents: Sequence[Columns], terms: Terms) -> Postings:
             used.extend(found)
             counts.append(len(found))
     lengths = np.frombuffer(counts, np.int32).reshape(-1, len(COLUMN_WEIGHTS))
-    return _postings(dict(numbers), np.frombuffer(used, np.int32), lengths)
+    places = _Places(lengths)
+    ids = np.frombuffer(used, np.int32).astype(np.int64)
+    pairs = (ids[:-1] << _SHIFT) | ids[1:]
+    distinct, pair_ids = np.unique(pairs[places.has_next], return_inverse=True)
+    return Lexicon(
+        dict(numbers),
+        _postings(ids, len(numbers), places.rows, places.weights, lengths),
+        distinct,
+        _postings(
+            pair_ids,
+            len(distinct),
+            places.rows[:-1][places.has_next],
+            places.weights[:-1][places.has_next],
+            lengths,
+        ),
+    )
 
 
-def _postings(terms: dict[str, int], used: Rows, lengths: Rows) -> Postings:
+class _Places:
+    """Where each term that was used stands."""
+
+    def __init__(self, lengths: Rows) -> None:
+        size = len(lengths)
+        cells = np.repeat(np.arange(lengths.size), lengths.ravel())
+        self.rows: Rows = np.repeat(np.arange(size, dtype=np.int32), lengths.sum(axis=1))
+        self.weights: Floats = np.tile(np.array(COLUMN_WEIGHTS, np.float32), size)[cells]
+        self.has_next = cells[:-1] == cells[1:]  # in the same column of the same document
+
+
+def _postings(ids: NDArray[np.int64], count: int, rows: Rows, weights: Floats, lengths: Rows) -> Postings:
     size = len(lengths)
-    rows = np.repeat(np.arange(size, dtype=np.int32), lengths.sum(axis=1))
-    weights = np.repeat(np.tile(np.array(COLUMN_WEIGHTS, np.float32), size), lengths.ravel())
-    keys = used.astype(np.int64) * size + rows
+    keys = ids * size + rows
     order = np.argsort(keys, kind="stable")
     keys, weights = keys[order], weights[order]
     firsts = np.flatnonzero(np.diff(keys, prepend=-1))
     often = np.add.reduceat(weights, firsts, dtype=np.float64) if len(firsts) else np.zeros(0)
     where = keys[firsts] % max(size, 1)
-    per_term = np.bincount(keys[firsts] // max(size, 1), minlength=len(terms))
-    impacts = np.repeat(_rarity(per_term, size), per_term) * _saturated(often, lengths.sum(axis=1), where)
+    each = np.bincount(keys[firsts] // max(size, 1), minlength=count)
+    impacts = np.repeat(_rarity(each, size), each) * _saturated(often, lengths.sum(axis=1), where)
     return Postings(
-        terms, np.concatenate(([0], np.cumsum(per_term))), where.astype(np.int32), impacts.astype(np.float32)
+        np.concatenate(([0], np.cumsum(each))), where.astype(np.int32), impacts.astype(np.float32)
     )
 
 

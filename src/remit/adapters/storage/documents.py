@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from itertools import count
 
 from remit.adapters.storage.database import Database, seen_from
-from remit.core.documents import Document, columns, document_of
+from remit.core.documents import PAIR_WEIGHT, Document, columns, document_of, word_pairs
 from remit.core.projects import Workspace
 from remit.core.ranking import Hit
 from remit.core.tools import Definition
@@ -70,21 +70,36 @@ class SqlIndex:
         self._database.run("select_documents", among=among, documents=given, **seen_from(self._workspace))
         return among
 
-    def hits(self, words: Sequence[str], vector: Vector | None, among: int, depth: int) -> list[Hit]:
+    def hits(self, words: Sequence[str], vectors: Sequence[Vector], among: int, depth: int) -> list[Hit]:
         """Find the documents that share words with a query, and those nearest to it in meaning."""
         by_words = self._by_words(words, among)
-        meanings = {} if vector is None else self._by_meaning(vector, among, depth)
-        best = list(by_words)[:depth]
-        if vector is not None:
-            meanings |= self._meanings(vector, [id for id in best if id not in meanings])
-        return [Hit(id, by_words.get(id, 0.0), meanings.get(id)) for id in dict.fromkeys((*best, *meanings))]
+        meanings = self._by_meaning(vectors[0], among, depth) if vectors else {}
+        best = list(dict.fromkeys((*list(by_words)[:depth], *meanings)))
+        if vectors:
+            meanings |= self._meanings(vectors[0], [id for id in best if id not in meanings])
+        parts = [self._meanings(part, best) for part in vectors[1:]]
+        return [
+            Hit(
+                id,
+                by_words.get(id, 0.0),
+                meanings.get(id),
+                max((part.get(id, 0.0) for part in parts), default=None),
+            )
+            for id in best
+        ]
 
     def _by_words(self, words: Sequence[str], among: int) -> dict[int, float]:
-        if not words:
+        """Score documents by words, and by half as much for words that stand side by side, best first."""
+        found = self._matching(words, among)
+        for id, score in self._matching(word_pairs(words), among).items():
+            found[id] = found.get(id, 0.0) + PAIR_WEIGHT * score
+        return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+
+    def _matching(self, phrases: Sequence[str], among: int) -> dict[int, float]:
+        if not phrases:
             return {}
-        match = " OR ".join(f'"{word}"' for word in words)
-        found = self._database.rows("by_words", match=match, among=among, most=_MOST_MATCHES)
-        return dict(found)
+        match = " OR ".join(f'"{phrase}"' for phrase in phrases)
+        return dict(self._database.rows("by_words", match=match, among=among, most=_MOST_MATCHES))
 
     def _by_meaning(self, vector: Vector, among: int, depth: int) -> dict[int, float]:
         query = {"model": self._model, "vector": vector, "among": among, "most": depth}
@@ -103,5 +118,5 @@ def _add(database: Database, definition: Definition) -> int:
 
 
 def _document(text: str) -> Document:
-    name, server, description, params, title = json.loads(text)
-    return Document(name, server, description, tuple(params), title)
+    name, server, description, params, *others = json.loads(text)
+    return Document(name, server, description, tuple(params), *others)

@@ -175,7 +175,7 @@ class SqliteStore:
     def entries(self, model: str | None) -> list[Entry]:
         """List all that is indexed, of every project, for an index in memory."""
         found = self.database.rows("indexed", model=model)
-        return [Entry(row[0], Columns(*row[1:5]), row[5]) for row in found]
+        return [Entry(row[0], Columns(*row[1:6]), row[6]) for row in found]
 
     def _declare(self, declaration: Declaration, at: int) -> int:
         definition = None

@@ -259,7 +259,9 @@ def why(*, name: str, asked: Asked, as_json: bool) -> None:
 @click.argument("query", nargs=-1, required=True)
 @for_a_workspace
 @for_an_agent
-@click.option("--scope", type=click.Choice(list(Scope)), help="Only tools of this scope.")
+@click.option(
+    "--scope", type=click.Choice([scope.value for scope in Scope]), help="Only tools of this scope."
+)
 @click.option(
     "--limit",
     type=click.IntRange(1, MAX_LIMIT),
@@ -274,7 +276,7 @@ def search(
     *,
     query: tuple[str, ...],
     asked: Asked,
-    scope: Scope | None,
+    scope: str | None,
     limit: int,
     everything: bool,
     full: bool,
@@ -287,7 +289,13 @@ def search(
     with open_registry() as registry:
         context = asked.context(registry)
         _index(registry, context)
-        found = registry.search(" ".join(query), context, scope=scope, limit=limit, include_hidden=everything)
+        found = registry.search(
+            " ".join(query),
+            context,
+            scope=None if scope is None else Scope(scope),
+            limit=limit,
+            include_hidden=everything,
+        )
         tools = [item.tool for item in found.results]
         shown = present(found, registry.definitions(tools, context) if full else None, budget=math.inf)
         problems = registry.own_problems(context)

@@ -345,8 +345,8 @@ from tools t
 where t.document_id is null and t.definition_id is null and {in_scope}
 
 -- name: add_document
-insert into documents (digest, document, name, server, body, params)
-values (:digest, :document, :name, :server, :body, :params)
+insert into documents (digest, document, name, server, body, params, details)
+values (:digest, :document, :name, :server, :body, :params, :details)
 on conflict (digest) do update set digest = digest
 returning id
 
@@ -393,7 +393,7 @@ select distinct :among, value from json_each(:documents)
 where value in ({documents_here})
 
 -- name: by_words
-select rowid, -bm25(documents_by_word, 3.0, 1.0, 1.0, 0.5) as words
+select rowid, -bm25(documents_by_word, 3.0, 1.0, 1.0, 0.5, 0.25) as words
 from documents_by_word
 where documents_by_word match :match
     -- The plus, here and below: looking up one by one those that are selected takes several times as long.
@@ -415,7 +415,7 @@ from vectors
 where model = :model and document_id in (select value from json_each(:documents))
 
 -- name: indexed
-select o.id, o.name, o.server, o.body, o.params, v.vector
+select o.id, o.name, o.server, o.body, o.params, o.details, v.vector
 from documents o
 left join vectors v on v.document_id = o.id and v.model = :model
 order by o.id

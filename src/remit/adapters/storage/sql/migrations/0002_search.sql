@@ -7,7 +7,8 @@ create table documents (
     name text not null, -- the columns that are indexed by word, with identifiers written as words
     server text not null,
     body text not null,
-    params text not null
+    params text not null,
+    details text not null
 ) strict;
 
 alter table definitions add column document_id integer references documents (id);
@@ -18,26 +19,26 @@ create index tools_unread on tools (id) where document_id is null and definition
 create index tools_by_document on tools (document_id) where document_id is not null;
 
 create virtual table documents_by_word using fts5 (
-    name, server, body, params, content = 'documents', content_rowid = 'id', tokenize = 'porter unicode61'
+    name, server, body, params, details, content = 'documents', content_rowid = 'id', tokenize = 'porter unicode61'
 );
 
 insert into documents_by_word (documents_by_word, rank) values ('secure-delete', 1);
 
 create trigger document_added after insert on documents begin
-    insert into documents_by_word (rowid, name, server, body, params)
-    values (new.id, new.name, new.server, new.body, new.params);
+    insert into documents_by_word (rowid, name, server, body, params, details)
+    values (new.id, new.name, new.server, new.body, new.params, new.details);
 end;
 
 create trigger document_removed after delete on documents begin
-    insert into documents_by_word (documents_by_word, rowid, name, server, body, params)
-    values ('delete', old.id, old.name, old.server, old.body, old.params);
+    insert into documents_by_word (documents_by_word, rowid, name, server, body, params, details)
+    values ('delete', old.id, old.name, old.server, old.body, old.params, old.details);
 end;
 
-create trigger document_changed after update of name, server, body, params on documents begin
-    insert into documents_by_word (documents_by_word, rowid, name, server, body, params)
-    values ('delete', old.id, old.name, old.server, old.body, old.params);
-    insert into documents_by_word (rowid, name, server, body, params)
-    values (new.id, new.name, new.server, new.body, new.params);
+create trigger document_changed after update of name, server, body, params, details on documents begin
+    insert into documents_by_word (documents_by_word, rowid, name, server, body, params, details)
+    values ('delete', old.id, old.name, old.server, old.body, old.params, old.details);
+    insert into documents_by_word (rowid, name, server, body, params, details)
+    values (new.id, new.name, new.server, new.body, new.params, new.details);
 end;
 
 -- A document's meaning to one model; vectors of different models are never compared.
