@@ -54,6 +54,12 @@ HERE = Snapshot(
             "(location is {'page': '/home', 'components': ['A']}, git.tags is ['v1'])",
         ),
         ("false", "needs false to be true (that never changes)"),
+        ("(true || git.nope) == false", "needs (true || git.nope) == false (git.nope is not known)"),
+        (
+            "(git.commits == 3 || state('hung')) in [false]",
+            "needs (git.commits == 3 || state('hung')) in [false] "
+            "(git.commits is 3, state hung is unknown: timed out after 500 ms)",
+        ),
         ("1 == 2", "needs 1 == 2 (that never changes)"),
         ("long == 'x'", f"needs long == 'x' (it is '{'x' * 59}…)"),
         # Of all parts only those that failed.

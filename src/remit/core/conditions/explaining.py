@@ -23,7 +23,7 @@ from remit.core.conditions.syntax import (
     children,
 )
 from remit.core.conditions.values import FailedError, shown, written
-from remit.core.conditions.writing import write
+from remit.core.conditions.writing import write, write_operand
 from remit.core.states import Snapshot
 
 _OPPOSITE = {
@@ -103,7 +103,7 @@ def _wish(node: Node, wanted: bool) -> str:
     negation = "" if wanted else "not "
     match node:
         case Compare(Operator.IN, left, right):
-            return f"{write(left)} {negation}in {write(right)}"
+            return f"{write_operand(left)} {negation}in {write_operand(right)}"
         case Compare(operator, left, right):
             return write(Compare(operator if wanted else _OPPOSITE[operator], left, right))
         case MatchPath(operand, pattern):
@@ -119,10 +119,16 @@ def _wish(node: Node, wanted: bool) -> str:
 def _fact(node: Node, subjects: tuple[Node, ...], snapshot: Snapshot) -> str:
     if isinstance(node, Has):
         return "there is one" if truth(node, snapshot) else "there is none"
-    facts = [(write(subject), shown(evaluate(subject, snapshot))) for subject in subjects]
-    if len(facts) == 1:
-        return f"it is {facts[0][1]}"
-    return ", ".join(f"{name} is {value}" for name, value in facts) or "that never changes"
+    names = ["it"] if len(subjects) == 1 else [*map(write, subjects)]
+    told = (_told(name, subject, snapshot) for name, subject in zip(names, subjects, strict=True))
+    return ", ".join(told) or "that never changes"
+
+
+def _told(name: str, subject: Node, snapshot: Snapshot) -> str:
+    try:
+        return f"{name} is {shown(evaluate(subject, snapshot))}"
+    except FailedError as error:  # and the rest settled it
+        return str(error)
 
 
 def _subjects(node: Node) -> Iterator[Node]:

@@ -40,7 +40,7 @@ def write(node: Node) -> str:
         case And(parts):
             return " && ".join(_inside(part, (Or, And)) for part in parts)
         case Compare(operator, left, right):
-            return f"{_inside(left, _LOOSE)} {operator} {_inside(right, _LOOSE)}"
+            return f"{write_operand(left)} {operator} {write_operand(right)}"
         case Not(operand):
             return f"!{_inside(operand, (*_LOOSE, Not))}"
         case TextTest(method, operand, argument):
@@ -49,6 +49,11 @@ def write(node: Node) -> str:
             return f"[{', '.join(map(write, items))}]"
         case _:
             return _simple(node)
+
+
+def write_operand(node: Node) -> str:
+    """Write a part of a condition as one side of a comparison."""
+    return _inside(node, _LOOSE)
 
 
 def _simple(node: Literal | Variable | State | Has | Size | MatchPath | MatchAny) -> str:
