@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -60,12 +61,11 @@ def test_a_detector_that_fails_or_cannot_tell_leaves_its_state_unknown() -> None
     def broken() -> bool:
         raise ValueError("hunter2")
 
+    def odd() -> bool:
+        return cast(bool, "yes")
+
     registry: StateAwareRegistry[str] = StateAwareRegistry(
-        {
-            "broken": broken,
-            "open": lambda: None,
-            "odd": lambda: "yes",  # pyright: ignore[reportArgumentType]
-        }
+        {"broken": broken, "open": lambda: None, "odd": odd}
     )
     registry.register("x", required_states=["broken"])
     registry.register("y", when="!state('open')")

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from remit.adapters.storage.sqlite import SqliteStore
 from remit.bootstrap import SearchEngine
 from remit.core.decide import Context, Gate, Verdict
 from remit.core.states import Value
-from remit.core.upstreams import Offer
+from remit.core.upstreams import Offer, Upstream
 from remit.errors import StateError, UnknownStateError
 from remit.registry import Registry
 from support import Desk, stored
@@ -64,6 +65,11 @@ def shop(desk: Desk) -> Path:
 @pytest.fixture
 def registry(desk: Desk) -> Registry:
     return desk.registry()
+
+
+class Nobody:
+    def ask(self, upstreams: Sequence[Upstream], on_answer: Callable[[Upstream, Offer], None]) -> list[Offer]:
+        raise AssertionError(f"{upstreams} started for {on_answer}")
 
 
 def visible(registry: Registry, at: Context) -> set[str]:
@@ -130,10 +136,6 @@ def test_a_pattern_of_a_server_covers_its_tools_however_it_is_written(
 def test_a_server_that_the_state_hides_is_not_started(desk: Desk, shop: Path, registry: Registry) -> None:
     desk.write_state("deploy")
     desk.write(shop / "remit.toml", '[tools."mcp__deploy__*"]\nstates = ["docker"]')
-
-    class Nobody:
-        def ask(self, *_: object) -> list[Offer]:
-            raise AssertionError("it was started")
 
     assert registry.connect(registry.at(str(shop)), Nobody()) == []
 

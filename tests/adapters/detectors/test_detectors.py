@@ -10,6 +10,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -455,7 +456,7 @@ def test_a_server_that_speaks_slowly_for_ever_is_left_at_the_time_limit(shop: Pa
 
 
 def database(path: Path, *statements: str) -> Path:
-    connection = apsw.Connection(str(path))
+    connection: Any = apsw.Connection(str(path))
     for statement in statements:
         connection.execute(statement)
     connection.close()
