@@ -39,7 +39,9 @@ def test_a_tool_goes_by_its_own_name_and_its_servers_label() -> None:
         tool="git_commit",
         title="Commit",
         description="Records\n changes.",
-        input_schema='{"properties": {"repoPath": {"description": "Where"}, "message": {"description": 1}, "x": 2}}',
+        input_schema=(
+            '{"properties": {"repoPath": {"description": "Where"}, "message": {"description": 1}, "x": 2}}'
+        ),
     )
     assert document_of(definition) == Document(
         "git commit", "git", "Records changes.", ("repo Path", "message", "x"), "Commit", "Where"

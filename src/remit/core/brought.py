@@ -4,7 +4,7 @@ They come in the shapes of MCP, OpenAI and Anthropic, as mappings or as objects,
 """
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeGuard
 
 from remit.core.decide import Decision, Listed, Verdict
@@ -50,7 +50,9 @@ def read(tool: object) -> Brought:
     raise TypeError(f"a tool is a mapping or an object with a name, or a function, not {type(tool).__name__}")
 
 
-def brought(name: str, description: str | None, params: Iterable[str], title: str | None = None) -> Brought:
+def brought(
+    name: str, description: str | None, params: Mapping[str, str], title: str | None = None
+) -> Brought:
     """Make a tool of its parts; `mcp__git__commit` is the tool `commit` of the server `git`."""
     server, _, own = name.removeprefix(MCP).partition("__") if name.startswith(MCP) else ("", "", name)
     if not own:

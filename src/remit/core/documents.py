@@ -5,7 +5,7 @@ Identifiers count as their words: `readFile`, `read_file` and `mcp__git__git_com
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple, cast
 
@@ -78,18 +78,18 @@ def document(
     name: str,
     server: str | None = None,
     description: str | None = None,
-    params: Iterable[str] = (),
+    params: Mapping[str, str] | Sequence[str] = (),
     title: str | None = None,
 ) -> Document:
     """Cut a tool down to what search reads; `params` may map each name to what is said of it."""
-    taken = dict(params) if isinstance(params, Mapping) else dict.fromkeys(params, "")
+    said = params.values() if isinstance(params, Mapping) else ()
     return Document(
         name=split(name),
         server=split(server or "")[:_MOST_SERVER],
         description=_SPACES.sub(" ", description or "").strip()[:_MOST_DESCRIPTION],
-        params=tuple(words for param in taken if (words := split(param)))[:_MOST_PARAMS],
+        params=tuple(words for param in params if (words := split(param)))[:_MOST_PARAMS],
         title=_SPACES.sub(" ", title or "").strip(),
-        details=_SPACES.sub(" ", " ".join(filter(None, taken.values()))).strip()[:_MOST_DETAILS],
+        details=_SPACES.sub(" ", " ".join(filter(None, said))).strip()[:_MOST_DETAILS],
     )
 
 
