@@ -409,8 +409,43 @@ def test_what_is_no_table_says_nothing() -> None:
 
 
 KEYS = some.sampled_from(
-    "states tools servers rooms env x a.b file glob git branch value at command http entities database table push "
-    "kind on implies when location pages all any count timeout exit status equals name strategy allow".split()
+    [
+        "states",
+        "tools",
+        "servers",
+        "rooms",
+        "env",
+        "x",
+        "a.b",
+        "file",
+        "glob",
+        "git",
+        "branch",
+        "value",
+        "at",
+        "command",
+        "http",
+        "entities",
+        "database",
+        "table",
+        "push",
+        "kind",
+        "on",
+        "implies",
+        "when",
+        "location",
+        "pages",
+        "all",
+        "any",
+        "count",
+        "timeout",
+        "exit",
+        "status",
+        "equals",
+        "name",
+        "strategy",
+        "allow",
+    ]
 )
 LEAF = some.none() | some.booleans() | some.integers() | some.floats() | some.text(max_size=5) | some.dates()
 ANYTHING = some.recursive(
