@@ -189,6 +189,16 @@ def test_a_changed_description_is_embedded_again(desk: Desk, registry: Registry)
     assert stored(desk.database, "select count(*) from documents") == [(10,)]
 
 
+def test_half_a_character_in_what_is_said_of_a_parameter_stops_no_search(
+    desk: Desk, registry: Registry
+) -> None:
+    context = registry.at(str(shop(desk)))
+    schema = {"type": "object", "properties": {"\ud800path": {"description": "\udc00 of the bassoon"}}}
+    registry.report("Play", context, description="Play", input_schema=schema)
+    assert names(found(registry, "send an email", desk.project("blog")))[0] == "mcp__mail__send_email"
+    assert names(found(registry, "bassoon", shop(desk), min_score=0))[0] == "Play"
+
+
 def test_a_tool_without_a_description_is_found_by_its_name_and_its_server(desk: Desk) -> None:
     registry, project = desk.registry(), desk.project("shop")
     context = registry.at(str(project))

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple, cast
 
+from remit.core.names import storable
 from remit.core.tools import Definition
 
 MOST_QUERY_WORDS = 48
@@ -89,7 +90,8 @@ def document(
         description=_SPACES.sub(" ", description or "").strip()[:_MOST_DESCRIPTION],
         params=tuple(words for param in params if (words := split(param)))[:_MOST_PARAMS],
         title=_SPACES.sub(" ", title or "").strip(),
-        details=_SPACES.sub(" ", " ".join(filter(None, said))).strip()[:_MOST_DETAILS],
+        # In a schema's JSON, half a character is hidden behind an escape until it is read.
+        details=storable(_SPACES.sub(" ", " ".join(filter(None, said))).strip()[:_MOST_DETAILS]),
     )
 
 
