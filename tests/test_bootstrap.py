@@ -2,10 +2,12 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from remit import bootstrap
+from remit.adapters.embeddings.weights import data_file
 from remit.adapters.upstream.live import LiveServers
 from remit.bootstrap import SearchEngine
 from remit.core.launch import Launch
@@ -50,6 +52,28 @@ def test_a_provider_that_is_not_installed_says_how_to_install_it(monkeypatch: py
     with pytest.raises(EmbeddingError, match="need `onnxruntime`, which is not installed") as raised:
         SearchEngine({"REMIT_EMBEDDINGS": "onnx"}).embedder()
     assert "pip install 'remit[onnx]'" in str(raised.value.hint)
+
+
+@pytest.mark.parametrize(("provider", "file"), [("static", "static.safetensors"), ("onnx", "strong.onnx")])
+@pytest.mark.parametrize("content", [None, b"", b"cut off"])
+def test_a_model_that_is_missing_or_damaged_is_named_as_such(
+    provider: str, file: str, content: bytes | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "vocabulary.txt").write_bytes(Path(data_file("vocabulary.txt")).read_bytes())
+    if content is not None:
+        (tmp_path / file).write_bytes(content)
+    monkeypatch.setattr("remit.adapters.embeddings.weights._DATA", str(tmp_path))
+    with pytest.raises(EmbeddingError, match="the bundled model cannot be read") as raised:
+        SearchEngine({"REMIT_EMBEDDINGS": provider}).embedder()
+    assert "REMIT_EMBEDDINGS=none" in str(raised.value.hint)
+
+
+def test_a_table_that_is_cut_off_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("vocabulary.txt", "static.safetensors"):
+        (tmp_path / name).write_bytes(Path(data_file(name)).read_bytes()[:1_000_000])
+    monkeypatch.setattr("remit.adapters.embeddings.weights._DATA", str(tmp_path))
+    with pytest.raises(EmbeddingError, match="the bundled model cannot be read"):
+        SearchEngine({}).embedder()
 
 
 def test_one_query_is_embedded_without_numpy(desk: Desk) -> None:

@@ -106,6 +106,11 @@ def test_where_nothing_is_said_only_what_is_always_included_is_left() -> None:
     assert filter_tools(TOOLS, [], always_include=["read_file"]) == [READ]
 
 
+def test_one_pattern_needs_no_list() -> None:
+    assert MAIL not in filter_tools(TOOLS, "message her inbox", exclude="send_*")
+    assert filter_tools(TOOLS, [], always_include="read_file") == [READ]
+
+
 def test_no_tools_are_no_error() -> None:
     assert filter_tools([], "take a screenshot") == []
 

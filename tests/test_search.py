@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from remit.adapters.storage.documents import extension
+from remit.adapters.storage.sqlite import SqliteStore
 from remit.core.ranking import Found
 from remit.core.scopes import Scope
 from remit.core.tools import Definition
@@ -189,6 +191,16 @@ def test_a_changed_description_is_embedded_again(desk: Desk, registry: Registry)
     assert stored(desk.database, "select count(*) from documents") == [(10,)]
 
 
+def test_half_a_character_in_what_is_said_of_a_parameter_stops_no_search(
+    desk: Desk, registry: Registry
+) -> None:
+    context = registry.at(str(shop(desk)))
+    schema = {"type": "object", "properties": {"\ud800path": {"description": "\udc00 of the bassoon"}}}
+    registry.report("Play", context, description="Play", input_schema=schema)
+    assert names(found(registry, "send an email", desk.project("blog")))[0] == "mcp__mail__send_email"
+    assert names(found(registry, "bassoon", shop(desk), min_score=0))[0] == "Play"
+
+
 def test_a_tool_without_a_description_is_found_by_its_name_and_its_server(desk: Desk) -> None:
     registry, project = desk.registry(), desk.project("shop")
     context = registry.at(str(project))
@@ -225,6 +237,41 @@ def test_without_sqlite_vec_it_searches_by_words_and_says_so(
     answer = found(registry, "screenshot", shop(desk))
     assert names(answer)[0] == "mcp__browser__browser_take_screenshot"
     assert answer.note == "found by words alone: sqlite-vec cannot be loaded here"
+
+
+def test_where_sqlite_vec_is_not_installed_no_file_of_that_name_is_loaded_from_elsewhere(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("remit.adapters.storage.documents.find_spec", lambda _: None)
+    assert extension() is None
+
+
+def test_searching_again_and_again_takes_no_more_room(desk: Desk, registry: Registry) -> None:
+    context = registry.at(str(shop(desk)))
+    store = SqliteStore(str(desk.database))
+    store.read_documents(context.workspace)
+    index = store.index(context.workspace, None)
+    first, again, less = index.select([3, 1, 2]), index.select([1, 2, 3]), index.select([1, 2])
+    assert first == again != less
+    assert [hit.document_id for hit in index.hits(["browser"], [], first, 9)]
+
+
+def test_vectors_of_another_length_are_not_compared_and_give_way_to_new_ones(
+    desk: Desk, registry: Registry
+) -> None:
+    context = registry.at(str(shop(desk)))
+    registry.index(context)
+    store = SqliteStore(str(desk.database))
+    store.add_vectors("static-1", {1: b"\0\0\x80?" * 4})
+    assert stored(desk.database, "select length(vector) from vectors") == [(16,)]
+    for in_memory in (False, True):
+        searcher = registry.searcher(context, in_memory=in_memory, is_hurried=True)
+        answer = searcher.search("take a screenshot")
+        assert names(answer)[0] == "mcp__browser__browser_take_screenshot"
+        assert answer.note == "found by words alone: no tool here has a vector of this model yet"
+    assert registry.index(context) == 9
+    assert registry.index(context) == 1
+    assert stored(desk.database, "select distinct length(vector) from vectors") == [(1024,)]
 
 
 @pytest.mark.usefixtures("registry")

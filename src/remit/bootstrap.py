@@ -3,7 +3,8 @@
 import os
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from remit import settings
@@ -185,12 +186,13 @@ def open_embedder(chosen: settings.Embeddings) -> "Embedder":
     """Make ready to turn texts into vectors.
 
     Raises:
-        EmbeddingError: the provider is not installed, or its key would not be safe.
+        EmbeddingError: the provider is not installed or damaged, or its key would not be safe.
     """
     if chosen.provider == "static":
         from remit.adapters.embeddings.static import StaticEmbedder
 
-        return StaticEmbedder(_open_arrays)
+        with _damage_translated():
+            return StaticEmbedder(_open_arrays)
     if chosen.provider == "onnx":
         return _open_onnx()
     from remit.adapters.embeddings.endpoint import EndpointEmbedder
@@ -279,7 +281,21 @@ def _open_onnx() -> "Embedder":
             f"the embeddings `onnx` need `{error.name}`, which is not installed",
             hint="run `pip install 'remit[onnx]'`, or set `REMIT_EMBEDDINGS=static`",
         ) from error
-    return OnnxEmbedder()
+    with _damage_translated():
+        return OnnxEmbedder()
+
+
+@contextmanager
+def _damage_translated() -> Generator[None]:
+    from remit.errors import EmbeddingError
+
+    try:
+        yield
+    except Exception as error:  # what onnxruntime raises has no base but this
+        raise EmbeddingError(
+            f"the bundled model cannot be read ({type(error).__name__})",
+            hint="install Remit again, or set `REMIT_EMBEDDINGS=none` to search by words",
+        ) from error
 
 
 def _machine() -> "Machine":

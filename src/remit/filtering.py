@@ -25,8 +25,8 @@ def filter_tools(
     query_or_messages: str | Iterable[object],
     top_k: int = DEFAULT_LIMIT,
     min_score: float | None = 0.0,
-    always_include: Iterable[str] = (),
-    exclude: Iterable[str] = (),
+    always_include: str | Iterable[str] = (),
+    exclude: str | Iterable[str] = (),
 ) -> list[AnyTool]:
     """Choose the tools that a query, or the last messages of a conversation, asks for: the same objects.
 
@@ -40,7 +40,7 @@ def filter_tools(
         ValueError: `top_k` is not between 1 and 50.
     """
     chosen = _KEPT.filtered([read(tool) for tool in tools]).choose(
-        query_or_messages, top_k, min_score, tuple(always_include), tuple(exclude)
+        query_or_messages, top_k, min_score, _patterns(always_include), _patterns(exclude)
     )
     return [tools[place] for place in chosen]
 
@@ -63,12 +63,12 @@ class ToolFilter(Generic[AnyTool]):
         query_or_messages: str | Iterable[object],
         top_k: int = DEFAULT_LIMIT,
         min_score: float | None = 0.0,
-        always_include: Iterable[str] = (),
-        exclude: Iterable[str] = (),
+        always_include: str | Iterable[str] = (),
+        exclude: str | Iterable[str] = (),
     ) -> list[AnyTool]:
         """Choose tools, as `filter_tools` does."""
         chosen = self._filtered.choose(
-            query_or_messages, top_k, min_score, tuple(always_include), tuple(exclude)
+            query_or_messages, top_k, min_score, _patterns(always_include), _patterns(exclude)
         )
         return [self._tools[place] for place in chosen]
 
@@ -153,6 +153,10 @@ def _found(
             place = tool.document_id or 0
             scores[place] = max(scores.get(place, 0.0), weight * score)
     return sorted(scores, key=lambda place: (-scores[place], place))
+
+
+def _patterns(given: str | Iterable[str]) -> Patterns:
+    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def _match(names: Iterable[str], patterns: Patterns) -> bool:

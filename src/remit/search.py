@@ -8,7 +8,7 @@ from remit.core.decide import Listed
 from remit.core.documents import query_parts, read_query
 from remit.core.name_matches import NameMatches
 from remit.core.projects import Workspace
-from remit.core.ranking import Found, Fusion, Ranked, RankFusion, rank
+from remit.core.ranking import Found, Fusion, Hit, Ranked, RankFusion, rank
 from remit.core.scopes import Scope
 from remit.errors import EmbeddingError
 from remit.ports import Embedder, Engine, Index, Selection, Store, Vector
@@ -17,6 +17,7 @@ DEFAULT_LIMIT = 20
 MAX_LIMIT = 50
 BATCH = 64  # texts that are turned into vectors at once
 BY_WORDS_ALONE = "found by words alone"
+NO_VECTORS = f"{BY_WORDS_ALONE}: no tool here has a vector of this model yet"
 WORDS_ALONE = Fusion(expected=0.48, steepness=3.1, midpoint=0.83, confidence=0.0, noise=0.0)
 _DEPTH = 2  # times as many as are asked for does the index hand over to be ranked
 _NEAREST = 3
@@ -55,7 +56,10 @@ class Searcher:
         asked = query[:_LONGEST_QUERY]
         selected = self._select(scope, include_hidden)
         vectors, note = self._embedded(asked)
-        ranked = self._ranked(asked, vectors, selected, depth=_DEPTH * limit)
+        hits = self.index.hits(read_query(asked), vectors, selected.among, _DEPTH * limit)
+        if vectors and hits and all(hit.meaning is None for hit in hits):
+            vectors, note = [], NO_VECTORS
+        ranked = self._ranked(asked, hits, self._fusion(vectors), selected)
         least = _least(ranked, self._fusion(vectors)) if min_score is None else min_score
         good = [item for item in ranked if item.score >= least]
         nearest = [] if good else [item.tool.name for item in ranked[:_NEAREST]]
@@ -68,13 +72,12 @@ class Searcher:
         self._selections.clear()
 
     def _ranked(
-        self, query: str, vectors: Sequence[Vector], selected: "_Selected", *, depth: int
+        self, query: str, hits: Sequence[Hit], fusion: Fusion | RankFusion, selected: "_Selected"
     ) -> list[Ranked]:
         matches = selected.names.find(query)
-        hits = self.index.hits(read_query(query), vectors, selected.among, depth)
         found = [item for hit in hits for item in selected.by_document.get(hit.document_id, ())]
         found += [item for name in matches for item in selected.by_name[name]]
-        return rank(query, found, self._fusion(vectors).scores(hits), matches)
+        return rank(query, found, fusion.scores(hits), matches)
 
     def _embedded(self, query: str) -> tuple[list[Vector], str | None]:
         """The vector of a query, then those of its parts; without any, why there are none."""
@@ -134,6 +137,8 @@ class Search:
         embedder, note = self._embedder(in_memory=in_memory) if note is None else (None, note)
         model = None if embedder is None else embedder.model
         if in_memory:
+            if embedder is not None:
+                embedder.embed_tools([])  # from then on, queries are as fast as the index
             index = self._engine.in_memory(
                 self._store.entries(model), WORDS_ALONE if embedder is None else embedder.fusion
             )

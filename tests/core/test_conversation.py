@@ -9,6 +9,11 @@ def test_a_text_is_a_query_in_full() -> None:
     assert last_said("list my files") == [Said("list my files", 1)]
 
 
+def test_a_message_may_be_a_text_and_a_conversation_one_message() -> None:
+    assert last_said(["look at it", "list my files"]) == [Said("list my files", 1), Said("look at it", 0.5)]
+    assert last_said({"role": "user", "content": "list my files"}) == [Said("list my files", 1)]
+
+
 def test_of_messages_the_newest_counts_most() -> None:
     assert last_said(
         [

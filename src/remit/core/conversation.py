@@ -23,7 +23,8 @@ def last_said(query: str | Iterable[object]) -> list[Said]:
     """
     if isinstance(query, str):
         return [Said(query, 1.0)]
-    spoken = [(role, text) for role, text in map(_read, query) if role in _SPEAKERS and text.strip()][::-1]
+    messages = [query] if _is_mapping(query) else query
+    spoken = [(role, text) for role, text in map(_read, messages) if role in _SPEAKERS and text.strip()][::-1]
     asked = next((at for at, (role, _) in enumerate(spoken) if role in ("user", "human")), None)
     weights = [1.0 if at == asked else FADING**at for at in range(len(spoken))]
     kept = [at for at in range(len(spoken)) if at < MOST_MESSAGES or at == asked]
@@ -31,6 +32,8 @@ def last_said(query: str | Iterable[object]) -> list[Said]:
 
 
 def _read(message: object) -> tuple[str, str]:
+    if isinstance(message, str):
+        return "user", message
     role = _field(message, "role") or _field(message, "type")
     return str(role or ""), "\n".join(_texts(_field(message, "content")))
 

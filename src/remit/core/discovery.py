@@ -98,7 +98,8 @@ def _text(found: Found, shown: list[_Entry]) -> str:
     if left_out:
         lines.append(f"({left_out} more left out: ask for fewer, or more exactly)")
     if not found.results:
-        nearest = f"; nearest are {', '.join(found.nearest)}" if found.nearest else ""
+        names = ", ".join(one_line(name, MAX_DESCRIPTION) for name in found.nearest)
+        nearest = f"; nearest are {names}" if names else ""
         lines.append(f'no good match for "{one_line(found.query, MAX_QUERY)}"{nearest}')
     if found.note:
         lines.append(f"({found.note})")

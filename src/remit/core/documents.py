@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple, cast
 
+from remit.core.names import storable
 from remit.core.tools import Definition
 
 MOST_QUERY_WORDS = 48
@@ -20,6 +21,7 @@ _MOST_PARAMS = 20
 _MOST_SERVER = 60  # characters
 _MOST_DETAILS = 600  # characters
 _SHORTEST_PART = 3  # words
+_MOST_PARTS = 12  # each is compared with every tool that is found
 
 _LOWER_UPPER = re.compile(r"([a-z0-9])([A-Z])")
 _UPPER_WORD = re.compile(r"([A-Z]+)([A-Z][a-z])")
@@ -97,7 +99,8 @@ def document(
         description=_SPACES.sub(" ", description or "").strip()[:_MOST_DESCRIPTION],
         params=tuple(words for param in params if (words := split(param)))[:_MOST_PARAMS],
         title=_SPACES.sub(" ", title or "").strip(),
-        details=_SPACES.sub(" ", " ".join(filter(None, said))).strip()[:_MOST_DETAILS],
+        # In a schema's JSON, half a character is hidden behind an escape until it is read.
+        details=storable(_SPACES.sub(" ", " ".join(filter(None, said))).strip()[:_MOST_DETAILS]),
     )
 
 
@@ -122,7 +125,7 @@ def params_in(schema: object) -> dict[str, str]:
     """Name the parameters in a schema, with what it says of each; a schema of another shape has none."""
     properties = _members(_members(schema).get("properties"))
     said = {name: _members(about).get("description") for name, about in properties.items()}
-    return {name: text if isinstance(text, str) else "" for name, text in said.items()}
+    return {str(name): text if isinstance(text, str) else "" for name, text in said.items()}
 
 
 def _members(value: object) -> Mapping[str, object]:
@@ -161,4 +164,4 @@ def _is_telling(pair: tuple[str, str]) -> bool:
 def query_parts(text: str) -> list[str]:
     """The parts of a query that asks for several things; none where it is of one piece."""
     parts = [part for part in _PART_END.split(text) if len(_WORD.findall(part)) >= _SHORTEST_PART]
-    return parts if len(parts) > 1 else []
+    return parts[:_MOST_PARTS] if len(parts) > 1 else []

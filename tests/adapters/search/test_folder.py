@@ -51,6 +51,7 @@ def test_queries_that_no_tool_answers_are_left_out_and_counted(tmp_path: Path) -
         ({"path": {"type": "string"}, "mode": {"type": "string"}, "note": "no parameter"}, ["path", "mode"]),
         ({"required": [{"name": "path"}], "optional": [{"name": "mode"}]}, ["path", "mode"]),
         ({"required": [{"name": "path"}], "optional": None}, ["path"]),
+        ({"required": [{"name": "path"}], "optional": 5}, ["path"]),
         ([{"name": "path"}, {"name": "mode"}, "odd", {}], ["path", "mode"]),
         (None, []),
         ("path", []),

@@ -21,12 +21,21 @@ def data_file(name: str) -> str:
 
 
 def read_tensors(path: str) -> dict[str, Tensor]:
-    """Name the arrays of a file; none of it is loaded before it is looked at."""
+    """Name the arrays of a file; none of it is loaded before it is looked at.
+
+    Raises:
+        OSError: there is no such file.
+        ValueError: it is damaged.
+    """
     with open(path, "rb") as file:
         mapped = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     start = 8 + int.from_bytes(mapped[:8], "little")
     header = json.loads(bytes(mapped[8:start]))
     content = mapped[start:]
+    if any(
+        entry["data_offsets"][1] > len(content) for name, entry in header.items() if name != "__metadata__"
+    ):
+        raise ValueError("the file is cut off")
     return {
         name: Tensor(tuple(entry["shape"]), content[slice(*entry["data_offsets"])])
         for name, entry in header.items()

@@ -38,6 +38,7 @@ class Arrays:
         self._lexicon = build([row[1] for row in rows], self._terms)
         self._vectors, self._has_vector = _matrix([row[2] for row in rows])
         self._has_vectors = bool(self._has_vector.all())
+        self._width = self._vectors.shape[1] * self._vectors.itemsize  # of a vector, in bytes
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -79,7 +80,7 @@ class Arrays:
         return totals if among.is_all else totals[among.numbers]
 
     def _by_meaning(self, vector: Vector | None, among: Rows) -> Floats | None:
-        if vector is None or not self._vectors.size:
+        if vector is None or not self._vectors.size or len(vector) != self._width:
             return None
         query = np.frombuffer(vector, "<f4")
         if among.is_all:
@@ -97,7 +98,7 @@ class Arrays:
         return sums
 
     def _by_parts(self, vectors: Sequence[Vector], rows: Numbers) -> list[float | None] | None:
-        if not vectors or not self._vectors.size:
+        if not vectors or not self._vectors.size or len(vectors[0]) != self._width:
             return None
         parts = np.stack([np.frombuffer(vector, "<f4") for vector in vectors])
         return self._known(rows, (self._vectors[rows] @ parts.T).max(axis=1))
@@ -135,10 +136,11 @@ class Arrays:
 
 
 def _matrix(vectors: Sequence[Vector | None]) -> tuple[Floats, NDArray[np.bool_]]:
-    """Put vectors below each other, with zeros for those that are missing."""
-    has_vector = np.array([vector is not None for vector in vectors], np.bool_)
+    """Put vectors below each other, with zeros for those that are missing or of another length."""
     width = max((len(vector) for vector in vectors if vector is not None), default=0)
-    data = b"".join(bytes(width) if vector is None else vector for vector in vectors)
+    known = [vector if vector is not None and len(vector) == width else None for vector in vectors]
+    data = b"".join(bytes(width) if vector is None else vector for vector in known)
+    has_vector = np.array([vector is not None for vector in known], np.bool_)
     return np.frombuffer(data, "<f4").reshape(len(vectors), width // 4), has_vector
 
 

@@ -75,7 +75,8 @@ def parameters(given: object) -> dict[str, str]:
             return params_in(given)
         if not isinstance(given.get("required"), list):
             return {name: _about(entry) for name, entry in given.items() if _is_mapping(entry)}
-        given = [*given["required"], *(given.get("optional") or ())]
+        optional = given.get("optional")
+        given = [*given["required"], *(optional if isinstance(optional, list) else ())]
     entries = cast(list[object], given) if isinstance(given, list) else []
     return {str(entry["name"]): _about(entry) for entry in entries if _is_mapping(entry) and "name" in entry}
 

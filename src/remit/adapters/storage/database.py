@@ -81,7 +81,8 @@ class Database:
             self._connection.load_extension(extension)
         except apsw.Error:
             return False
-        self._connection.enable_load_extension(False)
+        finally:
+            self._connection.enable_load_extension(False)
         return True
 
     @contextmanager

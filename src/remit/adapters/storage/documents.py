@@ -5,7 +5,6 @@ import os
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from importlib.util import find_spec
-from itertools import count
 
 from remit.adapters.storage.database import Database, seen_from
 from remit.core.documents import PAIR_WEIGHT, Document, Sought, columns, document_of
@@ -19,14 +18,16 @@ _MOST_MATCHES = (
     2000  # tools that share a word with a query and are looked at; past them it says next to nothing
 )
 
-_SELECTIONS = count(1)
 
+def extension() -> str | None:
+    """Name the file of sqlite-vec, without importing the package, which would bring another driver along.
 
-def extension() -> str:
-    """Name the file of sqlite-vec, without importing the package, which would bring another driver along."""
+    None where it is not installed: a bare name would be looked for in the working directory, too.
+    """
     found = find_spec("sqlite_vec")
-    folder = os.path.dirname(found.origin) if found is not None and found.origin is not None else ""
-    return os.path.join(folder, "vec0")
+    if found is None or found.origin is None:
+        return None
+    return os.path.join(os.path.dirname(found.origin), "vec0")
 
 
 def read(database: Database, workspace: Workspace) -> None:
@@ -66,9 +67,11 @@ class SqlIndex:
 
     def select(self, documents: Iterable[int]) -> int:
         """Put documents down where queries find them, those alone that the workspace may see."""
-        among = next(_SELECTIONS)
-        given = json.dumps(list(documents))
-        self._database.run("select_documents", among=among, documents=given, **seen_from(self._workspace))
+        given, seen = json.dumps(sorted(documents)), seen_from(self._workspace)
+        # The same documents are put down once, however often a long-lived process asks.
+        among = int.from_bytes(sha256(f"{seen} {given}".encode()).digest()[:7])
+        self._database.run("forget_selection", among=among)
+        self._database.run("select_documents", among=among, documents=given, **seen)
         return among
 
     def drop(self, among: int) -> None:

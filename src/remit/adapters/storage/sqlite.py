@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
+from itertools import islice
 
 from remit.adapters.storage import documents, listings, rows, usage
 from remit.adapters.storage.database import Database, seen_from
@@ -159,6 +160,8 @@ class SqliteStore:
     def add_vectors(self, model: str, vectors: Mapping[int, Vector]) -> None:
         """Keep the vectors of documents, as far as these are still there."""
         with self.database.transaction():
+            for vector in islice(vectors.values(), 1):  # all are of one length, or the model is another now
+                self.database.run("forget_other_vectors", model=model, length=len(vector))
             self.database.run_each(
                 "add_vector",
                 [{"model": model, "document": id, "vector": vector} for id, vector in vectors.items()],
@@ -166,7 +169,8 @@ class SqliteStore:
 
     def can_compare(self) -> bool:
         """Make ready to compare vectors; False where that is not possible here."""
-        return self.database.load(documents.extension())
+        extension = documents.extension()
+        return extension is not None and self.database.load(extension)
 
     def index(self, workspace: Workspace, model: str | None) -> documents.SqlIndex:
         """Make ready to search the tools of a workspace; with a model, `can_compare` has been asked."""

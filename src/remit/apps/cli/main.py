@@ -31,7 +31,7 @@ from remit.errors import (
     UnknownStateError,
 )
 from remit.registry import ALL_CLIENTS, DEFAULT_CLIENT, Registry
-from remit.search import DEFAULT_LIMIT, MAX_LIMIT
+from remit.search import BY_WORDS_ALONE, DEFAULT_LIMIT, MAX_LIMIT
 
 NOTHING_DONE = 1  # no such thing here, or the user said no
 FOUND = 1  # doctor found an error
@@ -288,14 +288,16 @@ def search(
     """
     with open_registry() as registry:
         context = asked.context(registry)
-        _index(registry, context)
-        found = registry.search(
+        failure = _index(registry, context)
+        # What could not be made ready just now is not tried a second time.
+        found = registry.searcher(context, is_hurried=True).search(
             " ".join(query),
-            context,
             scope=None if scope is None else Scope(scope),
             limit=limit,
             include_hidden=everything,
         )
+        if failure is not None and found.note is None:
+            found = replace(found, note=f"new tools are {BY_WORDS_ALONE}: {failure}")
         tools = [item.tool for item in found.results]
         shown = present(found, registry.definitions(tools, context) if full else None, budget=math.inf)
         problems = registry.own_problems(context)
@@ -308,13 +310,15 @@ def search(
         sys.exit(NOTHING_DONE)
 
 
-def _index(registry: Registry, context: Context) -> None:
+def _index(registry: Registry, context: Context) -> EmbeddingError | None:
     """Make new tools ready for search; where that fails they are still found by their words."""
     try:
         with live.progress("reading tools") as show:
             registry.index(context, show)
     except EmbeddingError as failure:
         render.warning(failure)
+        return failure
+    return None
 
 
 @app.command()

@@ -377,6 +377,11 @@ left join sightings x on x.tool_id = t.id and x.project_hash = :project
 join definitions d on d.id = ifnull(t.definition_id, x.definition_id)
 where {in_scope} and t.name in (select value from json_each(:names))
 
+-- name: forget_other_vectors
+delete from vectors
+where model = :model and length(vector) <> :length
+    and :length <> (select length(vector) from vectors where model = :model limit 1)
+
 -- name: add_vector
 insert into vectors (model, document_id, vector)
 select :model, id, :vector from documents where id = :document
@@ -386,6 +391,9 @@ on conflict do nothing
 create table if not exists temp.selected (
     selection integer not null, document_id integer not null, primary key (selection, document_id)
 ) without rowid
+
+-- name: forget_selection
+delete from temp.selected where selection = :among
 
 -- name: select_documents
 insert into temp.selected (selection, document_id)
@@ -408,6 +416,8 @@ limit :most
 select document_id, 1 - vec_distance_cosine(vector, :vector) as meaning
 from vectors
 where model = :model
+    -- An endpoint may change a model under its name: a vector of another length is as good as none.
+    and length(vector) = length(:vector)
     and +document_id in (select document_id from temp.selected where selection = :among)
 order by meaning desc, document_id
 limit :most
@@ -415,7 +425,8 @@ limit :most
 -- name: meanings
 select document_id, 1 - vec_distance_cosine(vector, :vector)
 from vectors
-where model = :model and document_id in (select value from json_each(:documents))
+where model = :model and length(vector) = length(:vector)
+    and document_id in (select value from json_each(:documents))
 
 -- name: indexed
 select o.id, o.name, o.server, o.body, o.params, o.details, v.vector
