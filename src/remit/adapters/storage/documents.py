@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from importlib.util import find_spec
+from itertools import count
 
 from remit.adapters.storage.database import Database, seen_from
 from remit.core.documents import PAIR_WEIGHT, Document, Sought, columns, document_of
@@ -14,9 +15,8 @@ from remit.core.tools import Definition
 from remit.ports import Vector
 
 _LEAST_DEPTH = 100  # of each arm: what is good by both may be first by neither
-_MOST_MATCHES = (
-    2000  # tools that share a word with a query and are looked at; past them it says next to nothing
-)
+_MOST_MATCHES = 2000  # documents that share a word with a query; past them that says next to nothing
+_SELECTIONS = count(1)
 
 
 def extension() -> str | None:
@@ -67,11 +67,8 @@ class SqlIndex:
 
     def select(self, documents: Iterable[int]) -> int:
         """Put documents down where queries find them, those alone that the workspace may see."""
-        given, seen = json.dumps(sorted(documents)), seen_from(self._workspace)
-        # The same documents are put down once, however often a long-lived process asks.
-        among = int.from_bytes(sha256(f"{seen} {given}".encode()).digest()[:7])
-        self._database.run("forget_selection", among=among)
-        self._database.run("select_documents", among=among, documents=given, **seen)
+        among, given = next(_SELECTIONS), json.dumps(list(documents))
+        self._database.run("select_documents", among=among, documents=given, **seen_from(self._workspace))
         return among
 
     def drop(self, among: int) -> None:

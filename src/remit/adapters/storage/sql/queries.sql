@@ -392,9 +392,6 @@ create table if not exists temp.selected (
     selection integer not null, document_id integer not null, primary key (selection, document_id)
 ) without rowid
 
--- name: forget_selection
-delete from temp.selected where selection = :among
-
 -- name: select_documents
 insert into temp.selected (selection, document_id)
 select distinct :among, value from json_each(:documents)
