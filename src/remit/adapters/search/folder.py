@@ -75,10 +75,13 @@ def parameters(given: object) -> dict[str, str]:
             return params_in(given)
         if not isinstance(given.get("required"), list):
             return {name: _about(entry) for name, entry in given.items() if _is_mapping(entry)}
-        optional = given.get("optional")
-        given = [*given["required"], *(optional if isinstance(optional, list) else ())]
-    entries = cast(list[object], given) if isinstance(given, list) else []
+        given = [*_items(given.get("required")), *_items(given.get("optional"))]
+    entries = _items(given)
     return {str(entry["name"]): _about(entry) for entry in entries if _is_mapping(entry) and "name" in entry}
+
+
+def _items(value: object) -> list[object]:
+    return cast(list[object], value) if isinstance(value, list) else []
 
 
 def _about(entry: object) -> str:
