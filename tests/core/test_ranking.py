@@ -195,3 +195,10 @@ def test_a_command_is_named_with_and_without_its_sign() -> None:
 @pytest.mark.parametrize("query", ["", "   ", "!!"])
 def test_a_query_without_letters_names_nothing(query: str) -> None:
     assert NameMatches([READ.tool]).find(query) == {}
+
+
+def test_a_word_of_another_name_is_not_taken_for_a_mistyped_one() -> None:
+    clean, cache = listed("clean").tool, listed("clear_cache").tool
+    assert NameMatches([clean, cache]).find("clear") == {}
+    assert NameMatches([clean, cache]).find("cleam") == {"clean": Match.ONE_LETTER}
+    assert NameMatches([clean]).find("clear") == {"clean": Match.ONE_LETTER}
