@@ -75,10 +75,13 @@ def parameters(given: object) -> dict[str, str]:
             return params_in(given)
         if not isinstance(given.get("required"), list):
             return {name: _about(entry) for name, entry in given.items() if _is_mapping(entry)}
-        optional = given.get("optional")
-        given = [*given["required"], *(optional if isinstance(optional, list) else ())]
-    entries = cast(list[object], given) if isinstance(given, list) else []
+        return parameters([*_listed(given["required"]), *_listed(given.get("optional"))])
+    entries = _listed(given)
     return {str(entry["name"]): _about(entry) for entry in entries if _is_mapping(entry) and "name" in entry}
+
+
+def _listed(given: object) -> list[object]:
+    return cast(list[object], given) if isinstance(given, list) else []
 
 
 def _about(entry: object) -> str:
