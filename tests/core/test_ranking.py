@@ -202,3 +202,10 @@ def test_a_word_of_another_name_is_not_taken_for_a_mistyped_one() -> None:
     assert NameMatches([clean, cache]).find("clear") == {}
     assert NameMatches([clean, cache]).find("cleam") == {"clean": Match.ONE_LETTER}
     assert NameMatches([clean]).find("clear") == {"clean": Match.ONE_LETTER}
+
+
+def test_of_tools_with_the_name_that_was_asked_for_those_that_can_be_used_come_first() -> None:
+    gone = listed("mcp__a__go", 1, server="a", status=Status.STALE, uses=9, decision=HIDDEN)
+    failing = listed("mcp__b__go", 2, server="b", status=Status.DEMOTED, uses=5)
+    well = listed("mcp__c__go", 3, server="c")
+    assert names(ordered("go", [gone, failing, well], {})) == ["mcp__c__go", "mcp__b__go", "mcp__a__go"]
