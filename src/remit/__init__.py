@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from remit.core.scopes import Scope
     from remit.core.tools import Tool
     from remit.errors import RemitError
-    from remit.filtering import ToolFilter, filter_tools
+    from remit.filtering import filter_tools
     from remit.registry import Registry
 
 __version__ = "0.1.0"
@@ -24,7 +24,6 @@ __all__ = [
     "RemitError",
     "Scope",
     "Tool",
-    "ToolFilter",
     "Verdict",
     "decide",
     "filter_tools",
@@ -40,7 +39,6 @@ _HOMES = {
     "RemitError": "remit.errors",
     "Scope": "remit.core.scopes",
     "Tool": "remit.core.tools",
-    "ToolFilter": "remit.filtering",
     "Verdict": "remit.core.decide",
     "decide": "remit.core.decide",
     "filter_tools": "remit.filtering",

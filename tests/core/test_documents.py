@@ -115,7 +115,7 @@ def test_a_query_for_several_things_falls_into_parts(query: str, parts: list[str
 
 
 def test_of_the_parts_of_a_long_query_the_first_ones_count() -> None:
-    assert len(query_parts("take a look, then do it now. " * 300)) == 12
+    assert len(query_parts("take a look, then do it now. " * 300)) == 24
 
 
 def test_what_is_said_of_parameters_is_cut_where_search_stops_reading() -> None:

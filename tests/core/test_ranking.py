@@ -206,3 +206,17 @@ def test_a_command_is_named_with_and_without_its_sign() -> None:
 @pytest.mark.parametrize("query", ["", "   ", "!!", "mcp__files__read_file " * 20])
 def test_a_query_without_letters_names_nothing(query: str) -> None:
     assert NameMatches([READ.tool]).find(query) == {}
+
+
+def test_a_word_of_another_name_is_not_taken_for_a_mistyped_one() -> None:
+    clean, cache = listed("clean").tool, listed("clear_cache").tool
+    assert NameMatches([clean, cache]).find("clear") == {}
+    assert NameMatches([clean, cache]).find("cleam") == {"clean": Match.ONE_LETTER}
+    assert NameMatches([clean]).find("clear") == {"clean": Match.ONE_LETTER}
+
+
+def test_of_tools_with_the_name_that_was_asked_for_those_that_can_be_used_come_first() -> None:
+    gone = listed("mcp__a__go", 1, server="a", status=Status.STALE, uses=9, decision=HIDDEN)
+    failing = listed("mcp__b__go", 2, server="b", status=Status.DEMOTED, uses=5)
+    well = listed("mcp__c__go", 3, server="c")
+    assert names(ordered("go", [gone, failing, well], {})) == ["mcp__c__go", "mcp__b__go", "mcp__a__go"]

@@ -21,7 +21,7 @@ _MOST_PARAMS = 20
 _MOST_SERVER = 60  # characters
 _MOST_DETAILS = 600  # characters
 _SHORTEST_PART = 3  # words
-_MOST_PARTS = 12  # each is compared with every tool that is found
+_MOST_PARTS = 24  # each is compared with every tool that is found
 
 _LOWER_UPPER = re.compile(r"([a-z0-9])([A-Z])")
 _UPPER_WORD = re.compile(r"([A-Z]+)([A-Z][a-z])")

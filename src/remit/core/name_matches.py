@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 from enum import IntEnum
-from functools import cache
+from functools import cache, cached_property
 
+from remit.core.documents import split
 from remit.core.kinds import Kind
 from remit.core.names import server_name, spellings
 from remit.core.tools import Tool
@@ -49,7 +50,15 @@ class NameMatches:
         if not found and _is_comparable(wanted) and len(query.split()) == 1:  # a sentence is no slip
             names = (name for name in self._alike(wanted) if is_one_letter_off(wanted, name))
             found = {tool: Match.ONE_LETTER for name in names for tool in self._plain[name]}
+            if (
+                found and wanted in self._words
+            ):  # `clear` is not `clean` mistyped where `clear_cache` is known
+                return {}
         return found
+
+    @cached_property
+    def _words(self) -> frozenset[str]:
+        return frozenset(word for name in self._exact for word in split(name).lower().split())
 
     def _alike(self, wanted: str) -> Iterable[str]:
         """List the names that could be it: about as long, with the same first or the same last letter."""

@@ -134,8 +134,10 @@ def _ranked(item: Listed, scores: Mapping[int, float], matches: Mapping[str, Mat
     return Ranked(tool, decision, score * (_BUILT_IN if tool.kind is Kind.BUILTIN else 1.0))
 
 
-def _best_first(item: Ranked) -> tuple[float, int, str, str]:
-    return -item.score, -item.tool.usage_count, item.tool.name, item.tool.client
+def _best_first(item: Ranked) -> tuple[float, bool, float, int, str, str]:
+    tool, decision, score = item
+    likely = _LESS_LIKELY.get(tool.status, 1.0)  # counts where a name makes scores equal
+    return -score, not decision.visible, -likely, -tool.usage_count, tool.name, tool.client
 
 
 def _each_once(found: Iterable[Listed]) -> list[Listed]:

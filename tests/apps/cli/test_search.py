@@ -42,6 +42,13 @@ def test_no_good_match_is_said_and_is_no_success(desk: Desk, shop: Path) -> None
     assert ran.stdout.startswith('no good match for "photosynthesis of tropical orchids"; nearest are ')
 
 
+def test_where_servers_were_never_asked_for_their_tools_it_is_said_how(desk: Desk, shop: Path) -> None:
+    desk.write_state("browser", "mail")
+    ran = desk.remit("search", "photosynthesis of tropical orchids", cwd=shop)
+    assert ran.returncode == 1
+    assert "hint: the tools of 2 servers are not known yet: run `remit scan --connect`" in ran.stderr
+
+
 def test_one_projects_tools_are_not_found_from_another(desk: Desk, shop: Path) -> None:
     assert desk.remit("search", "take a picture of the page", cwd=shop).returncode == 0
     ran = desk.remit("search", "take a picture of the page", cwd=desk.project("blog"))

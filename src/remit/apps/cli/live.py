@@ -6,8 +6,8 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 
 from remit.apps.cli import render
-from remit.core.decide import Context, objection, shorten
-from remit.core.kinds import ConfigStatus
+from remit.core.decide import Context, Listed, objection, shorten
+from remit.core.kinds import ConfigStatus, Kind
 from remit.core.launch import Syntax, references, steers_code
 from remit.core.redaction import redact_url, redact_words
 from remit.core.secrets import may_be_secret
@@ -32,6 +32,14 @@ def progress(title: str) -> Generator[Callable[[Progress], None]]:
             bars[0](step.done, step.total, render.printable(step.label))
 
         yield show
+
+
+def unasked(listed: Sequence[Listed]) -> None:
+    """Tell of servers in force whose tools nobody has asked for yet."""
+    servers = [tool for tool, decision in listed if tool.kind is Kind.MCP_SERVER and decision.visible]
+    if count := sum(server.listed_at is None for server in servers):
+        whose = "1 server" if count == 1 else f"{count} servers"
+        sys.stderr.write(f"hint: the tools of {whose} are not known yet: run `remit scan --connect`\n")
 
 
 def warnings(servers: Sequence[Connected]) -> None:

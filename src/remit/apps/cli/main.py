@@ -290,7 +290,8 @@ def search(
         context = asked.context(registry)
         failure = _index(registry, context)
         # What could not be made ready just now is not tried a second time.
-        found = registry.searcher(context, is_hurried=True).search(
+        searcher = registry.searcher(context, is_hurried=True)
+        found = searcher.search(
             " ".join(query),
             scope=None if scope is None else Scope(scope),
             limit=limit,
@@ -307,6 +308,7 @@ def search(
     else:
         render.lines(shown.text)
     if not found.results:
+        live.unasked(searcher.listed)
         sys.exit(NOTHING_DONE)
 
 
