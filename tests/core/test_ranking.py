@@ -220,3 +220,9 @@ def test_of_tools_with_the_name_that_was_asked_for_those_that_can_be_used_come_f
     failing = listed("mcp__b__go", 2, server="b", status=Status.DEMOTED, uses=5)
     well = listed("mcp__c__go", 3, server="c")
     assert names(ordered("go", [gone, failing, well], {})) == ["mcp__c__go", "mcp__b__go", "mcp__a__go"]
+
+
+def test_a_querys_best_part_counts_beside_the_whole() -> None:
+    fusion = Fusion(part_weight=0.5)
+    assert fusion.by_meaning(Hit(1, 0, 0.4, part=0.7)) == pytest.approx((0.4 + 0.5 * 0.7) / 1.5)
+    assert fusion.by_meaning(Hit(1, 0, 0.4)) == 0.4
