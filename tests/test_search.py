@@ -164,6 +164,11 @@ def test_no_query_is_a_syntax_error(desk: Desk, registry: Registry, query: str) 
     assert found(registry, query, shop(desk)).query == query
 
 
+def test_nothing_is_near_to_no_query(desk: Desk, registry: Registry) -> None:
+    answer = found(registry, "  ", shop(desk))
+    assert (names(answer), answer.nearest) == ([], [])
+
+
 @pytest.mark.parametrize("limit", [0, 51, -1])
 def test_a_limit_is_between_1_and_50(desk: Desk, registry: Registry, limit: int) -> None:
     with pytest.raises(ValueError, match="from 1 to 50"):

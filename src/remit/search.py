@@ -62,7 +62,8 @@ class Searcher:
         ranked = self._ranked(asked, hits, self._fusion(vectors), selected)
         least = _least(ranked, self._fusion(vectors)) if min_score is None else min_score
         good = [item for item in ranked if item.score >= least]
-        nearest = [] if good else [item.tool.name for item in ranked[:_NEAREST]]
+        is_asked = bool(asked.strip())  # nothing is near to nothing
+        nearest = [item.tool.name for item in ranked[:_NEAREST]] if is_asked and not good else []
         return Found(query=query, results=good[:limit], nearest=nearest, note=note)
 
     def close(self) -> None:

@@ -1,6 +1,7 @@
 """Folders of tools and queries are read, and what is wrong with them is named."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -100,3 +101,10 @@ def test_a_missing_folder_and_a_missing_file_are_named(tmp_path: Path) -> None:
 def test_what_is_said_of_a_parameter_is_read() -> None:
     given = {"type": "object", "properties": {"path": {"description": "Where it lies"}, "mode": {}}}
     assert parameters(given) == {"path": "Where it lies", "mode": ""}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names here")
+def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "tools.jsonl")
+    with pytest.raises(BadFileError, match="is not a file"):
+        read(str(tmp_path))

@@ -104,6 +104,8 @@ def _question(line: _Line, places: Mapping[str, int]) -> Question:
 
 
 def _lines(file: Path) -> Iterator[_Line]:
+    if file.exists() and not file.is_file():
+        raise BadFileError(f"{file} is not a file")
     try:
         content = file.read_bytes()
     except FileNotFoundError:

@@ -1,7 +1,7 @@
 -- What search reads of a tool, once by content: many definitions and tools may share one. Filled in when
 -- something is searched or scanned, so that recording a use stays quick.
 create table documents (
-    id integer primary key,
+    id integer primary key autoincrement, -- never used again: a vector may arrive after its document is gone
     digest text not null unique,
     document text not null, -- as JSON, for models to read
     name text not null, -- the columns that are indexed by word, with identifiers written as words
