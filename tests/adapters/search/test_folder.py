@@ -94,7 +94,7 @@ def test_a_missing_folder_and_a_missing_file_are_named(tmp_path: Path) -> None:
     with pytest.raises(NoSuchFileError, match=r"tools\.jsonl does not exist"):
         read(str(tmp_path))
     (tmp_path / "tools.jsonl").mkdir()
-    with pytest.raises(BadFileError, match=r"tools\.jsonl cannot be read"):
+    with pytest.raises(BadFileError, match=r"tools\.jsonl is not a file"):
         read(str(tmp_path))
 
 
