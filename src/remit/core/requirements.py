@@ -3,13 +3,20 @@
 What a tool needs is looked up once for each name, and judged once for each rule, however many tools share it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from remit.core.globs import Glob, tool_globs
 
 if TYPE_CHECKING:
     from remit.core.states import Snapshot, Value
+
+
+class About(NamedTuple):
+    """What a condition asks about: it has another answer only after one of these has changed."""
+
+    states: Collection[str] = ()
+    variables: Collection[str] = ()  # each without its members
 
 
 class Condition(Protocol):
@@ -19,7 +26,7 @@ class Condition(Protocol):
 
     def missing(self, snapshot: "Snapshot") -> Sequence[str]: ...
 
-    def mentions(self, snapshot: "Snapshot", before: "Snapshot") -> bool: ...
+    def about(self) -> "About": ...
 
 
 class Need(NamedTuple):
