@@ -2,6 +2,8 @@
 
 RemitError
 ├── AgentError                an agent cannot be put to work as it is defined
+├── ApprovalError             something cannot be approved, or not any more
+│   └── UnknownApprovalError  nothing of this name was asked here
 ├── BadFileError              a file that was named holds something else than it should
 ├── BadVariableError          an environment variable cannot be used
 ├── ConditionError            a condition cannot be read
@@ -30,6 +32,14 @@ class RemitError(Exception):
 
 class AgentError(RemitError):
     """An agent cannot be put to work as it is defined."""
+
+
+class ApprovalError(RemitError):
+    """Something cannot be approved, or not any more."""
+
+
+class UnknownApprovalError(ApprovalError):
+    """Nothing of this name was asked here."""
 
 
 class BadFileError(RemitError):

@@ -409,11 +409,11 @@ class Registry:
             self._store.revoke(item.declaration, context.workspace)
 
     def demands(self, context: Context, names: Sequence[str] = ()) -> list[Demand]:
-        """List the states, or those that are named, that only count with the user's trust."""
+        """List the states and the rules, or those that are named, that only count with the user's trust."""
         if self._situation is None:
             return []
         found = self._situation.configurations.demands(context.workspace)
-        return [item for item in found if not names or item.entry.name in names]
+        return [item for item in found if not names or item.name in names]
 
     def trust_states(self, demands: Iterable[Demand], context: Context) -> None:
         """Let states count, as they were declared when they were listed."""

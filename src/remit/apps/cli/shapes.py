@@ -45,7 +45,7 @@ def explanation(explained: Explanation) -> Shape:
         "reason": decision.reason,
         "unlock": decision.unlock,
         "gates": [
-            {"gate": gate, "passed": ruling.passed, "reason": ruling.reason}
+            {"gate": gate, "passed": ruling.passed, "asks": ruling.asks, "reason": ruling.reason}
             for gate, ruling in explained.gates
         ],
         "shadowed": [_listed(item) for item in explained.shadowed],
@@ -81,12 +81,15 @@ def search(shown: Discovery, context: Context) -> Shape:
     return {**asked_for(context), **shown.content}
 
 
-def trust(found: Sequence[Trustable], states: Sequence[Shape], context: Context) -> Shape:
+def trust(
+    found: Sequence[Trustable], states: Sequence[Shape], tools: Sequence[Shape], context: Context
+) -> Shape:
     """The answer of `remit trust`."""
     return {
         **asked_for(context),
         "servers": [_trustable(item) for item in found],
         "states": list(states),
+        "tools": list(tools),
     }
 
 
