@@ -15,11 +15,14 @@ if TYPE_CHECKING:
     from remit.core.configuration.layers import Configuration
     from remit.core.configuration.values import Content, File, Mistake, ToolEntry
     from remit.core.decide import Context
+    from remit.core.declarations import Key
     from remit.core.evaluation import Trial
+    from remit.core.filters import Filtering
     from remit.core.findings import Finding
     from remit.core.projects import Workspace
     from remit.core.ranking import Fusion, RankFusion
     from remit.core.requirements import Condition
+    from remit.core.tools import Tool
     from remit.ports import Clock, Embedder, Entry, Index, Store, Upstreams
     from remit.registry import Registry
     from remit.situation import Situation
@@ -50,6 +53,15 @@ class ConditionLanguage:
         from remit.core.configuration.language import mistakes_of
 
         return mistakes_of(configuration)
+
+
+def judge(
+    filterings: "Sequence[Filtering]", tools: "Sequence[Tool]", context: "Context"
+) -> "Mapping[Key, str]":
+    """Ask the filters of an application about tools."""
+    from remit.filters import refusals
+
+    return refusals(filterings, tools, context)
 
 
 class SearchEngine:
@@ -142,7 +154,7 @@ def open_registry() -> "Registry":
     machine = _machine()
     store = SqliteStore(database_path(machine))
     engine = SearchEngine(machine.variables)
-    return Registry(store, ClientFiles(machine), _now, engine, open_situation(store, machine))
+    return Registry(store, ClientFiles(machine), _now, engine, open_situation(store, machine), judge)
 
 
 def open_situation(

@@ -10,6 +10,7 @@ RemitError
 ├── EmbeddingError            texts cannot be turned into vectors
 ├── NoSuchDirectoryError      the directory asked about cannot be used
 ├── NoSuchFileError           a file that was named does not exist
+├── PolicyError               a policy cannot be what it is said to be
 ├── StateError                states cannot be what they are said to be
 │   └── UnknownStateError     no state of this name is declared here
 ├── UnknownClientError        no client of this name is supported
@@ -69,6 +70,10 @@ class NoSuchDirectoryError(RemitError):
 
 class NoSuchFileError(RemitError):
     """A file that was named does not exist."""
+
+
+class PolicyError(RemitError):
+    """A policy cannot be what it is said to be."""
 
 
 class StateError(RemitError):

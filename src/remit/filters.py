@@ -26,7 +26,7 @@ def refusals(
 
 
 class _Asked(threading.Thread):
-    """All filters at work, which can be left behind when one hangs; a thread, as its caller may have a loop."""
+    """All filters at work, which can be left behind when one hangs; its caller may have a loop of its own."""
 
     def __init__(self, filterings: Sequence[Filtering], tools: Sequence[Tool], context: Context) -> None:
         super().__init__(daemon=True)

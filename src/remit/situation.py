@@ -7,7 +7,7 @@ from typing import NamedTuple, cast
 
 from remit.configurations import Configurations
 from remit.core.configuration.layers import Configuration, State
-from remit.core.configuration.reading import WORKFLOW
+from remit.core.configuration.reading import LOCATION, WORKFLOW
 from remit.core.configuration.values import Detector, DetectorKind, Layer, StateEntry, base_dirs
 from remit.core.decide import Context
 from remit.core.locations import check_location
@@ -18,7 +18,6 @@ from remit.core.states import Snapshot, Value
 from remit.errors import StateError, UnknownStateError
 from remit.ports import Clock, Detectors, Look, StateStore
 
-LOCATION = "location"
 PUSH_SECONDS = 60.0  # for which a location counts
 _MOST_PUSHED = 65_536  # characters of JSON
 _HOW = {WORKFLOW: 'kind = "workflow"', DetectorKind.PUSH: "push = true"}

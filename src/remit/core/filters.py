@@ -9,6 +9,7 @@ from remit.core.decide import Context
 from remit.core.globs import Glob
 from remit.core.names import full_label
 from remit.core.projects import Project
+from remit.core.states import Snapshot
 from remit.core.tools import Tool
 
 
@@ -61,14 +62,14 @@ class Filtering(NamedTuple):
 
 def filter_context(context: Context, server: str | None) -> FilterContext:
     """Make what filters see of a context, for the tools of one server."""
-    states = {} if context.snapshot is None else context.snapshot.states
+    snapshot = context.snapshot or Snapshot()
     return FilterContext(
         project=context.workspace.project,
         workspace=context.workspace.dir,
         client=context.client,
         agent=context.agent,
         server=server,
-        states={name: value.truth for name, value in states.items()},
+        states={name: value.truth for name, value in snapshot.states.items()},
         run_context=context.run_context,
     )
 

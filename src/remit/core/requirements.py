@@ -56,8 +56,8 @@ class Requirements:
         self._by_glob: list[tuple[Glob, Requirement]] = []
         self._ways = ways or {}  # what would make a state true
         self._found: dict[str, Needed] = {}
-        self._judged: dict[Needed, Need | None] = {}
-        self._snapshot: Snapshot | None = None
+        # Together in one place, because several threads may ask about several snapshots.
+        self._judged: tuple[Snapshot | None, dict[Needed, Need | None]] = (None, {})
         for each in needed:
             for form in tool_globs(each.pattern):
                 if form.is_name:
@@ -78,11 +78,13 @@ class Requirements:
 
     def lack(self, needed: Needed, snapshot: "Snapshot") -> Need | None:
         """Tell what is missing for what a tool needs; None where nothing is."""
-        if snapshot is not self._snapshot:
-            self._snapshot, self._judged = snapshot, {}
-        if needed not in self._judged:
-            self._judged[needed] = next(filter(None, (self._need(each, snapshot) for each in needed)), None)
-        return self._judged[needed]
+        of, judged = self._judged
+        if snapshot is not of:
+            judged = {}
+            self._judged = snapshot, judged
+        if needed not in judged:
+            judged[needed] = next(filter(None, (self._need(each, snapshot) for each in needed)), None)
+        return judged[needed]
 
     def _need(self, requirement: Requirement, snapshot: "Snapshot") -> Need | None:
         value = requirement.condition.judge(snapshot)

@@ -67,7 +67,7 @@ def tell(found: Found) -> None:
         live.trusted(found.servers)
     for item in found.states:
         word = "trusted" if item.is_trusted else "not trusted"
-        render.out(f"{word}: {_kind(item)} {render.printable(item.name)}")
+        render.out(f"{word}: {render.printable(item.title)}")
 
 
 def shape(found: Found, context: Context) -> shapes.Shape:
@@ -77,16 +77,12 @@ def shape(found: Found, context: Context) -> shapes.Shape:
     return shapes.trust(found.servers, states, tools, context)
 
 
-def _kind(item: Demand) -> str:
-    return "state" if item.is_state else "what is said of"
-
-
 def _lines(item: Demand, context: Context) -> Iterator[str]:
     word = (
         "trusted" if item.is_trusted else "changed since it was trusted" if item.is_changed else "not trusted"
     )
     source = shorten(item.file.path, context)
-    yield f"{_kind(item)} {item.name} ({item.file.layer}, {source}): {word}"
+    yield f"{item.title} ({item.file.layer}, {source}): {word}"
     detector = item.detector
     if detector is not None and detector.kind is DetectorKind.COMMAND:
         yield f"  runs    {shlex.join(detector.argv)}"
