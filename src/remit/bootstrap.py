@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from remit.adapters.files import Machine
     from remit.adapters.storage.database import Database
     from remit.core.configuration.layers import Configuration
-    from remit.core.configuration.values import Content, File, Mistake, ToolEntry
+    from remit.core.configuration.values import Content, File, Mistake, Said, ToolEntry
     from remit.core.decide import Context
     from remit.core.declarations import Key
     from remit.core.evaluation import Trial
     from remit.core.filters import Filtering
-    from remit.core.findings import Finding
+    from remit.core.findings import Finding, Severity
     from remit.core.projects import Workspace
     from remit.core.ranking import Fusion, RankFusion
     from remit.core.requirements import Condition
@@ -53,6 +53,14 @@ class ConditionLanguage:
         from remit.core.configuration.language import mistakes_of
 
         return mistakes_of(configuration)
+
+    def remarks(
+        self, said: "Sequence[Said]", tools: "Iterable[Tool]"
+    ) -> "Iterable[tuple[Severity, File, Mistake]]":
+        """List what contradicts itself, and what means nothing that is known."""
+        from remit.core.configuration.checking import remarks
+
+        return remarks(said, tools)
 
 
 def judge(

@@ -4,6 +4,7 @@ Files are read again only when they changed, and of a broken one what it last sa
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -22,9 +23,11 @@ from remit.core.configuration.values import (
     written,
 )
 from remit.core.declarations import Problem
+from remit.core.findings import Severity
 from remit.core.observations import KeptConfiguration, KeptFile
 from remit.core.projects import Workspace
 from remit.core.requirements import NO_REQUIREMENTS, Requirement, Requirements
+from remit.core.tools import Tool
 from remit.ports import Clock, ConfigurationFiles, Language, StateStore
 
 _NOTHING = "{}"
@@ -41,6 +44,19 @@ class Current(NamedTuple):
     requirements: Requirements
     ruled: Ruled
     said: Sequence[Said]
+
+
+class Noticed(NamedTuple):
+    """Something in a file, and how bad it is."""
+
+    severity: Severity
+    problem: Problem
+
+    @property
+    def position(self) -> tuple[int, int]:
+        """The line and the column, from 1; zeros where it is about the file as a whole."""
+        found = re.match(r"line (\d+) column (\d+)", self.problem.place)
+        return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
 class Configurations:
@@ -84,6 +100,17 @@ class Configurations:
         files = self._store.files(kept.inputs, workspace)
         own = [row for path in kept.inputs if path in files for row in json.loads(files[path].problems)]
         return [Problem(source=row[0], place=row[1], reason=row[2]) for row in (*own, *kept.problems)]
+
+    def check(self, tools: Iterable[Tool], workspace: Workspace) -> list[Noticed]:
+        """List all that is wrong, contradictory or meaningless in the files, in their order."""
+        current = self.current(workspace)
+        files = {each.file.path: at for at, each in enumerate(current.said)}
+        places = {each.file.path: each.places for each in current.said}
+        found = [Noticed(Severity.ERROR, each) for each in self.problems(workspace)]
+        for severity, file, mistake in self._language.remarks(current.said, tools):
+            source, place, reason = _told(file, places.get(file.path, {}), mistake)
+            found.append(Noticed(severity, Problem(source=source, place=place, reason=reason)))
+        return sorted(found, key=lambda each: (files.get(each.problem.source, -1), each.position))
 
     def demands(self, workspace: Workspace) -> tuple[Demand, ...]:
         """List the parts of the configuration that need the user's trust."""

@@ -5,12 +5,12 @@ from typing import Any, NamedTuple, Protocol
 
 from remit.core.approvals import Approval, Binding
 from remit.core.configuration.layers import Configuration
-from remit.core.configuration.values import Content, Detector, File, FileText, Mistake, ToolEntry
+from remit.core.configuration.values import Content, Detector, File, FileText, Mistake, Said, ToolEntry
 from remit.core.decide import Context
 from remit.core.declarations import Changes, Declaration, Key, Problem, Resolved
 from remit.core.documents import Columns, Document
 from remit.core.filters import Filtering
-from remit.core.findings import Facts
+from remit.core.findings import Facts, Severity
 from remit.core.observations import Kept, KeptConfiguration, KeptFile, Known, Observation
 from remit.core.projects import Project, Workspace
 from remit.core.ranking import Fusion, Hit, RankFusion
@@ -217,6 +217,10 @@ class Language(Protocol):
     def mistakes_in(self, content: Content) -> Sequence[Mistake]: ...
 
     def mistakes_of(self, configuration: Configuration) -> Iterable[tuple[File, Mistake]]: ...
+
+    def remarks(
+        self, said: Sequence[Said], tools: Iterable[Tool]
+    ) -> Iterable[tuple[Severity, File, Mistake]]: ...
 
 
 class Sources(Protocol):

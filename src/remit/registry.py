@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from remit.approvals import Approvals
+from remit.configurations import Noticed
 from remit.core.adoption import adopt
 from remit.core.agents import check_servers, employ
 from remit.core.client_settings import ClientSettings
 from remit.core.configuration.layers import Demand
 from remit.core.costs import charge
 from remit.core.decide import (
-    NO_REFUSALS,
     UNKNOWN,
     Context,
     Decision,
@@ -294,6 +294,13 @@ class Registry:
         if self._situation is None:
             return []
         return self._situation.configurations.problems(context.workspace)
+
+    def check_policy(self, context: Context) -> list[Noticed]:
+        """List all that is wrong, contradictory or meaningless in Remit's own configuration."""
+        if self._situation is None:
+            return []
+        tools = [item.tool for item in self.tools(context)]
+        return self._situation.configurations.check(tools, context.workspace)
 
     def clients(self, context: Context) -> list[Presence]:
         """Look which clients have files here, and what these declare; nothing is stored."""
@@ -577,7 +584,7 @@ class Registry:
         """Ask the filters about tools, unless nothing changed since they were asked."""
         if self._judge is None or not self._filterings:
             return context
-        asked = (tools, replace(context, refusals=NO_REFUSALS))
+        asked = (tools, replace(context, refusals=None))
         if self._refusals is None or self._refusals[0] != asked:
             self._refusals = asked, self._judge(self._filterings, tools, context)
         return replace(context, refusals=self._refusals[1])

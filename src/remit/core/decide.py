@@ -8,7 +8,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.core.agents import Agent, excludes_tool, lacks_server
@@ -48,9 +47,6 @@ class Gate(StrEnum):
     DANGER = "danger"
 
 
-NO_REFUSALS: Mapping[Key, str] = MappingProxyType({})
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
     """Who asks, and from where."""
@@ -65,7 +61,7 @@ class Context:
     snapshot: "Snapshot | None" = None  # None: the states were not looked at, as no tool needs any
     policy: Policy = NO_POLICY
     mode: Mode | None = None  # None: the one that the configuration sets
-    refusals: Mapping[Key, str] = NO_REFUSALS  # what filters in Python said no to, and why
+    refusals: Mapping[Key, str] | None = None  # what filters in Python said no to, and why
     run_context: object = None  # what those filters get from who runs the agent
 
     def view(self, client: str) -> View:

@@ -45,7 +45,7 @@ def explanation(explained: Explanation) -> Shape:
         "reason": decision.reason,
         "unlock": decision.unlock,
         "gates": [
-            {"gate": gate, "passed": ruling.passed, "asks": ruling.asks, "reason": ruling.reason}
+            {"gate": gate, "passed": ruling.passed, "reason": ruling.reason}
             for gate, ruling in explained.gates
         ],
         "shadowed": [_listed(item) for item in explained.shadowed],

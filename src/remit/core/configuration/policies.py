@@ -104,7 +104,7 @@ def _lists(said: Said) -> Iterator[ToolList]:
 
 
 def _list(said: Said, lists: Lists, belongs: Belongs, path: Path) -> Iterator[ToolList]:
-    read = _own_globs if belongs is Belongs.SERVER else tool_globs
+    read = own_globs if belongs is Belongs.SERVER else tool_globs
     whose = glob(lists.name) if lists.name else _ANY
     for key, patterns in (("block", lists.block or None), ("allow", lists.allow)):
         if patterns is not None:
@@ -112,7 +112,7 @@ def _list(said: Said, lists: Lists, belongs: Belongs, path: Path) -> Iterator[To
             yield ToolList(belongs, whose, meant, key == "allow", _origin(said, (*path, key)))
 
 
-def _own_globs(pattern: str) -> tuple[Glob, ...]:
+def own_globs(pattern: str) -> tuple[Glob, ...]:
     """Read a pattern of a server's own names for its tools, which may be written in full, too."""
     if pattern.startswith(MCP):
         return tool_globs(pattern)
@@ -121,7 +121,7 @@ def _own_globs(pattern: str) -> tuple[Glob, ...]:
 
 def _labels(said: Said, granted: Iterable[tuple[str, str]]) -> Iterator[Label]:
     for entry in filter(_is_label, said.content.tools):
-        standing = _STANDINGS.get(said.file.layer, Standing.NARROWING)
+        standing = strength(said.file)
         if (said.file.path, _subject(entry)) in granted:
             standing = Standing.TRUSTED
         path = ("tools", entry.pattern)
@@ -136,7 +136,7 @@ def _labels(said: Said, granted: Iterable[tuple[str, str]]) -> Iterator[Label]:
 
 
 def _beliefs(said: Said) -> Iterator[Belief]:
-    standing = _STANDINGS.get(said.file.layer, Standing.NARROWING)
+    standing = strength(said.file)
     for each in said.content.servers:
         if each.trusted is False or (each.trusted and standing is not Standing.NARROWING):
             yield Belief(glob(each.name), each.trusted, standing)
@@ -192,7 +192,7 @@ def _given(said: Said, all_said: Sequence[Said]) -> Iterator[Mistake]:
 def _undoing(entry: ToolEntry, said: Said, all_said: Sequence[Said]) -> Iterator[Mistake]:
     """Name what a rule would undo of what a stronger file says of the same tools."""
     for other in all_said:
-        if _strength(other.file) <= _strength(said.file):
+        if strength(other.file) <= strength(said.file):
             continue
         for theirs in other.content.tools:
             for key in _weaker_keys(entry, theirs):
@@ -200,7 +200,8 @@ def _undoing(entry: ToolEntry, said: Said, all_said: Sequence[Said]) -> Iterator
                 yield Mistake(("tools", entry.pattern, key), f"it would undo {place}")
 
 
-def _strength(file: File) -> Standing:
+def strength(file: File) -> Standing:
+    """Tell how much a file may say."""
     return _STANDINGS.get(file.layer, Standing.NARROWING)
 
 
