@@ -16,7 +16,7 @@ from remit.core.declarations import Key
 from remit.core.kinds import Authority, ConfigStatus, Kind, Status
 from remit.core.names import full_label
 from remit.core.outcomes import in_words
-from remit.core.policy import NO_POLICY, Mode, Origin, Policy, Rated, answer
+from remit.core.policy import NO_POLICY, Mode, Origin, Policy, Rated
 from remit.core.projects import Workspace
 from remit.core.requirements import NO_REQUIREMENTS, Need, Requirements
 from remit.core.scopes import Scope, in_scope
@@ -259,19 +259,18 @@ def _policy(tool: Tool, context: Context) -> Ruling:
 
 
 def _danger(tool: Tool, context: Context) -> Ruling:
-    policy = context.policy
-    rated = policy.rate(tool)
-    ask_from = Danger.CRITICAL if policy.ask_from is None else policy.ask_from[0]
-    for is_asking in (False, True):
-        for mode in policy.modes[context.mode]:
-            is_hidden, is_asked = answer(rated, mode, ask_from)
-            if is_asked if is_asking else is_hidden:
-                return _asked(rated, context) if is_asking else _forbidden(rated, mode, context)
-    if rated.origin is None:
-        return _RATED.get(rated.rating) or _RATED.setdefault(
-            rated.rating, Ruling(True, _rating(rated, context))
-        )
-    return Ruling(True, _rating(rated, context))
+    rated = context.policy.rate(tool)
+    hidden_by, asks = context.policy.answer(rated, context.mode)
+    if hidden_by is not None:
+        return _forbidden(rated, hidden_by, context)
+    if asks:
+        return _asked(rated, context)
+    if rated.origin is not None:
+        return Ruling(True, _rating(rated, context))
+    ruling = _RATED.get(rated.rating)
+    if ruling is None:
+        ruling = _RATED[rated.rating] = Ruling(True, _rating(rated, context))
+    return ruling
 
 
 _RATED: dict[Rating, Ruling] = {}

@@ -108,7 +108,11 @@ class Rated(NamedTuple):
     is_kept: bool = False  # an administrator wants it: no mode lifts that
 
 
-Answer = tuple[bool, bool]  # whether it is hidden, whether it is asked about
+class Answer(NamedTuple):
+    """What the mode makes of a tool."""
+
+    hidden_by: Mode | None
+    asks: bool
 
 
 class Policy:
@@ -135,7 +139,8 @@ class Policy:
         self.is_silent = not (self._lists or any(each.ai_enabled for each in self._labels))
         usual = mode.mode if mode is not None else Mode.DEFAULT
         fixed = () if fixed_mode is None else (fixed_mode.mode,)
-        self.modes = {each: tuple(dict.fromkeys((*fixed, each or usual))) for each in (None, *Mode)}
+        self._modes = {each: tuple(dict.fromkeys((*fixed, each or usual))) for each in (None, *Mode)}
+        self._answers: dict[tuple[Danger, bool, bool, Mode | None], Answer] = {}
 
     def refusal(self, tool: Tool, agents: Sequence[str]) -> Objection | None:
         """Tell why no list lets a tool through, for an agent and those above it."""
@@ -157,6 +162,21 @@ class Policy:
             danger = said.raised
         return Rated(*danger, said.approval, said.is_kept)
 
+    def answer(self, rated: Rated, mode: Mode | None) -> Answer:
+        """Tell what becomes of a tool in a mode; None stands for the usual one."""
+        key = (rated.rating.level, rated.approval is not None, rated.is_kept, mode)
+        found = self._answers.get(key)
+        if found is None:
+            found = self._answers[key] = self._answer(*key)
+        return found
+
+    def _answer(self, level: Danger, is_wanted: bool, is_kept: bool, asked: Mode | None) -> Answer:
+        asks = is_wanted or level >= (Danger.CRITICAL if self.ask_from is None else self.ask_from[0])
+        modes = self._modes[asked]
+        hiding = (mode for mode in modes if _is_hidden(level, asks, mode))
+        is_lifted = all(mode is Mode.BYPASS for mode in modes) and not is_kept
+        return Answer(next(hiding, None), asks and not is_lifted)
+
     def _refusal(self, tool: Tool, agents: Sequence[str]) -> Objection | None:
         for each in self._lists:
             if _concerns(each, tool, agents) and (objection := _objection(each, tool)):
@@ -176,19 +196,16 @@ class Policy:
 NO_POLICY = Policy()
 
 
-def answer(rated: Rated, mode: Mode, ask_from: Danger) -> Answer:
-    """Tell what a mode makes of a tool."""
-    level = rated.rating.level
-    asks = rated.approval is not None or level >= ask_from
+def _is_hidden(level: Danger, asks: bool, mode: Mode) -> bool:
     match mode:
         case Mode.PLAN:
-            return level > Danger.LOW, asks
+            return level > Danger.LOW
         case Mode.DONT_ASK:
-            return asks, asks
+            return asks
         case Mode.BYPASS:
-            return level is Danger.CRITICAL, rated.is_kept
+            return level is Danger.CRITICAL
         case Mode.DEFAULT | Mode.ACCEPT_EDITS:
-            return False, asks
+            return False
 
 
 def _concerns(listed: ToolList, tool: Tool, agents: Sequence[str]) -> bool:
