@@ -167,6 +167,14 @@ class Desk:
             timeout=60,
         )
 
+    def python(self, script: str) -> str:
+        """Run a script as an application of the user would be, and give what it prints."""
+        command = [sys.executable, "-c", script]
+        done = subprocess.run(
+            command, env=self.environment, capture_output=True, text=True, check=True, timeout=60
+        )
+        return done.stdout
+
     def _now_ns(self) -> int:
         return time.time_ns() + self.later_ns
 
