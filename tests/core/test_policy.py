@@ -279,6 +279,7 @@ def test_what_trust_was_given_to_is_the_label_as_it_stood() -> None:
     (demand,) = rule([before], {}).demands
     known = {(demand.file.path, demand.subject): demand.digest}
     assert (demand.name, demand.title, demand.is_trusted) == ("*", "rule *", False)
+    assert (demand.detector, demand.is_state) == (None, False)
     assert demand.reasons == ("it may make tools count as no more than `low`",)
     assert rule([before], known).demands[0].is_trusted
     assert rule([after], known).demands[0].is_changed

@@ -197,25 +197,16 @@ NO_POLICY = Policy()
 
 
 def _is_hidden(level: Danger, asks: bool, mode: Mode) -> bool:
-    match mode:
-        case Mode.PLAN:
-            return level > Danger.LOW
-        case Mode.DONT_ASK:
-            return asks
-        case Mode.BYPASS:
-            return level is Danger.CRITICAL
-        case Mode.DEFAULT | Mode.ACCEPT_EDITS:
-            return False
+    if mode is Mode.PLAN:
+        return level > Danger.LOW
+    return (mode is Mode.DONT_ASK and asks) or (mode is Mode.BYPASS and level is Danger.CRITICAL)
 
 
 def _concerns(listed: ToolList, tool: Tool, agents: Sequence[str]) -> bool:
-    match listed.belongs:
-        case Belongs.ALL:
-            return True
-        case Belongs.SERVER:
-            return any(map(listed.owner.matches, _labels_of(tool)))
-        case Belongs.AGENT:
-            return any(map(listed.owner.matches, agents))
+    if listed.belongs is Belongs.ALL:
+        return True
+    owners = agents if listed.belongs is Belongs.AGENT else _labels_of(tool)
+    return any(map(listed.owner.matches, owners))
 
 
 def _objection(listed: ToolList, tool: Tool) -> Objection | None:
