@@ -16,7 +16,7 @@ import apsw
 from remit.adapters.clients.sources import ClientFiles
 from remit.adapters.files import Machine
 from remit.adapters.storage.sqlite import SqliteStore
-from remit.bootstrap import SearchEngine, open_situation
+from remit.bootstrap import SearchEngine, judge, open_situation
 from remit.core.decide import Context
 from remit.core.declarations import Declaration
 from remit.core.kinds import Authority, ConfigStatus, Kind, Status
@@ -151,7 +151,7 @@ class Desk:
         files = ClientFiles(machine, now_ns=self._now_ns)
         store = SqliteStore(str(self.database))
         situation = open_situation(store, machine, self._tick, self._now_ns)
-        return Registry(store, files, self._tick, SearchEngine(self.variables), situation)
+        return Registry(store, files, self._tick, SearchEngine(self.variables), situation, judge)
 
     def remit(
         self, *arguments: str, cwd: Path | None = None, stdin: str | None = None
@@ -166,6 +166,14 @@ class Desk:
             input=stdin or "",
             timeout=60,
         )
+
+    def python(self, script: str) -> str:
+        """Run a script as an application of the user would be, and give what it prints."""
+        command = [sys.executable, "-c", script]
+        done = subprocess.run(
+            command, env=self.environment, capture_output=True, text=True, check=True, timeout=60
+        )
+        return done.stdout
 
     def _now_ns(self) -> int:
         return time.time_ns() + self.later_ns

@@ -88,14 +88,14 @@ def test_the_tools_of_a_project_follow_what_is_going_on_in_it(
     here = registry.at(str(shop))
     for name in TOOLS:
         registry.report(name, here, description=f"Does {name}.")
-    assert visible(registry, here) == {"user.delete"}
+    assert visible(registry, here) == set()
 
     desk.write(shop / "supernal.yaml", "name: shop")
-    assert visible(registry, here) == {"user.delete", "requirement.list"}
+    assert visible(registry, here) == {"requirement.list"}
 
     desk.write(shop / ".git/HEAD", "ref: refs/heads/main\n")
     here = registry.at(str(shop))
-    assert visible(registry, here) == {"user.delete", "requirement.list", "requirement.create"}
+    assert visible(registry, here) == {"requirement.list", "requirement.create"}
 
     registry.record("requirement.create", here, call_id="1", succeeded=True)
     assert "requirement.save" in visible(registry, here)

@@ -14,13 +14,16 @@ if TYPE_CHECKING:
     from remit.adapters.files import Machine
     from remit.adapters.storage.database import Database
     from remit.core.configuration.layers import Configuration
-    from remit.core.configuration.values import Content, File, Mistake, ToolEntry
+    from remit.core.configuration.values import Content, File, Mistake, Said, ToolEntry
     from remit.core.decide import Context
+    from remit.core.declarations import Key
     from remit.core.evaluation import Trial
-    from remit.core.findings import Finding
+    from remit.core.filters import Filtering
+    from remit.core.findings import Finding, Severity
     from remit.core.projects import Workspace
     from remit.core.ranking import Fusion, RankFusion
     from remit.core.requirements import Condition
+    from remit.core.tools import Tool
     from remit.ports import Clock, Embedder, Entry, Index, Store, Upstreams
     from remit.registry import Registry
     from remit.situation import Situation
@@ -51,6 +54,23 @@ class ConditionLanguage:
         from remit.core.configuration.language import mistakes_of
 
         return mistakes_of(configuration)
+
+    def remarks(
+        self, said: "Sequence[Said]", tools: "Iterable[Tool]"
+    ) -> "Iterable[tuple[Severity, File, Mistake]]":
+        """List what contradicts itself, and what means nothing that is known."""
+        from remit.core.configuration.checking import remarks
+
+        return remarks(said, tools)
+
+
+def judge(
+    filterings: "Sequence[Filtering]", tools: "Sequence[Tool]", context: "Context"
+) -> "Mapping[Key, str]":
+    """Ask the filters of an application about tools."""
+    from remit.filters import refusals
+
+    return refusals(filterings, tools, context)
 
 
 class SearchEngine:
@@ -143,7 +163,7 @@ def open_registry() -> "Registry":
     machine = _machine()
     store = SqliteStore(database_path(machine))
     engine = SearchEngine(machine.variables)
-    return Registry(store, ClientFiles(machine), _now, engine, open_situation(store, machine))
+    return Registry(store, ClientFiles(machine), _now, engine, open_situation(store, machine), judge)
 
 
 def open_situation(

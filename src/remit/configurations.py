@@ -4,17 +4,30 @@ Files are read again only when they changed, and of a broken one what it last sa
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from remit.core.configuration.layers import Configuration, Demand, combine
+from remit.core.configuration.layers import Configuration, Demand, Trusted, combine
+from remit.core.configuration.policies import Ruled, rule
 from remit.core.configuration.reading import read
 from remit.core.configuration.unlocking import way_to
-from remit.core.configuration.values import KEYS, OF_A_PROJECT, Content, File, FileText, Mistake, Said
+from remit.core.configuration.values import (
+    KEYS,
+    OF_A_PROJECT,
+    Content,
+    File,
+    FileText,
+    Mistake,
+    Said,
+    written,
+)
 from remit.core.declarations import Problem
+from remit.core.findings import Severity
 from remit.core.observations import KeptConfiguration, KeptFile
 from remit.core.projects import Workspace
 from remit.core.requirements import NO_REQUIREMENTS, Requirement, Requirements
+from remit.core.tools import Tool
 from remit.ports import Clock, ConfigurationFiles, Language, StateStore
 
 _NOTHING = "{}"
@@ -29,6 +42,21 @@ class Current(NamedTuple):
     trusted: Mapping[tuple[str, str], str]
     configuration: Configuration
     requirements: Requirements
+    ruled: Ruled
+    said: Sequence[Said]
+
+
+class Noticed(NamedTuple):
+    """Something in a file, and how bad it is."""
+
+    severity: Severity
+    problem: Problem
+
+    @property
+    def position(self) -> tuple[int, int]:
+        """The line and the column, from 1; zeros where it is about the file as a whole."""
+        found = re.match(r"line (\d+) column (\d+)", self.problem.place)
+        return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
 class Configurations:
@@ -55,10 +83,11 @@ class Configurations:
         if kept is not None and kept.inputs == inputs:
             remembered = self._store.files(inputs, workspace)
             said = [_recalled(file, remembered[file.path]) for file in files if file.path in remembered]
-            configuration = combine(said, trusted)
         else:
-            configuration = self._read(files, inputs, trusted, workspace)
-        current = Current(inputs, trusted, configuration, self._needed(configuration))
+            said = self._read(files, inputs, trusted, workspace)
+        configuration = combine(said, trusted)
+        needed, ruled = self._needed(configuration), rule(said, trusted)
+        current = Current(inputs, trusted, configuration, needed, ruled, said)
         self._current[workspace.dir] = current
         return current
 
@@ -72,20 +101,32 @@ class Configurations:
         own = [row for path in kept.inputs if path in files for row in json.loads(files[path].problems)]
         return [Problem(source=row[0], place=row[1], reason=row[2]) for row in (*own, *kept.problems)]
 
+    def check(self, tools: Iterable[Tool], workspace: Workspace) -> list[Noticed]:
+        """List all that is wrong, contradictory or meaningless in the files, in their order."""
+        current = self.current(workspace)
+        files = {each.file.path: at for at, each in enumerate(current.said)}
+        places = {each.file.path: each.places for each in current.said}
+        found = [Noticed(Severity.ERROR, each) for each in self.problems(workspace)]
+        for severity, file, mistake in self._language.remarks(current.said, tools):
+            source, place, reason = _told(file, places.get(file.path, {}), mistake)
+            found.append(Noticed(severity, Problem(source=source, place=place, reason=reason)))
+        return sorted(found, key=lambda each: (files.get(each.problem.source, -1), each.position))
+
     def demands(self, workspace: Workspace) -> tuple[Demand, ...]:
         """List the parts of the configuration that need the user's trust."""
-        return self.current(workspace).configuration.demands
+        current = self.current(workspace)
+        return (*current.configuration.demands, *current.ruled.demands)
 
     def trust(self, demands: Iterable[Demand], workspace: Workspace) -> None:
         """Let parts of the configuration count, as they stand."""
         for each in demands:
-            self._store.trust_part(each.file.path, each.entry.name, each.digest, workspace, self._clock())
+            self._store.trust_part(each.file.path, each.subject, each.digest, workspace, self._clock())
         self._reconsider(workspace)
 
     def revoke(self, demands: Iterable[Demand], workspace: Workspace) -> None:
         """Let parts of the configuration count no more."""
         for each in demands:
-            self._store.revoke_part(each.file.path, each.entry.name, workspace)
+            self._store.revoke_part(each.file.path, each.subject, workspace)
         self._reconsider(workspace)
 
     def _read(
@@ -94,7 +135,7 @@ class Configurations:
         inputs: Mapping[str, str],
         trusted: Mapping[tuple[str, str], str],
         workspace: Workspace,
-    ) -> Configuration:
+    ) -> list[Said]:
         """Read the files that changed, and keep what they say."""
         before = self._store.files(inputs, workspace)
         read_now = {
@@ -110,13 +151,13 @@ class Configurations:
             },
             KeptConfiguration(
                 inputs=inputs,
-                problems=self._problems(configuration, said),
+                problems=self._problems(configuration, said, trusted),
                 transitions=list(configuration.transitions),
             ),
             workspace,
             self._clock(),
         )
-        return configuration
+        return said
 
     def _keep(self, file: File, fingerprint: str, before: KeptFile | None, workspace: Workspace) -> KeptFile:
         if before is not None and before.fingerprint == fingerprint:
@@ -139,12 +180,14 @@ class Configurations:
         mistakes = mistakes or [*self._language.mistakes_in(content)] if _has_logic(content) else mistakes
         return [_told(file, text.places, each) for each in mistakes]
 
-    def _problems(self, configuration: Configuration, said: Sequence[Said]) -> list[tuple[str, str, str]]:
+    def _problems(
+        self, configuration: Configuration, said: Sequence[Said], trusted: Trusted
+    ) -> list[tuple[str, str, str]]:
         """List what is wrong only when all files are put together."""
-        if all(not each.content.states and not each.content.tools for each in said):
-            return []
+        found = [*rule(said, trusted).violations]
+        if any(each.content.states or each.content.tools for each in said):
+            found.extend(self._language.mistakes_of(configuration))
         places = {each.file.path: each.places for each in said}
-        found = self._language.mistakes_of(configuration)
         return [_told(file, places.get(file.path, {}), each) for file, each in found]
 
     def _reconsider(self, workspace: Workspace) -> None:
@@ -200,6 +243,6 @@ def _told(file: File, places: Mapping[str, Sequence[int]], mistake: Mistake) -> 
             column = mistake.column if mistake.line > 1 else inner_column + mistake.column - 1
             line = inner_line + mistake.line - 1
         place = f"line {line} column {column}"
-    keys = ".".join(f'"{key}"' if "." in key or "*" in key else key for key in mistake.path)
+    keys = written(mistake.path)
     hint = f" ({mistake.hint})" if mistake.hint else ""
     return file.path, place, f"{keys}: {mistake.message}{hint}" if keys else f"{mistake.message}{hint}"

@@ -2,12 +2,15 @@
 
 RemitError
 ├── AgentError                an agent cannot be put to work as it is defined
+├── ApprovalError             something cannot be approved, or not any more
+│   └── UnknownApprovalError  nothing of this name was asked here
 ├── BadFileError              a file that was named holds something else than it should
 ├── BadVariableError          an environment variable cannot be used
 ├── ConditionError            a condition cannot be read
 ├── EmbeddingError            texts cannot be turned into vectors
 ├── NoSuchDirectoryError      the directory asked about cannot be used
 ├── NoSuchFileError           a file that was named does not exist
+├── PolicyError               a policy cannot be what it is said to be
 ├── StateError                states cannot be what they are said to be
 │   └── UnknownStateError     no state of this name is declared here
 ├── UnknownClientError        no client of this name is supported
@@ -30,6 +33,14 @@ class RemitError(Exception):
 
 class AgentError(RemitError):
     """An agent cannot be put to work as it is defined."""
+
+
+class ApprovalError(RemitError):
+    """Something cannot be approved, or not any more."""
+
+
+class UnknownApprovalError(ApprovalError):
+    """Nothing of this name was asked here."""
 
 
 class BadFileError(RemitError):
@@ -59,6 +70,10 @@ class NoSuchDirectoryError(RemitError):
 
 class NoSuchFileError(RemitError):
     """A file that was named does not exist."""
+
+
+class PolicyError(RemitError):
+    """A policy cannot be what it is said to be."""
 
 
 class StateError(RemitError):

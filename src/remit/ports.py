@@ -3,11 +3,14 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from remit.core.approvals import Approval, Binding
 from remit.core.configuration.layers import Configuration
-from remit.core.configuration.values import Content, Detector, File, FileText, Mistake, ToolEntry
+from remit.core.configuration.values import Content, Detector, File, FileText, Mistake, Said, ToolEntry
+from remit.core.decide import Context
 from remit.core.declarations import Changes, Declaration, Key, Problem, Resolved
 from remit.core.documents import Columns, Document, Sought
-from remit.core.findings import Facts
+from remit.core.filters import Filtering
+from remit.core.findings import Facts, Severity
 from remit.core.observations import Kept, KeptConfiguration, KeptFile, Known, Observation
 from remit.core.projects import Project, Workspace
 from remit.core.ranking import Fusion, Hit, RankFusion
@@ -106,11 +109,36 @@ class StateStore(Protocol):
     def keep_observation(self, name: str, kept: Kept, workspace: Workspace) -> None: ...
 
 
+class ApprovalStore(Protocol):
+    """Keeps what persons are asked, and their answers, for one project at a time."""
+
+    def request(self, wanted: Approval, workspace: Workspace, forget_before: int) -> Approval: ...
+
+    def waiting(self, workspace: Workspace, at: int) -> Sequence[Approval]: ...
+
+    def approval(self, id: str, workspace: Workspace) -> Approval | None: ...
+
+    def answer(self, id: str, workspace: Workspace, at: int, *, is_approved: bool) -> Approval | None: ...
+
+    def use(self, binding: Binding, workspace: Workspace, at: int) -> Approval | None: ...
+
+
+class Judge(Protocol):
+    """Asks the filters of an application about tools; opened only by those who have any."""
+
+    def __call__(
+        self, filterings: Sequence[Filtering], tools: Sequence[Tool], context: Context
+    ) -> Mapping[Key, str]: ...
+
+
 class Store(Protocol):
     """Keeps what was found; each reading method answers inside one workspace's scope."""
 
     @property
     def states(self) -> StateStore: ...
+
+    @property
+    def approvals(self) -> ApprovalStore: ...
 
     def close(self) -> None: ...
 
@@ -191,6 +219,10 @@ class Language(Protocol):
     def mistakes_in(self, content: Content) -> Sequence[Mistake]: ...
 
     def mistakes_of(self, configuration: Configuration) -> Iterable[tuple[File, Mistake]]: ...
+
+    def remarks(
+        self, said: Sequence[Said], tools: Iterable[Tool]
+    ) -> Iterable[tuple[Severity, File, Mistake]]: ...
 
 
 class Sources(Protocol):

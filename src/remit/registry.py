@@ -6,17 +6,32 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from remit.approvals import Approvals
+from remit.configurations import Noticed
 from remit.core.adoption import adopt
 from remit.core.agents import check_servers, employ
 from remit.core.client_settings import ClientSettings
 from remit.core.configuration.layers import Demand
 from remit.core.costs import charge
-from remit.core.decide import UNKNOWN, Context, Decision, Explained, Gate, Listed, Ruling, decide, explain
+from remit.core.decide import (
+    UNKNOWN,
+    Context,
+    Decision,
+    Explained,
+    Gate,
+    Listed,
+    Ruling,
+    decide,
+    explain,
+)
 from remit.core.declarations import Changes, Declaration, Key, Problem, Resolved
+from remit.core.filters import Filter, Filtering
 from remit.core.findings import Patient
+from remit.core.globs import glob
 from remit.core.kinds import Authority, Kind, Status
 from remit.core.lookup import closest_to_being_visible, find, suggest
 from remit.core.names import canonical, classify, full_label, is_covered, storable
+from remit.core.policy import Mode
 from remit.core.projects import Project, Workspace
 from remit.core.ranking import Found
 from remit.core.reading import Reading, Remembered
@@ -32,17 +47,21 @@ from remit.core.views import USUAL, Flags, View
 from remit.errors import (
     NoSuchDirectoryError,
     NoSuchFileError,
+    PolicyError,
     StateError,
     UnknownClientError,
     UnknownProjectError,
     UnknownServerError,
 )
-from remit.ports import Clock, Engine, Sources, Store, Upstreams
+from remit.ports import Clock, Engine, Judge, Sources, Store, Upstreams
 from remit.search import DEFAULT_LIMIT, Search, Searcher
 from remit.situation import Location, Situation, StateReport
 
 DEFAULT_CLIENT = "claude-code"
 ALL_CLIENTS = "all"
+
+_NOT_CALLED = (Kind.MCP_SERVER, Kind.PLUGIN)
+_NOBODY = Tool("", Kind.BUILTIN, "", Scope.GLOBAL, "", Authority.HOOK)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,12 +134,16 @@ class Registry:
         clock: Clock,
         engine: Engine,
         situation: Situation | None = None,  # None: no configuration of Remit's own counts, and no state
+        judge: Judge | None = None,  # None: no filter can be added
     ) -> None:
         self._store = store
         self._situation = situation
         self._search = Search(store, engine)
         self._sources = sources
         self._clock = clock
+        self._judge = judge
+        self._filterings: list[Filtering] = []
+        self._refusals: tuple[object, Mapping[Key, str]] | None = None  # with what they were worked out for
 
     def __enter__(self) -> "Registry":
         return self
@@ -141,16 +164,20 @@ class Registry:
         mcp_configs: Sequence[str] = (),
         agent: str | None = None,
         parents: Sequence[str] = (),
+        mode: str | None = None,
+        run_context: object = None,
     ) -> Context:
         """Make the context of a client that works in a directory, and perhaps is started in a special way.
 
-        For an agent below others, `parents` names those, the nearest first.
+        For an agent below others, `parents` names those, the nearest first. Without a `mode`, the one of the
+        machine's configuration counts. Filters get `run_context` as it is.
 
         Raises:
             AgentError: there is no such agent, or it cannot be put to work as it is defined.
             NoSuchDirectoryError: there is no such directory.
             NoSuchFileError: there is no such file of servers.
             UnknownClientError: no client of this name is supported.
+            ValueError: there is no such mode.
         """
         if client not in (*self._sources.clients, ALL_CLIENTS):
             known = ", ".join(f"`{name}`" for name in (*self._sources.clients, ALL_CLIENTS))
@@ -160,6 +187,8 @@ class Registry:
             client=None if client == ALL_CLIENTS else client,
             flags=Flags(is_headless=is_headless, mcp_configs=tuple(map(self._existing, mcp_configs))),
             home=self._sources.home,
+            mode=None if mode is None else Mode(mode),
+            run_context=run_context,
         )
         return context if agent is None else self._for_agent(context, agent, parents)
 
@@ -167,8 +196,26 @@ class Registry:
         """Give a context one snapshot of the states, which counts for all that is asked with it."""
         if self._situation is None or context.snapshot is not None:
             return context
-        requirements = self._situation.configurations.current(context.workspace).requirements
-        return replace(context, requirements=requirements, snapshot=self._snapshot(self._situation, context))
+        return replace(self._ruled(context), snapshot=self._snapshot(self._situation, context))
+
+    def add_filter(self, filter: Filter, *, server: str | None = None) -> None:
+        """Have a function say which tools may be used, or which of the servers that a pattern names.
+
+        It may be plain or async, and gets a `FilterContext` and the tool. One that raises, takes too long or
+        answers with anything but true hides the tool.
+
+        Raises:
+            PolicyError: this registry was opened without filters.
+        """
+        if self._judge is None:
+            raise PolicyError("this registry was opened without filters")
+        self._filterings.append(Filtering(filter, None if server is None else glob(server)))
+        self._refusals = None
+
+    @property
+    def approvals(self) -> Approvals:
+        """What persons are asked about calls, and their answers."""
+        return Approvals(self._store.approvals, self._clock, self._callable, self._definition)
 
     def snapshot(self, context: Context) -> Snapshot:
         """Take one reading of all states; that of the context, where it has one."""
@@ -249,6 +296,13 @@ class Registry:
             return []
         return self._situation.configurations.problems(context.workspace)
 
+    def check_policy(self, context: Context) -> list[Noticed]:
+        """List all that is wrong, contradictory or meaningless in Remit's own configuration."""
+        if self._situation is None:
+            return []
+        tools = [item.tool for item in self.tools(context)]
+        return self._situation.configurations.check(tools, context.workspace)
+
     def clients(self, context: Context) -> list[Presence]:
         """Look which clients have files here, and what these declare; nothing is stored."""
         return [_presence(self._sources.read(context.view(client))) for client in self._clients(context)]
@@ -276,8 +330,8 @@ class Registry:
 
         A name that exists only in another project gets the very answer of one that exists nowhere.
         """
-        context = self._judging(context)
-        listed = self.tools(context)
+        self.refresh(context)
+        context, listed = self._listing(context)
         found = find(name, listed)
         if not found:
             gates = [Explained(Gate.SCOPE, Ruling(False, UNKNOWN.reason))]
@@ -355,9 +409,9 @@ class Registry:
         """
         if not deadline > 0:  # nor is it when it is not a number
             raise ValueError("a deadline is a number of seconds above 0")
-        context = replace(self._judging(context), starts_servers=True)
         declared = {item.declaration.key: item.declaration for item in self._resolved(context)}
-        chosen = _to_connect(self._list(context), names, context)
+        context, listed = self._listing(replace(context, starts_servers=True))
+        chosen = _to_connect(listed, names, context)
         started = [
             upstream(declared[key], workspace=context.workspace.dir, home=context.home, deadline=deadline)
             for tool, decision in chosen
@@ -411,11 +465,11 @@ class Registry:
             self._store.revoke(item.declaration, context.workspace)
 
     def demands(self, context: Context, names: Sequence[str] = ()) -> list[Demand]:
-        """List the states, or those that are named, that only count with the user's trust."""
+        """List the states and the rules, or those that are named, that only count with the user's trust."""
         if self._situation is None:
             return []
         found = self._situation.configurations.demands(context.workspace)
-        return [item for item in found if not names or item.entry.name in names]
+        return [item for item in found if not names or item.name in names]
 
     def trust_states(self, demands: Iterable[Demand], context: Context) -> None:
         """Let states count, as they were declared when they were listed."""
@@ -513,12 +567,39 @@ class Registry:
     def _clients(self, context: Context) -> Sequence[str]:
         return self._sources.clients if context.client is None else (context.client,)
 
-    def _judging(self, context: Context) -> Context:
-        """Give a context its snapshot, where tools need any state: else nothing has to be looked at."""
-        if self._situation is None or context.snapshot is not None:
+    def _ruled(self, context: Context) -> Context:
+        """Give a context what the configuration says."""
+        if self._situation is None:
             return context
         current = self._situation.configurations.current(context.workspace)
-        return context if current.requirements.is_empty else self.now(context)
+        return replace(context, requirements=current.requirements, policy=current.ruled.policy)
+
+    def _judging(self, context: Context) -> Context:
+        """Give a context all that decisions go by: a snapshot only where anything needs a state."""
+        if context.snapshot is not None:
+            return context
+        context = self._ruled(context)
+        is_needed = bool(self._filterings) or not context.requirements.is_empty
+        return self.now(context) if is_needed else context
+
+    def _filtered(self, tools: Sequence[Tool], context: Context) -> Context:
+        """Ask the filters about tools, unless nothing changed since they were asked."""
+        if self._judge is None or not self._filterings:
+            return context
+        asked = (tools, replace(context, refusals=None))
+        if self._refusals is None or self._refusals[0] != asked:
+            self._refusals = asked, self._judge(self._filterings, tools, context)
+        return replace(context, refusals=self._refusals[1])
+
+    def _callable(self, name: str, context: Context) -> Listed:
+        """Find the one tool that a call would mean; what is no tool by itself cannot be called."""
+        self.refresh(context)
+        _, listed = self._listing(context)
+        found = [item for item in find(name, listed) if item.tool.kind not in _NOT_CALLED]
+        return min(found, key=closest_to_being_visible, default=Listed(_NOBODY, UNKNOWN))
+
+    def _definition(self, item: Listed, context: Context) -> Definition | None:
+        return self._store.definitions([item.tool], context.workspace).get(item.tool.key)
 
     def _snapshot(self, situation: Situation, context: Context) -> Snapshot:
         agent = None if context.agent is None else context.agent.name
@@ -530,10 +611,14 @@ class Registry:
         return self._situation
 
     def _list(self, context: Context) -> list[Listed]:
-        context = self._judging(context)
+        return self._listing(context)[1]
+
+    def _listing(self, context: Context) -> tuple[Context, list[Listed]]:
+        """List every tool with the decision about it, and the context in which that was made."""
         tools = charge(adopt(self._store.catalog(context.workspace, context.flags)))
         catalog = sorted(tools, key=_by_name)
-        return [Listed(tool, decide(tool, context)) for tool in catalog]
+        context = self._filtered(catalog, self._judging(context))
+        return context, [Listed(tool, decide(tool, context)) for tool in catalog]
 
     def _resolved(self, context: Context) -> list[Resolved]:
         """Read everything again, for what is in the entries themselves and never stored."""

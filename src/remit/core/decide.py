@@ -5,15 +5,18 @@ whether it objects or not, so that `explain` can print the whole table.
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.core.agents import Agent, excludes_tool, lacks_server
+from remit.core.danger import Danger, Rating
+from remit.core.declarations import Key
 from remit.core.kinds import Authority, ConfigStatus, Kind, Status
 from remit.core.names import full_label
 from remit.core.outcomes import in_words
+from remit.core.policy import NO_POLICY, Mode, Origin, Policy, Rated
 from remit.core.projects import Workspace
 from remit.core.requirements import NO_REQUIREMENTS, Need, Requirements
 from remit.core.scopes import Scope, in_scope
@@ -39,7 +42,9 @@ class Gate(StrEnum):
     CONFIG = "config"
     PRECEDENCE = "precedence"
     AGENT = "agent"
+    POLICY = "policy"
     STATE = "state"
+    DANGER = "danger"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +59,10 @@ class Context:
     starts_servers: bool = False  # Remit itself would start them: a project's servers need its user's trust
     requirements: Requirements = NO_REQUIREMENTS  # what tools need of the states
     snapshot: "Snapshot | None" = None  # None: the states were not looked at, as no tool needs any
+    policy: Policy = NO_POLICY
+    mode: Mode | None = None  # None: the one that the configuration sets
+    refusals: Mapping[Key, str] | None = None  # what filters in Python said no to, and why
+    run_context: object = None  # what those filters get from who runs the agent
 
     def view(self, client: str) -> View:
         """The configuration of one client, as it counts here."""
@@ -88,6 +97,7 @@ class Ruling(NamedTuple):
     passed: bool
     reason: str
     unlock: str | None = None
+    asks: bool = False  # it passes, and a person is asked at every call
 
 
 class Explained(NamedTuple):
@@ -111,8 +121,9 @@ def decide_by(gates: "Gates", tool: Tool, context: Context) -> Decision:
     """Decide by some of the gates, in their order."""
     for gate, rule in gates:
         ruling = rule(tool, context)
-        if not ruling.passed:
-            return Decision(verdict=Verdict.HIDDEN, gate=gate, reason=ruling.reason, unlock=ruling.unlock)
+        if not ruling.passed or ruling.asks:
+            verdict = Verdict.ASK if ruling.passed else Verdict.HIDDEN
+            return Decision(verdict=verdict, gate=gate, reason=ruling.reason, unlock=ruling.unlock)
     reason = _origin(tool, context)
     if tool.status is Status.DEMOTED:
         reason = f"{reason}; {in_words(tool.outcomes)}"
@@ -146,6 +157,8 @@ _TOLD = {Authority.REPORT: "reported by an agent", Authority.HOOK: "seen in use"
 _MAIN_SESSION = Ruling(True, "the main session has all that is in force")
 _NEEDS_NOTHING = Ruling(True, "it needs no state")
 _HAS_ALL = Ruling(True, "all that it needs of the states holds")
+_NOTHING_SAID = Ruling(True, "no list and no filter says anything of it")
+_LET_THROUGH = Ruling(True, "no list and no filter is against it")
 _UNSHADOWED = Ruling(True, "no stronger declaration of the same name")
 
 
@@ -231,6 +244,75 @@ def _state(tool: Tool, context: Context) -> Ruling:
     return _HAS_ALL if lack is None else lacking(lack)
 
 
+def _policy(tool: Tool, context: Context) -> Ruling:
+    if context.policy.is_silent and not context.refusals:
+        return _NOTHING_SAID
+    if context.refusals and (refusal := context.refusals.get(tool.key)):
+        return Ruling(False, refusal)
+    agent = context.agent
+    agents = () if agent is None else (agent.name, *(each.name for each in agent.parents))
+    objection = context.policy.refusal(tool, agents)
+    if objection is None:
+        return _LET_THROUGH
+    place = _place(objection.origin, context)
+    return Ruling(False, f"{objection.reason}: {place}", f"{objection.unlock} {place}")
+
+
+def _danger(tool: Tool, context: Context) -> Ruling:
+    rated = context.policy.rate(tool)
+    hidden_by, asks = context.policy.answer(rated, context.mode)
+    if hidden_by is not None:
+        return _forbidden(rated, hidden_by, context)
+    if asks:
+        return _asked(rated, context)
+    if rated.origin is not None:
+        return Ruling(True, _rating(rated, context))
+    ruling = _RATED.get(rated.rating)
+    if ruling is None:
+        ruling = _RATED[rated.rating] = Ruling(True, _rating(rated, context))
+    return ruling
+
+
+_RATED: dict[Rating, Ruling] = {}
+
+
+def _asked(rated: Rated, context: Context) -> Ruling:
+    unlock = "call it, then answer with `remit approve`"
+    return Ruling(True, f"needs approval: {_why_asked(rated, context)}", unlock, asks=True)
+
+
+def _forbidden(rated: Rated, mode: Mode, context: Context) -> Ruling:
+    if mode is Mode.PLAN:
+        reason = f"mode `plan` shows nothing above `low`, and it is {_rating(rated, context)}"
+    elif mode is Mode.BYPASS:
+        reason = f"mode `bypass` shows nothing `critical`, and it is {_rating(rated, context)}"
+    else:
+        reason = f"mode `dontAsk` hides what would be asked about: {_why_asked(rated, context)}"
+    fixed = context.policy.fixed_mode
+    if fixed is not None and fixed.mode is mode:
+        return Ruling(False, reason, f"only an administrator can: {_place(fixed.origin, context)}")
+    return Ruling(False, reason, "choose another mode")
+
+
+def _why_asked(rated: Rated, context: Context) -> str:
+    if rated.approval is not None:
+        return _place(rated.approval, context)
+    ask_from = context.policy.ask_from
+    if ask_from is None or rated.rating.level is Danger.CRITICAL:
+        return f"it is {_rating(rated, context)}"
+    return f"it is {_rating(rated, context)}, and {_place(ask_from[1], context)} asks"
+
+
+def _rating(rated: Rated, context: Context) -> str:
+    source = rated.rating.origin if rated.origin is None else _place(rated.origin, context)
+    return f"`{rated.rating.level.word}` ({source})"
+
+
+def _place(origin: Origin, context: Context) -> str:
+    line = f" line {origin.line}" if origin.line else ""
+    return f"`{origin.key}` in {shorten(origin.path, context)}{line}"
+
+
 def lacking(need: Need) -> Ruling:
     """Say what a tool lacks."""
     return Ruling(False, need.reason, need.unlock or "`remit states` shows every state and how it is found")
@@ -247,12 +329,15 @@ def _origin(tool: Tool, context: Context) -> str:
 Rule = Callable[[Tool, Context], Ruling]
 Gates = Sequence[tuple[Gate, Rule]]
 
-# Those that depend on the catalog and on who asks, and those that depend on the moment.
+# Those that depend on the catalog and on who asks, those that depend on the moment, and what depends on the
+# catalog again: a mode is asked last, so that a tool which is not there now is not said to be forbidden.
 LASTING: tuple[tuple[Gate, Rule], ...] = (
     (Gate.SCOPE, _scope),
     (Gate.CONFIG, _config),
     (Gate.PRECEDENCE, _precedence),
     (Gate.AGENT, _agent),
+    (Gate.POLICY, _policy),
 )
 PASSING: tuple[tuple[Gate, Rule], ...] = ((Gate.STATE, _state),)
-GATES = LASTING + PASSING
+CLOSING: tuple[tuple[Gate, Rule], ...] = ((Gate.DANGER, _danger),)
+GATES = LASTING + PASSING + CLOSING

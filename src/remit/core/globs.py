@@ -32,6 +32,11 @@ class Glob(NamedTuple):
             at = found + len(part)
         return True
 
+    def may_match(self, prefix: str) -> bool:
+        """Tell whether any name that begins so could match."""
+        first = self.parts[0]
+        return first.startswith(prefix) or (not self.is_name and prefix.startswith(first))
+
     @property
     def is_name(self) -> bool:
         """Whether it means one name only."""

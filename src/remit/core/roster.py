@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import repeat
 
-from remit.core.decide import LASTING, PASSING, Context, Decision, Listed, decide_by
+from remit.core.decide import CLOSING, LASTING, PASSING, Context, Decision, Gate, Listed, decide_by
 from remit.core.requirements import Needed, Requirement
 from remit.core.states import Snapshot
 from remit.core.tools import Tool
@@ -17,12 +17,13 @@ class Roster:
         self._context = replace(context, snapshot=None)
         self._before: Snapshot | None = None
         self._tools = list(tools)
-        self._lasting = [decide_by(LASTING, tool, context) for tool in self._tools]
-        self._listed = list(map(Listed, self._tools, self._lasting))
+        # As long as the states let each pass, of which only the mode is asked after them.
+        self._settled = [decide_by(LASTING + CLOSING, tool, context) for tool in self._tools]
+        self._listed = list(map(Listed, self._tools, self._settled))
         self._needing: dict[Needed, list[int]] = {}  # tools by what they need, where only that can hide them
         for at, (tool, decision) in enumerate(self._listed):
             needed = context.requirements.of(tool.name)
-            if needed and decision.visible:
+            if needed and (decision.visible or decision.gate is Gate.DANGER):
                 self._needing.setdefault(needed, []).append(at)
         self._by_state = _index(self._needing, lambda each: each.condition.about().states)
         self._by_variable = _index(self._needing, lambda each: each.condition.about().variables)
@@ -48,7 +49,7 @@ class Roster:
         tools = [self._tools[at] for at in members]
         first = decide_by(PASSING, tools[0], context)
         decisions: Iterable[Decision] = (
-            [self._lasting[at] for at in members] if first.visible else repeat(first)
+            [self._settled[at] for at in members] if first.visible else repeat(first)
         )
         for at, item in zip(members, map(Listed, tools, decisions), strict=True):
             self._listed[at] = item

@@ -23,7 +23,9 @@ CAUSES = (  # in the order in which they are told; a gate that is not among them
     ConfigStatus.ITSELF,
     Status.STALE,
     Gate.AGENT,
+    Gate.POLICY,
     Gate.STATE,
+    Gate.DANGER,
     ELSEWHERE,
 )
 _SCOPES = {scope: rank for rank, scope in enumerate(Scope)}

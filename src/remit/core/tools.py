@@ -1,12 +1,15 @@
 """A tool as one workspace sees it: what is stored, with how the client's configuration resolved it there."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from remit.core.agents import Profile
 from remit.core.declarations import Key
 from remit.core.kinds import Authority, ConfigStatus, Kind, Status
 from remit.core.scopes import Scope
+
+if TYPE_CHECKING:
+    from remit.core.danger import Danger
 
 
 class Winner(NamedTuple):
@@ -52,6 +55,7 @@ class Tool(NamedTuple):
     tokens: int | None = None  # what sending its definition costs; a server's is that of its tools
     outcomes: str = ""  # of its last calls in the project that asks; see `remit.core.outcomes`
     document_id: int | None = None  # what search reads of it, once it was made ready for search
+    danger: "Danger | None" = None  # what its server says of it; None: nothing
 
     @property
     def key(self) -> Key:

@@ -168,7 +168,9 @@ def test_why_prints_the_winner_every_gate_and_the_losers(desk: Desk, shop: Path)
         "config",
         "precedence",
         "agent",
+        "policy",
         "state",
+        "danger",
     ]
     assert all(gate["passed"] and gate["reason"] for gate in explained["gates"])
     assert [other["scope"] for other in explained["shadowed"]] == ["global"]

@@ -73,7 +73,7 @@ def test_tools_and_why_follow_the_states(desk: Desk, shop: Path) -> None:
     assert "to change it: run `remit state set editing`" in why
     assert desk.remit("state", "set", "editing", cwd=shop).stdout == "set editing\n"
     told = json.loads(desk.remit("why", "deploy", "--json", cwd=shop).stdout)
-    assert told["gates"][-1] == {
+    assert told["gates"][-2] == {
         "gate": "state",
         "passed": True,
         "reason": "all that it needs of the states holds",

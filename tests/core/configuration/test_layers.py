@@ -42,7 +42,7 @@ def managed(text: str) -> Said:
 def trusting(said: list[Said]) -> Configuration:
     """Combine files as if the user trusted all that needs it."""
     demands = combine(said, {}).demands
-    return combine(said, {(each.file.path, each.entry.name): each.digest for each in demands})
+    return combine(said, {(each.file.path, each.name): each.digest for each in demands})
 
 
 def wrong(*said: Said) -> list[str]:

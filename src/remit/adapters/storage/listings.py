@@ -6,6 +6,7 @@ from hashlib import sha256
 
 from remit.adapters.storage import usage
 from remit.adapters.storage.database import Database, seen_from
+from remit.core.danger import by_annotations
 from remit.core.declarations import Declaration
 from remit.core.kinds import Authority, Kind
 from remit.core.projects import Workspace
@@ -21,8 +22,9 @@ def define(database: Database, definition: Definition) -> int:
     """Find or make the row of a definition."""
     content = {name: getattr(definition, name) for name in _FIELDS}
     digest = sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+    danger = by_annotations(definition.annotations)
     tokens = definition_tokens(definition.name, definition.description, definition.input_schema)
-    return database.rows("define", digest=digest, tokens=tokens, **content)[0][0]
+    return database.rows("define", digest=digest, danger=danger, tokens=tokens, **content)[0][0]
 
 
 def server_row(database: Database, declaration: Declaration, workspace: Workspace) -> int | None:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from remit.adapters.storage.database import Row
 from remit.core.agents import Profile
 from remit.core.client_settings import Effect, Level, Rule
+from remit.core.danger import Danger
 from remit.core.declarations import Declaration
 from remit.core.kinds import Authority, ConfigStatus, Kind, Status
 from remit.core.outcomes import is_demoted
@@ -19,6 +20,7 @@ from remit.core.trust import needs_trust
 _KINDS = {kind.value: kind for kind in Kind}
 _SCOPES = {scope.value: scope for scope in Scope}
 _AUTHORITIES = {authority.value: authority for authority in Authority}
+_DANGERS = tuple(Danger)
 _CONFIG_STATUSES = {status.value: status for status in ConfigStatus}
 _NEVER_SENT = {Kind.MCP_SERVER.value, Kind.PLUGIN.value}  # a model is told of their tools, not of them
 
@@ -38,7 +40,7 @@ def tool(row: Row, workspace: Workspace) -> Tool:
     (name, kind, client, scope, project_hash, dir, server, plugin, agent, of_agent) = row[:10]
     (source, authority, config_status, winner_scope, winner_source, description) = row[10:16]
     (uses, last_used, discovered, updated, endpoint, tokens, outcomes) = row[16:23]
-    (digest, is_unlisted, listed_at, is_outdated, is_trusted, failure, document) = row[23:]
+    (digest, is_unlisted, listed_at, is_outdated, is_trusted, failure, document, danger) = row[23:]
     is_judged = project_hash is not None and needs_trust(
         _KINDS[kind], _SCOPES[scope], project_hash, source, workspace
     )
@@ -74,6 +76,7 @@ def tool(row: Row, workspace: Workspace) -> Tool:
         None if kind in _NEVER_SENT else tokens,
         outcomes,
         document,
+        None if danger is None else _DANGERS[danger],
     )
 
 

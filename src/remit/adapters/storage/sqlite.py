@@ -6,6 +6,7 @@ from dataclasses import asdict, replace
 from itertools import islice
 
 from remit.adapters.storage import documents, listings, rows, usage
+from remit.adapters.storage.approvals import SqliteApprovals
 from remit.adapters.storage.database import Database, seen_from
 from remit.adapters.storage.states import SqliteStates
 from remit.core.declarations import Changes, Declaration, Key, Problem, Resolved
@@ -29,6 +30,7 @@ class SqliteStore:
     def __init__(self, path: str) -> None:
         self.database = Database(path)
         self.states = SqliteStates(self.database)
+        self.approvals = SqliteApprovals(self.database)
 
     def close(self) -> None:
         """Close the database."""

@@ -14,11 +14,12 @@ import click
 from click.shell_completion import CompletionItem, get_completion_class
 
 from remit import __version__
-from remit.apps.cli import evaluation, live, overview, render, shapes, states, trusting
+from remit.apps.cli import evaluation, live, overview, policies, render, shapes, states, trusting
 from remit.bootstrap import PROVIDERS, diagnose, open_registry, open_upstreams
 from remit.core.decide import Context
 from remit.core.discovery import present
 from remit.core.findings import Severity
+from remit.core.policy import Mode
 from remit.core.scopes import Scope
 from remit.core.session_context import MAX_CHARACTERS
 from remit.core.summary import summarise
@@ -26,6 +27,7 @@ from remit.core.upstreams import DEADLINE
 from remit.errors import (
     EmbeddingError,
     RemitError,
+    UnknownApprovalError,
     UnknownProjectError,
     UnknownServerError,
     UnknownStateError,
@@ -50,6 +52,7 @@ class Asked(NamedTuple):
     mcp_configs: tuple[str, ...] = ()
     agent: str | None = None
     parents: tuple[str, ...] = ()
+    mode: str | None = None
 
     def context(self, registry: Registry) -> Context:
         """Make the context that was asked for."""
@@ -62,6 +65,7 @@ class Asked(NamedTuple):
             mcp_configs=self.mcp_configs,
             agent=self.agent,
             parents=self.parents,
+            mode=self.mode,
         )
 
 
@@ -100,6 +104,11 @@ _AGENT_OPTIONS = (
         metavar="NAME",
         multiple=True,
         help="The agent that started it; repeated for those above, the nearest first.",
+    ),
+    click.option(
+        "--mode",
+        type=click.Choice([mode.value for mode in Mode]),
+        help="How much it may do; default: what the machine's configuration says.",
     ),
 )
 
@@ -409,6 +418,63 @@ def push_states(*, project: str, text: str) -> None:
     render.out(f"pushed {', '.join(map(render.printable, pushed)) or 'nothing'}")
 
 
+@app.group()
+def policy() -> None:
+    """Look after who may use what."""
+
+
+@policy.command("check")
+@for_a_workspace
+def check_policy(*, asked: Asked, as_json: bool) -> None:
+    """Name every mistake in Remit's own configuration.
+
+    Each with its file, line and column, and with what to do. Exits with 1 when there is an error.
+    """
+    with open_registry() as registry:
+        context = asked.context(registry)
+        found = registry.check_policy(context)
+    if as_json:
+        render.data(policies.checked(found, context))
+    else:
+        policies.check(found, context)
+    if any(item.severity is Severity.ERROR for item in found):
+        sys.exit(FOUND)
+
+
+@app.command()
+@click.argument("ids", nargs=-1, metavar="[ID]...")
+@_PROJECT
+@click.option("--deny", is_flag=True, help="Say no.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@_JSON
+def approve(*, ids: tuple[str, ...], project: str, deny: bool, yes: bool, as_json: bool) -> None:
+    """Answer calls that wait for your word.
+
+    Without an ID, lists them with their arguments. A yes counts for that very call, once, until it expires.
+    Asks first, unless --yes or --deny is given.
+    """
+    if deny and not ids:
+        raise click.UsageError("name what to deny")
+    with open_registry() as registry:
+        context = registry.at(project)
+        asked = registry.approvals
+        found = [asked.find(id, context) for id in ids] if ids else asked.waiting(context)
+        if ids:
+            policies.approvals(found, asked, to_stderr=True)
+            if not deny:
+                _confirm("Approve of these calls?", yes=yes)
+            found = [asked.answer(item.id, context, approve=not deny) for item in found]
+        if as_json:
+            render.data(policies.asked_about(found, asked, context))
+        elif ids:
+            for item in found:
+                render.out(f"{asked.status(item)} {item.id}  {render.printable(item.binding.tool)}")
+        elif found:
+            policies.approvals(found, asked)
+        else:
+            render.out("No call waits for your word.")
+
+
 @app.command("context")
 @for_a_workspace
 @for_an_agent
@@ -537,7 +603,7 @@ def main() -> NoReturn:
     except click.ClickException as failure:
         failure.show()
         sys.exit(FAILURE)
-    except (UnknownProjectError, UnknownServerError, UnknownStateError) as failure:
+    except (UnknownApprovalError, UnknownProjectError, UnknownServerError, UnknownStateError) as failure:
         render.error(failure)
         sys.exit(NOTHING_DONE)
     except RemitError as failure:

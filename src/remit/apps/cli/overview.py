@@ -29,7 +29,9 @@ CAUSES = {
     ConfigStatus.ITSELF: "Remit itself",
     Status.STALE: "No longer configured or listed",
     Gate.AGENT: "Brought along by one agent only",
+    Gate.POLICY: "Not allowed by a list, a rule or a filter",
     Gate.STATE: "Needs a state that does not hold",
+    Gate.DANGER: "Too dangerous for the mode",
     ELSEWHERE: "Declared for other clients",
 }
 _NEXT = "next: `remit why NAME` explains one, `remit tools --all` lists them all"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator,
 from contextlib import contextmanager
 from itertools import groupby
 
-from remit.core.decide import Context, Listed, shorten
+from remit.core.decide import Context, Listed, Ruling, shorten
 from remit.core.declarations import Problem
 from remit.core.findings import Finding, Severity
 from remit.core.kinds import Kind, Status
@@ -108,9 +108,7 @@ def explanation(explained: Explanation, context: Context) -> None:
     if decision.unlock:
         out(f"to change it: {printable(decision.unlock)}")
     out()
-    gates = [
-        (gate, "passed" if ruling.passed else "hidden", ruling.reason) for gate, ruling in explained.gates
-    ]
+    gates = [(gate, _answer(ruling), ruling.reason) for gate, ruling in explained.gates]
     table("", ("gate", "answer", "reason"), gates)
     for line in _facts(explained):
         out(printable(line))
@@ -122,6 +120,12 @@ def explanation(explained: Explanation, context: Context) -> None:
         out()
         others = [(tool.scope, shorten(tool.source, context), why.reason) for tool, why in explained.shadowed]
         table("others of this name", ("scope", "source", "reason"), others)
+
+
+def _answer(ruling: Ruling) -> str:
+    if ruling.asks:
+        return "asks"
+    return "passed" if ruling.passed else "hidden"
 
 
 def _facts(explained: Explanation) -> Iterator[str]:
@@ -225,7 +229,7 @@ def _order(item: Listed) -> tuple[int, str, str, bool, str, str]:
 def _columns(listed: Sequence[Listed], context: Context) -> list[str]:
     owner = ["client"] if context.client is None else []
     tokens = ["tokens"] if any(item.tool.tokens is not None for item in listed) else []
-    why = [] if all(item.decision.visible for item in listed) else ["decision", "reason"]
+    why = [] if all(item.decision.gate is None for item in listed) else ["decision", "reason"]
     return [*owner, "tool", "kind", "uses", *tokens, "source", *why]
 
 

@@ -81,12 +81,15 @@ def search(shown: Discovery, context: Context) -> Shape:
     return {**asked_for(context), **shown.content}
 
 
-def trust(found: Sequence[Trustable], states: Sequence[Shape], context: Context) -> Shape:
+def trust(
+    found: Sequence[Trustable], states: Sequence[Shape], tools: Sequence[Shape], context: Context
+) -> Shape:
     """The answer of `remit trust`."""
     return {
         **asked_for(context),
         "servers": [_trustable(item) for item in found],
         "states": list(states),
+        "tools": list(tools),
     }
 
 

@@ -33,7 +33,7 @@ def find(registry: Registry, context: Context, names: Sequence[str]) -> Found:
         UnknownServerError: nothing that needs trust has a given name.
     """
     states = registry.demands(context, names)
-    others = [name for name in names if not any(item.entry.name == name for item in states)]
+    others = [name for name in names if not any(item.name == name for item in states)]
     try:
         servers = registry.trustable(context, others) if others or not names else []
     except UnknownServerError as error:
@@ -67,12 +67,14 @@ def tell(found: Found) -> None:
         live.trusted(found.servers)
     for item in found.states:
         word = "trusted" if item.is_trusted else "not trusted"
-        render.out(f"{word}: {item.title}")
+        render.out(f"{word}: {render.printable(item.title)}")
 
 
 def shape(found: Found, context: Context) -> shapes.Shape:
     """The answer of `remit trust`."""
-    return shapes.trust(found.servers, [_state(item) for item in found.states], context)
+    states = [_state(item) for item in found.states if item.is_state]
+    tools = [_tool(item) for item in found.states if not item.is_state]
+    return shapes.trust(found.servers, states, tools, context)
 
 
 def _lines(item: Demand, context: Context) -> Iterator[str]:
@@ -81,7 +83,7 @@ def _lines(item: Demand, context: Context) -> Iterator[str]:
     )
     source = shorten(item.file.path, context)
     yield f"{item.title} ({item.file.layer}, {source}): {word}"
-    detector = item.entry.detector
+    detector = item.detector
     if detector is not None and detector.kind is DetectorKind.COMMAND:
         yield f"  runs    {shlex.join(detector.argv)}"
     elif detector is not None and detector.kind is DetectorKind.HTTP:
@@ -91,15 +93,21 @@ def _lines(item: Demand, context: Context) -> Iterator[str]:
     yield from (f"  {reason}" for reason in item.reasons)
 
 
-def _state(item: Demand) -> shapes.Shape:
-    detector = item.entry.detector
+def _tool(item: Demand) -> shapes.Shape:
     return {
-        "name": item.entry.name,
+        "name": item.name,
         "layer": item.file.layer,
         "source": item.file.path,
         "trusted": item.is_trusted,
         "changed": item.is_changed,
+        "reasons": list(item.reasons),
+    }
+
+
+def _state(item: Demand) -> shapes.Shape:
+    detector = item.detector
+    return {
+        **_tool(item),
         "command": list(detector.argv) if detector is not None and detector.argv else None,
         "url": (detector.url or None) if detector is not None else None,
-        "reasons": list(item.reasons),
     }

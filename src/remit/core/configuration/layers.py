@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeVar
 from remit.core.configuration.builtin import BUILTIN
 from remit.core.configuration.values import (
     OF_A_PROJECT,
+    Detector,
     DetectorKind,
     File,
     Layer,
@@ -48,11 +49,27 @@ class State(NamedTuple):
 class Demand(NamedTuple):
     """A part of a configuration that only holds with the user's trust, and why."""
 
-    entry: StateEntry
+    entry: StateEntry | ToolEntry
     file: File
     reasons: tuple[str, ...]
     digest: str
     trusted_digest: str | None = None
+    subject: str = ""  # what it is kept under
+
+    @property
+    def name(self) -> str:
+        """What a person calls it."""
+        return self.entry.name if isinstance(self.entry, StateEntry) else self.entry.pattern
+
+    @property
+    def detector(self) -> Detector | None:
+        """How a state is found out."""
+        return self.entry.detector if isinstance(self.entry, StateEntry) else None
+
+    @property
+    def is_state(self) -> bool:
+        """Whether it is a state, and not what is said of tools."""
+        return isinstance(self.entry, StateEntry)
 
     @property
     def is_trusted(self) -> bool:
@@ -67,7 +84,9 @@ class Demand(NamedTuple):
     @property
     def title(self) -> str:
         """What a person would call it."""
-        return "variables" if self.entry.name == VARIABLES else f"state {self.entry.name}"
+        if not self.is_state:
+            return f"rule {self.name}"
+        return "variables" if self.name == VARIABLES else f"state {self.name}"
 
 
 class Rule(NamedTuple):
@@ -175,7 +194,7 @@ class _Layers:
         before = self.states.get(entry.name)
         if file.layer is Layer.MANAGED and before is not None and before.file.layer in OF_A_PROJECT:
             self.conflicts.append(
-                Conflict(before.file, entry.name, f"{_owner(file)} declares it, and that counts")
+                Conflict(before.file, entry.name, f"{owner(file)} declares it, and that counts")
             )
         self.states[entry.name] = State(entry, file, demand is not None, is_trusted)
 
@@ -208,13 +227,14 @@ class _Layers:
         if file.layer not in OF_A_PROJECT:
             return
         if entry.name in self._foreign:
-            yield f"it redefines what {_owner(self._foreign[entry.name])} declares"
+            yield f"it redefines what {owner(self._foreign[entry.name])} declares"
         for name in _implied(entry):
             if name in self._foreign:
-                yield f"it implies `{name}`, which {_owner(self._foreign[name])} declares"
+                yield f"it implies `{name}`, which {owner(self._foreign[name])} declares"
 
     def _demand(self, entry: StateEntry, file: File, reasons: tuple[str, ...]) -> Demand:
-        demand = Demand(entry, file, reasons, digest(entry), self._trusted.get((file.path, entry.name)))
+        known = self._trusted.get((file.path, entry.name))
+        demand = Demand(entry, file, reasons, digest(entry), known, entry.name)
         self.demands.append(demand)
         return demand
 
@@ -257,7 +277,8 @@ def _implied(entry: StateEntry) -> Iterator[str]:
     yield from entry.implies
 
 
-def _owner(file: File) -> str:
+def owner(file: File) -> str:
+    """Say whose file it is."""
     return "Remit itself" if file.layer is Layer.BUILTIN else f"the {file.layer} file {file.path}"
 
 

@@ -22,7 +22,10 @@ KINDS = ("location", "capability", "entity", "workflow")
 WORKFLOW = "workflow"
 LOCATION = "location"
 
-_SECTIONS = ("strategy", "token_budget", "env", "states", "tools", "servers", "agents", "rooms")
+MODES = ("plan", "default", "acceptEdits", "dontAsk", "bypass")
+
+_TABLES = ("states", "tools", "servers", "agents", "rooms")
+_SECTIONS = ("strategy", "token_budget", "env", "mode", "ask_from", "allow", "block", *_TABLES)
 _STATE = ("kind", "description", "implies", "on", "off")
 _TOOL = ("states", "when", "location", "namespace", "danger", "approval", "ai_enabled")
 _NAME = r"[a-z0-9]+([-_][a-z0-9]+)*(\.[a-z0-9]+([-_][a-z0-9]+)*)*"
@@ -42,9 +45,12 @@ def read(content: object) -> tuple[Content, list[Mistake]]:
         env=_variables(top),
         states=tuple(_state(name, fields) for name, fields in top.tables("states")),
         tools=tuple(_tool(pattern, fields) for pattern, fields in top.tables("tools")),
-        servers=tuple(_lists(name, fields) for name, fields in top.tables("servers")),
+        servers=tuple(_server(name, fields) for name, fields in top.tables("servers")),
         agents=tuple(_lists(name, fields) for name, fields in top.tables("agents")),
         rooms=tuple(_room(name, fields) for name, fields in top.tables("rooms")),
+        everyone=_both("", top),
+        mode=top.one_of("mode", MODES),
+        ask_from=top.one_of("ask_from", DANGERS),
     )
     return found, mistakes
 
@@ -133,6 +139,15 @@ def _place(fields: Fields) -> Place | None:
 
 def _lists(name: str, fields: Fields) -> Lists:
     fields.only(("allow", "block"))
+    return _both(name, fields)
+
+
+def _server(name: str, fields: Fields) -> Lists:
+    fields.only(("allow", "block", "trusted"))
+    return _both(name, fields)._replace(trusted=fields.flag("trusted"))
+
+
+def _both(name: str, fields: Fields) -> Lists:
     return Lists(name, allow=fields.texts("allow"), block=fields.texts("block") or ())
 
 

@@ -140,8 +140,9 @@ class Lists(NamedTuple):
     """Which tools of a server, or for an agent, may be used."""
 
     name: str
-    allow: tuple[str, ...] | None = None
+    allow: tuple[str, ...] | None = None  # None: all; empty: none
     block: tuple[str, ...] = ()
+    trusted: bool | None = None  # of a server: whether what it says of its tools is believed
 
 
 class Room(NamedTuple):
@@ -163,6 +164,9 @@ class Content(NamedTuple):
     servers: tuple[Lists, ...] = ()
     agents: tuple[Lists, ...] = ()
     rooms: tuple[Room, ...] = ()
+    everyone: Lists = Lists("")
+    mode: str | None = None
+    ask_from: str | None = None
 
 
 class Mistake(NamedTuple):
@@ -203,6 +207,11 @@ class Said(NamedTuple):
 
 
 KEYS = "\0"
+
+
+def written(path: Path) -> str:
+    """Write keys as a file has them."""
+    return ".".join(f'"{key}"' if "." in key or "*" in key else key for key in path)
 
 
 def base_dirs(file: File, workspace: Workspace) -> tuple[str, ...]:

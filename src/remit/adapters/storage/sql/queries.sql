@@ -35,7 +35,7 @@ select
     ifnull(r.source, t.source), t.authority, r.config_status, w.scope, wr.source,
     d.description, ifnull(u.uses, 0), u.last_used_at, t.discovered_at, t.updated_at, t.endpoint, d.tokens,
     ifnull(u.outcomes, ''), t.digest, t.is_unlisted, s.listed_at, s.listed_digest <> s.digest, k.digest = s.digest,
-    iif(t.failed_digest = t.digest, t.failure, null), ifnull(d.document_id, t.document_id)
+    iif(t.failed_digest = t.digest, t.failure, null), ifnull(d.document_id, t.document_id), d.danger
 from tools t
 join tools s on s.id = ifnull(t.server_id, t.id)
 left join trust k on k.tool_id = s.id
@@ -309,9 +309,9 @@ where x.tool_id = :tool and x.project_hash = :project
 
 -- name: define
 insert into definitions (
-    digest, server, name, tool, title, description, input_schema, output_schema, annotations, tokens
+    digest, server, name, tool, title, description, input_schema, output_schema, annotations, danger, tokens
 ) values (
-    :digest, :server, :name, :tool, :title, :description, :input_schema, :output_schema, :annotations, :tokens
+    :digest, :server, :name, :tool, :title, :description, :input_schema, :output_schema, :annotations, :danger, :tokens
 )
 on conflict (digest) do update set digest = digest
 returning id
@@ -504,3 +504,48 @@ insert into observations (
 on conflict (workspace, name) do update set
     project_hash = excluded.project_hash, mark = excluded.mark, truth = excluded.truth, reason = excluded.reason,
     count = excluded.count, observed_at = excluded.observed_at, until = excluded.until, claimed_until = 0
+
+-- fragment: approval
+id, principal, tool, definition, arguments, shown, reason, requested_at, expires_at, is_approved, used_at
+
+-- name: request_approval
+insert into approvals (
+    id, project_hash, principal, tool, definition, arguments, shown, reason, requested_at, expires_at
+) values (
+    :id, :project, :principal, :tool, :definition, :arguments, :shown, :reason, :at, :expires_at
+)
+
+-- name: approvals_like
+select {approval} from approvals
+where project_hash = :project and principal = :principal and tool = :tool and definition = :definition
+    and arguments = :arguments and used_at is null and requested_at <= :at and expires_at > :at
+order by requested_at desc, id
+limit 1
+
+-- name: waiting_approvals
+select {approval} from approvals
+where project_hash = :project and is_approved is null and requested_at <= :at and expires_at > :at
+order by requested_at, id
+
+-- name: approval
+select {approval} from approvals where project_hash = :project and id = :id
+
+-- name: answer_approval
+update approvals set is_approved = :approved, answered_at = :at, shown = iif(:approved, shown, '')
+where project_hash = :project and id = :id and is_approved is null and requested_at <= :at and expires_at > :at
+returning {approval}
+
+-- name: use_approval
+update approvals set used_at = :at, shown = ''
+where used_at is null and id = (
+    select id from approvals
+    where project_hash = :project and principal = :principal and tool = :tool and definition = :definition
+        and arguments = :arguments and is_approved = 1 and used_at is null
+        and requested_at <= :at and expires_at > :at
+    order by expires_at, id
+    limit 1
+)
+returning {approval}
+
+-- name: forget_approvals
+delete from approvals where expires_at < :before
