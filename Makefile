@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help run setup test test-clients test-servers test-servers-slice check prove bench bench-search bench-tokens docs smoke constraints clean
+.PHONY: help run setup test test-clients test-servers test-servers-slice check prove prove-conditions bench bench-search bench-tokens docs smoke constraints clean
 
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -82,9 +82,22 @@ check: $(VENV)/.check ## Run the linters, the type checker and the architecture'
 prove: $(VENV)/.test ## Run the proofs in full: 100,000 layouts, 10,000 damaged files, 1,000 kills
 	REMIT_PROOF_EXAMPLES=100000 REMIT_PROOF_KILLS=1000 $(BIN)/python -m pytest --numprocesses 2 -m proof
 
-bench: $(VENV)/.installed ## Measure, print, and store the figures in bench/results
+CONDITIONS ?= 1000000
+
+prove-conditions: $(VENV)/.test ## Hold CONDITIONS conditions to what CEL makes of them, and as many texts to typed errors
+	REMIT_PROOF_CONDITIONS=$(CONDITIONS) $(BIN)/python -m pytest --numprocesses 2 tests/proofs/test_conditions.py
+
+PEERS := build/peers
+
+bench: $(VENV)/.installed $(PEERS)/.installed ## Measure, print, and store the figures in bench/results
 	$(BIN)/python bench/run.py
 	$(BIN)/python bench/scan.py
+	$(BIN)/python bench/conditions.py $(PEERS)/bin/python
+
+$(PEERS)/.installed: bench/peers.txt
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --requirement bench/peers.txt
+	@touch $@
 
 TOKENIZERS := build/tokenizers
 

@@ -16,7 +16,7 @@ import apsw
 from remit.adapters.clients.sources import ClientFiles
 from remit.adapters.files import Machine
 from remit.adapters.storage.sqlite import SqliteStore
-from remit.bootstrap import SearchEngine
+from remit.bootstrap import SearchEngine, open_situation
 from remit.core.decide import Context
 from remit.core.declarations import Declaration
 from remit.core.kinds import Authority, ConfigStatus, Kind, Status
@@ -148,9 +148,10 @@ class Desk:
         """Open the registry on this machine, with a clock that ticks by itself."""
         self.database.parent.mkdir(exist_ok=True)
         machine = Machine(home=str(self.home), variables=self.variables, root=str(self.root / "machine"))
-        files = ClientFiles(machine, now_ns=lambda: time.time_ns() + self.later_ns)
-        engine = SearchEngine(self.variables)
-        return Registry(SqliteStore(str(self.database)), files, self._tick, engine)
+        files = ClientFiles(machine, now_ns=self._now_ns)
+        store = SqliteStore(str(self.database))
+        situation = open_situation(store, machine, self._tick, self._now_ns)
+        return Registry(store, files, self._tick, SearchEngine(self.variables), situation)
 
     def remit(
         self, *arguments: str, cwd: Path | None = None, stdin: str | None = None
@@ -165,6 +166,9 @@ class Desk:
             input=stdin or "",
             timeout=60,
         )
+
+    def _now_ns(self) -> int:
+        return time.time_ns() + self.later_ns
 
     def _tick(self) -> int:
         self.time += 1

@@ -3,7 +3,7 @@
 import os
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from remit import settings
@@ -11,17 +11,45 @@ from remit import settings
 if TYPE_CHECKING:
     from remit.adapters.embeddings.static import Adder, Table
     from remit.adapters.files import Machine
+    from remit.adapters.storage.database import Database
+    from remit.core.configuration.layers import Configuration
+    from remit.core.configuration.values import Content, File, Mistake, ToolEntry
     from remit.core.decide import Context
     from remit.core.evaluation import Trial
     from remit.core.findings import Finding
+    from remit.core.projects import Workspace
     from remit.core.ranking import Fusion, RankFusion
-    from remit.ports import Embedder, Entry, Index, Upstreams
+    from remit.core.requirements import Condition
+    from remit.ports import Clock, Embedder, Entry, Index, Store, Upstreams
     from remit.registry import Registry
+    from remit.situation import Situation
 
 
 WORDS = "words"  # no embeddings at all
 ENDPOINT = "endpoint"  # the one that the variables name
 PROVIDERS = ("static", "onnx", ENDPOINT, WORDS)
+
+
+class ConditionLanguage:
+    """Opens the language of conditions when a configuration has one."""
+
+    def condition(self, entry: "ToolEntry", withheld: "Collection[str]") -> "Condition":
+        """Make a condition of what a rule asks for."""
+        from remit.core.configuration.language import RuleCondition
+
+        return RuleCondition(entry, withheld)
+
+    def mistakes_in(self, content: "Content") -> "Sequence[Mistake]":
+        """List what is wrong with the conditions of one file."""
+        from remit.core.configuration.language import mistakes_in
+
+        return mistakes_in(content)
+
+    def mistakes_of(self, configuration: "Configuration") -> "Iterable[tuple[File, Mistake]]":
+        """List what is wrong when all files are put together."""
+        from remit.core.configuration.language import mistakes_of
+
+        return mistakes_of(configuration)
 
 
 class SearchEngine:
@@ -113,7 +141,27 @@ def open_registry() -> "Registry":
 
     machine = _machine()
     store = SqliteStore(database_path(machine))
-    return Registry(store, ClientFiles(machine), _now, SearchEngine(machine.variables))
+    engine = SearchEngine(machine.variables)
+    return Registry(store, ClientFiles(machine), _now, engine, open_situation(store, machine))
+
+
+def open_situation(
+    store: "Store",
+    machine: "Machine",
+    clock: "Clock | None" = None,
+    now_ns: "Callable[[], int]" = time.time_ns,
+) -> "Situation":
+    """Make ready to read Remit's own configuration, and the states, as this user on this machine."""
+    from remit.adapters.configuration import TomlFiles
+    from remit.adapters.detectors.local import LocalDetectors
+    from remit.configurations import Configurations
+    from remit.situation import Situation
+
+    clock = clock or _now
+    configurations = Configurations(
+        store.states, TomlFiles(machine, now_ns=now_ns), ConditionLanguage(), clock
+    )
+    return Situation(store.states, configurations, LocalDetectors(machine, now_ns=now_ns), clock)
 
 
 def diagnose(registry: "Registry", context: "Context") -> "list[Finding]":
@@ -182,10 +230,30 @@ def record_use(
     try:
         view = {"client": client, "workspace": workspace.dir, "project": workspace.project.hash, "flags": ""}
         is_scanned = are_unchanged(dict(database.rows("inputs", **view)), machine, now_ns=time.time_ns())
+        if succeeded:  # which may change a state
+            _configure(database, workspace, machine)
         sighting = Sighting(name, client, workspace, Authority.HOOK, _now(), is_scanned, label)
         return record(database, sighting, Use(session_id, call_id, succeeded, duration_ms))
     finally:
         database.leave()
+
+
+def _configure(database: "Database", workspace: "Workspace", machine: "Machine") -> None:
+    """Read Remit's own configuration of a workspace, if any of it changed since it was last read."""
+    from remit.adapters.configuration_paths import configuration_paths
+    from remit.adapters.files import fingerprint
+    from remit.adapters.storage.states import SqliteStates, configuration
+
+    now = time.time_ns()
+    paths = [path for _, path, _ in configuration_paths(workspace, machine)]
+    inputs = {path: fingerprint(path, machine, now_ns=now) for path in paths}
+    known = configuration(database, workspace)
+    if known.inputs == inputs if known is not None else not any(inputs.values()):
+        return
+    from remit.adapters.configuration import TomlFiles
+    from remit.configurations import Configurations
+
+    Configurations(SqliteStates(database), TomlFiles(machine), ConditionLanguage(), _now).current(workspace)
 
 
 def database_path(machine: "Machine") -> str:
@@ -217,7 +285,7 @@ def _open_onnx() -> "Embedder":
 def _machine() -> "Machine":
     from remit.adapters.files import Machine, require_text
 
-    for name in ("HOME", "USERPROFILE", "REMIT_HOME", "XDG_DATA_HOME", "LOCALAPPDATA"):
+    for name in ("HOME", "USERPROFILE", "REMIT_HOME", "REMIT_CONFIG", "XDG_DATA_HOME", "LOCALAPPDATA"):
         require_text(name, os.environ)  # those of a client are checked when its files are read
     return Machine(home=os.path.expanduser("~"), variables=os.environ, platform=sys.platform)
 

@@ -4,9 +4,12 @@ RemitError
 ├── AgentError                an agent cannot be put to work as it is defined
 ├── BadFileError              a file that was named holds something else than it should
 ├── BadVariableError          an environment variable cannot be used
+├── ConditionError            a condition cannot be read
 ├── EmbeddingError            texts cannot be turned into vectors
 ├── NoSuchDirectoryError      the directory asked about cannot be used
 ├── NoSuchFileError           a file that was named does not exist
+├── StateError                states cannot be what they are said to be
+│   └── UnknownStateError     no state of this name is declared here
 ├── UnknownClientError        no client of this name is supported
 ├── UnknownProjectError       nothing is stored about this project
 ├── UnknownServerError        no server of this name is known here
@@ -37,6 +40,15 @@ class BadVariableError(RemitError):
     """An environment variable cannot be used."""
 
 
+class ConditionError(RemitError):
+    """A condition cannot be read, at a line and a column of its text; both count from 1."""
+
+    def __init__(self, message: str, *, line: int = 1, column: int = 1, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.line = line
+        self.column = column
+
+
 class EmbeddingError(RemitError):
     """Texts cannot be turned into vectors."""
 
@@ -47,6 +59,14 @@ class NoSuchDirectoryError(RemitError):
 
 class NoSuchFileError(RemitError):
     """A file that was named does not exist."""
+
+
+class StateError(RemitError):
+    """States cannot be what they are said to be."""
+
+
+class UnknownStateError(StateError):
+    """No state of this name is declared here."""
 
 
 class UnknownClientError(RemitError):

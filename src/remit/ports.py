@@ -1,14 +1,18 @@
 """What the registry needs from the outside, in the words of the domain."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from remit.core.configuration.layers import Configuration
+from remit.core.configuration.values import Content, Detector, File, FileText, Mistake, ToolEntry
 from remit.core.declarations import Changes, Declaration, Key, Problem, Resolved
 from remit.core.documents import Columns, Document
 from remit.core.findings import Facts
+from remit.core.observations import Kept, KeptConfiguration, KeptFile, Known, Observation
 from remit.core.projects import Project, Workspace
 from remit.core.ranking import Fusion, Hit, RankFusion
 from remit.core.reading import Reading, Remembered
+from remit.core.requirements import Condition
 from remit.core.scopes import Scope
 from remit.core.sightings import Sighting, Use
 from remit.core.tools import Definition, Tool
@@ -64,8 +68,47 @@ class Engine(Protocol):
     def in_memory(self, entries: Iterable[Entry], fusion: Fusion) -> Index: ...
 
 
+class StateStore(Protocol):
+    """Keeps Remit's own configuration, and what is known of states, for one project at a time."""
+
+    def files(self, sources: Iterable[str], workspace: Workspace) -> Mapping[str, KeptFile]: ...
+
+    def configuration(self, workspace: Workspace) -> KeptConfiguration | None: ...
+
+    def keep_configuration(
+        self,
+        files: Mapping[str, tuple[KeptFile, bool]],
+        came_to: KeptConfiguration,
+        workspace: Workspace,
+        at: int,
+    ) -> None: ...
+
+    def trusted_parts(self, workspace: Workspace) -> Mapping[tuple[str, str], str]: ...
+
+    def trust_part(self, source: str, subject: str, digest: str, workspace: Workspace, at: int) -> None: ...
+
+    def revoke_part(self, source: str, subject: str, workspace: Workspace) -> None: ...
+
+    def known(self, workspace: Workspace) -> Known: ...
+
+    def set_state(self, name: str, workspace: Workspace, at: int) -> None: ...
+
+    def clear_states(self, names: Iterable[str], workspace: Workspace) -> None: ...
+
+    def push(
+        self, values: Mapping[str, object], workspace: Workspace, at: int, until: Mapping[str, int]
+    ) -> None: ...
+
+    def claim(self, name: str, mark: str, workspace: Workspace, at: int, until: int) -> bool: ...
+
+    def keep_observation(self, name: str, kept: Kept, workspace: Workspace) -> None: ...
+
+
 class Store(Protocol):
     """Keeps what was found; each reading method answers inside one workspace's scope."""
+
+    @property
+    def states(self) -> StateStore: ...
 
     def close(self) -> None: ...
 
@@ -110,6 +153,36 @@ class Store(Protocol):
     def index(self, workspace: Workspace, model: str | None) -> Index: ...
 
     def entries(self, model: str | None) -> Iterable[Entry]: ...
+
+
+class ConfigurationFiles(Protocol):
+    """The files of Remit's own configuration."""
+
+    def files(self, workspace: Workspace) -> Sequence[File]: ...
+
+    def fingerprint(self, file: File) -> str: ...
+
+    def read(self, file: File, workspace: Workspace) -> FileText | None: ...
+
+
+class Detectors(Protocol):
+    """Finds out about a workspace, within bounds of time, size and place."""
+
+    def detect(self, detector: Detector, bases: Sequence[str], workspace: Workspace) -> Observation: ...
+
+    def basis(self, detector: Detector, bases: Sequence[str], workspace: Workspace) -> str | None: ...
+
+    def variables(self, workspace: Workspace, env: Sequence[str]) -> Mapping[str, object]: ...
+
+
+class Language(Protocol):
+    """The language of conditions; opened only by those who have one."""
+
+    def condition(self, entry: ToolEntry, withheld: Collection[str]) -> Condition: ...
+
+    def mistakes_in(self, content: Content) -> Sequence[Mistake]: ...
+
+    def mistakes_of(self, configuration: Configuration) -> Iterable[tuple[File, Mistake]]: ...
 
 
 class Sources(Protocol):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from remit.core.adoption import adopt
 from remit.core.agents import check_servers, employ
 from remit.core.client_settings import ClientSettings
+from remit.core.configuration.layers import Demand
 from remit.core.costs import charge
 from remit.core.decide import UNKNOWN, Context, Decision, Explained, Gate, Listed, Ruling, decide, explain
 from remit.core.declarations import Changes, Declaration, Key, Problem, Resolved
@@ -22,6 +23,7 @@ from remit.core.resolve import resolve
 from remit.core.scopes import Scope
 from remit.core.session_context import MAX_CHARACTERS, Section, assemble, tools_section
 from remit.core.sightings import Sighting, Use
+from remit.core.states import Snapshot
 from remit.core.tools import Definition, Tool
 from remit.core.trust import Trustable, needs_trust
 from remit.core.upstreams import DEADLINE, Offer, Upstream, upstream
@@ -29,12 +31,14 @@ from remit.core.views import USUAL, Flags, View
 from remit.errors import (
     NoSuchDirectoryError,
     NoSuchFileError,
+    StateError,
     UnknownClientError,
     UnknownProjectError,
     UnknownServerError,
 )
 from remit.ports import Clock, Engine, Sources, Store, Upstreams
 from remit.search import DEFAULT_LIMIT, Search, Searcher
+from remit.situation import Location, Situation, StateReport
 
 DEFAULT_CLIENT = "claude-code"
 ALL_CLIENTS = "all"
@@ -103,8 +107,16 @@ class Connected(NamedTuple):
 class Registry:
     """Scans, lists, explains and records, for any workspace on this machine."""
 
-    def __init__(self, store: Store, sources: Sources, clock: Clock, engine: Engine) -> None:
+    def __init__(
+        self,
+        store: Store,
+        sources: Sources,
+        clock: Clock,
+        engine: Engine,
+        situation: Situation | None = None,  # None: no configuration of Remit's own counts, and no state
+    ) -> None:
         self._store = store
+        self._situation = situation
         self._search = Search(store, engine)
         self._sources = sources
         self._clock = clock
@@ -150,6 +162,55 @@ class Registry:
         )
         return context if agent is None else self._for_agent(context, agent, parents)
 
+    def now(self, context: Context) -> Context:
+        """Give a context one snapshot of the states, which counts for all that is asked with it."""
+        if self._situation is None or context.snapshot is not None:
+            return context
+        requirements = self._situation.configurations.current(context.workspace).requirements
+        return replace(context, requirements=requirements, snapshot=self._snapshot(self._situation, context))
+
+    def snapshot(self, context: Context) -> Snapshot:
+        """Take one reading of all states; that of the context, where it has one."""
+        return self.now(context).snapshot or Snapshot()
+
+    def states(self, context: Context) -> list[StateReport]:
+        """List every state with its value, and where both come from."""
+        if self._situation is None:
+            return []
+        return self._situation.states(self.snapshot(context), context.workspace)
+
+    def set_state(self, name: str, context: Context) -> None:
+        """Set a workflow state of the project, until it is cleared.
+
+        Raises:
+            StateError: it is no workflow state.
+            UnknownStateError: there is no such state.
+        """
+        self._states().set_state(name, context.workspace)
+
+    def clear_state(self, name: str, context: Context) -> list[str]:
+        """Clear a workflow state of the project, with those that imply it, and name them.
+
+        Raises:
+            StateError: it is no workflow state.
+            UnknownStateError: there is no such state.
+        """
+        return self._states().clear_state(name, context.workspace)
+
+    def push_states(self, pushed: Mapping[str, object], context: Context) -> None:
+        """Keep what a host application says of its states, and of `location`, until it expires.
+
+        Raises:
+            StateError: a state is not pushed, or a value is none that it could have.
+            UnknownStateError: there is no such state.
+        """
+        self._states().push(pushed, context.workspace)
+
+    @property
+    def location(self) -> Location:
+        """Where in an application its user is."""
+        return Location(self._states())
+
     def scan(self, context: Context) -> Scan:
         """Read everything again."""
         is_first = not any(self._store.inputs(context.view(client)) for client in self._clients(context))
@@ -179,7 +240,13 @@ class Registry:
     def problems(self, context: Context) -> list[Problem]:
         """List what is wrong in the files that count here."""
         found = [self._store.problems(context.view(client)) for client in self._clients(context)]
-        return [problem for problems in found for problem in problems]
+        return [*self.own_problems(context), *(problem for problems in found for problem in problems)]
+
+    def own_problems(self, context: Context) -> list[Problem]:
+        """List what is wrong in Remit's own configuration."""
+        if self._situation is None:
+            return []
+        return self._situation.configurations.problems(context.workspace)
 
     def clients(self, context: Context) -> list[Presence]:
         """Look which clients have files here, and what these declare; nothing is stored."""
@@ -208,6 +275,7 @@ class Registry:
 
         A name that exists only in another project gets the very answer of one that exists nowhere.
         """
+        context = self._judging(context)
         listed = self.tools(context)
         found = find(name, listed)
         if not found:
@@ -285,7 +353,7 @@ class Registry:
         """
         if not deadline > 0:  # nor is it when it is not a number
             raise ValueError("a deadline is a number of seconds above 0")
-        context = replace(context, starts_servers=True)
+        context = replace(self._judging(context), starts_servers=True)
         declared = {item.declaration.key: item.declaration for item in self._resolved(context)}
         chosen = _to_connect(self._list(context), names, context)
         started = [
@@ -339,6 +407,21 @@ class Registry:
         """Let servers be started no more."""
         for item in servers:
             self._store.revoke(item.declaration, context.workspace)
+
+    def demands(self, context: Context, names: Sequence[str] = ()) -> list[Demand]:
+        """List the states, or those that are named, that only count with the user's trust."""
+        if self._situation is None:
+            return []
+        found = self._situation.configurations.demands(context.workspace)
+        return [item for item in found if not names or item.entry.name in names]
+
+    def trust_states(self, demands: Iterable[Demand], context: Context) -> None:
+        """Let states count, as they were declared when they were listed."""
+        self._states().configurations.trust(demands, context.workspace)
+
+    def revoke_states(self, demands: Iterable[Demand], context: Context) -> None:
+        """Let states count no more."""
+        self._states().configurations.revoke(demands, context.workspace)
 
     def session_context(self, context: Context, *, budget: int = MAX_CHARACTERS) -> str:
         """Write what an agent is told at session start, in at most `budget` characters."""
@@ -428,7 +511,24 @@ class Registry:
     def _clients(self, context: Context) -> Sequence[str]:
         return self._sources.clients if context.client is None else (context.client,)
 
+    def _judging(self, context: Context) -> Context:
+        """Give a context its snapshot, where tools need any state: else nothing has to be looked at."""
+        if self._situation is None or context.snapshot is not None:
+            return context
+        current = self._situation.configurations.current(context.workspace)
+        return context if current.requirements.is_empty else self.now(context)
+
+    def _snapshot(self, situation: Situation, context: Context) -> Snapshot:
+        agent = None if context.agent is None else context.agent.name
+        return situation.snapshot(context.workspace, client=context.client, agent=agent)
+
+    def _states(self) -> Situation:
+        if self._situation is None:
+            raise StateError("this registry was opened without states")
+        return self._situation
+
     def _list(self, context: Context) -> list[Listed]:
+        context = self._judging(context)
         tools = charge(adopt(self._store.catalog(context.workspace, context.flags)))
         catalog = sorted(tools, key=_by_name)
         return [Listed(tool, decide(tool, context)) for tool in catalog]
@@ -466,6 +566,8 @@ class Registry:
         scope: Scope | None = None,
     ) -> Sighting:
         self.refresh(replace(context, flags=USUAL))  # where a tool belongs is told by the usual view
+        if self._situation is not None:
+            self._situation.configurations.current(context.workspace)  # a success may change a state
         return Sighting(
             name=name,
             client=context.client or DEFAULT_CLIENT,

@@ -94,6 +94,7 @@ def test_an_explanation_lists_every_gate_in_order_with_its_reason() -> None:
         (Gate.CONFIG, False),
         (Gate.PRECEDENCE, True),
         (Gate.AGENT, True),
+        (Gate.STATE, True),
     ]
     assert all(ruling.reason for _, ruling in gates)
 

@@ -5,19 +5,23 @@ whether it objects or not, so that `explain` can print the whole table.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from remit.core.agents import Agent, excludes_tool, lacks_server
 from remit.core.kinds import Authority, ConfigStatus, Kind, Status
 from remit.core.names import full_label
 from remit.core.outcomes import in_words
 from remit.core.projects import Workspace
+from remit.core.requirements import NO_REQUIREMENTS, Need, Requirements
 from remit.core.scopes import Scope, in_scope
 from remit.core.tools import Tool
 from remit.core.views import USUAL, Flags, View
+
+if TYPE_CHECKING:
+    from remit.core.states import Snapshot
 
 
 class Verdict(StrEnum):
@@ -35,6 +39,7 @@ class Gate(StrEnum):
     CONFIG = "config"
     PRECEDENCE = "precedence"
     AGENT = "agent"
+    STATE = "state"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +52,8 @@ class Context:
     agent: Agent | None = None  # None: the main session
     home: str = ""  # shortens paths in reasons
     starts_servers: bool = False  # Remit itself would start them: a project's servers need its user's trust
+    requirements: Requirements = NO_REQUIREMENTS  # what tools need of the states
+    snapshot: "Snapshot | None" = None  # None: the states were not looked at, as no tool needs any
 
     def view(self, client: str) -> View:
         """The configuration of one client, as it counts here."""
@@ -97,7 +104,12 @@ UNKNOWN = Decision(
 
 def decide(tool: Tool, context: Context) -> Decision:
     """Decide whether a tool may be used in a context."""
-    for gate, rule in GATES:
+    return decide_by(GATES, tool, context)
+
+
+def decide_by(gates: "Gates", tool: Tool, context: Context) -> Decision:
+    """Decide by some of the gates, in their order."""
+    for gate, rule in gates:
         ruling = rule(tool, context)
         if not ruling.passed:
             return Decision(verdict=Verdict.HIDDEN, gate=gate, reason=ruling.reason, unlock=ruling.unlock)
@@ -132,6 +144,8 @@ _IN_SCOPE = {
 _OUT_OF_SCOPE = Ruling(False, UNKNOWN.reason)  # isolation: never a hint that it exists
 _TOLD = {Authority.REPORT: "reported by an agent", Authority.HOOK: "seen in use"}
 _MAIN_SESSION = Ruling(True, "the main session has all that is in force")
+_NEEDS_NOTHING = Ruling(True, "it needs no state")
+_HAS_ALL = Ruling(True, "all that it needs of the states holds")
 _UNSHADOWED = Ruling(True, "no stronger declaration of the same name")
 
 
@@ -207,6 +221,21 @@ def _agent(tool: Tool, context: Context) -> Ruling:
     return Ruling(False, refusal, f"change the definition of agent `{agent.name}`")
 
 
+def _state(tool: Tool, context: Context) -> Ruling:
+    needed = context.requirements.of(tool.name)
+    if not needed:
+        return _NEEDS_NOTHING
+    if context.snapshot is None:
+        return Ruling(False, "the states that it needs were not looked at")
+    lack = context.requirements.lack(needed, context.snapshot)
+    return _HAS_ALL if lack is None else lacking(lack)
+
+
+def lacking(need: Need) -> Ruling:
+    """Say what a tool lacks."""
+    return Ruling(False, need.reason, need.unlock or "`remit states` shows every state and how it is found")
+
+
 def _origin(tool: Tool, context: Context) -> str:
     if tool.authority is not Authority.CONFIG:
         return _TOLD[tool.authority]
@@ -216,10 +245,14 @@ def _origin(tool: Tool, context: Context) -> str:
 
 
 Rule = Callable[[Tool, Context], Ruling]
+Gates = Sequence[tuple[Gate, Rule]]
 
-GATES: tuple[tuple[Gate, Rule], ...] = (
+# Those that depend on the catalog and on who asks, and those that depend on the moment.
+LASTING: tuple[tuple[Gate, Rule], ...] = (
     (Gate.SCOPE, _scope),
     (Gate.CONFIG, _config),
     (Gate.PRECEDENCE, _precedence),
     (Gate.AGENT, _agent),
 )
+PASSING: tuple[tuple[Gate, Rule], ...] = ((Gate.STATE, _state),)
+GATES = LASTING + PASSING

@@ -5,9 +5,8 @@ from collections.abc import Iterable, Sequence
 from remit.core.decide import Listed
 from remit.core.kinds import Kind, Status
 from remit.core.names import is_covered, spellings
+from remit.core.spelling import nearest
 
-MOST_SUGGESTIONS = 3
-_MAX_LENGTH = 60  # of names that are compared letter by letter
 _INVOKED = (Kind.SKILL, Kind.SLASH_COMMAND)  # both by `/name`
 
 
@@ -60,22 +59,5 @@ def closest_to_being_visible(item: Listed) -> tuple[bool, bool, bool]:
 
 def suggest(name: str, listed: Sequence[Listed]) -> list[str]:
     """List names that are known here and are nearly written like one that is not."""
-    known = {item.tool.server if item.tool.kind is Kind.MCP_SERVER else item.tool.name for item in listed}
-    wanted = _bare(name).lower()[:_MAX_LENGTH]
-    limit = max(1, len(wanted) // 4)
-    near = sorted(
-        (distance, each)
-        for each in known
-        if each is not None and (distance := _distance(wanted, _bare(each).lower()[:_MAX_LENGTH])) <= limit
-    )
-    return [each for _, each in near[:MOST_SUGGESTIONS]]
-
-
-def _distance(one: str, other: str) -> int:
-    """Count the letters to add, drop or change that make one word of another."""
-    row = list(range(len(other) + 1))
-    for at, letter in enumerate(one, start=1):
-        before, row[0] = row[0], at
-        for to, its in enumerate(other, start=1):
-            before, row[to] = row[to], min(row[to] + 1, row[to - 1] + 1, before + (letter != its))
-    return row[-1]
+    known = (item.tool.server if item.tool.kind is Kind.MCP_SERVER else item.tool.name for item in listed)
+    return nearest(_bare(name), filter(None, known), form=_bare)

@@ -6,6 +6,7 @@ from dataclasses import asdict, replace
 
 from remit.adapters.storage import documents, listings, rows, usage
 from remit.adapters.storage.database import Database, seen_from
+from remit.adapters.storage.states import SqliteStates
 from remit.core.declarations import Changes, Declaration, Key, Problem, Resolved
 from remit.core.documents import Columns, Document
 from remit.core.kinds import ConfigStatus
@@ -26,6 +27,7 @@ class SqliteStore:
 
     def __init__(self, path: str) -> None:
         self.database = Database(path)
+        self.states = SqliteStates(self.database)
 
     def close(self) -> None:
         """Close the database."""

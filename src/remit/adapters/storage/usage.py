@@ -7,6 +7,7 @@ what no configuration declares, a report outranks a hook, in whatever order they
 
 from typing import NamedTuple
 
+from remit.adapters.storage import states
 from remit.adapters.storage.database import Database, seen_from
 from remit.core.kinds import Authority, Kind
 from remit.core.names import canonical, classify
@@ -51,11 +52,14 @@ def record(database: Database, sighting: Sighting, use: Use) -> bool:
         "duration_ms": use.duration_ms,
     }
     with database.transaction():
-        for (event,) in database.rows("earlier_report", **call) if use.call_id is not None else ():
+        earlier = database.rows("earlier_report", **call) if use.call_id is not None else []
+        for event, _ in earlier:
             database.run("complete_event", event=event, session_id=use.session_id, **outcome)
-            return False
-        database.run("add_event", tool=sight(database, sighting), at=sighting.at, **call, **outcome)
-    return True
+        if not earlier:
+            database.run("add_event", tool=sight(database, sighting), at=sighting.at, **call, **outcome)
+        if use.succeeded and all(outcome is None for _, outcome in earlier):  # once for each call
+            states.advance(database, canonical(sighting.name), sighting.workspace, sighting.at)
+    return not earlier
 
 
 def sight(database: Database, sighting: Sighting) -> int:

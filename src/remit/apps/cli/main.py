@@ -14,7 +14,7 @@ import click
 from click.shell_completion import CompletionItem, get_completion_class
 
 from remit import __version__
-from remit.apps.cli import evaluation, live, overview, render, shapes
+from remit.apps.cli import evaluation, live, overview, render, shapes, states, trusting
 from remit.bootstrap import PROVIDERS, diagnose, open_registry, open_upstreams
 from remit.core.decide import Context
 from remit.core.discovery import present
@@ -23,7 +23,13 @@ from remit.core.scopes import Scope
 from remit.core.session_context import MAX_CHARACTERS
 from remit.core.summary import summarise
 from remit.core.upstreams import DEADLINE
-from remit.errors import EmbeddingError, RemitError, UnknownProjectError, UnknownServerError
+from remit.errors import (
+    EmbeddingError,
+    RemitError,
+    UnknownProjectError,
+    UnknownServerError,
+    UnknownStateError,
+)
 from remit.registry import ALL_CLIENTS, DEFAULT_CLIENT, Registry
 from remit.search import DEFAULT_LIMIT, MAX_LIMIT
 
@@ -198,6 +204,7 @@ def tools(*, asked: Asked, everything: bool, as_json: bool) -> None:
     """List the tools in force here, by scope."""
     with open_registry() as registry:
         context = asked.context(registry)
+        context = registry.now(context) if as_json else context
         known = registry.tools(context)
         problems = registry.problems(context)
     render.problems(problems, context)
@@ -218,6 +225,8 @@ def clients(*, project: str, everything: bool, as_json: bool) -> None:
     with open_registry() as registry:
         context = registry.at(project, ALL_CLIENTS)
         found = [item for item in registry.clients(context) if everything or item.is_found]
+        problems = registry.own_problems(context)
+    render.problems(problems, context)
     if as_json:
         render.data(shapes.clients(found, context))
     else:
@@ -289,6 +298,8 @@ def search(
         )
         tools = [item.tool for item in found.results]
         shown = present(found, registry.definitions(tools, context) if full else None, budget=math.inf)
+        problems = registry.own_problems(context)
+    render.problems(problems, context)
     if as_json:
         render.data(shapes.search(shown, context))
     else:
@@ -316,12 +327,80 @@ def doctor(*, asked: Asked, as_json: bool) -> None:
     with open_registry() as registry:
         context = asked.context(registry)
         findings = diagnose(registry, context)
+        problems = registry.own_problems(context)
+    render.problems(problems, context)
     if as_json:
         render.data(shapes.diagnosis(findings, context))
     else:
         render.diagnosis(findings, context)
     if any(finding.severity is Severity.ERROR for finding in findings):
         sys.exit(FOUND)
+
+
+@app.command("states")
+@for_a_workspace
+@for_an_agent
+def list_states(*, asked: Asked, as_json: bool) -> None:
+    """List the states, their values, and why."""
+    with open_registry() as registry:
+        context = registry.now(asked.context(registry))
+        found = registry.states(context)
+        problems = registry.own_problems(context)
+    render.problems(problems, context)
+    if as_json:
+        render.data(states.shape(found, context))
+    else:
+        states.table(found, context)
+
+
+@app.group()
+def state() -> None:
+    """Set, clear and push states."""
+
+
+@state.command("set")
+@click.argument("name")
+@_PROJECT
+def set_state(name: str, *, project: str) -> None:
+    """Set a workflow state of the project."""
+    with open_registry() as registry:
+        context = registry.at(project)
+        registry.set_state(name, context)
+        problems = registry.own_problems(context)
+    render.problems(problems, context)
+    render.out(f"set {name}")
+
+
+@state.command("clear")
+@click.argument("name")
+@_PROJECT
+def clear_state(name: str, *, project: str) -> None:
+    """Clear a workflow state, with those that imply it."""
+    with open_registry() as registry:
+        context = registry.at(project)
+        cleared = registry.clear_state(name, context)
+        problems = registry.own_problems(context)
+    render.problems(problems, context)
+    for each in cleared:
+        render.out(f"cleared {each}")
+
+
+@state.command("push")
+@_PROJECT
+@click.option("--json", "text", metavar="OBJECT", required=True, help="The states; `-` reads it from stdin.")
+def push_states(*, project: str, text: str) -> None:
+    """Say what an application's states are, for a while.
+
+    OBJECT has states as its keys, with true, false, or null to withdraw what was said before. Its `location`
+    says where the user is: page, route, modal, selected, depth, components, elements.
+    """
+    pushed = states.read_pushed(text)
+    with open_registry() as registry:
+        context = registry.at(project)
+        registry.push_states(pushed, context)
+        problems = registry.own_problems(context)
+    render.problems(problems, context)
+    render.out(f"pushed {', '.join(map(render.printable, pushed)) or 'nothing'}")
 
 
 @app.command("context")
@@ -368,40 +447,41 @@ def evaluate(*, folder: str, providers: tuple[str, ...], as_json: bool) -> None:
 
 
 @app.command()
-@click.argument("servers", nargs=-1, metavar="[SERVER]...", shell_complete=_known_names)
+@click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=_known_names)
 @for_a_workspace
 @click.option("--all", "everything", is_flag=True, help="Trust all that are listed.")
-@click.option("--revoke", is_flag=True, help="Trust each SERVER no more, or with --all none.")
+@click.option("--revoke", is_flag=True, help="Trust each NAME no more, or with --all none.")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 def trust(
-    *, servers: tuple[str, ...], asked: Asked, everything: bool, revoke: bool, yes: bool, as_json: bool
+    *, names: tuple[str, ...], asked: Asked, everything: bool, revoke: bool, yes: bool, as_json: bool
 ) -> None:
-    """Trust servers that come with a project.
+    """Trust servers and states that run something.
 
-    Remit starts them only then. Without a SERVER, lists them with what they would run. Trust ends when an
-    entry changes. Asks first, unless --yes is given.
+    Servers that come with a project are started only then, and states that run a program, reach a server or
+    change what is not the project's count only then. Without a NAME, lists both with what they would do.
+    Trust ends when an entry changes. Asks first, unless --yes is given.
     """
-    if everything and servers:
-        raise click.UsageError("name servers, or give --all")
-    if revoke and not (everything or servers):
-        raise click.UsageError("name the servers to trust no more, or give --all")
+    if everything and names:
+        raise click.UsageError("name servers and states, or give --all")
+    if revoke and not (everything or names):
+        raise click.UsageError("name what to trust no more, or give --all")
     with open_registry() as registry:
         context = asked.context(registry)
-        found = registry.trustable(context, servers)
-        if everything or servers:
-            live.entries(found, context, to_stderr=True)
-            if found and not revoke:
-                _confirm("Trust these, to be started by Remit as they stand?", yes=yes)
-            (registry.revoke if revoke else registry.trust)(found, context)
-            found = registry.trustable(context, servers)
+        found = trusting.find(registry, context, names)
+        if everything or names:
+            trusting.show(found, context, to_stderr=True)
+            if not (found.is_empty or revoke):
+                _confirm("Trust these, as they stand?", yes=yes)
+            trusting.settle(registry, context, found, revoke=revoke)
+            found = trusting.find(registry, context, names)
         problems = registry.problems(context)
     render.problems(problems, context)
     if as_json:
-        render.data(shapes.trust(found, context))
-    elif everything or servers:
-        live.trusted(found)
+        render.data(trusting.shape(found, context))
+    elif everything or names:
+        trusting.tell(found)
     else:
-        live.entries(found, context)
+        trusting.show(found, context)
 
 
 @app.command()
@@ -451,7 +531,7 @@ def main() -> NoReturn:
     except click.ClickException as failure:
         failure.show()
         sys.exit(FAILURE)
-    except (UnknownProjectError, UnknownServerError) as failure:
+    except (UnknownProjectError, UnknownServerError, UnknownStateError) as failure:
         render.error(failure)
         sys.exit(NOTHING_DONE)
     except RemitError as failure:

@@ -23,8 +23,8 @@ Shape = dict[str, object]
 def listing(listed: Sequence[Listed], summary: Summary, context: Context) -> Shape:
     """The answer of `remit tools`."""
     return {
-        **_asked_for(context),
-        "states": {},
+        **asked_for(context),
+        "states": truths(context),
         "tokens": _costs(summary.costs),
         "tools": [_listed(item) for item in listed],
     }
@@ -56,7 +56,7 @@ def explanation(explained: Explanation) -> Shape:
 def scan(found: Scan, summary: Summary, context: Context, connected: Sequence[Connected] = ()) -> Shape:
     """The answer of `remit scan`."""
     return {
-        **_asked_for(context),
+        **asked_for(context),
         "first": found.is_first,
         "added": [_declared(item) for item in found.changes.added],
         "removed": [_declared(item) for item in found.changes.removed],
@@ -78,12 +78,23 @@ def scan(found: Scan, summary: Summary, context: Context, connected: Sequence[Co
 
 def search(shown: Discovery, context: Context) -> Shape:
     """The answer of `remit search`."""
-    return {**_asked_for(context), **shown.content}
+    return {**asked_for(context), **shown.content}
 
 
-def trust(found: Sequence[Trustable], context: Context) -> Shape:
+def trust(found: Sequence[Trustable], states: Sequence[Shape], context: Context) -> Shape:
     """The answer of `remit trust`."""
-    return {**_asked_for(context), "servers": [_trustable(item) for item in found]}
+    return {
+        **asked_for(context),
+        "servers": [_trustable(item) for item in found],
+        "states": list(states),
+    }
+
+
+def truths(context: Context) -> dict[str, bool | None]:
+    """The states of a context's snapshot, by name; an unknown one is null."""
+    if context.snapshot is None:
+        return {}
+    return {name: value.truth for name, value in sorted(context.snapshot.states.items())}
 
 
 def clients(found: Sequence[Presence], context: Context) -> Shape:
@@ -94,7 +105,7 @@ def clients(found: Sequence[Presence], context: Context) -> Shape:
 def diagnosis(findings: Sequence[Finding], context: Context) -> Shape:
     """The answer of `remit doctor`."""
     counts = {f"{severity}s": sum(item.severity is severity for item in findings) for severity in Severity}
-    return {**_asked_for(context), "findings": [_finding(item) for item in findings], **counts}
+    return {**asked_for(context), "findings": [_finding(item) for item in findings], **counts}
 
 
 def session_context(text: str, budget: int) -> Shape:
@@ -102,7 +113,8 @@ def session_context(text: str, budget: int) -> Shape:
     return {"text": text, "characters": len(text), "budget": budget}
 
 
-def _asked_for(context: Context) -> Shape:
+def asked_for(context: Context) -> Shape:
+    """Who asks, and from where."""
     return {**_place(context), "client": context.client or ALL_CLIENTS}
 
 

@@ -1,0 +1,205 @@
+"""Remit's own configuration as it counts in a workspace.
+
+Files are read again only when they changed, and of a broken one what it last said still holds.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from remit.core.configuration.layers import Configuration, Demand, combine
+from remit.core.configuration.reading import read
+from remit.core.configuration.unlocking import way_to
+from remit.core.configuration.values import KEYS, OF_A_PROJECT, Content, File, FileText, Mistake, Said
+from remit.core.declarations import Problem
+from remit.core.observations import KeptConfiguration, KeptFile
+from remit.core.projects import Workspace
+from remit.core.requirements import NO_REQUIREMENTS, Requirement, Requirements
+from remit.ports import Clock, ConfigurationFiles, Language, StateStore
+
+_NOTHING = "{}"
+_STILL = "what it said when it could last be used still holds"
+_NEVER = "nothing that it says counts"
+
+
+class Current(NamedTuple):
+    """A configuration as it is now, and what it was made of."""
+
+    inputs: Mapping[str, str]
+    trusted: Mapping[tuple[str, str], str]
+    configuration: Configuration
+    requirements: Requirements
+
+
+class Configurations:
+    """Reads the configuration of workspaces, and keeps it."""
+
+    def __init__(
+        self, store: StateStore, files: ConfigurationFiles, language: Language, clock: Clock
+    ) -> None:
+        self._store = store
+        self._files = files
+        self._language = language
+        self._clock = clock
+        self._current: dict[str, Current] = {}
+
+    def current(self, workspace: Workspace) -> Current:
+        """Tell what the files say together, as they are now."""
+        files = self._files.files(workspace)
+        inputs = {file.path: self._files.fingerprint(file) for file in files}
+        trusted = self._store.trusted_parts(workspace)
+        current = self._current.get(workspace.dir)
+        if current is not None and (current.inputs, current.trusted) == (inputs, trusted):
+            return current
+        kept = self._store.configuration(workspace)
+        if kept is not None and kept.inputs == inputs:
+            remembered = self._store.files(inputs, workspace)
+            said = [_recalled(file, remembered[file.path]) for file in files if file.path in remembered]
+            configuration = combine(said, trusted)
+        else:
+            configuration = self._read(files, inputs, trusted, workspace)
+        current = Current(inputs, trusted, configuration, self._needed(configuration))
+        self._current[workspace.dir] = current
+        return current
+
+    def problems(self, workspace: Workspace) -> list[Problem]:
+        """List what is wrong in the files."""
+        self.current(workspace)
+        kept = self._store.configuration(workspace)
+        if kept is None:
+            return []
+        files = self._store.files(kept.inputs, workspace)
+        own = [row for path in kept.inputs if path in files for row in json.loads(files[path].problems)]
+        return [Problem(source=row[0], place=row[1], reason=row[2]) for row in (*own, *kept.problems)]
+
+    def demands(self, workspace: Workspace) -> tuple[Demand, ...]:
+        """List the parts of the configuration that need the user's trust."""
+        return self.current(workspace).configuration.demands
+
+    def trust(self, demands: Iterable[Demand], workspace: Workspace) -> None:
+        """Let parts of the configuration count, as they stand."""
+        for each in demands:
+            self._store.trust_part(each.file.path, each.entry.name, each.digest, workspace, self._clock())
+        self._reconsider(workspace)
+
+    def revoke(self, demands: Iterable[Demand], workspace: Workspace) -> None:
+        """Let parts of the configuration count no more."""
+        for each in demands:
+            self._store.revoke_part(each.file.path, each.entry.name, workspace)
+        self._reconsider(workspace)
+
+    def _read(
+        self,
+        files: Sequence[File],
+        inputs: Mapping[str, str],
+        trusted: Mapping[tuple[str, str], str],
+        workspace: Workspace,
+    ) -> Configuration:
+        """Read the files that changed, and keep what they say."""
+        before = self._store.files(inputs, workspace)
+        read_now = {
+            file.path: self._keep(file, inputs[file.path], before.get(file.path), workspace) for file in files
+        }
+        said = [_recalled(file, read_now[file.path]) for file in files]
+        configuration = combine(said, trusted)
+        self._store.keep_configuration(
+            {
+                file.path: (read_now[file.path], file.layer in OF_A_PROJECT)
+                for file in files
+                if read_now[file.path] != before.get(file.path) and (inputs[file.path] or file.path in before)
+            },
+            KeptConfiguration(
+                inputs=inputs,
+                problems=self._problems(configuration, said),
+                transitions=list(configuration.transitions),
+            ),
+            workspace,
+            self._clock(),
+        )
+        return configuration
+
+    def _keep(self, file: File, fingerprint: str, before: KeptFile | None, workspace: Workspace) -> KeptFile:
+        if before is not None and before.fingerprint == fingerprint:
+            return before
+        text = self._files.read(file, workspace)
+        empty = KeptFile(file.path, fingerprint, _NOTHING, _NOTHING, "[]")
+        if text is None:
+            return empty
+        problems = self._wrong(file, text)
+        if problems and before is not None and before.content != _NOTHING:
+            return before._replace(fingerprint=fingerprint, problems=_with(problems, _STILL))
+        if problems:
+            return empty._replace(problems=_with(problems, _NEVER))
+        return empty._replace(content=json.dumps(text.content), places=json.dumps(text.places))
+
+    def _wrong(self, file: File, text: FileText) -> list[tuple[str, str, str]]:
+        if text.problem:
+            return [(file.path, text.place, text.problem)]
+        content, mistakes = read(text.content)
+        mistakes = mistakes or [*self._language.mistakes_in(content)] if _has_logic(content) else mistakes
+        return [_told(file, text.places, each) for each in mistakes]
+
+    def _problems(self, configuration: Configuration, said: Sequence[Said]) -> list[tuple[str, str, str]]:
+        """List what is wrong only when all files are put together."""
+        if all(not each.content.states and not each.content.tools for each in said):
+            return []
+        places = {each.file.path: each.places for each in said}
+        found = self._language.mistakes_of(configuration)
+        return [_told(file, places.get(file.path, {}), each) for file, each in found]
+
+    def _reconsider(self, workspace: Workspace) -> None:
+        """Say anew what is wrong: trust has changed, and with it what counts."""
+        files = self._files.files(workspace)
+        inputs = {file.path: self._files.fingerprint(file) for file in files}
+        self._current.pop(workspace.dir, None)
+        self._read(files, inputs, self._store.trusted_parts(workspace), workspace)
+
+    def _needed(self, configuration: Configuration) -> Requirements:
+        if not configuration.has_conditions:
+            return NO_REQUIREMENTS
+        own = frozenset(configuration.states) - configuration.foreign
+        return Requirements(
+            (
+                Requirement(
+                    rule.entry.pattern,
+                    self._language.condition(rule.entry, () if rule.file.layer in OF_A_PROJECT else own),
+                    rule.file.path,
+                )
+                for rule in configuration.rules
+                if rule.entry.has_condition
+            ),
+            {name: way for name, state in configuration.states.items() if (way := way_to(state))},
+        )
+
+
+def _recalled(file: File, kept: KeptFile) -> Said:
+    content, mistakes = read(json.loads(kept.content))
+    places: dict[str, list[int]] = json.loads(kept.places)
+    return Said(file, Content() if mistakes else content, places)
+
+
+def _with(problems: Iterable[tuple[str, str, str]], consequence: str) -> str:
+    return json.dumps([(source, place, f"{reason}; {consequence}") for source, place, reason in problems])
+
+
+def _has_logic(content: Content) -> bool:
+    return any(entry.implies for entry in content.states) or any(
+        entry.has_condition for entry in content.tools
+    )
+
+
+def _told(file: File, places: Mapping[str, Sequence[int]], mistake: Mistake) -> tuple[str, str, str]:
+    """Write a mistake as a problem: its place in the file, its keys, the message and the hint."""
+    path = mistake.path
+    while path and KEYS.join(path) not in places:
+        path = path[:-1]
+    place = ""
+    if path:
+        line, column, inner_line, inner_column = places[KEYS.join(path)]
+        if mistake.line and path == mistake.path:
+            column = mistake.column if mistake.line > 1 else inner_column + mistake.column - 1
+            line = inner_line + mistake.line - 1
+        place = f"line {line} column {column}"
+    keys = ".".join(f'"{key}"' if "." in key or "*" in key else key for key in mistake.path)
+    hint = f" ({mistake.hint})" if mistake.hint else ""
+    return file.path, place, f"{keys}: {mistake.message}{hint}" if keys else f"{mistake.message}{hint}"

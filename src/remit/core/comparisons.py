@@ -1,0 +1,38 @@
+"""Comparisons of a count with a number, such as `>= 3`."""
+
+import operator
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+_OPERATORS: dict[str, Callable[[int, int], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    "==": operator.eq,
+    "!=": operator.ne,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+_LARGEST = 1_000_000_000
+
+
+class Comparison(NamedTuple):
+    """How a count should stand to a number."""
+
+    sign: str
+    number: int
+
+    def holds(self, count: int) -> bool:
+        """Tell whether a count is as it should be."""
+        return _OPERATORS[self.sign](count, self.number)
+
+
+SOME = Comparison(">=", 1)
+
+
+def comparison(text: str | int) -> Comparison | None:
+    """Read a comparison; a number alone means exactly so many, and None is no comparison."""
+    found = re.fullmatch(r"\s*(>=|<=|==|!=|>|<)?\s*([0-9]{1,10})\s*", str(text))
+    if found is None or int(found[2]) > _LARGEST:
+        return None
+    return Comparison(found[1] or "==", int(found[2]))

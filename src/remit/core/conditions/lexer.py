@@ -1,0 +1,114 @@
+"""The words and signs of a condition's text."""
+
+import re
+from collections.abc import Iterator
+from enum import Enum, auto
+from typing import NamedTuple
+
+from remit.errors import ConditionError
+
+MAX_LENGTH = 4096
+
+
+class Sort(Enum):
+    """What a token is."""
+
+    NAME = auto()
+    STRING = auto()
+    INT = auto()
+    DOUBLE = auto()
+    SIGN = auto()
+    END = auto()
+
+
+class Token(NamedTuple):
+    """A word or sign, and where it begins."""
+
+    sort: Sort
+    text: str
+    at: int
+
+
+# No part of an alternative can be read in two ways, so that reading is linear.
+_TOKEN = re.compile(
+    r"([ \t\n\f\r]+)"
+    r"|([A-Za-z_][A-Za-z0-9_]*)"
+    r"|([0-9]+\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+|\.[0-9]+(?:[eE][+-]?[0-9]+)?)"
+    r"|(0x[0-9a-fA-F]+|[0-9]+)"
+    r"|('(?:[^'\\\n\r]|\\[^\n\r])*'|\"(?:[^\"\\\n\r]|\\[^\n\r])*\")"
+    r"|(\|\||&&|==|!=|<=|>=|[!<>()\[\].,-])"
+)
+_SORTS = (Sort.END, Sort.END, Sort.NAME, Sort.DOUBLE, Sort.INT, Sort.STRING, Sort.SIGN)  # of its groups
+_SPACE = 1
+_ESCAPE = re.compile(
+    r"\\(?:x([0-9a-fA-F]{2})|X([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2})|(.))"
+)
+_SINGLE = {
+    **dict(zip("abfnrtv", "\a\b\f\n\r\t\v", strict=True)),
+    **{sign: sign for sign in "\\'\"`?"},
+}
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+_HINTS = {
+    "=": "write `==`",
+    "&": "write `&&`",
+    "|": "write `||`",
+    "'": "end the text with `'` on the same line",
+    '"': 'end the text with `"` on the same line',
+    "`": "write `a['b-c']` for a member whose name is no word",
+    "?": "write conditions with `&&` and `||`",
+    "{": "compare members one by one",
+    **dict.fromkeys("+*/%", "conditions compare, and do not calculate"),
+}
+
+
+def position(text: str, at: int) -> tuple[int, int]:
+    """Tell the line and the column of a place in a text, both from 1."""
+    return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+
+
+def error(text: str, at: int, message: str, hint: str | None = None) -> ConditionError:
+    """Make the error that something at a place of a text cannot be read."""
+    line, column = position(text, at)
+    return ConditionError(message, line=line, column=column, hint=hint)
+
+
+def tokens(text: str) -> Iterator[Token]:
+    """Split a text into tokens, the last of which is its end.
+
+    Raises:
+        ConditionError: it is too long, or has something in it that is no part of the language.
+    """
+    if len(text) > MAX_LENGTH:
+        raise error(text, MAX_LENGTH, f"the condition is longer than {MAX_LENGTH} characters")
+    if control := _CONTROL.search(text):
+        raise error(text, control.start(), f"the character U+{ord(control[0]):04X} cannot stand here")
+    at = 0
+    for found in _TOKEN.finditer(text):
+        if found.start() != at:
+            break
+        at = found.end()
+        if found.lastindex != _SPACE:
+            yield Token(_SORTS[found.lastindex or 0], found[0], found.start())
+    if at < len(text):
+        raise error(text, at, f"`{text[at]}` is not understood", _HINTS.get(text[at]))
+    yield Token(Sort.END, "", at)
+
+
+def unquote(token: Token, text: str) -> str:
+    """Give the text that a string stands for.
+
+    Raises:
+        ConditionError: it has an escape that stands for nothing.
+    """
+
+    def replaced(found: re.Match[str]) -> str:
+        *codes, octal, single = found.groups()
+        code = next(filter(None, codes), None)
+        if single in _SINGLE:
+            return _SINGLE[single]
+        number = int(code, 16) if code else int(octal, 8) if octal else -1
+        if 0 <= number < 0xD800 or 0xDFFF < number <= 0x10FFFF:
+            return chr(number)
+        raise error(text, token.at + 1 + found.start(), f"`{found[0]}` is no escape", "write `\\\\` for `\\`")
+
+    return _ESCAPE.sub(replaced, token.text[1:-1])

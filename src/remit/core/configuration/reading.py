@@ -1,0 +1,138 @@
+"""Reads the content of a configuration file, key by key, and says all that is wrong with it."""
+
+import re
+
+from remit.core.configuration.detectors import BELONGS, is_showable, read_detector
+from remit.core.configuration.fields import Fields
+from remit.core.configuration.values import (
+    Asked,
+    Content,
+    DetectorKind,
+    Lists,
+    Mistake,
+    Place,
+    Room,
+    StateEntry,
+    ToolEntry,
+)
+
+STRATEGIES = ("auto", "flat", "state", "namespace", "rooms", "manifest", "search")
+DANGERS = ("safe", "low", "moderate", "destructive", "critical")
+KINDS = ("location", "capability", "entity", "workflow")
+WORKFLOW = "workflow"
+
+_SECTIONS = ("strategy", "token_budget", "env", "states", "tools", "servers", "agents", "rooms")
+_STATE = ("kind", "description", "implies", "on", "off")
+_TOOL = ("states", "when", "location", "namespace", "danger", "approval", "ai_enabled")
+_NAME = r"[a-z0-9]+([-_][a-z0-9]+)*(\.[a-z0-9]+([-_][a-z0-9]+)*)*"
+_LONGEST_NAME = 100
+_LARGEST_BUDGET = 1_000_000
+_BY_EVENT = ("on", "off")
+
+
+def read(content: object) -> tuple[Content, list[Mistake]]:
+    """Read what a file says; with a mistake in it, none of it is to be used."""
+    mistakes: list[Mistake] = []
+    top = Fields(content, (), mistakes)
+    top.only(_SECTIONS)
+    found = Content(
+        strategy=top.one_of("strategy", STRATEGIES),
+        token_budget=top.whole("token_budget", 0, _LARGEST_BUDGET),
+        env=_variables(top),
+        states=tuple(_state(name, fields) for name, fields in top.tables("states")),
+        tools=tuple(_tool(pattern, fields) for pattern, fields in top.tables("tools")),
+        servers=tuple(_lists(name, fields) for name, fields in top.tables("servers")),
+        agents=tuple(_lists(name, fields) for name, fields in top.tables("agents")),
+        rooms=tuple(_room(name, fields) for name, fields in top.tables("rooms")),
+    )
+    return found, mistakes
+
+
+def _variables(top: Fields) -> tuple[str, ...]:
+    names = top.texts("env") or ()
+    for name in names:
+        if not is_showable(name):
+            top.note("env", f"`{name}` is called like a secret, and conditions show what they compare")
+    return names
+
+
+def _state(name: str, fields: Fields) -> StateEntry:
+    fields.only((*_STATE, *DetectorKind, *_beside(fields)))
+    if not is_state_name(name):
+        fields.note(
+            "", "not the name of a state", "write small letters and digits, joined by `-`, `_` or `.`"
+        )
+    detector = read_detector(fields)
+    by_event = fields.given(_BY_EVENT)
+    default = WORKFLOW if by_event else "capability"
+    kind = fields.one_of("kind", KINDS) or default
+    if kind == WORKFLOW and detector is not None:
+        fields.note(detector.kind, "a workflow state is set by commands and tools, and has no detector")
+    if kind != WORKFLOW and by_event:
+        fields.note(by_event[0], "only a state of the kind `workflow` follows what tools do")
+    implies = fields.texts("implies") or ()
+    for other in implies:
+        if not is_state_name(other):
+            fields.note("implies", f"`{other}` is not the name of a state")
+    return StateEntry(
+        name=name,
+        kind=kind,
+        description=fields.text("description") or "",
+        detector=detector,
+        implies=implies,
+        on=fields.text_or_texts("on"),
+        off=fields.text_or_texts("off"),
+    )
+
+
+def _beside(fields: Fields) -> tuple[str, ...]:
+    return tuple(key for kind in fields.given(DetectorKind) for key in BELONGS.get(DetectorKind(kind), ()))
+
+
+def is_state_name(name: str) -> bool:
+    """Tell whether a state may be called so."""
+    return len(name) <= _LONGEST_NAME and re.fullmatch(_NAME, name) is not None
+
+
+def _tool(pattern: str, fields: Fields) -> ToolEntry:
+    fields.only(_TOOL)
+    if not pattern.strip():
+        fields.note("", "the pattern is empty", "write `*` for all tools")
+    return ToolEntry(
+        pattern=pattern,
+        states=_asked(fields),
+        when=fields.text("when"),
+        location=_place(fields),
+        namespace=fields.text("namespace"),
+        danger=fields.one_of("danger", DANGERS),
+        approval=fields.flag("approval"),
+        ai_enabled=fields.flag("ai_enabled"),
+    )
+
+
+def _asked(fields: Fields) -> Asked | None:
+    if "states" not in fields:
+        return None
+    if not fields.is_table("states"):
+        return Asked(all=fields.texts("states") or ())
+    table = fields.table("states")
+    table.only(Asked._fields)
+    return Asked(all=table.texts("all") or (), any=table.texts("any"), none=table.texts("none") or ())
+
+
+def _place(fields: Fields) -> Place | None:
+    if "location" not in fields:
+        return None
+    table = fields.table("location")
+    table.only(Place._fields)
+    return Place(*(table.texts(name) for name in Place._fields))
+
+
+def _lists(name: str, fields: Fields) -> Lists:
+    fields.only(("allow", "block"))
+    return Lists(name, allow=fields.texts("allow"), block=fields.texts("block") or ())
+
+
+def _room(name: str, fields: Fields) -> Room:
+    fields.only(("description", "tools"))
+    return Room(name, fields.text("description") or "", fields.texts("tools") or ())

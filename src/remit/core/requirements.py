@@ -1,0 +1,88 @@
+"""Requirements: what tools need of the states, at one moment.
+
+What a tool needs is looked up once for each name, and judged once for each rule, however many tools share it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from remit.core.globs import Glob, tool_globs
+
+if TYPE_CHECKING:
+    from remit.core.states import Snapshot, Value
+
+
+class Condition(Protocol):
+    """What a rule asks for."""
+
+    def judge(self, snapshot: "Snapshot") -> "Value": ...
+
+    def missing(self, snapshot: "Snapshot") -> Sequence[str]: ...
+
+    def mentions(self, snapshot: "Snapshot", before: "Snapshot") -> bool: ...
+
+
+class Need(NamedTuple):
+    """What is missing, and what would bring it."""
+
+    reason: str
+    unlock: str | None
+
+
+class Requirement(NamedTuple):
+    """A condition, for the tools that a pattern covers."""
+
+    pattern: str
+    condition: Condition
+    source: str  # the file that says so
+
+
+Needed = tuple[Requirement, ...]
+NONE: Needed = ()
+
+
+class Requirements:
+    """All that tools need."""
+
+    def __init__(self, needed: Iterable[Requirement] = (), ways: Mapping[str, str] | None = None) -> None:
+        self._by_name: dict[str, list[Requirement]] = {}
+        self._by_glob: list[tuple[Glob, Requirement]] = []
+        self._ways = ways or {}  # what would make a state true
+        self._found: dict[str, Needed] = {}
+        self._judged: dict[Needed, Need | None] = {}
+        self._snapshot: Snapshot | None = None
+        for each in needed:
+            for form in tool_globs(each.pattern):
+                if form.is_name:
+                    self._by_name.setdefault(form.parts[0], []).append(each)
+                else:
+                    self._by_glob.append((form, each))
+        self.is_empty = not (self._by_name or self._by_glob)
+
+    def of(self, name: str) -> Needed:
+        """List what a tool needs, by its canonical name."""
+        if self.is_empty:
+            return NONE
+        found = self._found.get(name)
+        if found is None:
+            covering = [each for form, each in self._by_glob if form.matches(name)]
+            found = self._found[name] = tuple(dict.fromkeys((*covering, *self._by_name.get(name, ()))))
+        return found
+
+    def lack(self, needed: Needed, snapshot: "Snapshot") -> Need | None:
+        """Tell what is missing for what a tool needs; None where nothing is."""
+        if snapshot is not self._snapshot:
+            self._snapshot, self._judged = snapshot, {}
+        if needed not in self._judged:
+            self._judged[needed] = next(filter(None, (self._need(each, snapshot) for each in needed)), None)
+        return self._judged[needed]
+
+    def _need(self, requirement: Requirement, snapshot: "Snapshot") -> Need | None:
+        value = requirement.condition.judge(snapshot)
+        if value.truth:
+            return None
+        ways = [self._ways[name] for name in requirement.condition.missing(snapshot) if name in self._ways]
+        return Need(value.reason, "; ".join(dict.fromkeys(ways)) or None)
+
+
+NO_REQUIREMENTS = Requirements()

@@ -1,0 +1,34 @@
+"""Spelling: which known names someone may have meant by one that is not known."""
+
+from collections.abc import Callable, Iterable
+
+MOST_SUGGESTIONS = 3
+_MAX_LENGTH = 60  # of names that are compared letter by letter
+
+
+def nearest(wanted: str, known: Iterable[str], form: Callable[[str], str] = str) -> list[str]:
+    """List names whose form is nearly written like the wanted one, nearest first; case does not matter."""
+    word = wanted.lower()[:_MAX_LENGTH]
+    limit = max(1, len(word) // 4)
+    near = sorted(
+        (distance, each)
+        for each in set(known)
+        if (distance := _distance(word, form(each).lower()[:_MAX_LENGTH])) <= limit
+    )
+    return [each for _, each in near[:MOST_SUGGESTIONS]]
+
+
+def did_you_mean(wanted: str, known: Iterable[str]) -> str | None:
+    """Ask whether a name that is written nearly like it was meant, where there is one."""
+    near = nearest(wanted, known)
+    return f"did you mean {' or '.join(f'`{each}`' for each in near)}?" if near else None
+
+
+def _distance(one: str, other: str) -> int:
+    """Count the letters to add, drop or change that make one word of another."""
+    row = list(range(len(other) + 1))
+    for at, letter in enumerate(one, start=1):
+        before, row[0] = row[0], at
+        for to, its in enumerate(other, start=1):
+            before, row[to] = row[to], min(row[to] + 1, row[to - 1] + 1, before + (letter != its))
+    return row[-1]

@@ -1,0 +1,159 @@
+"""States: named facts about a workspace, their values with reasons, and one immutable reading of them all."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from graphlib import CycleError, TopologicalSorter
+from types import MappingProxyType
+from typing import TypeAlias, cast
+
+from remit.errors import StateError
+
+Plain: TypeAlias = "str | int | float | bool | list[Plain] | dict[str, Plain] | None"
+
+_INT64 = range(-(2**63), 2**63)
+_MAX_DEPTH = 16  # of values inside values
+
+
+class StateKind(StrEnum):
+    """What a state is about."""
+
+    LOCATION = "location"  # where in an application the user is
+    CAPABILITY = "capability"  # what can be done here
+    ENTITY = "entity"  # what there is, and what is selected
+    WORKFLOW = "workflow"  # what is being done
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """Whether a state holds, or `None` where that cannot be told, and why."""
+
+    truth: bool | None
+    reason: str
+
+    @property
+    def in_words(self) -> str:
+        """The value as a person reads it."""
+        word = "unknown" if self.truth is None else str(self.truth).lower()
+        return f"{word}: {self.reason}" if self.reason else word
+
+
+UNDECLARED = Value(None, "no such state is declared")
+
+
+class Implications:
+    """Which states imply which: every dotted name its ancestors, and what is declared besides.
+
+    Raises:
+        StateError: a state implies itself, by way of others.
+    """
+
+    def __init__(self, names: Collection[str], implies: Mapping[str, Collection[str]] | None = None) -> None:
+        self._implied: dict[str, dict[str, None]] = {}  # used as ordered sets
+        for name in names:
+            self._add(name)
+        for name, others in (implies or {}).items():
+            self._add(name)
+            for other in others:
+                self._add(other)
+                self._implied[name][other] = None
+        self._order = _strongest_first(self._implied)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every state there is, declared or implied; each before those that it implies."""
+        return self._order
+
+    def close(self, values: Mapping[str, Value]) -> dict[str, Value]:
+        """Give every state its value: its own, or what follows from the states that imply it."""
+        closed = {name: values[name] for name in self._order if name in values}
+        for name in self._order:
+            value = closed.setdefault(name, Value(False, "nothing that implies it holds"))
+            for implied in self._implied[name]:
+                if _rank(value) > _rank(closed.get(implied)):
+                    closed[implied] = Value(value.truth, _because(name, value))
+        return closed
+
+    def _add(self, name: str) -> None:
+        while name not in self._implied:
+            parent, dot, _ = name.rpartition(".")
+            self._implied[name] = {parent: None} if dot else {}
+            name = parent if dot else name
+
+
+def _strongest_first(implied: Mapping[str, Collection[str]]) -> tuple[str, ...]:
+    try:
+        return (*reversed([*TopologicalSorter(implied).static_order()]),)
+    except CycleError as error:
+        circle = " implies ".join(f"`{name}`" for name in reversed(cast("list[str]", error.args[1])))
+        raise StateError(f"states imply each other in a circle: {circle}", hint="drop one of them") from None
+
+
+def _rank(value: Value | None) -> int:
+    """Order values by what wins when one state has two: true, unknown, false, none."""
+    return -1 if value is None else (0 if value.truth is False else 1 if value.truth is None else 2)
+
+
+def _because(name: str, value: Value) -> str:
+    if value.truth is False:
+        return "nothing that implies it holds"
+    return f"`{name}` implies it" if value.truth else f"`{name}` would imply it, and is {value.in_words}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """One reading of all states, and of the variables that conditions may ask about.
+
+    Raises:
+        StateError: a variable is nothing that a condition could compare.
+    """
+
+    states: Mapping[str, Value] = field(default_factory=dict[str, Value])
+    variables: Mapping[str, object] = field(default_factory=dict[str, object])
+    known: dict[str, bool] = field(init=False, repr=False, compare=False)  # what conditions look up
+    values: dict[str, Plain] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        known = {name: value.truth for name, value in self.states.items() if value.truth is not None}
+        object.__setattr__(self, "states", MappingProxyType({**self.states}))
+        object.__setattr__(self, "known", known)
+        object.__setattr__(self, "values", _members(self.variables, "", 0))
+
+    def state(self, name: str) -> Value:
+        """Tell a state's value; one that is not declared is unknown."""
+        return self.states.get(name, UNDECLARED)
+
+
+def _members(values: Mapping[str, object], place: str, depth: int) -> dict[str, Plain]:
+    members: dict[str, Plain] = {}
+    for name, value in values.items():
+        if type(name) is not str:
+            raise StateError(f"`{place or name}` has a key that is no text: {name!r}")
+        members[str(name)] = _plain(value, f"{place}.{name}" if place else name, depth + 1)
+    return members
+
+
+def _plain(value: object, place: str, depth: int) -> Plain:
+    """Copy a value, so that nobody else can change it, in the types that conditions know."""
+    if depth > _MAX_DEPTH:
+        raise StateError(f"`{place}` is nested too deeply")
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, float):
+        return float(value)
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, int):
+        return int(value) if value in _INT64 else _double(value)
+    if isinstance(value, Mapping):
+        return _members(cast("Mapping[str, object]", value), place, depth)
+    if isinstance(value, list | tuple):
+        return [_plain(item, place, depth + 1) for item in cast("list[object]", value)]
+    raise StateError(f"`{place}` is a `{type(value).__name__}`, which no condition can compare")
+
+
+def _double(value: int) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")

@@ -1,0 +1,288 @@
+"""The situation: the states of a workspace, now, and what they are set to."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, cast
+
+from remit.configurations import Configurations
+from remit.core.configuration.layers import Configuration, State
+from remit.core.configuration.reading import WORKFLOW
+from remit.core.configuration.values import DetectorKind, Layer, StateEntry, base_dirs
+from remit.core.decide import Context
+from remit.core.locations import check_location
+from remit.core.observations import Kept, Known, Observation
+from remit.core.projects import Workspace
+from remit.core.spelling import did_you_mean
+from remit.core.states import Snapshot, Value
+from remit.errors import StateError, UnknownStateError
+from remit.ports import Clock, Detectors, StateStore
+
+LOCATION = "location"
+PUSH_SECONDS = 60.0  # for which a location counts
+_MOST_PUSHED = 65_536  # characters of JSON
+_HOW = {WORKFLOW: 'kind = "workflow"', DetectorKind.PUSH: "push = true"}
+_LATE = 1_000  # milliseconds after its time limit at which a claim is given up
+
+
+class Location:
+    """Tells where in an application its user is, for those who host one."""
+
+    def __init__(self, situation: "Situation") -> None:
+        self._situation = situation
+
+    def set(
+        self,
+        context: Context,
+        *,
+        page: str | None = None,
+        route: str | None = None,
+        modal: str | None = None,
+        selected: object = None,
+        depth: int | None = None,
+        components: Sequence[str] | None = None,
+        elements: Sequence[str] | None = None,
+    ) -> None:
+        """Say where the user is; it counts for a minute, unless it is said again.
+
+        Raises:
+            StateError: a part is none that a location could have.
+        """
+        parts: dict[str, object] = {
+            "page": page,
+            "route": route,
+            "modal": modal,
+            "selected": selected,
+            "depth": depth,
+            "components": None if components is None else list(components),
+            "elements": None if elements is None else list(elements),
+        }
+        self._situation.push({LOCATION: parts}, context.workspace)
+
+    def clear(self, context: Context) -> None:
+        """Say that nothing is known of it any more."""
+        self._situation.push({LOCATION: None}, context.workspace)
+
+
+class StateReport(NamedTuple):
+    """A state with its value and where both come from."""
+
+    name: str
+    value: Value
+    kind: str
+    description: str
+    detector: str  # the key that declares it; empty where there is none
+    source: str  # the declaring file; empty where Remit itself does
+    layer: Layer | None  # None: nobody declares it, and others imply it
+
+
+class Situation:
+    """Reads the configuration, takes snapshots, and keeps what states are set to."""
+
+    def __init__(
+        self, store: StateStore, configurations: Configurations, detectors: Detectors, clock: Clock
+    ) -> None:
+        self._store = store
+        self._detectors = detectors
+        self._clock = clock
+        self.configurations = configurations
+
+    def configuration(self, workspace: Workspace) -> Configuration:
+        """Tell what the files say together, as they are now."""
+        return self.configurations.current(workspace).configuration
+
+    def snapshot(self, workspace: Workspace, *, client: str | None, agent: str | None) -> Snapshot:
+        """Take one reading of all states, and of what else conditions may ask about."""
+        configuration = self.configuration(workspace)
+        known, now = self._store.known(workspace), self._clock()
+        found = {
+            name: self._observe(state, known, workspace, now)
+            for name, state in configuration.states.items()
+            if name not in configuration.waiting
+        }
+        values = {name: Value(each.truth, each.reason) for name, each in found.items() if each is not None}
+        closed = configuration.implications.close(values)
+        for name in configuration.waiting:
+            closed[name] = Value(None, _untrusted(name))
+        counts = {
+            name: each.amount for name, each in found.items() if each is not None and each.amount is not None
+        }
+        variables = self._variables(configuration, known, workspace, now, client, agent)
+        return Snapshot(states=closed, variables={**variables, "entities": counts})
+
+    def states(self, snapshot: Snapshot, workspace: Workspace) -> list[StateReport]:
+        """List every state with its value, its detector and its file."""
+        declared = self.configuration(workspace).states
+        return [_report(name, snapshot, declared.get(name)) for name in sorted(snapshot.states)]
+
+    def set_state(self, name: str, workspace: Workspace) -> None:
+        """Set a workflow state, until it is cleared.
+
+        Raises:
+            UnknownStateError: there is no such state.
+            StateError: it is no workflow state.
+        """
+        self._require(name, workspace, WORKFLOW)
+        self._store.set_state(name, workspace, self._clock())
+
+    def clear_state(self, name: str, workspace: Workspace) -> list[str]:
+        """Clear a workflow state with all that imply it, and name them.
+
+        Raises:
+            UnknownStateError: there is no such state.
+            StateError: it is no workflow state.
+        """
+        configuration = self.configuration(workspace)
+        self._require(name, workspace, WORKFLOW)
+        cleared = [
+            each
+            for each, state in configuration.states.items()
+            if state.entry.kind == WORKFLOW and (each == name or _implies(each, name, configuration))
+        ]
+        self._store.clear_states(cleared, workspace)
+        return cleared
+
+    def push(self, pushed: Mapping[str, object], workspace: Workspace) -> None:
+        """Keep what a host application says of itself, until it expires: states, and the location.
+
+        Raises:
+            UnknownStateError: there is no such state.
+            StateError: a state is not pushed, or a value is none that it could have.
+        """
+        now = self._clock()
+        until: dict[str, int] = {}
+        for name, value in pushed.items():
+            if name == LOCATION:
+                check_location(value)
+                until[name] = now + int(PUSH_SECONDS * 1000)
+                continue
+            state = self._require(name, workspace, DetectorKind.PUSH)
+            if value is not None and not isinstance(value, bool):
+                raise StateError(f"`{name}` is true or false, or null to withdraw it")
+            assert state.entry.detector is not None  # noqa: S101 - it has one of the kind `push`
+            until[name] = now + int(state.entry.detector.lifetime * 1000)
+        if len(json.dumps(dict(pushed))) > _MOST_PUSHED:
+            raise StateError(f"what is pushed is longer than {_MOST_PUSHED:,} characters")
+        self._store.push(pushed, workspace, now, until)
+
+    def _observe(self, state: State, known: Known, workspace: Workspace, now: int) -> Observation | None:
+        """Find out one state; None where only what implies it says anything of it."""
+        entry = state.entry
+        if entry.kind == WORKFLOW:
+            step = known.workflow.get(entry.name)
+            by = f"by {step.by}" if step is not None and step.by else "by hand"
+            return Observation(step is not None, f"set {by}" if step is not None else "not set")
+        detector = entry.detector
+        if detector is None:
+            return None
+        if not state.may_run:
+            return Observation(None, _untrusted(entry.name))
+        if detector.kind is DetectorKind.PUSH:
+            return _pushed(entry, known, now)
+        bases = base_dirs(state.file, workspace)
+        basis = self._detectors.basis(detector, bases, workspace)
+        if basis is None and not detector.lifetime:
+            return self._detectors.detect(detector, bases, workspace)
+        mark = json.dumps([detector, bases, basis])
+        return self._kept(state, mark, basis is not None, known.observed.get(entry.name), workspace, now)
+
+    def _kept(
+        self, state: State, mark: str, is_of_file: bool, kept: Kept | None, workspace: Workspace, now: int
+    ) -> Observation:
+        """Use what is remembered, or find out anew: one at a time, whoever asks."""
+        entry, detector = state.entry, state.entry.detector
+        assert detector is not None  # noqa: S101 - it is asked only of states with one
+        if kept is not None and (kept.is_fresh(mark, now) or (is_of_file and kept.mark == mark and kept.at)):
+            return kept.observation
+        claimed_until = now + int(detector.timeout * 1000) + _LATE
+        if not self._store.claim(entry.name, mark, workspace, now, claimed_until):
+            if kept is not None and kept.is_usable(mark, now):
+                return kept.observation
+            return Observation(None, "another process is finding it out")
+        found = self._detectors.detect(detector, base_dirs(state.file, workspace), workspace)
+        until = self._clock() + int(detector.lifetime * 1000)
+        self._store.keep_observation(entry.name, Kept(mark, found, now, until), workspace)
+        return found
+
+    def _variables(
+        self,
+        configuration: Configuration,
+        known: Known,
+        workspace: Workspace,
+        now: int,
+        client: str | None,
+        agent: str | None,
+    ) -> dict[str, object]:
+        location = known.pushed.get(LOCATION)
+        where = (
+            cast("dict[str, object]", location.value) if location is not None and location.counts(now) else {}
+        )
+        project = workspace.project
+        return {
+            **self._detectors.variables(workspace, configuration.env),
+            LOCATION: {name: value for name, value in where.items() if value is not None},
+            "project": {"name": project.path.replace("\\", "/").rpartition("/")[2], "path": project.path},
+            "workspace": {"path": workspace.dir},
+            "client": client or "all",
+            "agent": {"name": agent or ""},
+        }
+
+    def _require(self, name: str, workspace: Workspace, wanted: str) -> State:
+        """Find a state that is set in a certain way."""
+        states = self.configuration(workspace).states
+        if name not in states:
+            hint = did_you_mean(name, states) or "`remit states` lists those there are"
+            raise UnknownStateError(f"no state is called `{name}` here", hint=hint)
+        state = states[name]
+        if wanted not in (state.entry.kind, state.entry.detector and state.entry.detector.kind):
+            how = "set and cleared by hand" if wanted == WORKFLOW else "pushed"
+            raise StateError(
+                f"`{name}` is not {how}: it is {_found_by(state.entry)}",
+                hint=f"declare it with `{_HOW[wanted]}`",
+            )
+        return state
+
+
+def _pushed(entry: StateEntry, known: Known, now: int) -> Observation:
+    pushed = known.pushed.get(entry.name)
+    if pushed is None:
+        return Observation(None, "nothing was pushed")
+    if not pushed.counts(now) or not isinstance(pushed.value, bool):
+        return Observation(None, "what was pushed has expired")
+    return Observation(pushed.value, "pushed by the host application")
+
+
+def _untrusted(name: str) -> str:
+    return f"waits for your trust: `remit trust {name}` shows it"
+
+
+def _implies(name: str, other: str, configuration: Configuration) -> bool:
+    """Tell whether a state implies another, by its name or by what is declared."""
+    seen: set[str] = set()
+    waiting = [name]
+    while waiting:
+        each = waiting.pop()
+        if each == other:
+            return True
+        if each not in seen:
+            seen.add(each)
+            parent = each.rpartition(".")[0]
+            state = configuration.states.get(each)
+            waiting.extend((*([parent] if parent else ()), *(state.entry.implies if state else ())))
+    return False
+
+
+def _report(name: str, snapshot: Snapshot, state: State | None) -> StateReport:
+    value = snapshot.states[name]
+    if state is None:  # nobody declares it: others imply it
+        return StateReport(name, value, "capability", "", "", "", None)
+    entry = state.entry
+    detector = "" if entry.detector is None else entry.detector.kind
+    return StateReport(
+        name, value, entry.kind, entry.description, detector, state.file.path, state.file.layer
+    )
+
+
+def _found_by(entry: StateEntry) -> str:
+    if entry.kind == WORKFLOW:
+        return "a workflow state"
+    return "implied by others" if entry.detector is None else f"found by `{entry.detector.kind}`"
