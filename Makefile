@@ -93,6 +93,7 @@ bench: $(VENV)/.installed $(PEERS)/.installed ## Measure, print, and store the f
 	$(BIN)/python bench/run.py
 	$(BIN)/python bench/scan.py
 	$(BIN)/python bench/conditions.py $(PEERS)/bin/python
+	$(BIN)/python bench/states.py
 
 $(PEERS)/.installed: bench/peers.txt
 	$(PYTHON) -m venv $(PEERS)

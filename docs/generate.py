@@ -3,7 +3,10 @@
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+
+import click
 
 from remit.apps.cli.main import app
 
@@ -24,8 +27,15 @@ Completion is a line in your shell's start file: `eval "$(remit completion bash)
 
 def cli_reference() -> str:
     """Write the page of the command line from the commands' own help."""
-    names = ["remit", *(f"remit {name}" for name in app.commands)]
+    names = ["remit", *_names("remit", app)]
     return "\n".join([HEAD, *(f"## `{name}`\n\n```text\n{_help(name)}\n```\n" for name in names)])
+
+
+def _names(above: str, group: click.Group) -> Iterator[str]:
+    for name, command in group.commands.items():
+        yield f"{above} {name}"
+        if isinstance(command, click.Group):
+            yield from _names(f"{above} {name}", command)
 
 
 def _help(name: str) -> str:

@@ -165,14 +165,20 @@ class ConfigurationFiles(Protocol):
     def read(self, file: File, workspace: Workspace) -> FileText | None: ...
 
 
+class Look(Protocol):
+    """One look at a workspace, within bounds of time, size and place."""
+
+    def detect(self, detector: Detector, bases: Sequence[str]) -> Observation: ...
+
+    def basis(self, detector: Detector, bases: Sequence[str]) -> str | None: ...
+
+    def variables(self, env: Sequence[str]) -> Mapping[str, object]: ...
+
+
 class Detectors(Protocol):
-    """Finds out about a workspace, within bounds of time, size and place."""
+    """Finds out about workspaces."""
 
-    def detect(self, detector: Detector, bases: Sequence[str], workspace: Workspace) -> Observation: ...
-
-    def basis(self, detector: Detector, bases: Sequence[str], workspace: Workspace) -> str | None: ...
-
-    def variables(self, workspace: Workspace, env: Sequence[str]) -> Mapping[str, object]: ...
+    def look(self, workspace: Workspace) -> Look: ...
 
 
 class Language(Protocol):

@@ -17,7 +17,7 @@ DEFAULT_LIMIT = 20
 MAX_LIMIT = 50
 BATCH = 64  # texts that are turned into vectors at once
 BY_WORDS_ALONE = "found by words alone"
-WORDS_ALONE = Fusion(expected=0.58, steepness=4.4, midpoint=0.54, confidence=0.0, noise=0.0)
+WORDS_ALONE = Fusion(expected=0.49, steepness=3.5, midpoint=0.73, confidence=0.0, noise=0.0)
 _DEPTH = 100  # how many tools the index hands over to be ranked
 _NEAREST = 3
 _LONGEST_QUERY = 10_000  # characters; what comes after is not read

@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from typing import NamedTuple, cast
 
 from remit.configurations import Configurations
 from remit.core.configuration.layers import Configuration, State
-from remit.core.configuration.reading import WORKFLOW
-from remit.core.configuration.values import DetectorKind, Layer, StateEntry, base_dirs
+from remit.core.configuration.reading import LOCATION, WORKFLOW
+from remit.core.configuration.values import Detector, DetectorKind, Layer, StateEntry, base_dirs
 from remit.core.decide import Context
 from remit.core.locations import check_location
 from remit.core.observations import Kept, Known, Observation
@@ -15,9 +16,8 @@ from remit.core.projects import Workspace
 from remit.core.spelling import did_you_mean
 from remit.core.states import Snapshot, Value
 from remit.errors import StateError, UnknownStateError
-from remit.ports import Clock, Detectors, StateStore
+from remit.ports import Clock, Detectors, Look, StateStore
 
-LOCATION = "location"
 PUSH_SECONDS = 60.0  # for which a location counts
 _MOST_PUSHED = 65_536  # characters of JSON
 _HOW = {WORKFLOW: 'kind = "workflow"', DetectorKind.PUSH: "push = true"}
@@ -93,21 +93,29 @@ class Situation:
     def snapshot(self, workspace: Workspace, *, client: str | None, agent: str | None) -> Snapshot:
         """Take one reading of all states, and of what else conditions may ask about."""
         configuration = self.configuration(workspace)
-        known, now = self._store.known(workspace), self._clock()
+        moment = _Moment(
+            workspace, self._clock(), self._store.known(workspace), self._detectors.look(workspace)
+        )
         found = {
-            name: self._observe(state, known, workspace, now)
+            name: observation
             for name, state in configuration.states.items()
-            if name not in configuration.waiting
+            if name not in configuration.waiting and (observation := self._observe(state, moment)) is not None
         }
-        values = {name: Value(each.truth, each.reason) for name, each in found.items() if each is not None}
-        closed = configuration.implications.close(values)
+        closed = configuration.implications.close(
+            {name: Value(each.truth, each.reason) for name, each in found.items()}
+        )
         for name in configuration.waiting:
             closed[name] = Value(None, _untrusted(name))
-        counts = {
-            name: each.amount for name, each in found.items() if each is not None and each.amount is not None
+        variables = {
+            **moment.look.variables(configuration.env),
+            LOCATION: moment.location,
+            "project": {"name": _base_name(workspace.project.path), "path": workspace.project.path},
+            "workspace": {"path": workspace.dir},
+            "client": client or "all",
+            "agent": {"name": agent or ""},
+            "entities": {name: each.amount for name, each in found.items() if each.amount is not None},
         }
-        variables = self._variables(configuration, known, workspace, now, client, agent)
-        return Snapshot(states=closed, variables={**variables, "entities": counts})
+        return Snapshot(states=closed, variables=variables)
 
     def states(self, snapshot: Snapshot, workspace: Workspace) -> list[StateReport]:
         """List every state with its value, its detector and its file."""
@@ -164,67 +172,44 @@ class Situation:
             raise StateError(f"what is pushed is longer than {_MOST_PUSHED:,} characters")
         self._store.push(pushed, workspace, now, until)
 
-    def _observe(self, state: State, known: Known, workspace: Workspace, now: int) -> Observation | None:
+    def _observe(self, state: State, moment: "_Moment") -> Observation | None:
         """Find out one state; None where only what implies it says anything of it."""
-        entry = state.entry
+        entry, detector = state.entry, state.entry.detector
         if entry.kind == WORKFLOW:
-            step = known.workflow.get(entry.name)
-            by = f"by {step.by}" if step is not None and step.by else "by hand"
-            return Observation(step is not None, f"set {by}" if step is not None else "not set")
-        detector = entry.detector
+            return _followed(entry, moment)
         if detector is None:
             return None
         if not state.may_run:
             return Observation(None, _untrusted(entry.name))
         if detector.kind is DetectorKind.PUSH:
-            return _pushed(entry, known, now)
-        bases = base_dirs(state.file, workspace)
-        basis = self._detectors.basis(detector, bases, workspace)
+            return _pushed(entry, moment)
+        bases = base_dirs(state.file, moment.workspace)
+        basis = moment.look.basis(detector, bases)
         if basis is None and not detector.lifetime:
-            return self._detectors.detect(detector, bases, workspace)
-        mark = json.dumps([detector, bases, basis])
-        return self._kept(state, mark, basis is not None, known.observed.get(entry.name), workspace, now)
-
-    def _kept(
-        self, state: State, mark: str, is_of_file: bool, kept: Kept | None, workspace: Workspace, now: int
-    ) -> Observation:
-        """Use what is remembered, or find out anew: one at a time, whoever asks."""
-        entry, detector = state.entry, state.entry.detector
-        assert detector is not None  # noqa: S101 - it is asked only of states with one
-        if kept is not None and (kept.is_fresh(mark, now) or (is_of_file and kept.mark == mark and kept.at)):
+            return moment.look.detect(detector, bases)
+        mark = sha256(json.dumps([detector, bases, basis]).encode()).hexdigest()
+        kept = moment.known.observed.get(entry.name)
+        if kept is not None and (
+            kept.is_fresh(mark, moment.now) or (basis and kept.mark == mark and kept.at)
+        ):
             return kept.observation
+        return self._find_out(entry.name, detector, bases, mark, moment)
+
+    def _find_out(
+        self, name: str, detector: Detector, bases: Sequence[str], mark: str, moment: "_Moment"
+    ) -> Observation:
+        """Find a state out and keep the answer: one at a time, whoever asks."""
+        now, workspace = moment.now, moment.workspace
         claimed_until = now + int(detector.timeout * 1000) + _LATE
-        if not self._store.claim(entry.name, mark, workspace, now, claimed_until):
+        if not self._store.claim(name, mark, workspace, now, claimed_until):
+            kept = moment.known.observed.get(name)
             if kept is not None and kept.is_usable(mark, now):
                 return kept.observation
             return Observation(None, "another process is finding it out")
-        found = self._detectors.detect(detector, base_dirs(state.file, workspace), workspace)
+        found = moment.look.detect(detector, bases)
         until = self._clock() + int(detector.lifetime * 1000)
-        self._store.keep_observation(entry.name, Kept(mark, found, now, until), workspace)
+        self._store.keep_observation(name, Kept(mark, found, now, until), workspace)
         return found
-
-    def _variables(
-        self,
-        configuration: Configuration,
-        known: Known,
-        workspace: Workspace,
-        now: int,
-        client: str | None,
-        agent: str | None,
-    ) -> dict[str, object]:
-        location = known.pushed.get(LOCATION)
-        where = (
-            cast("dict[str, object]", location.value) if location is not None and location.counts(now) else {}
-        )
-        project = workspace.project
-        return {
-            **self._detectors.variables(workspace, configuration.env),
-            LOCATION: {name: value for name, value in where.items() if value is not None},
-            "project": {"name": project.path.replace("\\", "/").rpartition("/")[2], "path": project.path},
-            "workspace": {"path": workspace.dir},
-            "client": client or "all",
-            "agent": {"name": agent or ""},
-        }
 
     def _require(self, name: str, workspace: Workspace, wanted: str) -> State:
         """Find a state that is set in a certain way."""
@@ -242,13 +227,42 @@ class Situation:
         return state
 
 
-def _pushed(entry: StateEntry, known: Known, now: int) -> Observation:
-    pushed = known.pushed.get(entry.name)
+class _Moment(NamedTuple):
+    """What one snapshot is taken of."""
+
+    workspace: Workspace
+    now: int
+    known: Known
+    look: Look
+
+    @property
+    def location(self) -> dict[str, object]:
+        """Where the user is, as far as that is known."""
+        pushed = self.known.pushed.get(LOCATION)
+        parts = (
+            cast("dict[str, object]", pushed.value) if pushed is not None and pushed.counts(self.now) else {}
+        )
+        return {name: part for name, part in parts.items() if part is not None}
+
+
+def _followed(entry: StateEntry, moment: _Moment) -> Observation:
+    step = moment.known.workflow.get(entry.name)
+    if step is None:
+        return Observation(False, "not set")
+    return Observation(True, f"set by {step.by}" if step.by else "set by hand")
+
+
+def _pushed(entry: StateEntry, moment: _Moment) -> Observation:
+    pushed = moment.known.pushed.get(entry.name)
     if pushed is None:
         return Observation(None, "nothing was pushed")
-    if not pushed.counts(now) or not isinstance(pushed.value, bool):
+    if not pushed.counts(moment.now) or not isinstance(pushed.value, bool):
         return Observation(None, "what was pushed has expired")
     return Observation(pushed.value, "pushed by the host application")
+
+
+def _base_name(path: str) -> str:
+    return path.replace("\\", "/").rpartition("/")[2]
 
 
 def _untrusted(name: str) -> str:

@@ -155,6 +155,12 @@ def test_words_that_match_by_chance_in_a_long_query_say_less() -> None:
     assert Fusion().scores([]) == {}
 
 
+def test_a_tool_that_answers_one_part_of_a_query_counts_by_that_too() -> None:
+    fusion = Fusion(part_weight=0.5)
+    assert fusion.raw(Hit(1, 0.0, 0.3, 0.9)) == pytest.approx((0.3 + 0.45) / 1.5)
+    assert fusion.raw(Hit(1, 0.0, 0.3)) == 0.3
+
+
 def test_rank_fusion_counts_ranks_alone() -> None:
     scores = RankFusion().scores([Hit(1, 9.0, 0.9), Hit(2, 1.0, 0.1), Hit(3, 0.0, 0.5), Hit(4, 2.0, None)])
     assert scores[1] == 1.0

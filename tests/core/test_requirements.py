@@ -10,7 +10,7 @@ from remit.core.configuration.language import RuleCondition
 from remit.core.configuration.values import Asked, ToolEntry
 from remit.core.decide import Context, Gate, Listed, decide
 from remit.core.kinds import ConfigStatus
-from remit.core.requirements import Requirement, Requirements
+from remit.core.requirements import About, Requirement, Requirements
 from remit.core.roster import Roster
 from remit.core.states import Snapshot, Value
 from remit.core.tools import Tool
@@ -88,12 +88,11 @@ def test_a_rule_that_must_not_rely_on_a_projects_states_does_not() -> None:
 
 @pytest.mark.parametrize("when", ["git.branch == 'main'", "state('a')"])
 def test_a_condition_changes_only_with_what_it_mentions(when: str) -> None:
-    asked = RuleCondition(ToolEntry("*", when=when))
-    before = reading("a", git={"branch": "main"}, os="linux")
-    assert not asked.mentions(reading("a", "b", git={"branch": "main"}, os="win32"), before)
-    after = reading(git={"branch": "main"}) if "state" in when else reading("a", git={"branch": "dev"})
-    assert asked.mentions(after, before)
-    assert not RuleCondition(ToolEntry("*", when="a &&")).mentions(after, before)
+    about = RuleCondition(ToolEntry("*", when=when)).about()
+    assert (set(about.states), set(about.variables)) == (
+        ({"a"}, set()) if "state" in when else (set(), {"git"})
+    )
+    assert RuleCondition(ToolEntry("*", when="a &&")).about() == About()
 
 
 def test_what_is_missing_is_told_of_every_way() -> None:

@@ -59,11 +59,11 @@ class Fusion:
     word_weight: float = 0.035  # of BM25, beside the cosine
     part_weight: float = 0.0  # of the cosine of a query's best part, beside that of the whole
     lone_word_weight: float = 0.1  # of BM25, where there is no cosine
-    expected: float = 0.59  # of a query's best BM25: the more words it has, the more match by chance
-    steepness: float = 7.2
-    midpoint: float = 0.68  # the sum, beyond what is expected, at which a tool is as likely meant as not
-    confidence: float = 0.055  # where the best result is below it, all of them are noise
-    noise: float = 0.012  # a result below it is noise, however good the best is
+    expected: float = 0.54  # of a query's best BM25: the more words it has, the more match by chance
+    steepness: float = 8.0
+    midpoint: float = 0.67  # the sum, beyond what is expected, at which a tool is as likely meant as not
+    confidence: float = 0.054  # where the best result is below it, all of them are noise
+    noise: float = 0.016  # a result below it is noise, however good the best is
 
     def by_words(self, hit: Hit) -> float:
         """Say how much the words count that a query shares with a document."""

@@ -3,13 +3,20 @@
 What a tool needs is looked up once for each name, and judged once for each rule, however many tools share it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from remit.core.globs import Glob, tool_globs
 
 if TYPE_CHECKING:
     from remit.core.states import Snapshot, Value
+
+
+class About(NamedTuple):
+    """What a condition asks about: it has another answer only after one of these has changed."""
+
+    states: Collection[str] = ()
+    variables: Collection[str] = ()  # each without its members
 
 
 class Condition(Protocol):
@@ -19,7 +26,7 @@ class Condition(Protocol):
 
     def missing(self, snapshot: "Snapshot") -> Sequence[str]: ...
 
-    def mentions(self, snapshot: "Snapshot", before: "Snapshot") -> bool: ...
+    def about(self) -> "About": ...
 
 
 class Need(NamedTuple):
@@ -49,8 +56,8 @@ class Requirements:
         self._by_glob: list[tuple[Glob, Requirement]] = []
         self._ways = ways or {}  # what would make a state true
         self._found: dict[str, Needed] = {}
-        self._judged: dict[Needed, Need | None] = {}
-        self._snapshot: Snapshot | None = None
+        # Together in one place, because several threads may ask about several snapshots.
+        self._judged: tuple[Snapshot | None, dict[Needed, Need | None]] = (None, {})
         self._needed = tuple(needed)
         for each in self._needed:
             for form in tool_globs(each.pattern):
@@ -76,11 +83,13 @@ class Requirements:
 
     def lack(self, needed: Needed, snapshot: "Snapshot") -> Need | None:
         """Tell what is missing for what a tool needs; None where nothing is."""
-        if snapshot is not self._snapshot:
-            self._snapshot, self._judged = snapshot, {}
-        if needed not in self._judged:
-            self._judged[needed] = next(filter(None, (self._need(each, snapshot) for each in needed)), None)
-        return self._judged[needed]
+        of, judged = self._judged
+        if snapshot is not of:
+            judged = {}
+            self._judged = snapshot, judged
+        if needed not in judged:
+            judged[needed] = next(filter(None, (self._need(each, snapshot) for each in needed)), None)
+        return judged[needed]
 
     def _need(self, requirement: Requirement, snapshot: "Snapshot") -> Need | None:
         value = requirement.condition.judge(snapshot)

@@ -1,10 +1,11 @@
 """A roster: the decisions about a catalog, of which only those are made again that a new snapshot changes."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import repeat
 
 from remit.core.decide import LASTING, PASSING, Context, Decision, Listed, decide_by
-from remit.core.requirements import Needed
+from remit.core.requirements import Needed, Requirement
 from remit.core.states import Snapshot
 from remit.core.tools import Tool
 
@@ -15,29 +16,57 @@ class Roster:
     def __init__(self, tools: Iterable[Tool], context: Context) -> None:
         self._context = replace(context, snapshot=None)
         self._before: Snapshot | None = None
-        self._listed: list[Listed] = []
-        self._lasting: list[Decision] = []
+        self._tools = list(tools)
+        self._lasting = [decide_by(LASTING, tool, context) for tool in self._tools]
+        self._listed = list(map(Listed, self._tools, self._lasting))
         self._needing: dict[Needed, list[int]] = {}  # tools by what they need, where only that can hide them
-        for at, tool in enumerate(tools):
-            decision = decide_by(LASTING, tool, context)
-            self._listed.append(Listed(tool, decision))
-            self._lasting.append(decision)
+        for at, (tool, decision) in enumerate(self._listed):
             needed = context.requirements.of(tool.name)
             if needed and decision.visible:
                 self._needing.setdefault(needed, []).append(at)
+        self._by_state = _index(self._needing, lambda each: each.condition.about().states)
+        self._by_variable = _index(self._needing, lambda each: each.condition.about().variables)
 
     def at(self, snapshot: Snapshot) -> list[Listed]:
         """List the tools with the decisions about them, as the states are."""
-        context, before = replace(self._context, snapshot=snapshot), self._before
-        for needed, members in self._needing.items():
-            if before is None or any(each.condition.mentions(snapshot, before) for each in needed):
-                self._decide(members, context)
+        context = replace(self._context, snapshot=snapshot)
+        for needed in self._affected(snapshot):
+            self._decide(self._needing[needed], context)
         self._before = snapshot
         return self._listed.copy()
 
+    def _affected(self, snapshot: Snapshot) -> Iterable[Needed]:
+        before = self._before
+        if before is None:
+            return self._needing
+        states = _changed(self._by_state, before.states, snapshot.states)
+        variables = _changed(self._by_variable, before.values, snapshot.values)
+        return dict.fromkeys((*states, *variables))
+
     def _decide(self, members: list[int], context: Context) -> None:
         """Decide once for tools that need the same: what depends on the moment is the same for them all."""
-        first = decide_by(PASSING, self._listed[members[0]].tool, context)
-        for at in members:
-            decision = self._lasting[at] if first.visible else first
-            self._listed[at] = Listed(self._listed[at].tool, decision)
+        tools = [self._tools[at] for at in members]
+        first = decide_by(PASSING, tools[0], context)
+        decisions: Iterable[Decision] = (
+            [self._lasting[at] for at in members] if first.visible else repeat(first)
+        )
+        for at, item in zip(members, map(Listed, tools, decisions), strict=True):
+            self._listed[at] = item
+
+
+def _index(
+    needing: Iterable[Needed], names: Callable[[Requirement], Iterable[str]]
+) -> dict[str, list[Needed]]:
+    found: dict[str, list[Needed]] = {}
+    for needed in needing:
+        for name in {name for each in needed for name in names(each)}:
+            found.setdefault(name, []).append(needed)
+    return found
+
+
+def _changed(
+    index: Mapping[str, list[Needed]], before: Mapping[str, object], now: Mapping[str, object]
+) -> Iterator[Needed]:
+    for name, affected in index.items():
+        if before.get(name) != now.get(name):
+            yield from affected

@@ -22,7 +22,6 @@ from remit.adapters.git import locate
 from remit.core.comparisons import Comparison
 from remit.core.configuration.values import Detector, DetectorKind, GitFact
 from remit.core.observations import Observation
-from remit.core.projects import Workspace
 from support import git
 
 FILE, DIRECTORY, GLOB = DetectorKind.FILE, DetectorKind.DIRECTORY, DetectorKind.GLOB
@@ -37,7 +36,7 @@ def shop(tmp_path: Path) -> Path:
 
 def observe(detector: Detector, at: Path, **variables: str) -> Observation:
     machine = Machine(home="/nowhere", variables={"PATH": os.environ["PATH"], **variables})
-    return LocalDetectors(machine).detect(detector, (str(at),), locate(str(at)))
+    return LocalDetectors(machine).look(locate(str(at))).detect(detector, (str(at),))
 
 
 def truth(detector: Detector, at: Path, **variables: str) -> bool | None:
@@ -279,7 +278,7 @@ def test_a_planted_git_file_tells_nothing_of_another_project(shop: Path) -> None
     found = observe(Detector(DetectorKind.GIT, fact=GitFact.BRANCH, branch="*"), shop)
     assert found == Observation(None, "`.git` points at another place")
     detectors = LocalDetectors(Machine(home="/nowhere", variables={}))
-    assert "branch" not in json.dumps(detectors.variables(locate(str(shop)), ()))
+    assert "branch" not in json.dumps(detectors.look(locate(str(shop))).variables(()))
 
 
 def test_a_worktree_and_a_submodule_have_branches_of_their_own(shop: Path) -> None:
@@ -501,8 +500,7 @@ def test_conditions_see_only_variables_that_are_listed_and_no_secret(shop: Path)
     token = "ghp_" + "x7Kq" * 8
     given = {"STAGE": "dev", "OTHER": "x", "TOKENISH": token}
     detectors = LocalDetectors(Machine(home="/nowhere", variables=given))
-    workspace: Workspace = locate(str(shop))
-    known = detectors.variables(workspace, ("STAGE", "TOKENISH", "UNSET"))
+    known = detectors.look(locate(str(shop))).variables(("STAGE", "TOKENISH", "UNSET"))
     assert known["env"] == {"STAGE": "dev"}
     assert known["git"] == {
         "repository": True,

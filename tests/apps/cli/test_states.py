@@ -16,6 +16,7 @@ def shop(desk: Desk) -> Path:
     desk.write(
         path / "remit.toml",
         """
+env = ["STAGE"]
 [states.editing]
 description = "Somebody edits"
 kind = "workflow"
@@ -130,6 +131,9 @@ def test_states_that_run_or_change_something_are_shown_and_trusted(desk: Desk, s
         "\n"
         "state docker (project, remit.toml): not trusted\n"
         "  it redefines what Remit itself declares\n"
+        "\n"
+        "variables (project, remit.toml): not trusted\n"
+        "  it lets conditions compare and show STAGE\n"
     )
     assert desk.remit("trust", "checked", cwd=shop).returncode == 2  # nobody to ask
     trusted = desk.remit("trust", "checked", "docker", "--yes", cwd=shop)
@@ -140,6 +144,7 @@ def test_states_that_run_or_change_something_are_shown_and_trusted(desk: Desk, s
         "here": False,
         "clean": False,
         "docker": True,
+        "[env]": False,
     }
     assert told["states"][0]["command"] == ["true"]
     states = json.loads(desk.remit("tools", "--json", cwd=shop).stdout)["states"]

@@ -84,6 +84,9 @@ def test_rules_servers_agents_rooms_and_variables_of_all_files_are_kept() -> Non
     configuration = combine([machine(text), project(text)], {})
     assert [rule.file.path for rule in configuration.rules] == [HOME, SHARED]
     assert configuration.env == ("A",)
+    assert combine([project(text)], {}).env == ()
+    assert [each.title for each in combine([project(text)], {}).demands] == ["variables"]
+    assert trusting([project(text)]).env == ("A",)
     assert [len(each) for each in (configuration.servers, configuration.agents, configuration.rooms)] == [
         2,
         2,
@@ -265,7 +268,7 @@ def test_names_that_nobody_declares_are_told_with_what_was_meant() -> None:
         "can never both hold",
     ]
     assert wrong(project('[tools.x]\nnamespace = "n"')) == []
-    assert wrong(project('env = ["STAGE"]\n[tools.x]\nwhen = "env.STAGE == \'dev\'"')) == []
+    assert wrong(machine('env = ["STAGE"]\n[tools.x]\nwhen = "env.STAGE == \'dev\'"')) == []
 
 
 def test_a_condition_that_cannot_be_read_is_told_of_its_file_alone() -> None:

@@ -202,6 +202,7 @@ def test_a_workflow_state_follows_what_tools_do() -> None:
         ("[states]\nx = true", "states.x", "expected a table, found true or false", None),
         ("[states.x]\nfil = 'a'", "states.x.fil", "`fil` is no key", "did you mean `file`?"),
         ("[states.x]\ncount = 3\nfile = 'a'", "states.x.count", "`count` is no key", "known are "),
+        ("[states.location]\npush = true", "states.location", "a state cannot be called so", None),
         ("[states.X]\nfile = 'a'", "states.X", "not the name of a state", "write small letters"),
         (f"[states.{'x' * 101}]\nfile = 'a'", f"states.{'x' * 101}", "not the name of a state", None),
         (

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from remit.adapters.files import Machine
-from remit.core.configuration.values import ASKS_GIT, Detector, DetectorKind
+from remit.core.configuration.values import Detector, DetectorKind
 from remit.core.observations import Observation
 from remit.core.projects import Workspace
 
@@ -14,7 +14,7 @@ DETECTORS = {  # each with its module
     DetectorKind.FILE: "files",
     DetectorKind.DIRECTORY: "files",
     DetectorKind.GLOB: "globs",
-    DetectorKind.GIT: "git",
+    DetectorKind.GIT: "changes",  # what git's own files tell, a look has read
     DetectorKind.ENV: "environment",
     DetectorKind.VALUE: "values",
     DetectorKind.COMMAND: "commands",
@@ -30,4 +30,4 @@ def load(name: str) -> Detect:
 
 def module_of(detector: Detector) -> str:
     """Name the module of a detector."""
-    return "changes" if detector.fact in ASKS_GIT else DETECTORS[detector.kind]
+    return DETECTORS[detector.kind]

@@ -1,10 +1,9 @@
 """What git's own files say of a checkout, without starting git."""
 
 import os
-from collections.abc import Sequence
 from typing import NamedTuple
 
-from remit.adapters.files import FileError, Machine, read_text
+from remit.adapters.files import FileError, read_text
 from remit.adapters.git import git_directory
 from remit.core.configuration.values import Detector, GitFact
 from remit.core.globs import glob
@@ -50,9 +49,8 @@ def facts(workspace: Workspace) -> Facts:
     )
 
 
-def detect(detector: Detector, _bases: Sequence[str], workspace: Workspace, _machine: Machine) -> Observation:
+def tell(detector: Detector, found: Facts, workspace: Workspace) -> Observation:
     """Tell one fact of git."""
-    found = facts(workspace)
     if detector.fact is GitFact.REPOSITORY:
         place = os.path.basename(workspace.checkout) or workspace.checkout
         return Observation(

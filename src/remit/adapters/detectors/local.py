@@ -2,9 +2,10 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 
 from remit.adapters.detectors import Detect, load, module_of
-from remit.adapters.detectors.git import facts
+from remit.adapters.detectors.git import Facts, facts, tell
 from remit.adapters.detectors.inside import look
 from remit.adapters.files import FileError, Machine, fingerprint
 from remit.core.configuration.values import Detector, DetectorKind
@@ -23,29 +24,47 @@ class LocalDetectors:
         self._now_ns = now_ns
         self._loaded: dict[str, Detect] = {}
 
-    def detect(self, detector: Detector, bases: Sequence[str], workspace: Workspace) -> Observation:
+    def look(self, workspace: Workspace) -> "LocalLook":
+        """Look at a workspace, once."""
+        return LocalLook(workspace, self._machine, self._now_ns, self._loaded)
+
+
+class LocalLook:
+    """One look at a workspace: what is read of git is the same for all that ask."""
+
+    def __init__(
+        self, workspace: Workspace, machine: Machine, now_ns: Callable[[], int], loaded: dict[str, Detect]
+    ) -> None:
+        self._workspace = workspace
+        self._machine = machine
+        self._now_ns = now_ns
+        self._loaded = loaded
+
+    def detect(self, detector: Detector, bases: Sequence[str]) -> Observation:
         """Find out whether a state holds; whatever goes wrong, it is unknown."""
         try:
+            if detector.kind is DetectorKind.GIT and not detector.runs:
+                return tell(detector, self._git, self._workspace)
             name = module_of(detector)
             if name not in self._loaded:
                 self._loaded[name] = load(name)
-            return self._loaded[name](detector, bases, workspace, self._machine)
+            return self._loaded[name](detector, bases, self._workspace, self._machine)
         except (OSError, ValueError, RecursionError, MemoryError) as error:
             return Observation(None, f"the detector failed: {type(error).__name__}")
 
-    def basis(self, detector: Detector, bases: Sequence[str], workspace: Workspace) -> str | None:
+    def basis(self, detector: Detector, bases: Sequence[str]) -> str | None:
         """Tell what an answer depends on, where that is one file: it holds while the file is the same."""
         if detector.kind not in _OF_A_FILE or not detector.paths:
             return None
         try:
-            places = [where for where, _ in look(detector.paths[0], bases, workspace)][:1]
+            places = [where for where, _ in look(detector.paths[0], bases, self._workspace)][:1]
         except FileError as error:
             return error.reason
         return "".join(fingerprint(where, self._machine, now_ns=self._now_ns()) for where in places)
 
-    def variables(self, workspace: Workspace, env: Sequence[str]) -> Mapping[str, object]:
+    def variables(self, env: Sequence[str]) -> Mapping[str, object]:
         """List what conditions may ask about this machine, and this workspace."""
-        git = facts(workspace)
+        git = self._git
         known: dict[str, object] = {
             "repository": git.is_repository,
             "detached": git.is_detached,
@@ -57,6 +76,10 @@ class LocalDetectors:
             "env": dict(self._shown(env)),
             "os": self._machine.platform,
         }
+
+    @cached_property
+    def _git(self) -> Facts:
+        return facts(self._workspace)
 
     def _shown(self, env: Sequence[str]) -> Sequence[tuple[str, str]]:
         given = [(name, self._machine.variables.get(name)) for name in env]

@@ -67,7 +67,7 @@ def tell(found: Found) -> None:
         live.trusted(found.servers)
     for item in found.states:
         word = "trusted" if item.is_trusted else "not trusted"
-        render.out(f"{word}: state {item.entry.name}")
+        render.out(f"{word}: {item.title}")
 
 
 def shape(found: Found, context: Context) -> shapes.Shape:
@@ -80,7 +80,7 @@ def _lines(item: Demand, context: Context) -> Iterator[str]:
         "trusted" if item.is_trusted else "changed since it was trusted" if item.is_changed else "not trusted"
     )
     source = shorten(item.file.path, context)
-    yield f"state {item.entry.name} ({item.file.layer}, {source}): {word}"
+    yield f"{item.title} ({item.file.layer}, {source}): {word}"
     detector = item.entry.detector
     if detector is not None and detector.kind is DetectorKind.COMMAND:
         yield f"  runs    {shlex.join(detector.argv)}"

@@ -4,12 +4,12 @@ from collections.abc import Collection, Iterator, Sequence
 
 from remit.core.conditions.checking import LOCATION, Vocabulary, check
 from remit.core.conditions.condition import Condition, Mentions, condition
-from remit.core.conditions.explaining import Choice, Needs, needs
 from remit.core.conditions.requirements import LocationScope, StateScope
-from remit.core.conditions.syntax import Type
+from remit.core.conditions.syntax import And, Node, Not, Or, State, Type
 from remit.core.conditions.types import Schema
 from remit.core.configuration.layers import Configuration, Rule
 from remit.core.configuration.values import OF_A_PROJECT, Content, File, Mistake, ToolEntry
+from remit.core.requirements import About
 from remit.core.spelling import did_you_mean
 from remit.core.states import Implications, Snapshot, Value
 from remit.errors import ConditionError, StateError
@@ -41,6 +41,7 @@ class RuleCondition:
         self._withheld = withheld  # states that it must not rely on: a weaker file declares them
         self._read: Condition | None = None
         self._mentions: Mentions | None = None
+        self._wanted: tuple[str, ...] | None = None
 
     def judge(self, snapshot: Snapshot) -> Value:
         """Tell whether it holds; one that cannot be read does not."""
@@ -52,22 +53,21 @@ class RuleCondition:
             return Value(None, f"its condition cannot be read: {error}")
 
     def missing(self, snapshot: Snapshot) -> Sequence[str]:
-        """List the states that would have to hold."""
+        """List the states that it wants to hold, and that do not."""
         try:
-            wanted = needs(self._condition().root, snapshot)
+            if self._wanted is None:
+                self._wanted = tuple(dict.fromkeys(_wanted(self._condition().root)))
         except ConditionError:
             return ()
-        return [*_states(wanted)]
+        return [name for name in self._wanted if not snapshot.known.get(name)]
 
-    def mentions(self, snapshot: Snapshot, before: Snapshot) -> bool:
-        """Tell whether anything that it asks about is different in another snapshot."""
+    def about(self) -> About:
+        """Tell what it asks about."""
         try:
             asked = self._mentioned()
         except ConditionError:
-            return False
-        return any(snapshot.states.get(name) != before.states.get(name) for name in asked.states) or any(
-            snapshot.values.get(path[0]) != before.values.get(path[0]) for path in asked.variables
-        )
+            return About()
+        return About(asked.states, frozenset(path[0] for path in asked.variables))
 
     def _relied_on(self) -> str | None:
         if not self._withheld:
@@ -87,12 +87,17 @@ class RuleCondition:
         return self._read
 
 
-def _states(wanted: Needs) -> Iterator[str]:
-    for each in wanted:
-        if isinstance(each, Choice):
-            yield from (name for way in each.ways for name in _states(way))
-        elif each.wanted == f"state {each.subject}":
-            yield each.subject
+def _wanted(node: Node, *, is_so: bool = True) -> Iterator[str]:
+    match node:
+        case State(name) if is_so:
+            yield name
+        case Not(operand):
+            yield from _wanted(operand, is_so=not is_so)
+        case And(parts) | Or(parts):
+            for part in parts:
+                yield from _wanted(part, is_so=is_so)
+        case _:
+            pass
 
 
 def _condition(entry: ToolEntry) -> Condition:

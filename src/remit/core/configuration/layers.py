@@ -26,6 +26,8 @@ from remit.errors import StateError
 
 Value = TypeVar("Value")
 
+VARIABLES = "[env]"  # stands for the list of variables where a state's name would: no state is called so
+
 Trusted = Mapping[tuple[str, str], str]  # the digest that was trusted, by file and state
 
 
@@ -61,6 +63,11 @@ class Demand(NamedTuple):
     def is_changed(self) -> bool:
         """Whether something else was trusted than what stands there now."""
         return self.trusted_digest is not None and not self.is_trusted
+
+    @property
+    def title(self) -> str:
+        """What a person would call it."""
+        return "variables" if self.entry.name == VARIABLES else f"state {self.entry.name}"
 
 
 class Rule(NamedTuple):
@@ -123,6 +130,7 @@ def combine(said: Sequence[Said], trusted: Trusted) -> Configuration:
     for each in (BUILTIN, *said):
         for entry in each.content.states:
             layered.declare(entry, each.file)
+        layered.show(each.content.env, each.file)
     return Configuration(
         states=layered.states,
         waiting=frozenset(layered.waiting),
@@ -131,7 +139,7 @@ def combine(said: Sequence[Said], trusted: Trusted) -> Configuration:
         demands=tuple(layered.demands),
         conflicts=tuple(layered.conflicts),
         foreign=frozenset(foreign),
-        env=tuple(dict.fromkeys(name for each in said for name in each.content.env)),
+        env=tuple(layered.env),
         strategy=_last(each.content.strategy for each in said),
         token_budget=_last(each.content.token_budget for each in said),
         servers=tuple((each.file, entry) for each in said for entry in each.content.servers),
@@ -148,6 +156,7 @@ class _Layers:
         self._foreign = foreign  # states that are not the project's to say anything of
         self.states: dict[str, State] = {}
         self.waiting: set[str] = set()
+        self.env: dict[str, None] = {}
         self.demands: list[Demand] = []
         self.conflicts: list[Conflict] = []
 
@@ -169,6 +178,15 @@ class _Layers:
                 Conflict(before.file, entry.name, f"{_owner(file)} declares it, and that counts")
             )
         self.states[entry.name] = State(entry, file, demand is not None, is_trusted)
+
+    def show(self, variables: Sequence[str], file: File) -> None:
+        """Let conditions see variables: what a condition compares, it may show to an agent."""
+        if variables and file.layer in OF_A_PROJECT:
+            listed = ", ".join(variables)
+            entry = StateEntry(VARIABLES, "", implies=tuple(variables))
+            if not self._demand(entry, file, (f"it lets conditions compare and show {listed}",)).is_trusted:
+                return
+        self.env |= dict.fromkeys(variables)
 
     def implications(self) -> Implications:
         """Put together what implies what; where that goes in a circle, the weakest files' is left out."""

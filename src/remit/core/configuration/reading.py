@@ -20,6 +20,7 @@ STRATEGIES = ("auto", "flat", "state", "namespace", "rooms", "manifest", "search
 DANGERS = ("safe", "low", "moderate", "destructive", "critical")
 KINDS = ("location", "capability", "entity", "workflow")
 WORKFLOW = "workflow"
+LOCATION = "location"
 
 _SECTIONS = ("strategy", "token_budget", "env", "states", "tools", "servers", "agents", "rooms")
 _STATE = ("kind", "description", "implies", "on", "off")
@@ -62,6 +63,8 @@ def _state(name: str, fields: Fields) -> StateEntry:
         fields.note(
             "", "not the name of a state", "write small letters and digits, joined by `-`, `_` or `.`"
         )
+    if name == LOCATION:
+        fields.note("", "a state cannot be called so: it is what applications call where the user is")
     detector = read_detector(fields)
     by_event = fields.given(_BY_EVENT)
     default = WORKFLOW if by_event else "capability"

@@ -1,0 +1,140 @@
+"""Measures states on this machine: a snapshot, and what a state that flips does to a large catalog."""
+
+import json
+import os
+import platform
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from remit import __version__
+from remit.adapters.files import Machine
+from remit.adapters.git import locate
+from remit.adapters.storage.sqlite import SqliteStore
+from remit.bootstrap import open_situation
+from remit.core.configuration.language import RuleCondition
+from remit.core.configuration.values import Asked, ToolEntry
+from remit.core.decide import Context
+from remit.core.kinds import Authority, ConfigStatus, Kind
+from remit.core.projects import Workspace
+from remit.core.requirements import Requirement, Requirements
+from remit.core.roster import Roster
+from remit.core.scopes import Scope
+from remit.core.states import Snapshot, Value
+from remit.core.tools import Tool
+from remit.situation import Situation
+from run import figure
+
+RESULTS = Path(__file__).parent / "results" / "states.json"
+TOOLS, STATES, DETECTORS, ROUNDS = 10_000, 30, 30, 101
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder).resolve()
+        situation, workspace = with_detectors(root)
+        figures = {
+            "snapshot_ms": figure(snapshots(situation, workspace), aim=1),
+            "first_snapshot_ms": figure(first_snapshots(root)),
+            "flip_of_one_condition_each_ms": figure(flips(shared=False), aim=10),
+            "flip_of_all_tools_ms": figure(flips(shared=True), aim=10),
+        }
+    environment = {"python": platform.python_version(), "system": platform.platform(), "cpus": os.cpu_count()}
+    sizes = {"tools": TOOLS, "detectors": DETECTORS}
+    content = {"remit": __version__, **sizes, **environment, "figures": figures}
+    RESULTS.write_text(json.dumps(content, indent=2) + "\n")
+    for name, measured in figures.items():
+        aim = f"  aim: at most {measured['aim']:g}" if "aim" in measured else ""
+        print(f"{name:30} p50 {measured['p50']:8.2f}  p95 {measured['p95']:8.2f}{aim}")
+
+
+def with_detectors(root: Path) -> tuple[Situation, Workspace]:
+    """A project with as many cheap detectors as the aim names, besides those that are built in."""
+    project = root / "project"
+    (project / ".git").mkdir(parents=True, exist_ok=True)
+    (project / ".git/HEAD").write_text("ref: refs/heads/main\n")
+    kinds = ('file = "file{}"', 'directory = "dir{}"', 'env = "VARIABLE{}"', 'git = {{ branch = "x{}" }}')
+    states = (f"[states.s{n}]\n{kinds[n % len(kinds)].format(n)}" for n in range(DETECTORS))
+    (project / "remit.toml").write_text("\n".join(states) + '\n[tools.x]\nstates = ["s1"]\n')
+    return opened(root), locate(str(project))
+
+
+def opened(root: Path) -> Situation:
+    machine = Machine(home=str(root / "home"), variables={}, root=str(root / "machine"))
+    store = SqliteStore(str(root / "data/remit.db"))
+    return open_situation(store, machine, now_ns=lambda: time.time_ns() + 10**10)
+
+
+def snapshots(situation: Situation, workspace: Workspace) -> list[float]:
+    take(situation, workspace)
+    return [timed(lambda: take(situation, workspace)) * 1e3 for _ in range(ROUNDS)]
+
+
+def first_snapshots(root: Path) -> list[float]:
+    """The first of a process, which recalls the configuration from the store."""
+    workspace = locate(str(root / "project"))
+    samples: list[float] = []
+    for _ in range(ROUNDS):
+        situation = opened(root)
+        samples.append(timed(lambda situation=situation: take(situation, workspace)) * 1e3)
+    return samples
+
+
+def take(situation: Situation, workspace: Workspace) -> Snapshot:
+    snapshot = situation.snapshot(workspace, client="claude-code", agent=None)
+    assert len(snapshot.states) > DETECTORS
+    return snapshot
+
+
+def flips(*, shared: bool) -> list[float]:
+    """From one snapshot to the next, in which one state is another, to the new list of all tools.
+
+    The tools either have a condition each, of which the state moves one in thirty, or all need that state.
+    """
+    workspace = locate("/")
+    conditions = 1 if shared else TOOLS
+    needed = [
+        Requirement(
+            "*" if shared else f"mcp__server__tool_{n}",
+            RuleCondition(ToolEntry("", states=Asked(all=(f"s{n % STATES}",)), when=f"client != 'c{n}'")),
+            "",
+        )
+        for n in range(conditions)
+    ]
+    context = Context(workspace=workspace, client="claude-code", requirements=Requirements(needed))
+    roster = Roster(map(tool, range(TOOLS)), context)
+    for holding in (False, True) * 2:  # conditions that are asked often are compiled first
+        roster.at(reading(holding))
+    samples = [timed(lambda at=at: roster.at(reading(at % 2 == 0))) * 1e3 for at in range(ROUNDS)]
+    counts = [sum(item.decision.visible for item in roster.at(reading(holds))) for holds in (True, False)]
+    assert counts == [TOOLS, 0] if shared else counts[0] - counts[1] == len(range(0, TOOLS, STATES))
+    return samples
+
+
+def reading(holds: bool) -> Snapshot:
+    states = {f"s{n}": Value(holds if n == 0 else True, "so") for n in range(STATES)}
+    return Snapshot(states=states, variables={"client": "claude-code"})
+
+
+def tool(number: int) -> Tool:
+    return Tool(
+        name=f"mcp__server__tool_{number}",
+        kind=Kind.MCP_TOOL,
+        client="claude-code",
+        scope=Scope.GLOBAL,
+        source="/home/ada/.claude.json",
+        authority=Authority.CONFIG,
+        server="server",
+        config_status=ConfigStatus.ENABLED,
+    )
+
+
+def timed(step: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    step()
+    return time.perf_counter() - start
+
+
+if __name__ == "__main__":
+    main()
