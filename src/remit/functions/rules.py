@@ -7,7 +7,7 @@ from remit.core.conditions.requirements import LocationScope, StateScope
 from remit.core.configuration.language import RuleCondition
 from remit.core.configuration.values import Asked, Place, ToolEntry
 from remit.core.kinds import Authority, ConfigStatus, Kind
-from remit.core.requirements import Requirement
+from remit.core.requirements import About, Requirement
 from remit.core.scopes import Scope
 from remit.core.states import Snapshot, Value
 from remit.core.tools import Tool
@@ -30,8 +30,8 @@ class _Never:
     def missing(self, snapshot: Snapshot) -> Sequence[str]:  # noqa: ARG002
         return ()
 
-    def mentions(self, snapshot: Snapshot, before: Snapshot) -> bool:  # noqa: ARG002
-        return False
+    def about(self) -> About:
+        return About(frozenset(), frozenset())
 
 
 def requirements(tool: DefinedTool) -> Iterable[Requirement]:
