@@ -70,7 +70,7 @@ def guess_danger(name: str) -> str:
 
 
 def _labelled(data: bytes, path: str) -> set[str]:
-    return {entry.pattern for entry in read_scopes(data, path).content.tools}
+    return set(read_scopes(data, path).tables)
 
 
 def _section(command: Command) -> str:

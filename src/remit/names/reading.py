@@ -61,12 +61,17 @@ def _names(document: Mapping[str, Any]) -> Names:
     commands = cast("Mapping[str, Mapping[str, Any]]", document["commands"])
     return Names(
         str(document["package"]),
-        tuple(_command(str(name), said) for name, said in commands.items()),
+        tuple(read_command(str(name), said) for name, said in commands.items()),
         {str(name): str(words) for name, words in document["groups"].items()},
     )
 
 
-def _command(name: str, said: Mapping[str, Any]) -> Command:
+def read_command(name: str, said: Mapping[str, Any]) -> Command:
+    """Read what is known of a command.
+
+    Raises:
+        KeyError, TypeError, ValueError, AttributeError: it is nothing of the kind.
+    """
     return Command(
         name,
         Start(said["start"]),

@@ -1,6 +1,6 @@
 """Reads scopes files: what they say of the commands that names and patterns cover."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, cast
 
 from remit.adapters.files import FileError, read_bytes
@@ -8,8 +8,7 @@ from remit.adapters.formats import parse_toml
 from remit.core.configuration.language import mistakes_in
 from remit.core.configuration.positions import positions
 from remit.core.configuration.reading import DANGERS, read
-from remit.core.configuration.values import KEYS, Content, Mistake, ToolEntry
-from remit.core.globs import glob
+from remit.core.configuration.values import KEYS, Mistake, ToolEntry
 from remit.errors import BadFileError
 from remit.names.tree import Label
 
@@ -29,7 +28,7 @@ class Server(NamedTuple):
 class Scopes(NamedTuple):
     """What a scopes file says."""
 
-    content: Content = Content()
+    tables: Mapping[str, Mapping[str, object]] = {}  # by name or pattern, as they were written
     server: Server = Server()
 
 
@@ -49,7 +48,8 @@ def read_scopes(data: bytes, path: str) -> Scopes:
     mistakes = mistakes or mistakes_in(content)
     if mistakes:
         raise _bad(mistakes[0], places, path)
-    return Scopes(content, _server(server, path))
+    tables = cast("dict[str, dict[str, object]]", document.get("tools", {}))
+    return Scopes(tables, _server(server, path))
 
 
 def open_scopes(path: str) -> bytes | None:
@@ -62,11 +62,6 @@ def open_scopes(path: str) -> bytes | None:
         return read_bytes(path, limit=_LARGEST)
     except FileError as error:
         raise BadFileError(f"{path}: {error.reason}") from None
-
-
-def covering(name: str, scopes: Scopes) -> list[ToolEntry]:
-    """List what a scopes file says of a command, by its name and by patterns."""
-    return [entry for entry in scopes.content.tools if glob(entry.pattern).matches(name)]
 
 
 def strictest(entries: Sequence[ToolEntry]) -> Label:

@@ -66,11 +66,12 @@ def _document(names: Names) -> dict[str, object]:
         "version": VERSION,
         "package": names.package,
         "groups": dict(names.groups),
-        "commands": {command.name: _command(command) for command in names.commands},
+        "commands": {command.name: describe_command(command) for command in names.commands},
     }
 
 
-def _command(command: Command) -> dict[str, object]:
+def describe_command(command: Command) -> dict[str, object]:
+    """Write all that is known of a command, as data."""
     label = _without(command.label._asdict(), Label()._asdict())
     return {
         "start": str(command.start),
