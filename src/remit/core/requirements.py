@@ -77,9 +77,9 @@ class Requirements:
             found = self._found[name] = tuple(dict.fromkeys((*covering, *self._by_name.get(name, ()))))
         return found
 
-    def including(self, more: Iterable[Requirement]) -> "Requirements":
-        """Ask for more: what tools need besides."""
-        return Requirements((*self._needed, *more), self._ways)
+    def including(self, more: Iterable[Requirement], ways: Mapping[str, str]) -> "Requirements":
+        """Ask for more: what tools need besides, and what would bring that."""
+        return Requirements((*self._needed, *more), {**self._ways, **ways})
 
     def lack(self, needed: Needed, snapshot: "Snapshot") -> Need | None:
         """Tell what is missing for what a tool needs; None where nothing is."""

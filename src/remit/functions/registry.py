@@ -15,7 +15,7 @@ from remit.core.requirements import Requirements
 from remit.core.states import Snapshot
 from remit.errors import HiddenToolError, ToolError
 from remit.functions.definitions import DefinedTool, define, marks_of
-from remit.functions.rules import entry, read_condition, requirements, row
+from remit.functions.rules import WAYS, entry, read_condition, requirements, row
 from remit.functions.surroundings import Location, Surroundings, require_state
 from remit.registry import Explanation
 from remit.state_registry import TIMEOUT, Detect, DetectedState, StateAwareRegistry
@@ -51,6 +51,11 @@ class ToolRegistry:
     ) -> None:
         self._detected = StateAwareRegistry[object](states or {}, timeout=timeout)
         self._surroundings = Surroundings(self._detected, project)
+        self._ways = WAYS | {
+            name: f"bring it about: {state.description}"
+            for name, state in self._detected.states.items()
+            if state.description
+        }
         self._tools: dict[str, DefinedTool] = {}
         self._requirements: tuple[Requirements, int, Requirements] | None = None
 
@@ -210,7 +215,7 @@ class ToolRegistry:
         kept = self._requirements
         if kept is None or kept[0] is not context.requirements or kept[1] != len(self._tools):
             own = [each for tool in self._tools.values() for each in requirements(tool)]
-            kept = (context.requirements, len(self._tools), context.requirements.including(own))
+            kept = (context.requirements, len(self._tools), context.requirements.including(own, self._ways))
             self._requirements = kept
         return replace(context, requirements=kept[2])
 

@@ -14,32 +14,38 @@ from remit.core.tools import Tool
 from remit.functions.definitions import DefinedTool
 
 CLIENT = "python"
-_NOT_FOR_AI = "it is switched off for AI (`ai_enabled = false`)"
-_NEEDS_APPROVAL = "it needs an approval (`approval = true`), and there is nobody here to ask for one"
+WAYS = {  # what would let a tool be there that is held back
+    "ai_enabled": "a person may set `ai_enabled = true` for it",
+    "approval": "a person may run it, or set `approval = false` for it",
+}
+_HELD_BACK = {
+    "ai_enabled": "it is switched off for AI (`ai_enabled = false`)",
+    "approval": "it needs an approval (`approval = true`), and there is nobody here to ask for one",
+}
 
 
 class _Never:
-    """A condition that nothing makes hold."""
+    """A condition that no state makes hold."""
 
-    def __init__(self, reason: str) -> None:
-        self._reason = reason
+    def __init__(self, key: str) -> None:
+        self._key = key
 
     def judge(self, snapshot: Snapshot) -> Value:  # noqa: ARG002 - whatever the states are
-        return Value(False, self._reason)
+        return Value(False, _HELD_BACK[self._key])
 
     def missing(self, snapshot: Snapshot) -> Sequence[str]:  # noqa: ARG002
-        return ()
+        return (self._key,)
 
     def about(self) -> About:
-        return About(frozenset(), frozenset())
+        return About()
 
 
 def requirements(tool: DefinedTool) -> Iterable[Requirement]:
     """List what a tool needs, for those who decide."""
     if tool.ai_enabled is False:
-        yield Requirement(tool.name, _Never(_NOT_FOR_AI), tool.source)
+        yield Requirement(tool.name, _Never("ai_enabled"), tool.source)
     if tool.approval:
-        yield Requirement(tool.name, _Never(_NEEDS_APPROVAL), tool.source)
+        yield Requirement(tool.name, _Never("approval"), tool.source)
     yield from (Requirement(tool.name, RuleCondition(need), tool.source) for need in tool.needs)
 
 
