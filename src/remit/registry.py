@@ -179,6 +179,10 @@ class Registry:
             return []
         return self._situation.states(self.snapshot(context), context.workspace)
 
+    def ways(self, context: Context) -> Mapping[str, str]:
+        """Say for each state what would make it true, where that is known."""
+        return {} if self._situation is None else self._situation.ways(context.workspace)
+
     def set_state(self, name: str, context: Context) -> None:
         """Set a workflow state of the project, until it is cleared.
 

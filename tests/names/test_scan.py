@@ -396,7 +396,7 @@ def test_a_source_that_is_none_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_single_file_is_a_package_of_its_own(tmp_path: Path) -> None:
-    (tmp_path / "tool.py").write_text("import click\n@click.command()\ndef go(): ...\n")
+    (tmp_path / "tool.py").write_text("import click\n@click.command()\ndef main(): ...\n")
     scanned = scan(str(tmp_path / "tool.py"))
     assert scanned.names.package == "tool"
-    assert found(scanned)["go"].target == "tool:go"
+    assert found(scanned)["tool"].target == "tool:main"

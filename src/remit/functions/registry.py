@@ -51,11 +51,6 @@ class ToolRegistry:
     ) -> None:
         self._detected = StateAwareRegistry[object](states or {}, timeout=timeout)
         self._surroundings = Surroundings(self._detected, project)
-        self._ways = WAYS | {
-            name: f"bring it about: {state.description}"
-            for name, state in self._detected.states.items()
-            if state.description
-        }
         self._tools: dict[str, DefinedTool] = {}
         self._requirements: tuple[Requirements, int, Requirements] | None = None
 
@@ -215,7 +210,8 @@ class ToolRegistry:
         kept = self._requirements
         if kept is None or kept[0] is not context.requirements or kept[1] != len(self._tools):
             own = [each for tool in self._tools.values() for each in requirements(tool)]
-            kept = (context.requirements, len(self._tools), context.requirements.including(own, self._ways))
+            ways = WAYS | self._surroundings.ways
+            kept = (context.requirements, len(self._tools), context.requirements.including(own, ways))
             self._requirements = kept
         return replace(context, requirements=kept[2])
 

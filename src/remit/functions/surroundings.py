@@ -57,6 +57,16 @@ class Surroundings:
             known = [each.name for each in self._registry.states(self._context)]
         return Vocabulary(states={*self._implications.names, *known}, variables=_OF_A_PROJECT)
 
+    @property
+    def ways(self) -> dict[str, str]:
+        """Say for each state what would make it true, where that is known."""
+        own = {name: each.description for name, each in self._detected.states.items() if each.description}
+        told = {name: f"bring it about: {description}" for name, description in own.items()}
+        if self._registry is None:
+            return told
+        with self._lock:
+            return {**self._registry.ways(self._context), **told}
+
     def now(self, location: Location | None = None) -> Context:
         """Take one reading of all states, for all that is asked with it."""
         check_location(None if location is None else dict(location))

@@ -43,8 +43,10 @@ class ClickParameters:
         """Read one option or argument; one that no agent should give is none."""
         said = keywords(call)
         words = [word for each in call.args if (word := text(each)) is not None]
-        if not words or any(literal(said.get(key)) is True for key in ("hidden", "is_eager", "hide_input")):
+        if not words or any(literal(said.get(key)) is True for key in ("hidden", "hide_input")):
             return
+        if literal(said.get("is_eager")) is True and literal(said.get("is_flag")) is True:
+            return  # it prints something and leaves, as `--version` does
         made = self._argument if kind == "argument" else self._option
         parameter = made(words, said, module)
         if parameter is not None:

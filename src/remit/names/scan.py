@@ -13,6 +13,7 @@ from remit.names.sources import Package, read_package
 from remit.names.tree import Command, Names, Start, Warned
 
 _UNFIT = re.compile(r"[^A-Za-z0-9_-]")
+_NAMELESS = ("app", "cli", "main")  # what a program is called that is known by its package
 _DEEPEST = 16  # groups inside groups
 
 
@@ -99,7 +100,8 @@ class _Walk:
             return
         program = top.name or own
         if not top.is_group:
-            yield _Named(_command(top, (), top.name or own, target), module.rpartition(".")[2])
+            named = module.partition(".")[0] if program in _NAMELESS else program
+            yield _Named(_command(top, (), named, target), module.rpartition(".")[2])
             return
         alone = self._only_command(top)
         if alone is not None:

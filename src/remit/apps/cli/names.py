@@ -72,7 +72,7 @@ def generate(*, source: str, out: str | None, check: bool, as_json: bool) -> Non
         warnings = [each._asdict() for each in made.warnings]
         render.data({"file": out, "changed": changed, "commands": list(made.names), "warnings": warnings})
     else:
-        render.out(_told(out, changed, f"{len(made.names)} commands", check=check))
+        render.out(_told(out, changed, len(made.names), check=check))
     _leave(changed, check=check)
 
 
@@ -96,7 +96,7 @@ def label(*, file: str, out: str | None, check: bool, as_json: bool) -> None:
     else:
         for name in made.added:
             render.out(f"added {name}")
-        render.out(_told(scopes, changed, f"{len(made.names)} commands", check=check))
+        render.out(_told(scopes, changed, len(made.names), check=check))
     for name in made.removed:
         render.warning(RemitError(f"{scopes}: no command is called `{name}` any more"))
     _leave(changed, check=check)
@@ -133,7 +133,7 @@ def server(*, file: str, scopes: str, out: str | None, check: bool, as_json: boo
         }
         render.data({"file": out, "changed": changed, **told})
     elif out is not None:
-        render.out(_told(out, bool(changed), f"{len(made.names)} commands", check=check))
+        render.out(_told(out, bool(changed), len(made.names), check=check))
     _leave(bool(changed), check=check)
 
 
@@ -147,9 +147,9 @@ def _leave(changed: bool, *, check: bool) -> None:
         sys.exit(OUTDATED)
 
 
-def _told(file: str, changed: bool, what: str, *, check: bool) -> str:
+def _told(file: str, changed: bool, amount: int, *, check: bool) -> str:
     word = ("is not up to date" if check else "written") if changed else "is up to date"
-    return f"{render.printable(file)} {word}: {what}"
+    return f"{render.printable(file)} {word}: {amount} command{'' if amount == 1 else 's'}"
 
 
 def _beside(file: str) -> str:
