@@ -23,6 +23,7 @@ CAUSES = (  # in the order in which they are told; a gate that is not among them
     ConfigStatus.ITSELF,
     Status.STALE,
     Gate.AGENT,
+    Gate.STATE,
     ELSEWHERE,
 )
 _SCOPES = {scope: rank for rank, scope in enumerate(Scope)}

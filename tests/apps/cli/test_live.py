@@ -139,10 +139,10 @@ def test_trust_is_given_and_taken_back(desk: Desk, shop: Path) -> None:
     ("words", "code", "says"),
     [
         (("till",), 2, "there is no terminal to ask on; give --yes"),
-        (("--revoke",), 2, "name the servers to trust no more, or give --all"),
-        (("--all", "till"), 2, "name servers, or give --all"),
-        (("nonsense",), 1, "error: no server of this project is called `nonsense`"),
-        (("git",), 1, "error: no server of this project is called `git`"),
+        (("--revoke",), 2, "name what to trust no more, or give --all"),
+        (("--all", "till"), 2, "name servers and states, or give --all"),
+        (("nonsense",), 1, "error: no server or state of this project is called `nonsense`"),
+        (("git",), 1, "error: no server or state of this project is called `git`"),
     ],
 )
 def test_trust_needs_to_know_what_is_meant(

@@ -163,7 +163,13 @@ def test_why_prints_the_winner_every_gate_and_the_losers(desk: Desk, shop: Path)
         "local",
         "visible",
     )
-    assert [gate["gate"] for gate in explained["gates"]] == ["scope", "config", "precedence", "agent"]
+    assert [gate["gate"] for gate in explained["gates"]] == [
+        "scope",
+        "config",
+        "precedence",
+        "agent",
+        "state",
+    ]
     assert all(gate["passed"] and gate["reason"] for gate in explained["gates"])
     assert [other["scope"] for other in explained["shadowed"]] == ["global"]
     assert "others of this name" in desk.remit("why", "git", cwd=shop).stdout

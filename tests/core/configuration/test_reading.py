@@ -1,8 +1,11 @@
 """What a configuration file may say, and what is said of one that says something else."""
 
+import json
 import tomllib
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as some
 
 from remit.core.comparisons import Comparison
 from remit.core.configuration.reading import read
@@ -275,6 +278,12 @@ def test_a_workflow_state_follows_what_tools_do() -> None:
             "this may be a secret",
             None,
         ),
+        (
+            "[states.x]\nvalue = { file = 'a.json', at = 'x', equals = nan }",
+            "states.x.value.equals",
+            "expected a single value, found a number",
+            None,
+        ),
         ("[states.x]\nvalue = 'a'", "states.x.value", "expected a table, found text", None),
         ("[states.x]\nvalue = { at = 'x' }", "states.x.value.file", "expected the path of a JSON", None),
         (
@@ -397,3 +406,58 @@ def test_what_is_no_table_says_nothing() -> None:
     content, (mistake,) = read([1])
     assert content == Content()
     assert mistake.message == "expected a table, found a list"
+
+
+KEYS = some.sampled_from(
+    [
+        "states",
+        "tools",
+        "servers",
+        "rooms",
+        "env",
+        "x",
+        "a.b",
+        "file",
+        "glob",
+        "git",
+        "branch",
+        "value",
+        "at",
+        "command",
+        "http",
+        "entities",
+        "database",
+        "table",
+        "push",
+        "kind",
+        "on",
+        "implies",
+        "when",
+        "location",
+        "pages",
+        "all",
+        "any",
+        "count",
+        "timeout",
+        "exit",
+        "status",
+        "equals",
+        "name",
+        "strategy",
+        "allow",
+    ]
+)
+LEAF = some.none() | some.booleans() | some.integers() | some.floats() | some.text(max_size=5) | some.dates()
+ANYTHING = some.recursive(
+    LEAF,
+    lambda inner: some.lists(inner, max_size=3) | some.dictionaries(KEYS, inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@given(some.dictionaries(KEYS, ANYTHING, max_size=5))
+def test_whatever_a_file_holds_is_read_or_is_a_mistake(content: dict[str, object]) -> None:
+    read_content, mistakes = read(content)
+    assert isinstance(read_content, Content)
+    if not mistakes:  # what is kept in the store reads back the same
+        assert read(json.loads(json.dumps(content))) == (read_content, [])

@@ -29,6 +29,7 @@ CAUSES = {
     ConfigStatus.ITSELF: "Remit itself",
     Status.STALE: "No longer configured or listed",
     Gate.AGENT: "Brought along by one agent only",
+    Gate.STATE: "Needs a state that does not hold",
     ELSEWHERE: "Declared for other clients",
 }
 _NEXT = "next: `remit why NAME` explains one, `remit tools --all` lists them all"

@@ -4,6 +4,7 @@ No mistake shows a value: what was put in the wrong place may be a secret.
 """
 
 from collections.abc import Callable, Collection, Iterable
+from math import isfinite
 from typing import TypeVar, cast
 
 from remit.core.configuration.values import Mistake, Path, Scalar
@@ -126,10 +127,8 @@ class Fields:
         return default if value is None else float(value)
 
     def scalar(self, name: str) -> Scalar | None:
-        """Read a text, a number, true or false; None where it is missing."""
-        return self._checked(
-            name, lambda value: isinstance(value, str | int | float | bool), "a single value"
-        )
+        """Read a text, a finite number, true or false; None where it is missing."""
+        return self._checked(name, _is_scalar, "a single value")
 
     def one_of(self, name: str, words: Collection[str]) -> str | None:
         """Read one of some words; None where it is missing."""
@@ -178,6 +177,10 @@ def _text_problem(value: object) -> str | None:
     if len(value) > _MOST_CHARACTERS:
         return f"{len(value):,} characters are more than the {_MOST_CHARACTERS:,} that are read"
     return "the text has a null character" if "\0" in value else None
+
+
+def _is_scalar(value: object) -> bool:
+    return isinstance(value, str | int) or (isinstance(value, float) and isfinite(value))
 
 
 def _is_number(value: object, most: float) -> bool:
