@@ -201,6 +201,10 @@ class Registry:
         """
         return self._states().clear_state(name, context.workspace)
 
+    def advance(self, tool: str, context: Context) -> None:
+        """Set and clear the workflow states that a tool's success does, without counting it as used."""
+        self._states().advance(tool, context.workspace)
+
     def push_states(self, pushed: Mapping[str, object], context: Context) -> None:
         """Keep what a host application says of its states, and of `location`, until it expires.
 

@@ -155,6 +155,11 @@ class Situation:
         self._store.clear_states(cleared, workspace)
         return cleared
 
+    def advance(self, tool: str, workspace: Workspace) -> None:
+        """Set and clear the workflow states that a tool's success does."""
+        if any(True for _ in self.configuration(workspace).transitions):
+            self._store.advance(tool, workspace, self._clock())
+
     def push(self, pushed: Mapping[str, object], workspace: Workspace) -> None:
         """Keep what a host application says of itself, until it expires: states, and the location.
 

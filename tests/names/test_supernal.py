@@ -65,6 +65,11 @@ def watch() -> None:
     time.sleep(60)
 
 
+@requirement.command()
+def done() -> None:
+    """Leave the requirement that is being edited."""
+
+
 @cli.group()
 def user() -> None:
     """Manage users."""
@@ -95,6 +100,9 @@ description = "A supernal project is loaded"
 file = "supernal.yaml"
 [states.has-requirements]
 directory = "requirements"
+[states."project.requirements.editing"]
+on = "requirement.create"
+off = "requirement.list"
 """
 
 SCOPES = """
@@ -120,6 +128,9 @@ ai_enabled = true
 [tools."requirement.watch"]
 ai_enabled = true
 when = "state('has-requirements') && git.branch == 'slow'"
+[tools."requirement.done"]
+ai_enabled = true
+states = ["project.requirements"]
 
 [tools."user.delete"]
 ai_enabled = false
@@ -194,8 +205,14 @@ def test_commands_come_and_go_with_the_states_of_the_project(desk: Desk, superna
             "created --draft, draft False",
         )
         assert (supernal / "requirements" / "--draft.md").read_text() == "-x"
-        assert await listed(client) == ["requirement.check", "requirement.create", "requirement.list"]
+        assert await listed(client) == [
+            "requirement.check",
+            "requirement.create",
+            "requirement.done",  # a requirement is being edited
+            "requirement.list",
+        ]
         assert await said(client, "requirement.list") == (False, "--draft")
+        assert "requirement.done" not in await listed(client)
         assert await said(client, "requirement.check") == (
             True,
             "`requirement.check` ended with 3\nno title",

@@ -180,7 +180,8 @@ class ToolRegistry:
     ) -> object:
         """Call a tool, if it is there now: the same decision as in every list.
 
-        A plain function runs in a thread of its own, so that nobody has to wait for it.
+        A plain function runs in a thread of its own, so that nobody has to wait for it. When the tool
+        succeeds, the project's workflow states follow.
 
         Raises:
             ArgumentsError: it does not take these arguments.
@@ -193,7 +194,9 @@ class ToolRegistry:
             made = found.tool.run(arguments or {})
         else:
             made = await asyncio.to_thread(found.tool.run, arguments or {})
-        return await made if isawaitable(made) else made
+        answer = await made if isawaitable(made) else made
+        await asyncio.to_thread(self._surroundings.succeeded, name)
+        return answer
 
     def definition(self, name: str) -> DefinedTool | None:
         """Find a tool by its name, whether it is there now or not."""

@@ -79,6 +79,12 @@ class Surroundings:
         variables = there.variables if location is None else {**there.variables, **own.variables}
         return replace(context, snapshot=Snapshot(states={**there.states, **own.states}, variables=variables))
 
+    def succeeded(self, tool: str) -> None:
+        """Let the project's workflow states follow the success of a tool."""
+        if self._registry is not None:
+            with self._lock:
+                self._registry.advance(tool, self._context)
+
     def given(self, states: Iterable[str], location: Location | None = None) -> Context:
         """Make the context in which exactly these states hold, with all that they imply.
 
