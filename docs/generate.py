@@ -38,13 +38,6 @@ def _names(above: str, group: click.Group) -> Iterator[str]:
             yield from _names(f"{above} {name}", command)
 
 
-def _names(above: str, group: Group) -> Iterator[str]:
-    for name, command in group.commands.items():
-        yield f"{above} {name}"
-        if isinstance(command, Group):
-            yield from _names(f"{above} {name}", command)
-
-
 def _help(name: str) -> str:
     environment = {**os.environ, "COLUMNS": "80"}
     words = [sys.executable, "-m", *name.split(), "--help"]
