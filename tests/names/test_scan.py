@@ -239,6 +239,27 @@ def main():
     assert commands["remote.remove"].parameters == (Parameter("name", Form.ARGUMENT),)
 
 
+def test_a_parser_of_a_module_is_started_as_a_program(tmp_path: Path) -> None:
+    parser = """
+import argparse
+parser = argparse.ArgumentParser()
+parser.add_subparsers().add_parser("build").add_argument("--fast", action=argparse.BooleanOptionalAction)
+"""
+    home = package(tmp_path, __main__=parser, other=f"{parser}\nif __name__ == '__main__': ...", lost=parser)
+    (home / "__main__.py").rename(home / "kept.py")
+    scanned = scan(str(home))
+    assert {name: (each.start, each.target) for name, each in found(scanned).items()} == {
+        "kept.build": (Start.UNKNOWN, "app.kept"),
+        "lost.build": (Start.UNKNOWN, "app.lost"),
+        "other.build": (Start.MODULE, "app.other"),
+    }
+    assert found(scanned)["other.build"].parameters == (
+        Parameter("fast", Form.FLAG, "--fast", "--no-fast", type="boolean"),
+    )
+    (home / "kept.py").rename(home / "__main__.py")
+    assert {each.target for each in found(scan(str(home))).values()} == {"app", "app.other"}
+
+
 def test_functions_that_are_marked_as_tools_bring_their_labels(tmp_path: Path) -> None:
     home = package(
         tmp_path,

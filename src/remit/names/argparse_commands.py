@@ -47,8 +47,8 @@ class ArgparseScan:
         """List the commands of a module."""
         if not self._references.imports("argparse", module.name):
             return
-        for scope in (module.tree, *ast.walk(module.tree)):
-            if isinstance(scope, Scope) and (scope is module.tree or not isinstance(scope, ast.Module)):
+        for scope in ast.walk(module.tree):
+            if isinstance(scope, Scope):
                 for parser in _Flow(self, module).run(scope):
                     yield from self._commands(parser, scope, module)
 
@@ -179,7 +179,7 @@ def _start(scope: Scope, module: Module, references: References) -> tuple[Start,
     package = module.name.partition(".")[0]
     if f"{package}.__main__" in references.modules:
         return Start.MODULE, package
-    return Start.UNKNOWN, ""
+    return Start.UNKNOWN, module.name
 
 
 def _in_order(body: list[ast.stmt]) -> Iterator[ast.stmt]:
