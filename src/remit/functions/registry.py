@@ -9,7 +9,18 @@ from typing import NamedTuple, TypeVar
 from remit.core.conditions.checking import check
 from remit.core.conditions.requirements import LocationScope
 from remit.core.configuration.values import Asked, ToolEntry
-from remit.core.decide import UNKNOWN, Context, Decision, Explained, Gate, Listed, Ruling, decide, explain
+from remit.core.decide import (
+    UNKNOWN,
+    Context,
+    Decision,
+    Explained,
+    Gate,
+    Listed,
+    Ruling,
+    Verdict,
+    decide,
+    explain,
+)
 from remit.core.lookup import suggest
 from remit.core.requirements import Requirements
 from remit.core.states import Snapshot
@@ -28,6 +39,11 @@ class Defined(NamedTuple):
 
     tool: DefinedTool
     decision: Decision
+
+    @property
+    def is_there(self) -> bool:
+        """Whether it may be called as it is: there is nobody here to ask for an approval."""
+        return self.decision.verdict is Verdict.VISIBLE
 
 
 class ToolRegistry:
@@ -138,7 +154,7 @@ class ToolRegistry:
 
     def tools(self, location: Location | None = None) -> list[DefinedTool]:
         """List the tools that are there now."""
-        return [item.tool for item in self.listed(location) if item.decision.visible]
+        return [item.tool for item in self.listed(location) if item.is_there]
 
     def tools_for_states(
         self, states: Iterable[str] | None = None, location: Location | None = None
@@ -151,7 +167,8 @@ class ToolRegistry:
         if states is None:
             return self.tools(location)
         context = self._judging(self._surroundings.given(states, location))
-        return [tool for tool in self._tools.values() if decide(row(tool), context).visible]
+        listed = [Defined(tool, decide(row(tool), context)) for tool in self._tools.values()]
+        return [item.tool for item in listed if item.is_there]
 
     def by_namespace(self, tools: Iterable[DefinedTool] | None = None) -> dict[str | None, list[DefinedTool]]:
         """Group tools, or all that are there now, by their namespaces."""
@@ -188,7 +205,7 @@ class ToolRegistry:
             HiddenToolError: it is hidden, or there is none of this name.
         """
         found = await asyncio.to_thread(self._decided, name, location)
-        if not found.decision.visible:
+        if not found.is_there:
             raise HiddenToolError(f"`{name}`: {found.decision.reason}", hint=found.decision.unlock)
         if found.tool.is_async:
             made = found.tool.run(arguments or {})

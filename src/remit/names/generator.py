@@ -2,7 +2,7 @@
 
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from remit.adapters.files import FileError, read_bytes
@@ -15,7 +15,7 @@ from remit.names.reading import read_names
 from remit.names.scan import scan
 from remit.names.scopes import Scopes, open_scopes, read_scopes, strictest
 from remit.names.server import server_as_python, tables_of
-from remit.names.tree import Command, Label, Names, Warned
+from remit.names.tree import Branch, Command, Label, Names, Warned, tree
 from remit.names.writing import names_as_json, names_as_python
 
 _LARGEST = 2**24  # bytes of a file that is to be replaced
@@ -99,6 +99,10 @@ class Generator:
         """
         data = open_scopes(scopes)
         return _labelled(read_names(names), Scopes() if data is None else read_scopes(data, scopes))
+
+    def tree(self, labelled: Iterable[Labelled]) -> Mapping[str, Branch]:
+        """Put commands into the tree that their names make."""
+        return tree(each.command for each in labelled)
 
     def is_current(self, made: Generated, path: str) -> bool:
         """Tell whether a file holds what would be written.

@@ -9,13 +9,13 @@ import click
 
 from remit.apps.cli import render
 from remit.bootstrap import open_generator, open_registry
-from remit.core.configuration.values import ToolEntry
 from remit.core.spelling import did_you_mean
 from remit.errors import RemitError
-from remit.names.tree import Branch, Warned, tree
 
 if TYPE_CHECKING:
+    from remit.core.configuration.values import ToolEntry
     from remit.names.generator import Generated, Generator, Labelled
+    from remit.names.tree import Branch, Warned
 
 OUTDATED = 1
 NAMES = "names.py"
@@ -42,11 +42,12 @@ def names(context: click.Context, *, file: str, scopes: str | None, as_json: boo
     """
     if context.invoked_subcommand is not None:
         return
-    labelled = open_generator().labelled(file, scopes or _beside(file))
+    generator = open_generator()
+    labelled = generator.labelled(file, scopes or _beside(file))
     if as_json:
         render.data({"names": file, "commands": [_shape(each) for each in labelled]})
     else:
-        _draw(tree(each.command for each in labelled), {each.command.name: each for each in labelled})
+        _draw(generator.tree(labelled), {each.command.name: each for each in labelled})
 
 
 @names.command()
@@ -156,7 +157,7 @@ def _beside(file: str) -> str:
     return os.path.join(os.path.dirname(file), SCOPES)
 
 
-def _warn(warnings: Iterable[Warned]) -> None:
+def _warn(warnings: "Iterable[Warned]") -> None:
     for each in warnings:
         render.warning(RemitError(f"{each.place}: {each.reason}"))
 
@@ -171,7 +172,7 @@ def _warn_of_states(states: Iterable[str], scopes: str) -> None:
             render.warning(RemitError(f"{scopes}: nobody declares the state `{name}` here", hint=hint))
 
 
-def _draw(branches: Mapping[str, Branch], labelled: "Mapping[str, Labelled]", depth: int = 0) -> None:
+def _draw(branches: "Mapping[str, Branch]", labelled: "Mapping[str, Labelled]", depth: int = 0) -> None:
     for part, branch in branches.items():
         said = labelled[branch.name] if branch.command is not None else None
         words = f"  {_scope(said)}" if said is not None else ""
@@ -204,7 +205,7 @@ def _shape(said: "Labelled") -> dict[str, object]:
     }
 
 
-def _need(entry: ToolEntry) -> dict[str, object]:
+def _need(entry: "ToolEntry") -> dict[str, object]:
     return {
         "states": None if entry.states is None else entry.states._asdict(),
         "when": entry.when,
