@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from remit.core.tools import Tool
     from remit.errors import RemitError
     from remit.filtering import filter_tools
+    from remit.functions.definitions import location_scope as location_scope
+    from remit.functions.definitions import requires as requires
+    from remit.functions.definitions import tool as tool
+    from remit.functions.registry import ToolRegistry as ToolRegistry
     from remit.registry import Registry
 
 __version__ = "0.1.0"
@@ -42,6 +46,11 @@ _HOMES = {
     "Verdict": "remit.core.decide",
     "decide": "remit.core.decide",
     "filter_tools": "remit.filtering",
+    # For those who define tools in Python; named one by one, and not by `import *`.
+    "ToolRegistry": "remit.functions.registry",
+    "location_scope": "remit.functions.definitions",
+    "requires": "remit.functions.definitions",
+    "tool": "remit.functions.definitions",
 }
 
 

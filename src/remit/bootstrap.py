@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from remit.core.ranking import Fusion, RankFusion
     from remit.core.requirements import Condition
     from remit.core.tools import Tool
+    from remit.names.generator import Generator
     from remit.ports import Clock, Embedder, Entry, Index, Store, Upstreams
     from remit.registry import Registry
     from remit.situation import Situation
@@ -147,6 +148,13 @@ def read_trial(folder: str) -> "Trial":
     from remit.adapters.search.folder import read
 
     return read(folder)
+
+
+def open_generator() -> "Generator":
+    """Make ready to read source files for the names of commands, and to write files of them."""
+    from remit.names.generator import Generator
+
+    return Generator()
 
 
 def open_registry() -> "Registry":

@@ -13,6 +13,9 @@ RemitError
 ├── PolicyError               a policy cannot be what it is said to be
 ├── StateError                states cannot be what they are said to be
 │   └── UnknownStateError     no state of this name is declared here
+├── ToolError                 a tool cannot be made of what it is to be made of
+│   ├── ArgumentsError        a tool was called with arguments that it does not take
+│   └── HiddenToolError       a tool that was called is hidden, or is none
 ├── UnknownClientError        no client of this name is supported
 ├── UnknownProjectError       nothing is stored about this project
 ├── UnknownServerError        no server of this name is known here
@@ -82,6 +85,18 @@ class StateError(RemitError):
 
 class UnknownStateError(StateError):
     """No state of this name is declared here."""
+
+
+class ToolError(RemitError):
+    """A tool cannot be made of what it is to be made of."""
+
+
+class ArgumentsError(ToolError):
+    """A tool was called with arguments that it does not take."""
+
+
+class HiddenToolError(ToolError):
+    """A tool that was called is hidden here and now, or is none at all."""
 
 
 class UnknownClientError(RemitError):

@@ -227,6 +227,10 @@ class Registry:
             return []
         return self._situation.states(self.snapshot(context), context.workspace)
 
+    def ways(self, context: Context) -> Mapping[str, str]:
+        """Say for each state what would make it true, where that is known."""
+        return {} if self._situation is None else self._situation.ways(context.workspace)
+
     def set_state(self, name: str, context: Context) -> None:
         """Set a workflow state of the project, until it is cleared.
 
@@ -244,6 +248,10 @@ class Registry:
             UnknownStateError: there is no such state.
         """
         return self._states().clear_state(name, context.workspace)
+
+    def advance(self, tool: str, context: Context) -> None:
+        """Set and clear the workflow states that a tool's success does, without counting it as used."""
+        self._states().advance(tool, context.workspace)
 
     def push_states(self, pushed: Mapping[str, object], context: Context) -> None:
         """Keep what a host application says of its states, and of `location`, until it expires.

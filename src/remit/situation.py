@@ -8,6 +8,7 @@ from typing import NamedTuple, cast
 from remit.configurations import Configurations
 from remit.core.configuration.layers import Configuration, State
 from remit.core.configuration.reading import LOCATION, WORKFLOW
+from remit.core.configuration.unlocking import way_to
 from remit.core.configuration.values import Detector, DetectorKind, Layer, StateEntry, base_dirs
 from remit.core.decide import Context
 from remit.core.locations import check_location
@@ -122,6 +123,11 @@ class Situation:
         declared = self.configuration(workspace).states
         return [_report(name, snapshot, declared.get(name)) for name in sorted(snapshot.states)]
 
+    def ways(self, workspace: Workspace) -> dict[str, str]:
+        """Say for each state what would make it true, where that is known."""
+        states = self.configuration(workspace).states
+        return {name: way for name, state in states.items() if (way := way_to(state))}
+
     def set_state(self, name: str, workspace: Workspace) -> None:
         """Set a workflow state, until it is cleared.
 
@@ -148,6 +154,11 @@ class Situation:
         ]
         self._store.clear_states(cleared, workspace)
         return cleared
+
+    def advance(self, tool: str, workspace: Workspace) -> None:
+        """Set and clear the workflow states that a tool's success does."""
+        if any(True for _ in self.configuration(workspace).transitions):
+            self._store.advance(tool, workspace, self._clock())
 
     def push(self, pushed: Mapping[str, object], workspace: Workspace) -> None:
         """Keep what a host application says of itself, until it expires: states, and the location.

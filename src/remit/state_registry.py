@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from inspect import isawaitable
 from typing import Generic, NamedTuple, TypeVar
 
-from remit.core.conditions.checking import LOCATION, Flaw, Mistake, Vocabulary, check
+from remit.core.conditions.checking import LOCATION, Vocabulary, check
 from remit.core.conditions.condition import Condition, condition
 from remit.core.conditions.requirements import LocationScope, StateScope
 from remit.core.states import Implications, Snapshot, Value
-from remit.errors import ConditionError, StateError
+from remit.errors import StateError
 
 Detect = Callable[[], bool | None] | Callable[[], Awaitable[bool | None]]
 Tool = TypeVar("Tool")
@@ -71,7 +71,7 @@ class StateAwareRegistry(Generic[Tool]):
         needed = condition(states=StateScope(all=tuple(required_states)), when=when, location=location)
         vocabulary = Vocabulary(states=self._implications.names, variables={"location": LOCATION})
         for mistake in check(needed, vocabulary):
-            raise _error(mistake)
+            raise mistake.as_error()
         self._tools.append(Registered(tool, needed, namespace))
         return tool
 
@@ -152,9 +152,3 @@ def _value(answer: object) -> Value:
     return Value(
         None, "its detector cannot tell" if answer is None else "its detector said neither true nor false"
     )
-
-
-def _error(mistake: Mistake) -> ConditionError:
-    at = {"line": mistake.line, "column": mistake.column} if mistake.line and mistake.column else {}
-    prefix = "it can never be there: " if mistake.flaw is Flaw.NEVER else ""
-    return ConditionError(f"{prefix}{mistake.message}", hint=mistake.hint, **at)

@@ -123,3 +123,11 @@ def test_a_roster_says_at_every_moment_what_decide_says(moments: list[set[str]])
         snapshot = reading(*holding, git={"branch": "main" if "b" in holding else "dev"})
         expected = [Listed(tool, decide(tool, judged(needed, snapshot))) for tool in some_tools()]
         assert roster.at(snapshot) == expected
+
+
+def test_more_may_be_asked_for_with_ways_to_bring_it() -> None:
+    needed = Requirements([needing("*", "a")], {"a": "make a"})
+    more = needed.including([needing("mcp__git__*", "b")], {"b": "make b"})
+    assert decide(server("git"), judged(more, reading())).unlock == "make a"
+    assert decide(server("git"), judged(more, reading("a"))).unlock == "make b"
+    assert decide(server("git"), judged(needed, reading("a"))).visible

@@ -58,7 +58,8 @@ class Requirements:
         self._found: dict[str, Needed] = {}
         # Together in one place, because several threads may ask about several snapshots.
         self._judged: tuple[Snapshot | None, dict[Needed, Need | None]] = (None, {})
-        for each in needed:
+        self._needed = tuple(needed)
+        for each in self._needed:
             for form in tool_globs(each.pattern):
                 if form.is_name:
                     self._by_name.setdefault(form.parts[0], []).append(each)
@@ -75,6 +76,10 @@ class Requirements:
             covering = [each for form, each in self._by_glob if form.matches(name)]
             found = self._found[name] = tuple(dict.fromkeys((*covering, *self._by_name.get(name, ()))))
         return found
+
+    def including(self, more: Iterable[Requirement], ways: Mapping[str, str]) -> "Requirements":
+        """Ask for more: what tools need besides, and what would bring that."""
+        return Requirements((*self._needed, *more), {**self._ways, **ways})
 
     def lack(self, needed: Needed, snapshot: "Snapshot") -> Need | None:
         """Tell what is missing for what a tool needs; None where nothing is."""

@@ -91,6 +91,12 @@ class SqliteStates:
             for name in names:
                 self._database.run("clear_state", project=workspace.project.hash, name=name)
 
+    def advance(self, tool: str, workspace: Workspace, at: int) -> None:
+        """Set and clear the workflow states that a tool's success does."""
+        with self._database.transaction():
+            self._see(workspace, at)
+            advance(self._database, tool, workspace, at)
+
     def push(
         self, values: Mapping[str, object], workspace: Workspace, at: int, until: Mapping[str, int]
     ) -> None:

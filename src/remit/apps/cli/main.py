@@ -15,6 +15,7 @@ from click.shell_completion import CompletionItem, get_completion_class
 
 from remit import __version__
 from remit.apps.cli import evaluation, live, overview, policies, render, shapes, states, trusting
+from remit.apps.cli.names import names as names_of_commands
 from remit.bootstrap import PROVIDERS, diagnose, open_registry, open_upstreams
 from remit.core.decide import Context
 from remit.core.discovery import present
@@ -516,6 +517,9 @@ def evaluate(*, folder: str, providers: tuple[str, ...], as_json: bool) -> None:
     `text`, `relevant`: ids of tools). `words` is the search without a model.
     """
     evaluation.evaluate(folder, providers, as_json=as_json)
+
+
+app.add_command(names_of_commands)
 
 
 @app.command()

@@ -42,6 +42,12 @@ class Mistake:
     line: int | None = None
     column: int | None = None
 
+    def as_error(self) -> ConditionError:
+        """Write it as an error, for those who are to be stopped by it."""
+        at = {"line": self.line, "column": self.column} if self.line and self.column else {}
+        prefix = "it can never be there: " if self.flaw is Flaw.NEVER else ""
+        return ConditionError(f"{prefix}{self.message}", hint=self.hint, **at)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vocabulary:

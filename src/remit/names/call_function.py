@@ -1,0 +1,33 @@
+"""Calls a function with JSON from stdin, and writes what it returns: `... call_function MODULE:FUNCTION`."""
+
+import asyncio
+import json
+import sys
+from contextlib import redirect_stdout
+from importlib import import_module
+from inspect import isawaitable
+
+from remit.errors import RemitError
+from remit.functions.definitions import define, marks_of
+
+
+def main() -> None:
+    """Call the function that the first word names; what it prints goes to stderr."""
+    module, _, name = sys.argv[1].partition(":")
+    given = json.load(sys.stdin)
+    try:
+        with redirect_stdout(sys.stderr):
+            function = getattr(import_module(module), name)
+            made = define(function, marks_of(function)).run(given)
+            made = asyncio.run(_awaited(made)) if isawaitable(made) else made
+    except RemitError as error:
+        sys.exit(str(error))
+    sys.stdout.write(made if isinstance(made, str) else json.dumps(made, ensure_ascii=False, default=str))
+
+
+async def _awaited(made: object) -> object:
+    return await made if isawaitable(made) else made
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,150 @@
+"""The names of commands on the command line, as a user meets them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from support import Desk
+
+CLI = """
+import click
+
+@click.group()
+def cli(): ...
+
+@cli.group()
+def user(): ...
+
+@user.command("list")
+def list_users(): ...
+
+@user.command()
+def delete(): ...
+
+@cli.command()
+def status(): ...
+"""
+
+
+@pytest.fixture
+def app(desk: Desk) -> Path:
+    desk.write(desk.root / "app" / "cli.py", CLI)
+    desk.write(desk.root / "app" / "__init__.py", "")
+    return desk.root
+
+
+def test_names_are_generated_labelled_and_shown_as_a_tree(desk: Desk, app: Path) -> None:
+    assert (
+        desk.remit("names", "generate", "app", "--out", "names.py").stdout == "names.py written: 3 commands\n"
+    )
+    assert desk.remit("names").stdout.splitlines() == [
+        "status  not labelled",
+        "user",
+        "  delete  not labelled",
+        "  list  not labelled",
+    ]
+    labelled = desk.remit("names", "label", "names.py")
+    assert labelled.stdout.splitlines() == [
+        "added status",
+        "added user.delete",
+        "added user.list",
+        "scopes.toml written: 3 commands",
+    ]
+    scopes = (app / "scopes.toml").read_text()
+    desk.write(app / "scopes.toml", scopes + '[tools."user.*"]\nstates = ["signed-in"]\napproval = true\n')
+    assert desk.remit("names").stdout.splitlines() == [
+        "status  safe",
+        "user",
+        "  delete  destructive · not for AI · approval · needs signed-in",
+        "  list  safe · approval · needs signed-in",
+    ]
+    told = json.loads(desk.remit("names", "--json").stdout)
+    assert told["commands"][1] == {
+        "name": "user.delete",
+        "description": "",
+        "labelled": True,
+        "ai_enabled": False,
+        "danger": "destructive",
+        "approval": True,
+        "needs": [
+            {"states": {"all": ["signed-in"], "any": None, "none": []}, "when": None, "location": None}
+        ],
+        "parameters": [],
+    }
+
+
+def test_a_change_of_the_code_is_found_by_check(desk: Desk, app: Path) -> None:
+    desk.remit("names", "generate", "app", "--out", "names.json")
+    desk.remit("names", "label", "names.json")
+    desk.write(app / "app" / "cli.py", CLI.replace("def delete", "def remove"))
+    checked = desk.remit("names", "generate", "app", "--out", "names.json", "--check", "--json")
+    assert checked.returncode == 1
+    assert json.loads(checked.stdout) == {
+        "file": "names.json",
+        "changed": True,
+        "commands": ["status", "user.list", "user.remove"],
+        "warnings": [],
+    }
+    assert desk.remit("names", "generate", "app", "--out", "names.json").returncode == 0
+    checked = desk.remit("names", "label", "names.json", "--check", "--json")
+    assert checked.returncode == 1
+    assert json.loads(checked.stdout) == {
+        "file": "scopes.toml",
+        "changed": True,
+        "added": ["user.remove"],
+        "removed": ["user.delete"],
+    }
+    assert checked.stderr == "warning: scopes.toml: no command is called `user.delete` any more\n"
+    assert desk.remit("names", "label", "names.json").returncode == 0
+    assert desk.remit("names", "label", "names.json", "--check").returncode == 0
+    served = desk.remit("names", "server", "names.json", "scopes.toml", "--out", "server.py", "--check")
+    assert (served.returncode, served.stdout) == (1, "server.py is not up to date: 3 commands\n")
+    assert not (app / "server.py").exists()
+
+
+def test_without_a_file_what_is_generated_is_printed(desk: Desk, app: Path) -> None:
+    printed = desk.remit("names", "generate", "app")
+    assert 'list = "user.list"' in printed.stdout
+    assert json.loads(desk.remit("names", "generate", "app", "--json").stdout)["package"] == "app"
+    desk.write(app / "names.py", printed.stdout)
+    desk.write(app / "scopes.toml", '[tools.status]\nstates = ["git-initialised"]\n')
+    served = desk.remit("names", "server", "names.py", "scopes.toml")
+    assert served.stdout.startswith('"""The MCP server of `app`;')
+    assert served.stderr.splitlines() == [
+        "warning: scopes.toml: nothing is said of `user.delete`, so that no agent may use it",
+        "warning: scopes.toml: nothing is said of `user.list`, so that no agent may use it",
+        "warning: scopes.toml: nobody declares the state `git-initialised` here",
+        "hint: did you mean `git-initialized`?",
+    ]
+    told = json.loads(desk.remit("names", "server", "names.py", "scopes.toml", "--json").stdout)
+    assert (told["file"], told["unlabelled"]) == (None, ["user.delete", "user.list"])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["generate", "missing"], "there is no package `missing`"),
+        (["generate", "app", "--out", "mine.py"], "mine.py is there, and was not generated"),
+        (["generate", "app", "--out", "no/names.py"], "no/names.py cannot be written: no such file"),
+        (["generate", "app", "--check"], "--check compares with a file"),
+        (["label", "mine.py"], "mine.py is no file of names"),
+        (["label", "names.py"], "there is no file `names.py`"),
+        (["server", "names.json", "scopes.toml"], "there is no file `names.json`"),
+        ([], "there is no file `names.py`"),
+    ],
+)
+@pytest.mark.usefixtures("app")
+def test_mistakes_are_told_and_change_nothing(desk: Desk, words: list[str], message: str) -> None:
+    desk.write(desk.root / "mine.py", "print('mine')\n")
+    done = desk.remit("names", *words)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert (desk.root / "mine.py").read_text() == "print('mine')\n"
+
+
+def test_what_of_the_code_cannot_be_read_is_a_warning(desk: Desk, app: Path) -> None:
+    desk.write(app / "app" / "broken.py", "def (:")
+    done = desk.remit("names", "generate", "app", "--out", "names.py")
+    assert done.returncode == 0
+    assert done.stderr == "warning: app/broken.py:1: not valid Python; it is left out\n"
