@@ -3,7 +3,7 @@
 import os
 import sys
 import time
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -314,7 +314,7 @@ def _open_onnx() -> "Embedder":
 
 
 @contextmanager
-def _damage_translated() -> Generator[None]:
+def _damage_translated() -> Iterator[None]:
     from remit.errors import EmbeddingError
 
     try:
