@@ -109,6 +109,26 @@ def test_an_approval_ends_when_the_tool_says_something_else(
     assert approvals.consume(PUSH, ARGUMENTS, here) is not None
 
 
+def test_an_approval_ends_too_where_a_server_is_labelled_otherwise_than_its_tools_are_named(
+    desk: Desk, registry: Registry, approvals: Approvals, here: Context
+) -> None:
+    desk.write_state("git", "my.mail")
+    desk.write(desk.home / ".config/remit/remit.toml", '[tools."*send"]\napproval = true\n')
+    registry.report("mcp__my_mail__send", here, description="Sends.")
+    asked = approvals.request("mcp__my_mail__send", {}, here)
+    approvals.answer(asked.id, here, approve=True)
+    registry.report("mcp__my_mail__send", here, description="Sends elsewhere.")
+    assert approvals.consume("mcp__my_mail__send", {}, here) is None
+
+
+def test_a_tool_that_is_called_like_a_server_can_be_called(
+    desk: Desk, registry: Registry, approvals: Approvals, here: Context
+) -> None:
+    desk.write_state("git", "Read")
+    registry.report("Read", here, description="Reads.")
+    assert approvals.permit("Read", {}, here).is_allowed
+
+
 def test_an_approval_does_not_help_a_tool_that_was_switched_off_since(
     desk: Desk, approvals: Approvals, here: Context
 ) -> None:

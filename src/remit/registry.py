@@ -602,12 +602,17 @@ class Registry:
     def _callable(self, name: str, context: Context) -> Listed:
         """Find the one tool that a call would mean; what is no tool by itself cannot be called."""
         self.refresh(context)
-        _, listed = self._listing(context)
-        found = [item for item in find(name, listed) if item.tool.kind not in _NOT_CALLED]
+        tools = [item for item in self._list(context) if item.tool.kind not in _NOT_CALLED]
+        exact = [item for item in tools if item.tool.name == name]
+        found = exact or find(name, tools)
         return min(found, key=closest_to_being_visible, default=Listed(_NOBODY, UNKNOWN))
 
     def _definition(self, item: Listed, context: Context) -> Definition | None:
-        return self._store.definitions([item.tool], context.workspace).get(item.tool.key)
+        tool = item.tool
+        found = self._store.definitions([tool], context.workspace)
+        # A tool that was only seen goes by its server's label, and not by the one it is stored under.
+        named = (said for key, said in found.items() if (key[0], key[-1]) == (tool.client, tool.name))
+        return found.get(tool.key) or next(named, None)
 
     def _snapshot(self, situation: Situation, context: Context) -> Snapshot:
         agent = None if context.agent is None else context.agent.name

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 import pytest
 
 from remit.core.approvals import (
+    CLOCK_ERROR,
     Approval,
     ApprovalStatus,
     Binding,
@@ -30,7 +31,8 @@ ASKED = Approval(
         (ASKED, 1_000, ApprovalStatus.WAITING),
         (ASKED, 1_999, ApprovalStatus.WAITING),
         (ASKED, 2_000, ApprovalStatus.EXPIRED),
-        (ASKED, 999, ApprovalStatus.EXPIRED),  # a clock that was set back proves nothing
+        (ASKED, 1_000 - CLOCK_ERROR, ApprovalStatus.WAITING),
+        (ASKED, 999 - CLOCK_ERROR, ApprovalStatus.EXPIRED),  # a clock that was set back proves nothing
         (ASKED._replace(is_approved=True), 1_500, ApprovalStatus.APPROVED),
         (ASKED._replace(is_approved=True), 2_500, ApprovalStatus.EXPIRED),
         (ASKED._replace(is_approved=False), 2_500, ApprovalStatus.DENIED),

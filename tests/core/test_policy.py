@@ -220,6 +220,8 @@ def test_a_mode_that_hides_says_what_it_hides_and_why() -> None:
 def test_the_machines_mode_is_the_usual_one_and_another_may_be_asked_for() -> None:
     label = machine('mode = "plan"')
     assert verdict(tool("write"), here(label)) == FORBIDDEN
+    hint = "choose another mode: `mode` in ~/.config/remit/remit.toml line 1 sets this one"
+    assert decide(tool("write"), here(label)).unlock == hint
     assert verdict(tool("write"), here(label, mode=Mode.DEFAULT)) == VISIBLE
 
 
@@ -336,7 +338,9 @@ def test_what_would_undo_a_stronger_file_is_a_mistake_that_names_it() -> None:
     assert [path for path, _ in messages(managed('[tools."*"]\napproval = true'), machine(loose))] == [
         MACHINE.path
     ]
-    assert messages(strict, project(loose), trusted=[(project(loose), "mcp__git__push")]) == []
+    trusted = [(project(loose), "mcp__git__push")]
+    assert messages(strict, project(loose), trusted=trusted) == found[-1:]  # what is off stays off
+    assert len(messages(managed('[tools."*"]\napproval = true'), project(loose), trusted=trusted)) == 1
     assert messages(strict, project('[tools."mcp__web__x"]\napproval = false')) == []
     assert messages(strict, project('[tools."mcp__git__x"]\ndanger = "critical"\napproval = true')) == []
 

@@ -14,6 +14,7 @@ from remit.errors import ApprovalError
 
 LIFETIME = 300.0  # seconds in which an approval is to be given and used
 LONGEST = 86_400.0
+CLOCK_ERROR = 60_000  # milliseconds: what was asked for later than that, a clock says that was set back since
 _MOST_SHOWN = 20_000  # characters
 _DEEPEST = 32
 
@@ -55,7 +56,7 @@ class Approval(NamedTuple):
             return ApprovalStatus.USED
         if self.is_approved is False:
             return ApprovalStatus.DENIED
-        if not self.requested_at <= at < self.expires_at:
+        if not self.requested_at - CLOCK_ERROR <= at < self.expires_at:
             return ApprovalStatus.EXPIRED
         return ApprovalStatus.WAITING if self.is_approved is None else ApprovalStatus.APPROVED
 

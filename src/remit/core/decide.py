@@ -291,7 +291,10 @@ def _forbidden(rated: Rated, mode: Mode, context: Context) -> Ruling:
     fixed = context.policy.fixed_mode
     if fixed is not None and fixed.mode is mode:
         return Ruling(False, reason, f"only an administrator can: {_place(fixed.origin, context)}")
-    return Ruling(False, reason, "choose another mode")
+    usual = context.policy.mode
+    if usual is None or context.mode is not None:
+        return Ruling(False, reason, "choose another mode")
+    return Ruling(False, reason, f"choose another mode: {_place(usual.origin, context)} sets this one")
 
 
 def _why_asked(rated: Rated, context: Context) -> str:

@@ -1,7 +1,7 @@
 """Keeps approvals, by project; of many who would use one at once, one does."""
 
 from remit.adapters.storage.database import Database, Row
-from remit.core.approvals import Approval, Binding
+from remit.core.approvals import CLOCK_ERROR, Approval, Binding
 from remit.core.projects import Workspace
 
 
@@ -18,7 +18,7 @@ class SqliteApprovals:
         with self._database.transaction():
             self._database.run("see_project", hash=project.hash, path=project.path, at=at)
             self._database.run("forget_approvals", before=forget_before)
-            found = self._database.rows("approvals_like", project=project.hash, at=at, **binding)
+            found = self._database.rows("approvals_like", project=project.hash, **_moment(at), **binding)
             if not found:
                 self._database.run(
                     "request_approval",
@@ -34,7 +34,7 @@ class SqliteApprovals:
 
     def waiting(self, workspace: Workspace, at: int) -> list[Approval]:
         """List what waits for an answer."""
-        found = self._database.rows("waiting_approvals", project=workspace.project.hash, at=at)
+        found = self._database.rows("waiting_approvals", project=workspace.project.hash, **_moment(at))
         return [_approval(row) for row in found]
 
     def approval(self, id: str, workspace: Workspace) -> Approval | None:
@@ -47,7 +47,7 @@ class SqliteApprovals:
         project = workspace.project.hash
         with self._database.transaction():
             found = self._database.rows(
-                "answer_approval", project=project, id=id, at=at, approved=int(is_approved)
+                "answer_approval", project=project, id=id, approved=int(is_approved), **_moment(at)
             )
         return _approval(found[0]) if found else None
 
@@ -55,8 +55,12 @@ class SqliteApprovals:
         """Use up an approval; None where there is none."""
         project = workspace.project.hash
         with self._database.transaction():
-            found = self._database.rows("use_approval", project=project, at=at, **binding._asdict())
+            found = self._database.rows("use_approval", project=project, **_moment(at), **binding._asdict())
         return _approval(found[0]) if found else None
+
+
+def _moment(at: int) -> dict[str, int]:
+    return {"at": at, "latest": at + CLOCK_ERROR}
 
 
 def _approval(row: Row) -> Approval:

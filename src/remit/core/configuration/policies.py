@@ -147,7 +147,8 @@ def _demands(said: Said, all_said: Sequence[Said], trusted: Trusted) -> Iterator
     if said.file.layer not in OF_A_PROJECT:
         return
     for entry in said.content.tools:
-        reasons = tuple(f"{mistake.message}" for mistake in _undoing(entry, said, all_said))
+        undoing = _undoing(entry, said, all_said)
+        reasons = tuple(mistake.message for mistake, is_for_trust in undoing if is_for_trust)
         if entry.danger is not None and LEVELS[entry.danger] < Danger.DESTRUCTIVE:
             reasons = (*reasons, f"it may make tools count as no more than `{entry.danger}`")
         if reasons:
@@ -173,8 +174,10 @@ def _violations(
         if file.layer in OF_A_PROJECT:
             yield from ((file, each) for each in _given(said, all_said))
         for entry in content.tools:
-            if (file.path, _subject(entry)) not in granted:
-                yield from ((file, each) for each in _undoing(entry, said, all_said))
+            is_granted = (file.path, _subject(entry)) in granted
+            for mistake, is_for_trust in _undoing(entry, said, all_said):
+                if not (is_granted and is_for_trust):
+                    yield file, mistake
 
 
 def _given(said: Said, all_said: Sequence[Said]) -> Iterator[Mistake]:
@@ -189,15 +192,19 @@ def _given(said: Said, all_said: Sequence[Said]) -> Iterator[Mistake]:
             yield Mistake(("servers", each.name, "trusted"), message, hint)
 
 
-def _undoing(entry: ToolEntry, said: Said, all_said: Sequence[Said]) -> Iterator[Mistake]:
-    """Name what a rule would undo of what a stronger file says of the same tools."""
+def _undoing(entry: ToolEntry, said: Said, all_said: Sequence[Said]) -> Iterator[tuple[Mistake, bool]]:
+    """Name what a rule would undo of what a stronger file says of the same tools, and whether trust lets it.
+
+    What the user switched off stays off, and what an administrator says holds.
+    """
     for other in all_said:
         if strength(other.file) <= strength(said.file):
             continue
         for theirs in other.content.tools:
             for key in _weaker_keys(entry, theirs):
                 place = f"`{written(('tools', theirs.pattern, key))}` in {owner(other.file)}"
-                yield Mistake(("tools", entry.pattern, key), f"it would undo {place}")
+                mistake = Mistake(("tools", entry.pattern, key), f"it would undo {place}")
+                yield mistake, other.file.layer is Layer.MACHINE and key != "ai_enabled"
 
 
 def strength(file: File) -> Standing:

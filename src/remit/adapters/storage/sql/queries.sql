@@ -518,13 +518,13 @@ insert into approvals (
 -- name: approvals_like
 select {approval} from approvals
 where project_hash = :project and principal = :principal and tool = :tool and definition = :definition
-    and arguments = :arguments and used_at is null and requested_at <= :at and expires_at > :at
+    and arguments = :arguments and used_at is null and requested_at <= :latest and expires_at > :at
 order by requested_at desc, id
 limit 1
 
 -- name: waiting_approvals
 select {approval} from approvals
-where project_hash = :project and is_approved is null and requested_at <= :at and expires_at > :at
+where project_hash = :project and is_approved is null and requested_at <= :latest and expires_at > :at
 order by requested_at, id
 
 -- name: approval
@@ -532,7 +532,7 @@ select {approval} from approvals where project_hash = :project and id = :id
 
 -- name: answer_approval
 update approvals set is_approved = :approved, answered_at = :at, shown = iif(:approved, shown, '')
-where project_hash = :project and id = :id and is_approved is null and requested_at <= :at and expires_at > :at
+where project_hash = :project and id = :id and is_approved is null and requested_at <= :latest and expires_at > :at
 returning {approval}
 
 -- name: use_approval
@@ -541,7 +541,7 @@ where used_at is null and id = (
     select id from approvals
     where project_hash = :project and principal = :principal and tool = :tool and definition = :definition
         and arguments = :arguments and is_approved = 1 and used_at is null
-        and requested_at <= :at and expires_at > :at
+        and requested_at <= :latest and expires_at > :at
     order by expires_at, id
     limit 1
 )
