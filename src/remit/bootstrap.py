@@ -3,7 +3,7 @@
 import os
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from remit.core.ranking import Fusion, RankFusion
     from remit.core.requirements import Condition
     from remit.core.tools import Tool
-    from remit.names.generator import Generator
+    from remit.names.generator import Generator as NameGenerator
     from remit.ports import Clock, Embedder, Entry, Index, Store, Upstreams
     from remit.registry import Registry
     from remit.situation import Situation
@@ -150,11 +150,11 @@ def read_trial(folder: str) -> "Trial":
     return read(folder)
 
 
-def open_generator() -> "Generator":
+def open_generator() -> "NameGenerator":
     """Make ready to read source files for the names of commands, and to write files of them."""
-    from remit.names.generator import Generator
+    from remit.names.generator import Generator as NameGenerator
 
-    return Generator()
+    return NameGenerator()
 
 
 def open_registry() -> "Registry":
@@ -314,7 +314,7 @@ def _open_onnx() -> "Embedder":
 
 
 @contextmanager
-def _damage_translated() -> Iterator[None]:
+def _damage_translated() -> Generator[None]:
     from remit.errors import EmbeddingError
 
     try:
