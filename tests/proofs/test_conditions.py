@@ -32,7 +32,7 @@ from remit.errors import ConditionError
 CONDITIONS = int(os.environ.get("REMIT_PROOF_CONDITIONS", "3000"))
 SEED = os.environ.get("REMIT_PROOF_SEED", "7")
 PARTS = 2  # run side by side, each with conditions of its own
-PATIENCE = 0.1  # seconds of this process's own time
+PATIENCE = 1.0  # seconds of this process's own time; what hangs takes far longer, also on a slow day
 
 KNOWN = {"ready": True, "git-initialized": False, "project.open": True}
 VALUES = {name: Value(KNOWN.get(name), "") for name in STATES if name != "absent"}
