@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from enum import StrEnum
 from typing import NamedTuple
 
 from remit.core.declarations import Key
@@ -15,13 +14,6 @@ from remit.core.tools import Definition
 TOKEN_BUDGET = 2_000
 MAX_DESCRIPTION = 160
 MAX_QUERY = 80
-
-
-class Detail(StrEnum):
-    """How much is told of each tool."""
-
-    BRIEF = "brief"
-    FULL = "full"  # with its input schema
 
 
 class Discovery(NamedTuple):
