@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from remit.core.ranking import Fusion, RankFusion
     from remit.core.requirements import Condition
     from remit.core.tools import Tool
+    from remit.memory.project_memory import Memory
     from remit.names.generator import Generator as NameGenerator
     from remit.ports import Clock, Embedder, Entry, Index, Store, Upstreams
     from remit.registry import Registry
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 WORDS = "words"  # no embeddings at all
 ENDPOINT = "endpoint"  # the one that the variables name
+MEMORY_PATIENCE = 5.0  # seconds that a write of memory waits for others before it is queued
 PROVIDERS = ("static", "onnx", ENDPOINT, WORDS)
 
 
@@ -172,6 +174,42 @@ def open_registry() -> "Registry":
     store = SqliteStore(database_path(machine))
     engine = SearchEngine(machine.variables)
     return Registry(store, ClientFiles(machine), _now, engine, open_situation(store, machine), judge)
+
+
+def open_memory(directory: str = ".") -> "Memory":
+    """Open the memory of this user on this machine, for whoever works in a directory.
+
+    Raises:
+        BadVariableError: a variable that names a directory cannot be used.
+        NoSuchDirectoryError: there is no such directory.
+        StoreError: the database cannot be used.
+    """
+    from remit.adapters.git import locate
+
+    machine = _machine()
+    workspace = locate(directory)
+    return memory_at(database_path(machine), SearchEngine(machine.variables), workspace, _now)
+
+
+def memory_at(path: str, engine: SearchEngine, workspace: "Workspace", clock: "Clock") -> "Memory":
+    """Open the memory in a database; what cannot be written there now waits in a folder beside it."""
+    from remit.adapters.memory_queue import FolderQueue
+    from remit.adapters.storage.approvals import SqliteApprovals
+    from remit.adapters.storage.database import Database
+    from remit.adapters.storage.memory import SqliteMemory
+    from remit.memory.project_memory import Memory
+
+    database = Database(path, patience=MEMORY_PATIENCE)
+    database.write_through()
+    return Memory(
+        SqliteMemory(database),
+        FolderQueue(os.path.join(os.path.dirname(path), "memory-queue")),
+        engine,
+        clock,
+        approvals=SqliteApprovals(database),
+        workspace=workspace,
+        on_close=database.close,
+    )
 
 
 def open_situation(

@@ -12,6 +12,7 @@ from remit.core.decide import Context, Listed
 from remit.core.declarations import Key, Problem
 from remit.core.filters import Filter
 from remit.core.findings import Patient
+from remit.core.memory.scopes import memory_id
 from remit.core.projects import Project
 from remit.core.ranking import Found
 from remit.core.scopes import Scope
@@ -23,6 +24,7 @@ from remit.core.trust import Trustable
 from remit.core.upstreams import DEADLINE
 from remit.explanations import Explanation, explain_name
 from remit.listings import Listings
+from remit.memory.starting import sections
 from remit.ports import Clock, Engine, Judge, Sources, Store, Upstreams
 from remit.recording import Recording, find_project
 from remit.scanning import Presence, Scan, Scanner
@@ -318,7 +320,9 @@ class Registry:
     def session_context(self, context: Context, *, budget: int = MAX_CHARACTERS) -> str:
         """Write what an agent is told at session start, in at most `budget` characters."""
         visible = [tool for tool, decision in self.tools(context) if decision.visible]
-        return assemble([Section(text=tools_section(visible, budget=budget), keep=0)], budget=budget)
+        tools = Section(text=tools_section(visible, budget=budget), keep=0)
+        memory = sections(self._store.memory, memory_id(context.workspace.project), self._clock())
+        return assemble([*memory, tools], budget=budget)
 
     def record(
         self,

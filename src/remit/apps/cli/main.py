@@ -12,6 +12,7 @@ from remit import __version__
 from remit.apps.cli import (
     evaluation,
     listing,
+    memory,
     names,
     policies,
     projects,
@@ -25,6 +26,7 @@ from remit.apps.cli.options import FAILURE, INTERRUPTED, NOTHING_DONE
 from remit.errors import (
     RemitError,
     UnknownApprovalError,
+    UnknownArtifactError,
     UnknownProjectError,
     UnknownServerError,
     UnknownStateError,
@@ -61,6 +63,7 @@ COMMANDS = (  # in the order of the reference
     policies.policy,
     policies.approve,
     listing.session_context,
+    memory.memory,
     evaluation.evaluate,
     names.names,
     trusting.trust,
@@ -83,7 +86,13 @@ def main() -> NoReturn:
     except click.ClickException as failure:
         failure.show()
         sys.exit(FAILURE)
-    except (UnknownApprovalError, UnknownProjectError, UnknownServerError, UnknownStateError) as failure:
+    except (
+        UnknownApprovalError,
+        UnknownArtifactError,
+        UnknownProjectError,
+        UnknownServerError,
+        UnknownStateError,
+    ) as failure:
         render.error(failure)
         sys.exit(NOTHING_DONE)
     except RemitError as failure:

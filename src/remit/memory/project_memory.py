@@ -1,0 +1,355 @@
+"""Project memory: a method for each of its tools, and what the command line and the hooks need of it.
+
+What is acknowledged is on disk: in the store, or, where that cannot be written now, in a queue that every
+later call tries again.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import cast
+
+from remit.core.approvals import LIFETIME, Approval, ApprovalStatus, Binding, digest_of_arguments, readable
+from remit.core.memory.artifacts import Kept, Kind, Observed, Status
+from remit.core.memory.checking import MAX_TEXT, Fields
+from remit.core.memory.hygiene import HygieneReport, Waiting
+from remit.core.memory.records import read_observation
+from remit.core.memory.results import (
+    ContextBundle,
+    DeleteResult,
+    SaveResult,
+    SaveStatus,
+    ScopeStateResult,
+    SurfaceResult,
+    blocked,
+)
+from remit.core.memory.scopes import MemoryScope, Permission, objection
+from remit.core.projects import Workspace
+from remit.core.redaction import redact
+from remit.core.secrets import secrets_in
+from remit.core.session_context import Section
+from remit.errors import (
+    NotApprovedError,
+    RemitError,
+    StoreUnavailableError,
+    UnknownArtifactError,
+)
+from remit.memory.plans import Arguments, Plan, plan
+from remit.memory.reading import Reader
+from remit.memory.searching import ArtifactSearch
+from remit.memory.starting import sections
+from remit.memory.transfer import Imported, export, restore
+from remit.memory.writing import Bound, Turn, Writer, Written, place, summed
+from remit.ports import ApprovalStore, Clock, Engine, Home, MemoryStore, WriteQueue
+
+_KEPT = 86_400_000  # milliseconds for which an approval is remembered after its end
+_WHY = "it would be seen in every project"
+_DEFINITION = "memory-1"  # another, once the same arguments mean something else
+
+
+def _new_id() -> str:
+    return os.urandom(8).hex()
+
+
+class Memory:
+    """Keeps what was learnt, by project, behind the scope gate."""
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        queue: WriteQueue,
+        engine: Engine,
+        clock: Clock,
+        *,
+        approvals: ApprovalStore,
+        workspace: Workspace,
+        new_id: Callable[[], str] = _new_id,
+        on_close: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._store = store
+        self._queue = queue
+        self._clock = clock
+        self._approvals = approvals
+        self.workspace = workspace
+        self._new_id = new_id
+        self._on_close = on_close
+        self._search = ArtifactSearch(store, engine)
+        self._reader = Reader(store, self._search, clock)
+        self._writer = Writer(store)
+
+    def __enter__(self) -> "Memory":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the store."""
+        self._on_close()
+
+    def get_scope_state(self, arguments: Arguments, bound: Bound = None) -> ScopeStateResult:
+        """Say what is known of a project and a focus."""
+        fields = Fields(arguments, "", ("project_id", "focus"))
+        project_id, focus = fields.identifier("project_id"), fields.identifier("focus")
+        self._retry()
+        where = place(self._store, project_id, focus, bound)
+        is_blocked = where.permission("save_decision") is Permission.BLOCKED
+        return ScopeStateResult(
+            scope_state=where.standing.scope_state,
+            project_exists=where.standing.project_exists,
+            project_id=project_id,
+            focus=focus,
+            next_step=objection(where).next_step if is_blocked else None,
+        )
+
+    def save_session(self, arguments: Arguments, bound: Bound = None) -> Written:
+        """Keep what a session was about; a project that does not exist is created by it."""
+        return self._save("save_session", arguments, bound)
+
+    def save_decision(self, arguments: Arguments, bound: Bound = None) -> Written:
+        """Keep a decision, beside those that are known."""
+        return self._save("save_decision", arguments, bound)
+
+    def save_pattern(self, arguments: Arguments, bound: Bound = None) -> Written:
+        """Keep what to do when something comes up again."""
+        return self._save("save_pattern", arguments, bound)
+
+    def save_context(self, arguments: Arguments, bound: Bound = None) -> Written:
+        """Keep something worth knowing."""
+        return self._save("save_context", arguments, bound)
+
+    def upsert_entity_with_deps(self, arguments: Arguments, bound: Bound = None) -> Written:
+        """Keep a fact about something that has a name, and what it is related to."""
+        return self._save("upsert_entity_with_deps", arguments, bound)
+
+    def store_session_with_learnings(self, arguments: Arguments, bound: Bound = None) -> Written:
+        """Keep a session with its decisions and patterns, all at once."""
+        return self._save("store_session_with_learnings", arguments, bound)
+
+    def retrieve_context(self, arguments: Arguments, bound: Bound = None) -> ContextBundle:
+        """Recall what is kept for a place, the nearest first."""
+        self._retry()
+        return self._reader.retrieve(arguments, bound)
+
+    def memory_surface(self, arguments: Arguments, bound: Bound = None) -> SurfaceResult:
+        """Search a project's memory, and what is global."""
+        self._retry()
+        return self._reader.surface(arguments, bound)
+
+    def run_hygiene(self, arguments: Arguments, bound: Bound = None) -> HygieneReport:
+        """Look a project's memory through."""
+        self._retry()
+        project_id = arguments.get("project_id")
+        waiting = [each for each in self._waiting() if each[1] == project_id]
+        return self._reader.hygiene(arguments, bound, [each for each, _ in waiting])
+
+    def delete_project(self, arguments: Arguments, bound: Bound = None) -> DeleteResult | SaveResult:
+        """Erase a project with all that belongs to it."""
+        project_id = Fields(arguments, "", ("project_id",)).identifier("project_id")
+        self._retry()
+        where = place(self._store, project_id, None, bound)
+        if where.permission("delete_project") is Permission.BLOCKED or project_id is None:
+            return replace(blocked(objection(where)), next_step="There is nothing to delete.")
+        count = self._store.delete_project(project_id)
+        return DeleteResult(
+            status="deleted",
+            project_id=project_id,
+            deleted=count,
+            message=f"erased the project with {count} artifacts",
+            next_step="save_session creates it anew.",
+        )
+
+    def observe(self, project_id: str, observed: Observed, text: str) -> str | None:
+        """Keep what was seen of a project, without secrets; None where there is no such project."""
+        plain = redact(text, secrets_in(text))[:MAX_TEXT].replace("\0", " ")
+        seen = read_observation({"type": observed.value, "text": plain}, MemoryScope.PROJECT)
+        turn = Turn(self._new_id(), self._clock())
+        with self._store.transaction():
+            homes = self._store.homes(project_id)
+            if not homes:
+                return None
+            id = turn.name(Kind.OBSERVATION, 0)
+            self._store.add(id, seen, homes[0], Status.LIVE, turn.at)
+        return id
+
+    def sections(self, memory_id: str) -> list[Section]:
+        """Write what a session is told of memory at its start."""
+        return sections(self._store, memory_id, self._clock())
+
+    def projects(self) -> Sequence[tuple[str, int, int, int]]:
+        """List the projects that have a memory."""
+        return self._store.projects()
+
+    def artifacts(self, project_id: str | None, limit: int, *, everything: bool = False) -> Sequence[Kept]:
+        """List the artifacts of a project, or with None what is global, the newest first."""
+        return self._store.artifacts(self._homes(project_id), limit, everything=everything)
+
+    def find(self, id: str, project_id: str | None) -> Kept:
+        """Find an artifact of a project, or of what is global.
+
+        Raises:
+            UnknownArtifactError: there is none.
+        """
+        found = self._store.find(id, project_id or "")
+        if found is None:
+            where = f"`{project_id}`" if project_id else "what is global"
+            raise UnknownArtifactError(
+                "id", f"that of an artifact of {where}", "unknown", hint="`remit memory list` lists them"
+            )
+        return found
+
+    def relations(self, id: str) -> Sequence[tuple[str, str, str, Mapping[str, object]]]:
+        """List what an artifact is related to."""
+        return self._store.relations(id)
+
+    def delete_artifact(self, kept: Kept) -> None:
+        """Erase an artifact."""
+        self._store.delete_artifact(kept.id, kept.project_id)
+
+    def export(self, project_id: str | None) -> Iterator[str]:
+        """Write what is kept, of a project or of all, as lines of JSON."""
+        return export(self._store, project_id)
+
+    def restore(self, lines: Iterable[str]) -> Imported:
+        """Add what was exported, all of it or nothing; then make it ready for search.
+
+        Raises:
+            BadFileError: a line cannot be read, or says something else than what is kept under its name.
+        """
+        done = restore(self._store, lines)
+        self._search.read(None)
+        return done
+
+    def _homes(self, project_id: str | None) -> Sequence[Home]:
+        return [self._store.global_home()] if project_id is None else self._store.homes(project_id)
+
+    def _save(self, tool: str, arguments: Arguments, bound: Bound) -> Written:
+        wanted = plan(tool, arguments)
+        turn = Turn(self._new_id(), self._clock())
+        try:
+            if not self._retry():
+                raise StoreUnavailableError("earlier writes wait")
+            return self._write(wanted, arguments, turn, bound)
+        except StoreUnavailableError as error:
+            return self._postpone(wanted, arguments, turn, bound, error)
+
+    def _write(self, wanted: Plan, arguments: Arguments, turn: Turn, bound: Bound) -> Written:
+        binding = self._binding(wanted.tool, arguments) if wanted.is_global else None
+        try:
+            with self._store.transaction():
+                written, is_seen_everywhere = self._writer.write(wanted, turn, bound)
+                if is_seen_everywhere and binding is not None:
+                    self._require(binding, wanted)
+                return written
+        except _UnapprovedError:
+            assert binding is not None  # noqa: S101 - only what is bound can lack approval
+            raise self._not_approved(binding, arguments) from None
+
+    def _require(self, binding: Binding, wanted: Plan) -> None:
+        """Use up the approval, together with what was approved: either counts, or neither."""
+        if wanted.token is not None:
+            named = self._approvals.approval(wanted.token, self.workspace)
+            if named is None or named.binding != binding:
+                raise _UnapprovedError
+        if not self._store.use_approval(binding, self.workspace, self._clock()):
+            raise _UnapprovedError
+
+    def _not_approved(self, binding: Binding, arguments: Arguments) -> NotApprovedError:
+        at = self._clock()
+        asked = self._approvals.request(
+            Approval(
+                id=os.urandom(5).hex(),
+                binding=binding,
+                shown=readable({key: value for key, value in arguments.items() if key != "governance_token"}),
+                reason=_WHY,
+                requested_at=at,
+                expires_at=at + int(LIFETIME * 1000),
+            ),
+            self.workspace,
+            forget_before=at - _KEPT,
+        )
+        if asked.status(at) is ApprovalStatus.DENIED:
+            return NotApprovedError(
+                f"a person said no to it: {_WHY}",
+                approval_id=asked.id,
+                hint="save it for the project instead, with the scope `project`",
+            )
+        return NotApprovedError(
+            f"a person has to approve of it first: {_WHY}",
+            approval_id=asked.id,
+            hint=f"ask the user to run `remit approve {asked.id}` in this project, then call again "
+            "with the same arguments",
+        )
+
+    def _binding(self, tool: str, arguments: Arguments) -> Binding:
+        content = {key: value for key, value in arguments.items() if key != "governance_token"}
+        return Binding("memory", tool, _DEFINITION, digest_of_arguments(content))
+
+    def _postpone(
+        self, wanted: Plan, arguments: Arguments, turn: Turn, bound: Bound, error: StoreUnavailableError
+    ) -> Written:
+        """Queue a write that the gate lets pass; what needs approval is refused instead."""
+        where = place(self._store, wanted.project_id, wanted.focus, bound)
+        if where.permission(wanted.tool) is Permission.BLOCKED:
+            return _same_for_all(wanted, blocked(objection(where)))
+        if wanted.is_global:
+            failed = SaveResult(
+                status=SaveStatus.FAILED, message=str(error), next_step="Nothing was kept: call again later."
+            )
+            return _same_for_all(wanted, failed)
+        write = {"tool": wanted.tool, "arguments": dict(arguments), "id": turn.id, "at": turn.at}
+        self._queue.add(write, turn.id, turn.at)
+        waiting = [
+            SaveResult(
+                status=SaveStatus.PENDING_RETRY,
+                artifact_id=turn.name(part.artifact.kind, number),
+                message=f"kept on disk, and written as soon as that is possible: {error}",
+                next_step="Nothing to do: every later call tries it again.",
+            )
+            for number, part in enumerate(wanted.parts)
+        ]
+        return summed(wanted, waiting)
+
+    def _retry(self) -> bool:
+        """Try what waits, in the order it came; False where it still cannot be written."""
+        for name, write in self._queue.waiting():
+            if "refused" in write:
+                continue
+            try:
+                wanted = plan(str(write["tool"]), cast("Arguments", write["arguments"]))
+                turn = Turn(str(write["id"]), cast("int", write["at"]))
+                with self._store.transaction():
+                    written, _ = self._writer.write(wanted, turn, None)
+            except StoreUnavailableError:
+                return False
+            except (RemitError, KeyError, TypeError) as error:
+                self._queue.mark(name, {**write, "refused": str(error)})
+                continue
+            reason = _refusal(written)
+            if reason is None:
+                self._queue.drop(name)
+            else:
+                self._queue.mark(name, {**write, "refused": reason})
+        return True
+
+    def _waiting(self) -> list[tuple[Waiting, object]]:
+        found: list[tuple[Waiting, object]] = []
+        for _, write in self._queue.waiting():
+            arguments = cast("Mapping[str, object]", write.get("arguments", {}))
+            reason = str(write.get("refused", "the store cannot be written"))
+            waiting = Waiting(str(write.get("id")), int(str(write.get("at", 0))), reason)
+            found.append((waiting, arguments.get("project_id")))
+        return found
+
+
+class _UnapprovedError(Exception):
+    """A global write has no approval: nothing of it may stay."""
+
+
+def _refusal(written: Written) -> str | None:
+    first = written if isinstance(written, SaveResult) else written.session
+    return first.message if first.status is SaveStatus.BLOCKED_SCOPE else None
+
+
+def _same_for_all(wanted: Plan, result: SaveResult) -> Written:
+    return summed(wanted, [result for _ in wanted.parts])
