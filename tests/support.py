@@ -15,8 +15,10 @@ import apsw
 
 from remit.adapters.clients.sources import ClientFiles
 from remit.adapters.files import Machine
+from remit.adapters.git import locate
+from remit.adapters.storage import database as storage
 from remit.adapters.storage.sqlite import SqliteStore
-from remit.bootstrap import SearchEngine, judge, open_situation
+from remit.bootstrap import SearchEngine, judge, memory_at, open_situation
 from remit.core.decide import Context
 from remit.core.declarations import Declaration
 from remit.core.kinds import Authority, ConfigStatus, Kind, Status
@@ -24,6 +26,7 @@ from remit.core.names import server_name
 from remit.core.projects import Workspace, identify
 from remit.core.scopes import Scope
 from remit.core.tools import Tool, Winner
+from remit.memory.project_memory import Memory
 from remit.registry import Registry
 
 CLIENT = "claude-code"
@@ -153,6 +156,12 @@ class Desk:
         situation = open_situation(store, machine, self._tick, self._now_ns)
         return Registry(store, files, self._tick, SearchEngine(self.variables), situation, judge)
 
+    def memory(self, name: str = "shop") -> Memory:
+        """Open memory on this machine, for whoever works in a project."""
+        self.database.parent.mkdir(exist_ok=True)
+        workspace = locate(str(self.root / "code" / name))
+        return memory_at(str(self.database), SearchEngine(self.variables), workspace, self._tick)
+
     def remit(
         self, *arguments: str, cwd: Path | None = None, stdin: str | None = None
     ) -> subprocess.CompletedProcess[str]:
@@ -211,6 +220,14 @@ def git(*arguments: str, cwd: Path) -> None:
     options = [word for setting in settings for word in ("-c", setting)]
     environment = {"PATH": os.environ["PATH"], "HOME": str(cwd), "GIT_CONFIG_NOSYSTEM": "1"}
     subprocess.run(["git", *options, *arguments], cwd=cwd, env=environment, check=True, capture_output=True)
+
+
+def older_database(path: Path, version: int) -> None:
+    """Make a database as an older Remit left it."""
+    scripts = sorted((Path(storage.__file__).parent / "sql" / "migrations").glob("*.sql"))
+    for script in scripts[:version]:
+        stored(path, script.read_text(encoding="utf-8"))
+    stored(path, f"pragma user_version = {version}")
 
 
 def stored(database: Path | SqliteStore, statement: str) -> list[tuple[Any, ...]]:

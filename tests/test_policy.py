@@ -21,7 +21,7 @@ from remit.core.upstreams import Offer, Upstream
 from remit.errors import PolicyError
 from remit.filters import refusals
 from remit.registry import Registry
-from support import Desk, server, servers, stored
+from support import Desk, older_database, server, servers, stored
 
 TOOLS = ("mcp__git__log", "mcp__git__push", "mcp__git__delete_branch", "mcp__web__get", "user.delete", "Read")
 
@@ -252,14 +252,7 @@ HINTS = [
 
 def test_what_was_stored_before_is_rated_as_if_it_came_today(tmp_path: Path) -> None:
     path = tmp_path / "remit.db"
-    SqliteStore(str(path)).close()
-    statements = [
-        "alter table definitions drop column danger",
-        "drop table approvals",
-        "pragma user_version = 3",
-    ]
-    for statement in statements:
-        stored(path, statement)
+    older_database(path, 3)
     for at, hints in enumerate(HINTS):
         text = "null" if hints is None else f"'{hints}'"
         stored(

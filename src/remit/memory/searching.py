@@ -92,4 +92,4 @@ class ArtifactSearch:
 
 def _is_meant(hit: Hit, score: float, fusion: Fusion | RankFusion) -> bool:
     """What shares no word with a query has to be near it; else nothing is ever not found."""
-    return hit.words > 0 or score >= fusion.confidence
+    return hit.words > 0 or score >= fusion.noise

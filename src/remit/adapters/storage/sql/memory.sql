@@ -134,6 +134,9 @@ select count(*) from (
     where home in (select value from json_each(:homes)) and status = 'live' limit :most
 )
 
+-- name: memory_word_count
+select count(*) from memory_by_word where memory_by_word match :match
+
 -- name: memory_by_words_everywhere
 select f.id, f.words
 from (
@@ -143,7 +146,7 @@ from (
     order by words desc, rowid
     limit :most
 ) f
-join memory_nodes n on n.id = f.id
+cross join memory_nodes n on n.id = f.id -- cross: in this order, or all of a home is gone through
 where n.home in (select value from json_each(:homes)) and n.kind in (select value from json_each(:kinds))
 
 -- name: memory_by_words
@@ -153,11 +156,13 @@ where memory_by_word match :match
 order by words desc, rowid
 limit :most
 
+-- name: memory_code_length
+select length(code) from memory_codes limit 1
+
 -- name: memory_by_code
 select node_id
 from memory_codes
 where home in (select value from json_each(:homes)) and kind in (select value from json_each(:kinds))
-    and length(code) = length(:code)
 order by vec_distance_hamming(vec_bit(code), vec_bit(:code)), node_id
 limit :most
 

@@ -67,8 +67,9 @@ create table memory_words (
 ) strict, without rowid;
 create index memory_words_by_node on memory_words (node_id);
 
+create view memory_shown as select id, place, name, body from memory_nodes where place <> '';
 create virtual table memory_by_word using fts5 (
-    place, name, body, content = 'memory_nodes', content_rowid = 'id', tokenize = 'porter unicode61'
+    place, name, body, content = 'memory_shown', content_rowid = 'id', tokenize = 'porter unicode61'
 );
 insert into memory_by_word (memory_by_word, rank) values ('secure-delete', 1);
 
