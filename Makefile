@@ -79,7 +79,7 @@ check: $(VENV)/.check ## Run the linters, the type checker and the architecture'
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 
-prove: $(VENV)/.test ## Run the proofs in full: 100,000 layouts, 10,000 damaged files, 1,000 kills
+prove: $(VENV)/.test ## Run the proofs in full: 100,000 layouts, 10,000 damaged files, 1,000 kills, 200 of memory
 	REMIT_PROOF_EXAMPLES=100000 REMIT_PROOF_KILLS=1000 $(BIN)/python -m pytest --numprocesses 2 -m proof
 
 CONDITIONS ?= 1000000
@@ -94,6 +94,7 @@ bench: $(VENV)/.installed $(PEERS)/.installed ## Measure, print, and store the f
 	$(BIN)/python bench/scan.py
 	$(BIN)/python bench/conditions.py $(PEERS)/bin/python
 	$(BIN)/python bench/states.py
+	$(BIN)/python bench/memory.py
 
 $(PEERS)/.installed: bench/peers.txt
 	$(PYTHON) -m venv $(PEERS)

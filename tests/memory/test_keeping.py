@@ -126,6 +126,31 @@ def test_a_folder_with_other_files_is_no_trouble(tmp_path: Path) -> None:
     assert len(queue.waiting()) == 1
 
 
+@pytest.mark.parametrize(
+    "change", [{"tool": "delete_project"}, {"arguments": []}, {"id": 7}, {"at": "now"}, {"refused": 7}]
+)
+def test_a_file_that_nobody_queued_is_left_alone(
+    desk: Desk, memory: Memory, change: dict[str, object]
+) -> None:
+    arguments = {"context": context("x"), "project_id": "shop"}
+    write = {"tool": "save_context", "arguments": arguments, "id": "0", "at": 1}
+    folder = desk.database.parent / "memory-queue"
+    desk.write(folder / "0.json", {**write, **change})
+    assert recalled(memory, "shop", categories=["context"]) == []
+    assert len(list(folder.iterdir())) == 1
+    desk.write(folder / "0.json", write)
+    assert recalled(memory, "shop", categories=["context"]) == ["context-0"]
+    assert list(folder.iterdir()) == []
+
+
+def test_a_queued_write_that_breaks_a_rule_is_kept_and_told(desk: Desk, memory: Memory) -> None:
+    write = {"tool": "save_context", "arguments": {"project_id": "shop"}, "id": "0", "at": 1}
+    desk.write(desk.database.parent / "memory-queue/0.json", write)
+    for _ in range(2):
+        report = memory.run_hygiene({"project_id": "shop"})
+        assert (report.pending_artifact_ids, "`context` must be given" in report.next_step) == (["0"], True)
+
+
 def filled(memory: Memory) -> Memory:
     start(memory, "blog")
     decide(memory, "shop", "Use SQLite for storage", "one file")

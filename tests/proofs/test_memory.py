@@ -1,19 +1,22 @@
 """Memory against a plain model of it, and memory that is killed while it writes."""
 
+import json
 import os
 import random
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+import anyio
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from memory_calls import decision, entity, note, one, pattern, session
+from memory_calls import context, decision, entity, note, one, pattern, session, start
+from remit.apps.memory_tools import MemoryTools
 from remit.core.memory.results import BatchSaveResult
 from remit.errors import ScopeError
 from support import Desk, stored
@@ -240,3 +243,74 @@ def test_every_acknowledged_write_survives_a_kill_at_any_moment(desk: Desk) -> N
         for line in acknowledged:
             project, id = line.split()
             assert memory.find(id, project).id == id
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+RIGHT: dict[str, dict[str, Any]] = {
+    "get_scope_state": {"project_id": "shop", "focus": "auth"},
+    "save_session": {"session": session(), "project_id": "shop"},
+    "save_decision": {"decision": decision("Use X"), "project_id": "shop", "supersedes": []},
+    "save_pattern": {"pattern": pattern(), "project_id": "shop"},
+    "save_context": {"context": context("x"), "project_id": "shop", "focus": "auth"},
+    "upsert_entity_with_deps": {
+        "entity": entity("e", "f"),
+        "project_id": "shop",
+        "related_entities": [{"entity_id": "e", "relationship_type": "READS", "properties": {}}],
+    },
+    "store_session_with_learnings": {"session": session(), "decisions": [decision("Use X")], "patterns": []},
+    "retrieve_context": {
+        "project_id": "shop",
+        "scope": "project",
+        "categories": ["decision"],
+        "keyword": "x",
+    },
+    "memory_surface": {"query": "x", "project_id": "shop", "limit": 5},
+    "run_hygiene": {"project_id": "shop", "scope": "project", "check_pending_only": False},
+    "delete_project": {"project_id": "bank"},
+}
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
+    """A call that was right until something in it became something else."""
+    tool = draw(st.sampled_from(sorted(RIGHT)))
+    arguments: dict[str, Any] = json.loads(json.dumps(RIGHT[tool]))
+    for _ in range(draw(st.integers(1, 3))):
+        target = arguments
+        while inner := [cast("dict[str, Any]", it) for it in target.values() if isinstance(it, dict) and it]:
+            if draw(st.booleans()):
+                break
+            target = draw(st.sampled_from(inner))
+        key = draw(st.sampled_from(sorted(target) or [""]) | st.text(max_size=8))
+        if draw(st.booleans()):
+            target[key] = draw(JSON)
+        else:
+            target.pop(key, None)
+    return tool, arguments
+
+
+@pytest.mark.proof
+def test_no_call_however_damaged_breaks_anything(desk: Desk) -> None:
+    desk.variables["REMIT_EMBEDDINGS"] = "none"
+    desk.project("shop")
+    with desk.memory() as memory:
+        start(memory, "shop", "bank")
+        tools = MemoryTools(memory)
+
+        @settings(max_examples=EXAMPLES * 20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+        @given(damaged())
+        def damage(call: tuple[str, dict[str, Any]]) -> None:
+            before = list(memory.export(None))
+            made = anyio.run(lambda: tools.call(*call))
+            answer = json.loads(made["content"][0]["text"])
+            assert answer.get("code") != "INTERNAL_ERROR", answer
+            made["content"][0]["text"].encode()
+            if made["isError"] or call[0] in ("get_scope_state", "retrieve_context", "memory_surface"):
+                assert list(memory.export(None)) == before
+
+        damage()
+    assert stored(desk.database, "pragma foreign_key_check") == []

@@ -7,12 +7,10 @@ later call tries again.
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import cast
 
-from remit.core.approvals import LIFETIME, Approval, ApprovalStatus, Binding, digest_of_arguments, readable
 from remit.core.memory.artifacts import Kept, Kind, Observed, Status
 from remit.core.memory.checking import MAX_TEXT, Fields
-from remit.core.memory.hygiene import HygieneReport, Waiting
+from remit.core.memory.hygiene import HygieneReport
 from remit.core.memory.records import read_observation
 from remit.core.memory.results import (
     ContextBundle,
@@ -28,12 +26,9 @@ from remit.core.projects import Workspace
 from remit.core.redaction import redact
 from remit.core.secrets import secrets_in
 from remit.core.session_context import Section
-from remit.errors import (
-    NotApprovedError,
-    RemitError,
-    StoreUnavailableError,
-    UnknownArtifactError,
-)
+from remit.errors import StoreUnavailableError, UnknownArtifactError
+from remit.memory.approving import GlobalWrites, UnapprovedError
+from remit.memory.backlog import Backlog
 from remit.memory.plans import Arguments, Plan, plan
 from remit.memory.reading import Reader
 from remit.memory.searching import ArtifactSearch
@@ -41,10 +36,6 @@ from remit.memory.starting import sections
 from remit.memory.transfer import Imported, export, restore
 from remit.memory.writing import Bound, Turn, Writer, Written, place, summed
 from remit.ports import ApprovalStore, Clock, Engine, Home, MemoryStore, WriteQueue
-
-_KEPT = 86_400_000  # milliseconds for which an approval is remembered after its end
-_WHY = "it would be seen in every project"
-_DEFINITION = "memory-1"  # another, once the same arguments mean something else
 
 
 def _new_id() -> str:
@@ -67,15 +58,15 @@ class Memory:
         on_close: Callable[[], None] = lambda: None,
     ) -> None:
         self._store = store
-        self._queue = queue
         self._clock = clock
-        self._approvals = approvals
         self.workspace = workspace
         self._new_id = new_id
         self._on_close = on_close
         self._search = ArtifactSearch(store, engine)
         self._reader = Reader(store, self._search, clock)
         self._writer = Writer(store)
+        self._backlog = Backlog(queue, store, self._writer)
+        self._global = GlobalWrites(store, approvals, workspace, clock)
 
     def __enter__(self) -> "Memory":
         return self
@@ -91,7 +82,7 @@ class Memory:
         """Say what is known of a project and a focus."""
         fields = Fields(arguments, "", ("project_id", "focus"))
         project_id, focus = fields.identifier("project_id"), fields.identifier("focus")
-        self._retry()
+        self._backlog.retry()
         where = place(self._store, project_id, focus, bound)
         is_blocked = where.permission("save_decision") is Permission.BLOCKED
         return ScopeStateResult(
@@ -128,25 +119,23 @@ class Memory:
 
     def retrieve_context(self, arguments: Arguments, bound: Bound = None) -> ContextBundle:
         """Recall what is kept for a place, the nearest first."""
-        self._retry()
+        self._backlog.retry()
         return self._reader.retrieve(arguments, bound)
 
     def memory_surface(self, arguments: Arguments, bound: Bound = None) -> SurfaceResult:
         """Search a project's memory, and what is global."""
-        self._retry()
+        self._backlog.retry()
         return self._reader.surface(arguments, bound)
 
     def run_hygiene(self, arguments: Arguments, bound: Bound = None) -> HygieneReport:
         """Look a project's memory through."""
-        self._retry()
-        project_id = arguments.get("project_id")
-        waiting = [each for each in self._waiting() if each[1] == project_id]
-        return self._reader.hygiene(arguments, bound, [each for each, _ in waiting])
+        self._backlog.retry()
+        return self._reader.hygiene(arguments, bound, self._backlog.waiting(arguments.get("project_id")))
 
     def delete_project(self, arguments: Arguments, bound: Bound = None) -> DeleteResult | SaveResult:
         """Erase a project with all that belongs to it."""
         project_id = Fields(arguments, "", ("project_id",)).identifier("project_id")
-        self._retry()
+        self._backlog.retry()
         where = place(self._store, project_id, None, bound)
         if where.permission("delete_project") is Permission.BLOCKED or project_id is None:
             return replace(blocked(objection(where)), next_step="There is nothing to delete.")
@@ -227,63 +216,21 @@ class Memory:
         wanted = plan(tool, arguments)
         turn = Turn(self._new_id(), self._clock())
         try:
-            if not self._retry():
+            if not self._backlog.retry():
                 raise StoreUnavailableError("earlier writes wait")
             return self._write(wanted, arguments, turn, bound)
         except StoreUnavailableError as error:
             return self._postpone(wanted, arguments, turn, bound, error)
 
     def _write(self, wanted: Plan, arguments: Arguments, turn: Turn, bound: Bound) -> Written:
-        binding = self._binding(wanted.tool, arguments) if wanted.is_global else None
         try:
             with self._store.transaction():
                 written, is_seen_everywhere = self._writer.write(wanted, turn, bound)
-                if is_seen_everywhere and binding is not None:
-                    self._require(binding, wanted)
+                if is_seen_everywhere:
+                    self._global.use(wanted.tool, arguments, wanted.token)
                 return written
-        except _UnapprovedError:
-            assert binding is not None  # noqa: S101 - only what is bound can lack approval
-            raise self._not_approved(binding, arguments) from None
-
-    def _require(self, binding: Binding, wanted: Plan) -> None:
-        """Use up the approval, together with what was approved: either counts, or neither."""
-        if wanted.token is not None:
-            named = self._approvals.approval(wanted.token, self.workspace)
-            if named is None or named.binding != binding:
-                raise _UnapprovedError
-        if not self._store.use_approval(binding, self.workspace, self._clock()):
-            raise _UnapprovedError
-
-    def _not_approved(self, binding: Binding, arguments: Arguments) -> NotApprovedError:
-        at = self._clock()
-        asked = self._approvals.request(
-            Approval(
-                id=os.urandom(5).hex(),
-                binding=binding,
-                shown=readable({key: value for key, value in arguments.items() if key != "governance_token"}),
-                reason=_WHY,
-                requested_at=at,
-                expires_at=at + int(LIFETIME * 1000),
-            ),
-            self.workspace,
-            forget_before=at - _KEPT,
-        )
-        if asked.status(at) is ApprovalStatus.DENIED:
-            return NotApprovedError(
-                f"a person said no to it: {_WHY}",
-                approval_id=asked.id,
-                hint="save it for the project instead, with the scope `project`",
-            )
-        return NotApprovedError(
-            f"a person has to approve of it first: {_WHY}",
-            approval_id=asked.id,
-            hint=f"ask the user to run `remit approve {asked.id}` in this project, then call again "
-            "with the same arguments",
-        )
-
-    def _binding(self, tool: str, arguments: Arguments) -> Binding:
-        content = {key: value for key, value in arguments.items() if key != "governance_token"}
-        return Binding("memory", tool, _DEFINITION, digest_of_arguments(content))
+        except UnapprovedError:
+            raise self._global.ask(wanted.tool, arguments) from None
 
     def _postpone(
         self, wanted: Plan, arguments: Arguments, turn: Turn, bound: Bound, error: StoreUnavailableError
@@ -291,14 +238,13 @@ class Memory:
         """Queue a write that the gate lets pass; what needs approval is refused instead."""
         where = place(self._store, wanted.project_id, wanted.focus, bound)
         if where.permission(wanted.tool) is Permission.BLOCKED:
-            return _same_for_all(wanted, blocked(objection(where)))
+            return summed(wanted, [blocked(objection(where)) for _ in wanted.parts])
         if wanted.is_global:
             failed = SaveResult(
                 status=SaveStatus.FAILED, message=str(error), next_step="Nothing was kept: call again later."
             )
-            return _same_for_all(wanted, failed)
-        write = {"tool": wanted.tool, "arguments": dict(arguments), "id": turn.id, "at": turn.at}
-        self._queue.add(write, turn.id, turn.at)
+            return summed(wanted, [failed for _ in wanted.parts])
+        self._backlog.add(wanted.tool, arguments, turn)
         waiting = [
             SaveResult(
                 status=SaveStatus.PENDING_RETRY,
@@ -309,47 +255,3 @@ class Memory:
             for number, part in enumerate(wanted.parts)
         ]
         return summed(wanted, waiting)
-
-    def _retry(self) -> bool:
-        """Try what waits, in the order it came; False where it still cannot be written."""
-        for name, write in self._queue.waiting():
-            if "refused" in write:
-                continue
-            try:
-                wanted = plan(str(write["tool"]), cast("Arguments", write["arguments"]))
-                turn = Turn(str(write["id"]), cast("int", write["at"]))
-                with self._store.transaction():
-                    written, _ = self._writer.write(wanted, turn, None)
-            except StoreUnavailableError:
-                return False
-            except (RemitError, KeyError, TypeError) as error:
-                self._queue.mark(name, {**write, "refused": str(error)})
-                continue
-            reason = _refusal(written)
-            if reason is None:
-                self._queue.drop(name)
-            else:
-                self._queue.mark(name, {**write, "refused": reason})
-        return True
-
-    def _waiting(self) -> list[tuple[Waiting, object]]:
-        found: list[tuple[Waiting, object]] = []
-        for _, write in self._queue.waiting():
-            arguments = cast("Mapping[str, object]", write.get("arguments", {}))
-            reason = str(write.get("refused", "the store cannot be written"))
-            waiting = Waiting(str(write.get("id")), int(str(write.get("at", 0))), reason)
-            found.append((waiting, arguments.get("project_id")))
-        return found
-
-
-class _UnapprovedError(Exception):
-    """A global write has no approval: nothing of it may stay."""
-
-
-def _refusal(written: Written) -> str | None:
-    first = written if isinstance(written, SaveResult) else written.session
-    return first.message if first.status is SaveStatus.BLOCKED_SCOPE else None
-
-
-def _same_for_all(wanted: Plan, result: SaveResult) -> Written:
-    return summed(wanted, [result for _ in wanted.parts])
