@@ -12,7 +12,9 @@ from remit import settings
 if TYPE_CHECKING:
     from remit.adapters.embeddings.static import Adder, Table
     from remit.adapters.files import Machine
+    from remit.adapters.gateways import GatewayFiles
     from remit.adapters.storage.database import Database
+    from remit.adapters.tokens import TokenFile
     from remit.core.configuration.layers import Configuration
     from remit.core.configuration.values import Content, File, Mistake, Said, ToolEntry
     from remit.core.decide import Context
@@ -208,6 +210,27 @@ def open_upstreams() -> "Upstreams":
     machine = _machine()
     others = {name: value for name, value in machine.variables.items() if name != settings.KEY}
     return LiveServers(others, home=machine.home, version=__version__)
+
+
+def open_tokens() -> "TokenFile":
+    """Make ready to look after the tokens of the gateway's clients."""
+    from remit.adapters.tokens import TokenFile
+
+    return TokenFile(os.path.dirname(database_path(_machine())))
+
+
+def open_gateway_files() -> "GatewayFiles":
+    """Make ready to say, or to see, which gateways run."""
+    from remit.adapters.gateways import GatewayFiles
+
+    return GatewayFiles(os.path.dirname(database_path(_machine())))
+
+
+def memory_of_this_process() -> float | None:
+    """Say how many megabytes of memory this process has, where the system tells."""
+    from remit.adapters.gateways import memory_mb
+
+    return memory_mb()
 
 
 def open_embedder(chosen: settings.Embeddings) -> "Embedder":

@@ -13,6 +13,8 @@ RemitError
 ├── PolicyError               a policy cannot be what it is said to be
 ├── StateError                states cannot be what they are said to be
 │   └── UnknownStateError     no state of this name is declared here
+├── ServingError              the gateway cannot be started as it was asked for
+├── TokenError                a token cannot be made, or the tokens cannot be read
 ├── ToolError                 a tool cannot be made of what it is to be made of
 │   ├── ArgumentsError        a tool was called with arguments that it does not take
 │   └── HiddenToolError       a tool that was called is hidden, or is none
@@ -82,6 +84,14 @@ class PolicyError(RemitError):
 
 class StateError(RemitError):
     """States cannot be what they are said to be."""
+
+
+class ServingError(RemitError):
+    """The gateway cannot be started as it was asked for."""
+
+
+class TokenError(RemitError):
+    """A token cannot be made, or the tokens cannot be read."""
 
 
 class UnknownStateError(StateError):

@@ -362,6 +362,10 @@ class Registry:
         """
         return find_project(name, self._store, self._sources)
 
+    def projects(self) -> Sequence[Project]:
+        """List the projects that something is stored about."""
+        return self._store.projects()
+
     def forget(self, project: Project) -> None:
         """Erase all that is stored about a project."""
         self._store.forget(project)

@@ -5,8 +5,9 @@ validated again nor cut to what this version of the SDK knows. Lists are encoded
 """
 
 import logging
+from time import perf_counter
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import anyio
 import mcp_types as types
@@ -25,6 +26,7 @@ from remit.apps.gateway.encoding import Lists
 from remit.apps.gateway.eras import for_2026, for_older, is_modern, without_envelope
 from remit.apps.gateway.held import HeldCalls
 from remit.apps.gateway.sdk import RequestContext, channel_of, connection_of
+from remit.apps.gateway.tally import Tally
 from remit.errors import RemitError
 from remit.exchange import AnsweredError, Answer, Caller, Change, Endpoint, Listing, Params, Part
 
@@ -39,12 +41,6 @@ _WANTED = {
 }
 
 Handler = Callable[[RequestContext, Params], Awaitable[Answer]]
-
-
-class Watch(Protocol):
-    """Whoever keeps an eye on what an endpoint does."""
-
-    def answered(self, method: str, seconds: float, *, failed: bool) -> None: ...
 
 
 class Session:
@@ -70,6 +66,8 @@ class Face(Server[Any]):
         )
         self.middleware = [self._answer]  # without the SDK's spans: nothing collects them here
         self.audience = Audience()
+        self.tally = Tally()
+        self.sessions = 0  # of clients that have one
         self._endpoint = endpoint
         self._tasks = tasks
         self._is_stdio = is_stdio
@@ -171,6 +169,7 @@ class Face(Server[Any]):
         is_new = _STATE not in connection.state
         connection.state[_STATE] = Session(name, said if isinstance(said, Mapping) else NOTHING)
         if is_new:
+            self.sessions += 1
             connection.exit_stack.push_async_callback(self._part, connection.state, _principal(context))
         return answer
 
@@ -192,6 +191,7 @@ class Face(Server[Any]):
 
     async def _part(self, state: dict[str, Any], principal: str | None) -> None:
         """Let go of what was kept for a session."""
+        self.sessions -= 1
         session = cast(Session, state[_STATE])
         if session.listener is not None:
             await self._let_go(self.audience.leave(session.listener), Nobody(session.name, principal))
@@ -230,10 +230,19 @@ class Face(Server[Any]):
     async def _call(self, context: RequestContext, asked: Params) -> Answer:
         caller = self._caller(context)
         if isinstance(caller, SessionCaller):
-            return await self._endpoint.call(asked, caller)
+            return await self._counted(asked, caller)
         return await self._held.run(
-            context.method, asked, caller, lambda holder: self._endpoint.call(asked, holder)
+            context.method, asked, caller, lambda holder: self._counted(asked, holder)
         )
+
+    async def _counted(self, asked: Params, caller: Caller) -> Answer:
+        started, failed = perf_counter(), True
+        try:
+            answer = await self._endpoint.call(asked, caller)
+            failed = answer.get("isError") is True
+            return answer
+        finally:
+            self.tally.count(perf_counter() - started, failed=failed)
 
     async def _pass_on_held(self, context: RequestContext, asked: Params) -> Answer:
         caller, method = self._caller(context), context.method
