@@ -3,8 +3,8 @@
 import os
 import sys
 import time
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Callable, Collection, Generator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
 
 from remit import settings
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from remit.core.ranking import Fusion, RankFusion
     from remit.core.requirements import Condition
     from remit.core.tools import Tool
+    from remit.exchange import Links
     from remit.names.generator import Generator as NameGenerator
     from remit.ports import Clock, Embedder, Entry, Index, Store, Upstreams
     from remit.registry import Registry
@@ -231,6 +232,21 @@ def memory_of_this_process() -> float | None:
     from remit.adapters.gateways import memory_mb
 
     return memory_mb()
+
+
+@asynccontextmanager
+async def open_links() -> "AsyncGenerator[Links]":
+    """Make ready to pass requests on to servers, as this user on this machine; all end with the block."""
+    from remit import __version__
+    from remit.adapters.upstream.links import linked
+    from remit.adapters.upstream.means import Means
+    from remit.adapters.upstream.watch import Watch
+
+    machine = _machine()
+    others = {name: value for name, value in machine.variables.items() if name != settings.KEY}
+    client = {"name": "remit", "version": __version__}
+    async with linked(Means(variables=others, home=machine.home, client=client, watch=Watch())) as links:
+        yield links
 
 
 def open_embedder(chosen: settings.Embeddings) -> "Embedder":
