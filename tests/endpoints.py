@@ -171,7 +171,7 @@ async def opened(endpoint: SmallEndpoint) -> AsyncGenerator[SmallEndpoint]:
 
 
 if __name__ == "__main__":
-    from remit.apps.gateway.serving import on_stdio
+    from remit.apps.gateway.stdio import on_stdio
 
     notes = Path(sys.argv[1]) if len(sys.argv) > 1 else None
     count = int(sys.argv[2]) if len(sys.argv) > 2 else 0

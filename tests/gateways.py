@@ -11,7 +11,7 @@ import httpx2
 from endpoints import SmallEndpoint, opened
 from remit.apps.gateway.endpoints import Endpoints
 from remit.apps.gateway.http import Front, Site
-from remit.apps.gateway.serving import bound, on_http
+from remit.apps.gateway.web import Address, bound, on_http
 from remit.core.grants import Grant
 from remit.core.hosts import Hosts
 from remit.core.projects import Project, identify
@@ -50,7 +50,7 @@ async def gateway(
     hosts: Hosts | None = None,
     most: int = 64,
 ) -> AsyncGenerator[Gateway]:
-    listener = bound("127.0.0.1", 0)
+    listener = bound(Address("127.0.0.1", 0))
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
 
     def opening(asked: Opening) -> Any:

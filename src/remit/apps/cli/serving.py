@@ -77,12 +77,14 @@ def serve(
         raise click.UsageError("--allow-host is for --http")
     _start_log(as_json=log_json, verbose=verbose)
     opening = Opening(os.path.abspath(project), client, agent, room, strategy, mode)
-    # Imported here, because no other command should wait for what only a server needs.
-    from remit.apps.gateway.main import Address, serve_http, serve_stdio
-
+    # Imported late: no other command should wait for what only a server needs, nor one server for the other's.
     if address is None:
-        sys.exit(serve_stdio(opening, _say))
-    sys.exit(serve_http(opening, Address(*address), hosts, _say))
+        from remit.apps.gateway import stdio
+
+        sys.exit(stdio.serve(opening, _say))
+    from remit.apps.gateway import web
+
+    sys.exit(web.serve(opening, web.Address(*address), hosts, _say))
 
 
 def _address(given: str) -> tuple[str, int]:
