@@ -32,7 +32,7 @@ class TokenFile:
             mark = (found.st_mtime_ns, found.st_size, found.st_ino)
             if self._read[0] != mark:
                 with open(self._path, encoding="utf-8") as file:
-                    self._read = mark, [_grant(item) for item in json.load(file)["tokens"]]
+                    self._read = mark, [_grant(item) for item in _list(json.load(file)["tokens"])]
         except FileNotFoundError:
             self._read = None, ()
         except (OSError, ValueError, KeyError, TypeError) as error:
