@@ -9,11 +9,24 @@ from typing import Any
 import anyio
 from anyio.streams.memory import MemoryObjectSendStream
 
-from remit.exchange import AnsweredError, Answer, Caller, Change, Listing, Params, Part
+from remit.exchange import Answer, AnsweredError, Caller, Change, Listing, Params, Part
 
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}}
 FORM = {"type": "object", "properties": {"name": {"type": "string"}}}
-TOOLS = ("echo", "ask", "ask_twice", "sample", "roots", "progress", "log", "fail", "refuse", "wait", "grow", "who")
+TOOLS = (
+    "echo",
+    "ask",
+    "ask_twice",
+    "sample",
+    "roots",
+    "progress",
+    "log",
+    "fail",
+    "refuse",
+    "wait",
+    "grow",
+    "who",
+)
 
 
 def text(words: object) -> Answer:
@@ -26,7 +39,11 @@ class SmallEndpoint:
     def __init__(self, notes: Path | None = None, tools: int = 0) -> None:
         self.instructions: str | None = "Use the tools."
         self.capabilities: Mapping[str, Any] = {
-            "tools": {}, "resources": {}, "prompts": {}, "completions": {}, "logging": {},
+            "tools": {},
+            "resources": {},
+            "prompts": {},
+            "completions": {},
+            "logging": {},
             "experimental": {"remit/scopes": {"names": ["git"]}},
         }
         self._notes = notes

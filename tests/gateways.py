@@ -63,7 +63,12 @@ async def gateway(
     async with anyio.create_task_group() as tasks:
         made = Gateway(url, Endpoints(opening, tasks, most=most))
         site = Site(
-            Opening("/code/shop/web"), SHOP, hosts or Hosts("127.0.0.1"), lambda: grants, lambda: projects, push
+            Opening("/code/shop/web"),
+            SHOP,
+            hosts or Hosts("127.0.0.1"),
+            lambda: grants,
+            lambda: projects,
+            push,
         )
         tasks.start_soon(on_http, Front(site, made.endpoints), made.endpoints, listener)
         try:

@@ -249,13 +249,6 @@ async def open_links() -> "AsyncGenerator[Links]":
         yield links
 
 
-@asynccontextmanager
-async def open_endpoint(opening: "Opening", links: "Links") -> "AsyncGenerator[Endpoint]":
-    """Open an endpoint."""
-    raise NotImplementedError
-    yield
-
-
 def open_embedder(chosen: settings.Embeddings) -> "Embedder":
     """Make ready to turn texts into vectors.
 

@@ -50,7 +50,9 @@ class TokenFile:
         """
         grants = self.grants()
         if any(grant.name == name for grant in grants):
-            raise TokenError(f"there is a token `{name}` already", hint=f"`remit token revoke {name}` ends it")
+            raise TokenError(
+                f"there is a token `{name}` already", hint=f"`remit token revoke {name}` ends it"
+            )
         token = f"remit_{secrets.token_urlsafe(32)}"
         made = Grant(
             name=name, digest=digest(token), projects=tuple(projects), agents=tuple(agents), created_at=at

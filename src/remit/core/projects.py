@@ -18,7 +18,9 @@ class Project(NamedTuple):
     def short_name(self) -> str:
         """What it is called in a URL: its folder, and enough of its hash to tell it from others."""
         folder = self.path.replace("\\", "/").rstrip("/").rpartition("/")[2]
-        plain = "".join(sign if sign.isascii() and (sign.isalnum() or sign in "._-") else "-" for sign in folder)
+        plain = "".join(
+            sign if sign.isascii() and (sign.isalnum() or sign in "._-") else "-" for sign in folder
+        )
         return f"{plain.strip('-') or 'project'}-{self.hash[:8]}"
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 import anyio
-import endpoints
 import mcp_types as types
 import pytest
 from mcp import Client, MCPError
 
+import endpoints
 from endpoints import SmallEndpoint
 from gateways import gateway
 
@@ -52,7 +52,9 @@ class Person:
 
 
 @asynccontextmanager
-async def client(mode: Mode, notes: Path, person: Person, *, can_answer: bool = True) -> AsyncGenerator[Client]:
+async def client(
+    mode: Mode, notes: Path, person: Person, *, can_answer: bool = True
+) -> AsyncGenerator[Client]:
     answers: dict[str, Any] = {}
     if can_answer:
         answers = {
@@ -62,7 +64,9 @@ async def client(mode: Mode, notes: Path, person: Person, *, can_answer: bool = 
         }
     async with (
         gateway(endpoint=lambda: SmallEndpoint(notes)) as served,
-        Client(f"{served.url}/mcp", mode=mode, message_handler=cast(Any, person.hear), **answers) as connected,
+        Client(
+            f"{served.url}/mcp", mode=mode, message_handler=cast(Any, person.hear), **answers
+        ) as connected,
     ):
         yield connected
 

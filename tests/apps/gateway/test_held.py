@@ -8,7 +8,7 @@ import pytest
 
 from remit.apps.gateway.callers import RequestCaller
 from remit.apps.gateway.held import HeldCalls
-from remit.exchange import AnsweredError, Answer, Caller
+from remit.exchange import Answer, AnsweredError, Caller
 
 ASKED = {"name": "deploy", "arguments": {"to": "production"}}
 QUESTION = {"message": "Sure?", "requestedSchema": {"type": "object"}}

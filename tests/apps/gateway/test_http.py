@@ -147,7 +147,10 @@ def test_a_session_is_for_the_token_that_opened_it() -> None:
 def test_a_caller_goes_by_the_name_of_its_token() -> None:
     async def work(served: Gateway) -> None:
         http = httpx2.AsyncClient(headers={"authorization": "Bearer token_of_ada"})
-        async with http, Client(streamable_http_client(f"{served.url}/mcp", http_client=http), mode="legacy") as old:
+        async with (
+            http,
+            Client(streamable_http_client(f"{served.url}/mcp", http_client=http), mode="legacy") as old,
+        ):
             result = await old.call_tool("who", {})
             assert isinstance(result, types.CallToolResult)
             assert " ada " in str(result.content)

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import endpoints
 import mcp_types as types
 import pytest
 from mcp import Client, StdioServerParameters
+
+import endpoints
 
 HELLO = {
     "protocolVersion": "2025-11-25",
@@ -182,9 +183,9 @@ def test_a_newer_client_gets_what_its_era_asks_for(tmp_path: Path) -> None:
         assert found["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "remit"
         called = server.ask("tools/call", {"name": "echo", "arguments": {"text": "x"}, "_meta": ENVELOPE})
         assert called["result"]["resultType"] == "complete"
-        assert server.ask("resources/subscribe", {"uri": "note://one", "_meta": ENVELOPE})["error"]["code"] == (
-            types.METHOD_NOT_FOUND
-        )
+        assert server.ask("resources/subscribe", {"uri": "note://one", "_meta": ENVELOPE})["error"][
+            "code"
+        ] == (types.METHOD_NOT_FOUND)
         assert server.ask("initialize", HELLO)["error"]["code"] == types.UNSUPPORTED_PROTOCOL_VERSION
 
 
@@ -207,7 +208,9 @@ def test_a_list_of_a_scope_that_does_not_exist_is_an_error(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
 def test_the_sdks_client_is_served_by_a_process(mode: Any, tmp_path: Path) -> None:
-    command = StdioServerParameters(command=sys.executable, args=[endpoints.__file__, str(tmp_path / "notes")])
+    command = StdioServerParameters(
+        command=sys.executable, args=[endpoints.__file__, str(tmp_path / "notes")]
+    )
 
     async def elicit(_: object, __: object) -> types.ElicitResult:
         return types.ElicitResult(action="accept", content={"name": "Ada"})

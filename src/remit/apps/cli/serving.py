@@ -6,7 +6,6 @@ import os
 import re
 import sys
 
-
 import click
 
 from remit.apps.cli import render
@@ -25,7 +24,9 @@ _LAST_PORT = 65535
 
 @click.command()
 @PROJECT
-@click.option("--http", metavar="HOST:PORT", help="Listen there, and not on stdio; a port alone is 127.0.0.1.")
+@click.option(
+    "--http", metavar="HOST:PORT", help="Listen there, and not on stdio; a port alone is 127.0.0.1."
+)
 @click.option(
     "--client", metavar="NAME", default=DEFAULT_CLIENT, show_default=True, help="The client to serve as."
 )
@@ -102,7 +103,9 @@ def _say(words: str) -> None:
 def _start_log(*, as_json: bool, verbose: int) -> None:
     """Log to stderr: stdout belongs to the protocol."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_JsonLines() if as_json else logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+    handler.setFormatter(
+        _JsonLines() if as_json else logging.Formatter("%(levelname)s %(name)s: %(message)s")
+    )
     logging.basicConfig(handlers=[handler], level=logging.WARNING)
     level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)]
     logging.getLogger("remit").setLevel(level)

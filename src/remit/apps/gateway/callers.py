@@ -9,7 +9,7 @@ from mcp_types import METHOD_NOT_FOUND
 
 from remit.apps.gateway.eras import is_heard
 from remit.apps.gateway.sdk import Channel
-from remit.exchange import AnsweredError, Answer, Params
+from remit.exchange import Answer, AnsweredError, Params
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 

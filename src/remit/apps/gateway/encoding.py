@@ -44,8 +44,7 @@ def answer_line(identity: str | int, result: dict[str, Any]) -> bytes:
     if not prepared:
         return b'{"jsonrpc":"2.0","id":%b,"result":%b}\n' % (encoded(identity), encoded(result))
     parts = [
-        b"%b:%b"
-        % (encoded(name), cast(Prepared, value).json if type(value) is Prepared else encoded(value))
+        b"%b:%b" % (encoded(name), cast(Prepared, value).json if type(value) is Prepared else encoded(value))
         for name, value in result.items()
     ]
     return b'{"jsonrpc":"2.0","id":%b,"result":{%b}}\n' % (encoded(identity), b",".join(parts))

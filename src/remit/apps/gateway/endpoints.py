@@ -9,8 +9,8 @@ from anyio.abc import TaskGroup, TaskStatus
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.types import Receive, Scope, Send
 
-from remit.apps.gateway.server import Face
 from remit.apps.gateway.faces import faced
+from remit.apps.gateway.server import Face
 from remit.errors import ServingError
 from remit.exchange import Endpoint, Opening
 

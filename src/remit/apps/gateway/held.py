@@ -14,7 +14,7 @@ from anyio.abc import TaskGroup
 from mcp_types import INVALID_PARAMS
 
 from remit.apps.gateway.callers import RequestCaller, require
-from remit.exchange import AnsweredError, Answer, Caller, Params
+from remit.exchange import Answer, AnsweredError, Caller, Params
 
 PATIENCE = 300.0  # seconds that a person may take
 MOST = 32  # calls of one principal that may wait

@@ -122,7 +122,9 @@ class Front:
         default = self._site.default
         directory = default.directory if project == self._site.project else project.path
         return Place(
-            default._replace(directory=directory, agent=agent or default.agent, room=found["room"] or default.room),
+            default._replace(
+                directory=directory, agent=agent or default.agent, room=found["room"] or default.room
+            ),
             is_state,
         )
 
@@ -174,7 +176,7 @@ def _grant(authorization: str | None, grants: Sequence[Grant]) -> Grant | None:
 
 
 def _user(grant: Grant) -> AuthenticatedUser:
-    return AuthenticatedUser(AccessToken(token="", client_id=grant.name, scopes=[]))  # noqa: S106 - ours is not handed on
+    return AuthenticatedUser(AccessToken(token="", client_id=grant.name, scopes=[]))
 
 
 def _unauthorized(*, has_tried: bool) -> Response:

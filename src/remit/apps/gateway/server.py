@@ -5,8 +5,8 @@ validated again nor cut to what this version of the SDK knows. Lists are encoded
 """
 
 import logging
-from time import perf_counter
 from collections.abc import Awaitable, Callable, Mapping
+from time import perf_counter
 from typing import Any, cast
 
 import anyio
@@ -28,7 +28,7 @@ from remit.apps.gateway.held import HeldCalls
 from remit.apps.gateway.sdk import RequestContext, channel_of, connection_of
 from remit.apps.gateway.tally import Tally
 from remit.errors import RemitError
-from remit.exchange import AnsweredError, Answer, Caller, Change, Endpoint, Listing, Params, Part
+from remit.exchange import Answer, AnsweredError, Caller, Change, Endpoint, Listing, Params, Part
 
 NAME = "remit"
 
