@@ -3,8 +3,8 @@
 import os
 import sys
 import time
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Callable, Collection, Generator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
 
 from remit import settings
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from remit.core.ranking import Fusion, RankFusion
     from remit.core.requirements import Condition
     from remit.core.tools import Tool
+    from remit.core.upstreams import Offer, Upstream
+    from remit.exchange import Endpoint, Links, Opening, Stock
     from remit.names.generator import Generator as NameGenerator
     from remit.ports import Clock, Embedder, Entry, Index, Store, Upstreams
     from remit.registry import Registry
@@ -208,6 +210,30 @@ def open_upstreams() -> "Upstreams":
     machine = _machine()
     others = {name: value for name, value in machine.variables.items() if name != settings.KEY}
     return LiveServers(others, home=machine.home, version=__version__)
+
+
+@asynccontextmanager
+async def open_endpoint(opening: "Opening", links: "Links") -> "AsyncGenerator[Endpoint]":
+    """Serve an endpoint, with a registry of its own, until the context is left.
+
+    Raises:
+        AgentError: there is no such agent, or it cannot be put to work as it is defined.
+        NoSuchDirectoryError: there is no such directory.
+        StoreError: the database cannot be used.
+        UnknownClientError: no client of this name is supported.
+        UnknownRoomError: no room of this name is declared.
+        ValueError: there is no such mode or strategy.
+    """
+    from remit.gateway.opening import serve
+
+    async with serve(opening, links, open_registry, _read_offer, _now) as endpoint:
+        yield endpoint
+
+
+def _read_offer(stock: "Stock", upstream: "Upstream") -> "Offer":
+    from remit.adapters.upstream.offers import read_offer
+
+    return read_offer(stock, upstream)
 
 
 def open_embedder(chosen: settings.Embeddings) -> "Embedder":

@@ -10,8 +10,9 @@ from remit.approvals import Approvals
 from remit.configurations import Noticed
 from remit.core.adoption import adopt
 from remit.core.agents import check_servers, employ
+from remit.core.audit import AUDIT_LIFETIME, MOST_AUDITED, AuditEntry
 from remit.core.client_settings import ClientSettings
-from remit.core.configuration.layers import Demand
+from remit.core.configuration.layers import Configuration, Demand, combine
 from remit.core.costs import charge
 from remit.core.decide import (
     UNKNOWN,
@@ -42,7 +43,7 @@ from remit.core.sightings import Sighting, Use
 from remit.core.states import Snapshot
 from remit.core.tools import Definition, Tool
 from remit.core.trust import Trustable, needs_trust
-from remit.core.upstreams import DEADLINE, Offer, Upstream, upstream
+from remit.core.upstreams import DEADLINE, Offer, Upstream, Wares, upstream
 from remit.core.views import USUAL, Flags, View
 from remit.errors import (
     NoSuchDirectoryError,
@@ -399,6 +400,60 @@ class Registry:
         """
         self.refresh(context)
         return self._search.index(context.workspace, lambda done, total: on_progress(Progress(done, total)))
+
+    def inputs(self, context: Context) -> Mapping[str, str]:
+        """List what the last scan looked at, with the fingerprints it found."""
+        found = (self._store.inputs(context.view(client)) for client in self._clients(context))
+        return {name: seen for inputs in found for name, seen in inputs.items()}
+
+    def are_unchanged(self, inputs: Mapping[str, str]) -> bool:
+        """Tell whether a scan that found these inputs would find them again."""
+        return self._sources.is_unchanged(inputs)
+
+    def revision(self) -> int:
+        """Count the changes of what is stored of tools; uses and states do not count."""
+        return self._store.revision()
+
+    def configured(self, context: Context) -> tuple[Configuration, Context]:
+        """Tell what the configuration says, and give it to a context."""
+        if self._situation is None:
+            return combine((), {}), context
+        current = self._situation.configurations.current(context.workspace)
+        ruled = replace(context, requirements=current.requirements, policy=current.ruled.policy)
+        return current.configuration, ruled
+
+    def declarations(self, context: Context) -> Mapping[Key, Declaration]:
+        """Read everything again, for what is in the entries themselves and never stored."""
+        return {item.declaration.key: item.declaration for item in self._resolved(context)}
+
+    def listing(self, context: Context) -> tuple[Context, list[Listed]]:
+        """List every tool with the decision about it, and the context in which that was made.
+
+        A context that has a snapshot is taken as it is.
+        """
+        return self._listing(context)
+
+    @property
+    def has_filters(self) -> bool:
+        """Whether functions say which tools may be used."""
+        return bool(self._filterings)
+
+    def wares(self, context: Context) -> Mapping[Key, Wares]:
+        """List what servers offer besides tools, by the servers' keys."""
+        return self._store.wares(context.workspace)
+
+    def keep(self, declaration: Declaration, offer: Offer, context: Context) -> None:
+        """Keep what came of asking a server."""
+        self._store.keep(declaration, offer, context.workspace, self._clock())
+
+    def add_audit(self, entries: Sequence[AuditEntry], context: Context) -> None:
+        """Keep what became of calls, and of older ones the newest."""
+        self._store.add_audit(entries, context.workspace)
+        self._store.prune_audit(self._clock() - AUDIT_LIFETIME, MOST_AUDITED)
+
+    def audit(self, context: Context, *, limit: int = 100) -> Sequence[AuditEntry]:
+        """List what became of the last calls in the project, the newest first."""
+        return self._store.audit(context.workspace, limit)
 
     def connect(
         self,

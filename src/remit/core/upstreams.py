@@ -1,8 +1,9 @@
 """An upstream: a server that Remit starts or reaches itself, and what came of asking it for its tools."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from remit.core.declarations import Declaration, Key
 from remit.core.launch import Launch
@@ -25,6 +26,9 @@ class Upstream:
     plugin: str | None = None
     source: str  # the file of its entry
     deadline: float = DEADLINE  # seconds
+    sessions: str | None = None  # "shared" or "own", where the configuration says so
+    inherit_env: bool | tuple[str, ...] = True  # all of our variables, none, or those that are named
+    call_deadline: float | None = None  # seconds for one request, where the configuration says so
 
     @property
     def place(self) -> str:
@@ -77,6 +81,17 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Wares:
+    """What a server offers besides its tools, as it came, and its words to those who use it."""
+
+    resources: Sequence[Any] = ()
+    templates: Sequence[Any] = ()
+    prompts: Sequence[Any] = ()
+    capabilities: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    instructions: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
     """What a server answered; with a failure, what it says of tools is not known."""
 
@@ -86,3 +101,4 @@ class Offer:
     server_version: str | None = None
     seconds: float = 0.0
     failure: Failure | None = None
+    wares: Wares | None = None  # None: it was asked for its tools alone
