@@ -1,6 +1,6 @@
 """What tests of endpoints are built from: upstreams that answer by hand, and a caller that is asked."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -52,7 +52,9 @@ class FakeLinks:
     """Servers that answer by hand, by their labels."""
 
     stocks: dict[str, Stock | Exception] = field(default_factory=dict[str, Stock | Exception])
-    answers: dict[str, Callable[[Params], Answer]] = field(default_factory=dict[str, Callable[[Params], Answer]])
+    answers: dict[str, Callable[[Params], Answer]] = field(
+        default_factory=dict[str, Callable[[Params], Answer]]
+    )
     asked: list[Asked] = field(default_factory=list[Asked])
     stocked: list[str] = field(default_factory=list[str])
     dropped: list[frozenset[Key]] = field(default_factory=list[frozenset[Key]])
@@ -63,7 +65,7 @@ class FakeLinks:
         self._listeners: list[_Heard] = []
         self._keys: dict[str, Key] = {}
 
-    async def request(self, upstream: Upstream, method: str, params: Params, caller: Caller) -> Answer:
+    async def request(self, upstream: Upstream, method: str, params: Params, caller: Caller) -> Answer:  # noqa: ARG002
         self._keys[upstream.label] = upstream.key
         self.asked.append(Asked(upstream.label, method, params, upstream))
         answer = self.answers.get(upstream.label)
@@ -71,7 +73,7 @@ class FakeLinks:
             return answer(params)
         return {"content": [{"type": "text", "text": f"{upstream.label} did {params.get('name')}"}]}
 
-    async def stock(self, upstream: Upstream, *, parts: frozenset[str] = frozenset({"tools"})) -> Stock:
+    async def stock(self, upstream: Upstream, *, parts: frozenset[str] = frozenset()) -> Stock:  # noqa: ARG002
         self._keys[upstream.label] = upstream.key
         self.stocked.append(upstream.label)
         if self.before_stock is not None:
@@ -142,7 +144,11 @@ async def names(served: LiveEndpoint, asked: Params | None = None) -> list[str]:
 
 
 async def call(
-    served: LiveEndpoint, name: str, arguments: Mapping[str, Any] | None = None, caller: Caller | None = None, **more: Any
+    served: LiveEndpoint,
+    name: str,
+    arguments: Mapping[str, Any] | None = None,
+    caller: Caller | None = None,
+    **more: Any,
 ) -> Answer:
     """Call a tool."""
     return await served.call({"name": name, "arguments": arguments or {}, **more}, caller or FakeCaller())
@@ -151,5 +157,3 @@ async def call(
 def text(answer: Answer) -> str:
     """The words of an answer."""
     return "\n".join(item["text"] for item in answer["content"])
-
-

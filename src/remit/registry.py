@@ -422,9 +422,9 @@ class Registry:
         ruled = replace(context, requirements=current.requirements, policy=current.ruled.policy)
         return current.configuration, ruled
 
-    def declarations(self, context: Context) -> Mapping[Key, Declaration]:
+    def resolved(self, context: Context) -> Sequence[Resolved]:
         """Read everything again, for what is in the entries themselves and never stored."""
-        return {item.declaration.key: item.declaration for item in self._resolved(context)}
+        return self._resolved(context)
 
     def listing(self, context: Context) -> tuple[Context, list[Listed]]:
         """List every tool with the decision about it, and the context in which that was made.

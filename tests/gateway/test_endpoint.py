@@ -1,14 +1,13 @@
 """What an endpoint lists and calls: both by the same decisions."""
 
-from functools import partial
 from pathlib import Path
 
 import anyio
 import pytest
 
-from gateway_support import FakeCaller, FakeLinks, call, endpoint, names, offered, text
+from gateway_support import FakeLinks, call, endpoint, names, offered, text
 from remit.exchange import AnsweredError, Stock
-from support import Desk, servers, stored
+from support import Desk
 
 
 @pytest.fixture
@@ -29,7 +28,11 @@ def test_the_tools_of_a_server_are_listed_and_called(desk: Desk, shop: Path) -> 
             answer = await call(served, "git__status", {"path": "x"}, _meta={"progressToken": 1})
             assert text(answer) == "git did status"
             asked = git.asked[-1]
-            assert asked.params == {"name": "status", "arguments": {"path": "x"}, "_meta": {"progressToken": 1}}
+            assert asked.params == {
+                "name": "status",
+                "arguments": {"path": "x"},
+                "_meta": {"progressToken": 1},
+            }
             for name in ("mcp__git__status", "mcp__remit__git__status"):
                 assert text(await call(served, name)) == "git did status"
             with pytest.raises(AnsweredError, match="Unknown tool: nothing"):

@@ -246,7 +246,8 @@ async def opened(
     """Serve an endpoint, until the context is left; what was acknowledged till then is kept."""
     clerk = Clerk(inventory)
     board = await clerk.do(Inventory.board)
-    recorder, discovery = Recorder(clerk), Discovery(open_registry)
+    recorder = Recorder(open_registry, lambda: inventory.context)
+    discovery = Discovery(open_registry)
     error: Exception | None = None
     try:
         async with anyio.create_task_group() as group:
@@ -263,7 +264,7 @@ async def opened(
             group.cancel_scope.cancel()
     finally:
         with anyio.CancelScope(shield=True):
-            await recorder.flush()
+            await recorder.close()
             await discovery.close()
     if error is not None:
         raise error

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from remit.core.configuration.layers import FLAT, Configuration
 from remit.core.configuration.values import written
 from remit.core.decide import Context, Listed
-from remit.core.declarations import Declaration, Key
+from remit.core.declarations import Declaration, Key, Resolved
 from remit.core.globs import glob, tool_globs
 from remit.core.policy import Belongs, Origin, ToolList
 from remit.core.requirements import NO_REQUIREMENTS
@@ -28,12 +28,30 @@ from remit.registry import Registry
 class _Kept(NamedTuple):
     """A catalog, with what it was made of."""
 
-    inputs: Mapping[str, str]
-    declarations: Mapping[Key, Declaration]
+    read: "_Read"
     configuration: Configuration
     revision: int
     catalog: Catalog
     roster: Roster
+
+
+class _Read(NamedTuple):
+    """What the clients' files say."""
+
+    inputs: Mapping[str, str]
+    resolved: Sequence[Resolved]
+
+    @property
+    def declarations(self) -> Mapping[Key, Declaration]:
+        """The entries, by their keys."""
+        return {item.declaration.key: item.declaration for item in self.resolved}
+
+    def says(self, other: "_Read") -> bool:
+        """Tell whether another reading came to the same, in the entries themselves, too."""
+        return self.resolved == other.resolved and all(
+            one.declaration.launch == two.declaration.launch
+            for one, two in zip(self.resolved, other.resolved, strict=True)
+        )
 
 
 class Inventory:
@@ -92,28 +110,32 @@ class Inventory:
 
     def _current(self) -> _Kept:
         registry, kept = self._registry, self._kept
-        is_read = kept is not None and registry.are_unchanged(kept.inputs)
         configuration, ruled = registry.configured(self._context)
         revision = registry.revision()
-        if kept is not None and is_read and configuration is kept.configuration and revision == kept.revision:
-            return kept
-        if kept is None or not is_read:
-            declarations = registry.declarations(self._context)
+        is_same = kept is not None and configuration is kept.configuration and revision == kept.revision
+        if kept is not None and registry.are_unchanged(kept.read.inputs):
+            if is_same:
+                return kept
+            read = kept.read
+        else:
+            read = self._read()
+            revision = registry.revision()
+            if (
+                kept is not None and is_same and read.says(kept.read)
+            ):  # a file that was touched, or is too young
+                self._kept = kept._replace(read=read, revision=revision)
+                return self._kept
             self._context = replace(self._make(), starts_servers=True)
             configuration, ruled = registry.configured(self._context)
-            inputs, revision = registry.inputs(self._context), registry.revision()
-        else:
-            declarations, inputs = kept.declarations, kept.inputs
-        self._kept = self._make_catalog(inputs, declarations, configuration, revision, ruled)
+        self._kept = self._make_catalog(read, configuration, revision, ruled)
         return self._kept
 
+    def _read(self) -> _Read:
+        resolved = self._registry.resolved(self._context)
+        return _Read(self._registry.inputs(self._context), resolved)
+
     def _make_catalog(
-        self,
-        inputs: Mapping[str, str],
-        declarations: Mapping[Key, Declaration],
-        configuration: Configuration,
-        revision: int,
-        ruled: Context,
+        self, read: _Read, configuration: Configuration, revision: int, ruled: Context
     ) -> _Kept:
         chosen = plan(configuration, self._chosen)
         context = self._narrowed(ruled, configuration)
@@ -132,11 +154,11 @@ class Inventory:
                 listed=listed,
                 definitions=self._registry.definitions(tools, context),
                 wares=self._registry.wares(context),
-                declarations=declarations,
+                declarations=read.declarations,
                 transitions=configuration.transitions,
             )
         )
-        return _Kept(inputs, declarations, configuration, revision, catalog, Roster(tools, context))
+        return _Kept(read, configuration, revision, catalog, Roster(tools, context))
 
     def _narrowed(self, context: Context, configuration: Configuration) -> Context:
         """Keep to the room of the endpoint: what is outside is as if a list did not allow it."""
