@@ -236,6 +236,21 @@ def _read_offer(stock: "Stock", upstream: "Upstream") -> "Offer":
     return read_offer(stock, upstream)
 
 
+@asynccontextmanager
+async def open_links() -> "AsyncGenerator[Links]":
+    """Make ready to pass requests on to servers, as this user on this machine; all end with the block."""
+    from remit import __version__
+    from remit.adapters.upstream.links import linked
+    from remit.adapters.upstream.means import Means
+    from remit.adapters.upstream.watch import Watch
+
+    machine = _machine()
+    others = {name: value for name, value in machine.variables.items() if name != settings.KEY}
+    client = {"name": "remit", "version": __version__}
+    async with linked(Means(variables=others, home=machine.home, client=client, watch=Watch())) as links:
+        yield links
+
+
 def open_embedder(chosen: settings.Embeddings) -> "Embedder":
     """Make ready to turn texts into vectors.
 

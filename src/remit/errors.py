@@ -27,6 +27,8 @@ RemitError
     └── StoreTooNewError        a newer Remit made this database
 """
 
+from collections.abc import Sequence
+
 
 class RemitError(Exception):
     """Something that was asked for cannot be done."""
@@ -118,7 +120,11 @@ class UnknownServerError(RemitError):
 
 
 class UpstreamError(RemitError):
-    """A server cannot be reached, or does not answer as the protocol asks."""
+    """A server cannot be reached, or does not answer as the protocol asks; what it wrote last comes along."""
+
+    def __init__(self, message: str, *, hint: str | None = None, output: Sequence[str] = ()) -> None:
+        super().__init__(message, hint=hint)
+        self.output = output
 
 
 class StoreError(RemitError):

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 from remit.core.declarations import Declaration, Key
@@ -12,6 +13,14 @@ from remit.core.scopes import Scope
 from remit.core.tools import Definition
 
 DEADLINE = 30.0  # seconds; a runner such as `npx` may have to fetch the server first
+PATIENCE = 600.0  # seconds; what a tool does may take long
+
+
+class Sharing(StrEnum):
+    """Who uses one session of a server."""
+
+    SHARED = "shared"  # all callers: it remembers nothing of any of them
+    OWN = "own"  # the requests of one caller's session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,10 +34,10 @@ class Upstream:
     directory: str  # where it is started, which it takes for its project's
     plugin: str | None = None
     source: str  # the file of its entry
-    deadline: float = DEADLINE  # seconds
-    sessions: str | None = None  # "shared" or "own", where the configuration says so
-    inherit_env: bool | tuple[str, ...] = True  # all of our variables, none, or those that are named
-    call_deadline: float | None = None  # seconds for one request, where the configuration says so
+    deadline: float = DEADLINE  # seconds, until it can be asked
+    patience: float = PATIENCE  # seconds, for one call that tells nothing of its progress
+    sharing: Sharing | None = None  # None: by what it shows of itself
+    inherits: bool | tuple[str, ...] = True  # the user's variables: all, the bare minimum, or that and these
 
     @property
     def place(self) -> str:

@@ -15,7 +15,7 @@ from remit.core.serving.items import item
 from remit.core.serving.names import Names, Wish, wish
 from remit.core.serving.plan import Plan
 from remit.core.tools import Definition, Tool
-from remit.core.upstreams import DEADLINE, Upstream, Wares, upstream
+from remit.core.upstreams import DEADLINE, PATIENCE, Sharing, Upstream, Wares, upstream
 from remit.gateway.catalog import Catalog, PromptKey, own_name
 
 # What these hide could never be served here, and takes no name from what is.
@@ -144,8 +144,8 @@ def _upstreams(servers: Mapping[Key, Tool], known: Known) -> Iterator[tuple[Key,
                 key,
                 replace(
                     made,
-                    sessions=run.sessions,
-                    inherit_env=True if run.inherit_env is None else run.inherit_env,
-                    call_deadline=run.deadline,
+                    sharing=None if run.sessions is None else Sharing(run.sessions),
+                    inherits=True if run.inherit_env is None else run.inherit_env,
+                    patience=run.deadline or PATIENCE,
                 ),
             )

@@ -83,8 +83,8 @@ class Inventory:
     def target(self, name: str) -> tuple[Catalog, Target | None]:
         """Find what a call of a name means, and decide about it, as things are now."""
         catalog = self.catalog()
-        if self._registry.has_filters:
-            context, _ = self._registry.listing(replace(catalog.context, snapshot=self.snapshot()))
+        if self._registry.supply.has_filters:
+            context, _ = self._registry.supply.listing(replace(catalog.context, snapshot=self.snapshot()))
             catalog = replace(catalog, context=replace(catalog.context, refusals=context.refusals))
         return catalog, catalog.target(name, self.snapshot)
 
@@ -99,8 +99,8 @@ class Inventory:
         return board
 
     def _listed(self, kept: _Kept) -> list[Listed]:
-        if self._registry.has_filters:  # which may have another answer at every moment
-            return self._registry.listing(replace(kept.catalog.context, snapshot=self.snapshot()))[1]
+        if self._registry.supply.has_filters:  # which may have another answer at every moment
+            return self._registry.supply.listing(replace(kept.catalog.context, snapshot=self.snapshot()))[1]
         is_needed = not kept.catalog.context.requirements.is_empty
         return kept.roster.at(self.snapshot() if is_needed else Snapshot())
 
@@ -110,29 +110,29 @@ class Inventory:
 
     def _current(self) -> _Kept:
         registry, kept = self._registry, self._kept
-        configuration, ruled = registry.configured(self._context)
-        revision = registry.revision()
+        configuration, ruled = registry.supply.configured(self._context)
+        revision = registry.supply.revision()
         is_same = kept is not None and configuration is kept.configuration and revision == kept.revision
-        if kept is not None and registry.are_unchanged(kept.read.inputs):
+        if kept is not None and registry.supply.are_unchanged(kept.read.inputs):
             if is_same:
                 return kept
             read = kept.read
         else:
             read = self._read()
-            revision = registry.revision()
+            revision = registry.supply.revision()
             if (
                 kept is not None and is_same and read.says(kept.read)
             ):  # a file that was touched, or is too young
                 self._kept = kept._replace(read=read, revision=revision)
                 return self._kept
             self._context = replace(self._make(), starts_servers=True)
-            configuration, ruled = registry.configured(self._context)
+            configuration, ruled = registry.supply.configured(self._context)
         self._kept = self._make_catalog(read, configuration, revision, ruled)
         return self._kept
 
     def _read(self) -> _Read:
-        resolved = self._registry.resolved(self._context)
-        return _Read(self._registry.inputs(self._context), resolved)
+        resolved = self._registry.supply.resolved(self._context)
+        return _Read(self._registry.supply.inputs(self._context), resolved)
 
     def _make_catalog(
         self, read: _Read, configuration: Configuration, revision: int, ruled: Context
@@ -141,9 +141,9 @@ class Inventory:
         context = self._narrowed(ruled, configuration)
         if chosen.strategy == FLAT:
             context = replace(context, requirements=NO_REQUIREMENTS)
-        is_needed = not context.requirements.is_empty or self._registry.has_filters
+        is_needed = not context.requirements.is_empty or self._registry.supply.has_filters
         snapshot = self.snapshot() if is_needed else Snapshot()
-        _, listed = self._registry.listing(replace(context, snapshot=snapshot))
+        _, listed = self._registry.supply.listing(replace(context, snapshot=snapshot))
         tools = [tool for tool, _ in listed]
         for tool in tools:
             self._uses.setdefault(tool.name, tool.usage_count)
@@ -153,7 +153,7 @@ class Inventory:
                 plan=chosen,
                 listed=listed,
                 definitions=self._registry.definitions(tools, context),
-                wares=self._registry.wares(context),
+                wares=self._registry.supply.wares(context),
                 declarations=read.declarations,
                 transitions=configuration.transitions,
             )

@@ -99,7 +99,7 @@ class Recorder:
         entries = [
             each.entry._replace(bytes_in=_size(each.asked), bytes_out=_size(each.answer)) for each in done
         ]
-        registry.add_audit(entries, context)
+        registry.supply.add_audit(entries, context)
 
     def _session(self, session: str) -> str:
         """Tell one session from another without its name, by which others could go on with it."""

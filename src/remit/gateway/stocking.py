@@ -98,4 +98,4 @@ class Stocker:
 
 
 def _keep(inventory: Inventory, catalog: Catalog, key: Key, offer: Offer) -> None:
-    inventory.registry.keep(catalog.declarations[key], offer, catalog.context)
+    inventory.registry.supply.keep(catalog.declarations[key], offer, catalog.context)
