@@ -108,7 +108,9 @@ async def test_progress_gives_a_call_more_time() -> None:
 async def test_a_message_that_is_too_long_ends_the_session_and_names_the_reason() -> None:
     server = upstream(speaking("old"))
     async with links() as made:
-        assert len(said(await made.request(server, "tools/call", tool("long", size=2**23), Noting()))) == 2**23
+        assert (
+            len(said(await made.request(server, "tools/call", tool("long", size=2**23), Noting()))) == 2**23
+        )
         error = await failing(made, server, "long", size=2**24)
         assert str(error) == "`speaking` answers with more than 16 MB at once"
         await made.request(server, "tools/call", tool("echo"), Noting())
@@ -157,7 +159,9 @@ async def test_a_command_that_does_not_exist_and_a_variable_that_is_not_set_are_
     assert str(missing) == "`other` needs `NOWHERE`, which is not set"
 
 
-async def test_the_environment_is_the_users_without_the_internals_of_clients_and_with_the_entrys_own() -> None:
+async def test_the_environment_is_the_users_without_the_internals_of_clients_and_with_the_entrys_own() -> (
+    None
+):
     given = {"TOKEN": "t", "CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "s", "REMIT_SECRET": "x"}
     server = upstream(speaking("old", env={"OWN": "${TOKEN}-own"}), directory=os.getcwd())
     bare = upstream(speaking("old"), "bare", inherits=("TOKEN",))
