@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from remit.core.ranking import Fusion, RankFusion
     from remit.core.requirements import Condition
     from remit.core.tools import Tool
-    from remit.exchange import Links
+    from remit.core.upstreams import Offer, Upstream
+    from remit.exchange import Endpoint, Links, Opening, Stock
     from remit.names.generator import Generator as NameGenerator
     from remit.ports import Clock, Embedder, Entry, Index, Store, Upstreams
     from remit.registry import Registry
@@ -232,6 +233,30 @@ def memory_of_this_process() -> float | None:
     from remit.adapters.gateways import memory_mb
 
     return memory_mb()
+
+
+@asynccontextmanager
+async def open_endpoint(opening: "Opening", links: "Links") -> "AsyncGenerator[Endpoint]":
+    """Serve an endpoint, with a registry of its own, until the context is left.
+
+    Raises:
+        AgentError: there is no such agent, or it cannot be put to work as it is defined.
+        NoSuchDirectoryError: there is no such directory.
+        StoreError: the database cannot be used.
+        UnknownClientError: no client of this name is supported.
+        UnknownRoomError: no room of this name is declared.
+        ValueError: there is no such mode or strategy.
+    """
+    from remit.gateway.opening import serve
+
+    async with serve(opening, links, open_registry, _read_offer, _now) as endpoint:
+        yield endpoint
+
+
+def _read_offer(stock: "Stock", upstream: "Upstream") -> "Offer":
+    from remit.adapters.upstream.offers import read_offer
+
+    return read_offer(stock, upstream)
 
 
 @asynccontextmanager

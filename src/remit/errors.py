@@ -20,6 +20,7 @@ RemitError
 │   └── HiddenToolError       a tool that was called is hidden, or is none
 ├── UnknownClientError        no client of this name is supported
 ├── UnknownProjectError       nothing is stored about this project
+├── UnknownRoomError          no room of this name is declared here
 ├── UnknownServerError        no server of this name is known here
 ├── UpstreamError             a server cannot be reached, or does not answer as the protocol asks
 └── StoreError
@@ -118,6 +119,10 @@ class UnknownClientError(RemitError):
 
 class UnknownProjectError(RemitError):
     """Nothing is stored about this project."""
+
+
+class UnknownRoomError(RemitError):
+    """No room of this name is declared here."""
 
 
 class UnknownServerError(RemitError):

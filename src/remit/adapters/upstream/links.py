@@ -125,8 +125,7 @@ class LiveLinks:
         """Ask through the session for a caller; one that the server has forgotten is opened anew, once."""
         is_last = False
         while True:
-            session = supervisor.open_session(caller) or await supervisor.session(caller)
-            session.users += 1
+            session = await supervisor.take(caller)
             try:
                 answer = await ask(session)
                 supervisor.answered()
@@ -142,9 +141,7 @@ class LiveLinks:
             except FAULTS as error:
                 raise await _failed(supervisor, session, error, patience) from None
             finally:
-                session.users -= 1
-                session.used_at = anyio.current_time()
-                supervisor.freed()
+                supervisor.give_back(session)
 
     async def _completed(
         self, supervisor: Supervisor, answer: Answer, method: str, params: Params, caller: Caller

@@ -56,6 +56,12 @@ class Session:
         return self.connection is not None and self.connection.hearing.fault is None
 
     @property
+    def is_ending(self) -> bool:
+        """Whether it is over, or soon will be."""
+        is_lost = self.connection is not None and self.connection.hearing.fault is not None
+        return self._is_dismissed or is_lost or self.is_over.is_set()
+
+    @property
     def is_idle(self) -> bool:
         """Whether nobody would miss it just now."""
         watches = self.listening is not None and self.listening.is_watching

@@ -46,27 +46,44 @@ class Supervisor:
             session = next((each for each in self._sessions.values() if each.is_open), None)
         return session if session is not None and session.is_open else None
 
-    async def session(self, caller: Caller | None) -> Session:
-        """Find the session for a caller, or start one.
+    async def take(self, caller: Caller | None) -> Session:
+        """Find the session for a caller, or start one; it is used until it is given back.
 
         Raises:
             UpstreamError: it cannot be started, or is not tried now.
         """
-        if (session := self.open_session(caller)) is not None:
+        session = self.open_session(caller)
+        if session is not None:
+            session.users += 1
             return session
         async with self._starting:
-            session = (
-                self.open_session(caller) or self._sessions.get(self._name(caller)) or self._adopted(caller)
-            )
-            if session is None or session.is_over.is_set():
-                session = await self._start(caller)
-            if self._is_stateless is None:  # whether others may share it is not known before
-                await session.is_settled.wait()
-        await session.is_settled.wait()
-        if not session.is_open:
+            session = self.open_session(caller) or self._sessions.get(self._name(caller))
+            if session is not None and session.is_ending:
+                await session.is_over.wait()  # what it holds may be needed by the next
+                session = None
+            session = session or self._adopted(caller) or await self._start(caller)
+            session.users += 1
+            try:
+                if self._is_stateless is None:  # whether others may share it is not known before
+                    await session.is_settled.wait()
+            except BaseException:
+                self.give_back(session)
+                raise
+        try:
+            await session.is_settled.wait()
+            if session.is_open:
+                return session
             await session.is_over.wait()
             raise self.error(session.failure)
-        return session
+        except BaseException:
+            self.give_back(session)
+            raise
+
+    def give_back(self, session: Session) -> None:
+        """Let others have a session, if they wait for one."""
+        session.users -= 1
+        session.used_at = anyio.current_time()
+        self._freed.set()
 
     def answered(self) -> None:
         """Take note that the server is well."""
@@ -77,10 +94,6 @@ class Supervisor:
         """Take note that it is not."""
         self._failure = failure
         self._breaker = self._breaker.failed(anyio.current_time())
-
-    def freed(self) -> None:
-        """Let those go on who wait for a session to be free."""
-        self._freed.set()
 
     def error(self, failure: Failure | None) -> UpstreamError:
         """Say why the server could not be asked."""
@@ -154,7 +167,7 @@ class Supervisor:
         await session.run(self._means, self._heard, self._idle)
         if self._sessions.get(session.name) is session:
             del self._sessions[session.name]
-        self.freed()
+        self._freed.set()
         if session.error is not None and session.failure is not None:
             if session.connection is None or session.was_busy:
                 self.failed(session.failure)
