@@ -1,4 +1,4 @@
-"""An endpoint of tests' own, which does what its tools' names say: `python endpoints.py` serves it on stdio."""
+"""An endpoint for tests, which does what its tools' names say: `python endpoints.py` serves it on stdio."""
 
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping

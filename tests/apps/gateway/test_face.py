@@ -178,7 +178,7 @@ def test_errors_and_refusals_pass_unchanged(mode: Mode, tmp_path: Path) -> None:
 def test_progress_comes_back_under_the_clients_own_token(mode: Mode, tmp_path: Path) -> None:
     heard: list[tuple[float, float | None]] = []
 
-    async def hear(progress: float, total: float | None, _: str | None) -> None:
+    async def hear(progress: float, total: float | None, message: str | None) -> None:  # noqa: ARG001 - its name
         heard.append((progress, total))
 
     async def work(connected: Client, _: Person) -> None:
@@ -197,7 +197,7 @@ def test_a_call_that_the_client_cancels_is_cancelled(mode: Mode, tmp_path: Path)
 
     async def work(connected: Client, _: Person) -> None:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(connected.call_tool, "wait", {})
+            tasks.start_soon(connected.call_tool, "wait")
             await until_noted(notes, "waiting")
             tasks.cancel_scope.cancel()
         await until_noted(notes, "cancelled")
@@ -230,13 +230,13 @@ def test_an_older_client_is_told_of_changes_and_sets_its_level(tmp_path: Path) -
 @pytest.mark.filterwarnings("ignore:resources/(un)?subscribe is removed")
 def test_an_older_client_hears_of_the_resources_that_it_subscribed_to(tmp_path: Path) -> None:
     async def work(connected: Client, person: Person) -> None:
-        await connected.subscribe_resource("note://one")
+        await connected.subscribe_resource("note://one")  # pyright: ignore[reportDeprecated]
         await connected.call_tool("grow", {"text": "note://two"})
         await connected.call_tool("grow", {"text": "note://one"})
         updated = await person.until(types.ResourceUpdatedNotification)
         assert str(updated.params.uri) == "note://one"
-        await connected.unsubscribe_resource("note://one")
-        await connected.subscribe_resource("note://three")
+        await connected.unsubscribe_resource("note://one")  # pyright: ignore[reportDeprecated]
+        await connected.subscribe_resource("note://three")  # pyright: ignore[reportDeprecated]
 
     noted = use("legacy", tmp_path / "notes", work)
     assert noted == [

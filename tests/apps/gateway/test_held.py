@@ -1,18 +1,19 @@
 """Calls that wait for the answer of a client that is only ever answered."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import pytest
 
 from remit.apps.gateway.callers import RequestCaller
 from remit.apps.gateway.held import HeldCalls
+from remit.apps.gateway.sdk import Channel
 from remit.exchange import Answer, AnsweredError, Caller
 
 ASKED = {"name": "deploy", "arguments": {"to": "production"}}
 QUESTION = {"message": "Sure?", "requestedSchema": {"type": "object"}}
-YES = {"action": "accept", "content": {}}
+YES: dict[str, object] = {"action": "accept", "content": {}}
 
 
 class Told:
@@ -21,16 +22,16 @@ class Told:
     def __init__(self) -> None:
         self.told: list[object] = []
 
-    async def send_raw_request(self, method: str, params: object, opts: object = None) -> dict[str, Any]:
+    async def send_raw_request(self, *_: object) -> dict[str, Any]:
         raise AssertionError("a client of 2026 is never sent a request")
 
-    async def notify(self, method: str, params: object, opts: object = None) -> None:
+    async def notify(self, _: str, params: object, __: object = None) -> None:
         self.told.append(params)
 
 
 def caller(principal: str | None = "ada", told: Told | None = None) -> RequestCaller:
-    can = {"elicitation": {}, "sampling": {}}
-    return RequestCaller(told or Told(), session="s", principal=principal, capabilities=can)
+    can: dict[str, object] = {"elicitation": {}, "sampling": {}}
+    return RequestCaller(cast(Channel, told or Told()), session="s", principal=principal, capabilities=can)
 
 
 class Work:

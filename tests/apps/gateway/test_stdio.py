@@ -22,7 +22,7 @@ HELLO = {
     "capabilities": {},
     "clientInfo": {"name": "test", "version": "1"},
 }
-ENVELOPE = {
+ENVELOPE: dict[str, object] = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientCapabilities": {},
 }
@@ -135,7 +135,7 @@ def test_a_client_that_reads_nothing_is_not_heard_for_ever(tmp_path: Path) -> No
         assert server.process.wait(timeout=60) != 0
 
 
-def test_what_is_printed_by_mistake_does_not_get_between_messages(tmp_path: Path) -> None:
+def test_what_is_printed_by_mistake_does_not_get_between_messages() -> None:
     script = f"""
 import os, sys, runpy
 sys.argv = [{endpoints.__file__!r}]
@@ -212,7 +212,7 @@ def test_the_sdks_client_is_served_by_a_process(mode: Any, tmp_path: Path) -> No
         command=sys.executable, args=[endpoints.__file__, str(tmp_path / "notes")]
     )
 
-    async def elicit(_: object, __: object) -> types.ElicitResult:
+    async def elicit(context: object, params: object) -> types.ElicitResult:  # noqa: ARG001 - the SDK's names
         return types.ElicitResult(action="accept", content={"name": "Ada"})
 
     async def run() -> None:

@@ -110,7 +110,7 @@ class Nobody:
         self.session = session
         self.principal = principal
 
-    async def ask(self, method: str, params: Params) -> Answer:
+    async def ask(self, method: str, params: Params) -> Answer:  # noqa: ARG002 - a caller can be asked
         """Refuse.
 
         Raises:

@@ -1,4 +1,4 @@
-"""The endpoints of one gateway: each is opened when it is first asked for, and closed when others need room."""
+"""The endpoints of one gateway: each is opened when first asked for, and closed when others need room."""
 
 import logging
 from collections.abc import Callable, Iterator

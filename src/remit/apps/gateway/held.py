@@ -7,13 +7,13 @@ the client comes back with what was asked.
 import math
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
 from mcp_types import INVALID_PARAMS
 
 from remit.apps.gateway.callers import RequestCaller, require
+from remit.apps.gateway.eras import as_object
 from remit.exchange import Answer, AnsweredError, Caller, Params
 
 PATIENCE = 300.0  # seconds that a person may take
@@ -144,7 +144,7 @@ class _HeldCall:
 
     def answer(self, responses: object) -> None:
         """Hand over answers; what has none yet stays asked."""
-        given: Mapping[str, Any] = responses if isinstance(responses, Mapping) else {}
+        given = as_object(responses)
         for key in [key for key in self._questions if isinstance(given.get(key), Mapping)]:
             question = self._questions.pop(key)
             question.answer = dict(given[key])
