@@ -11,6 +11,7 @@ from remit.core.serving.instructions import instructions
 from remit.core.serving.names import spelt
 from remit.core.serving.own_tools import DEFINITIONS, Own
 from remit.core.serving.refusals import failure
+from remit.core.serving.strategies import ROOM
 from remit.errors import RemitError
 from remit.exchange import Answer, AnsweredError, Caller, Change, Links, Listing, Params, Part
 from remit.gateway.announcing import Announcer, Differences
@@ -170,6 +171,10 @@ class LiveEndpoint:
                 await self._links.drop(gone)
         return board
 
+    def wait_no_more(self) -> None:
+        """Have lists wait for no server any more."""
+        self._patient_until = anyio.current_time()
+
     def stir(self) -> None:
         """Have those who listen told soon of what has just changed."""
         self._bell.set()
@@ -280,11 +285,16 @@ def _told() -> Generator[None]:
         raise AnsweredError(INTERNAL_ERROR, f"{error}{hint}") from error
 
 
-def _revisions(board: Board) -> dict[Part, str]:
+def _revisions(board: Board) -> dict[Change, str]:
+    rooms = {
+        Change(Part.RESOURCES, f"{ROOM}{name}"): " ".join(each.name for each in group.entries)
+        for name, group in board.rooms.items()
+    }
     return {
-        Part.TOOLS: board.tools.revision,
-        Part.RESOURCES: f"{board.resources.revision} {board.templates.revision}",
-        Part.PROMPTS: board.prompts.revision,
+        Change(Part.TOOLS): board.tools.revision,
+        Change(Part.RESOURCES): f"{board.resources.revision} {board.templates.revision}",
+        Change(Part.PROMPTS): board.prompts.revision,
+        **rooms,
     }
 
 
