@@ -13,6 +13,8 @@ from remit.ports import Clock, Sources, Store
 from remit.scanning import Scanner
 from remit.states import States
 
+_PRUNE_EVERY = 60_000  # milliseconds
+
 
 class Supplying:
     """Tells cheaply whether anything changed, and hands over the parts of a catalog."""
@@ -33,6 +35,7 @@ class Supplying:
         self._states = states
         self._listings = listings
         self._unconfigured = combine((), {})
+        self._pruned_at = 0
 
     def inputs(self, context: Context) -> Mapping[str, str]:
         """List what the last scan looked at, with the fingerprints it found."""
@@ -81,8 +84,11 @@ class Supplying:
 
     def add_audit(self, entries: Sequence[AuditEntry], context: Context) -> None:
         """Keep what became of calls, and drop what is too old or too much."""
-        self._store.add_audit(entries, context.workspace)
-        self._store.prune_audit(self._clock() - AUDIT_LIFETIME, MOST_AUDITED)
+        at = self._clock()
+        self._store.add_audit(entries, context.workspace, at)
+        if at - self._pruned_at > _PRUNE_EVERY:
+            self._store.prune_audit(at - AUDIT_LIFETIME, MOST_AUDITED)
+            self._pruned_at = at
 
     def audit(self, context: Context, *, limit: int = 100) -> Sequence[AuditEntry]:
         """List what became of the last calls in the project, the newest first."""
