@@ -240,6 +240,12 @@ class Language(Protocol):
     ) -> Iterable[tuple[Severity, File, Mistake]]: ...
 
 
+class Stamps(Protocol):
+    """How files and variables were at one moment."""
+
+    def are_same(self) -> bool: ...
+
+
 class Sources(Protocol):
     """The clients' files on this machine."""
 
@@ -253,6 +259,8 @@ class Sources(Protocol):
     def exists(self, path: str) -> bool: ...
 
     def is_unchanged(self, inputs: Mapping[str, str]) -> bool: ...
+
+    def stamps(self, inputs: Iterable[str]) -> Stamps: ...
 
     def read(self, view: View) -> Reading: ...
 
