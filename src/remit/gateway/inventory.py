@@ -1,6 +1,6 @@
 """The inventory of one endpoint: its catalog in memory, made anew when files or the store have changed.
 
-All of it is synchronous, and belongs to whoever may use the registry.
+All but the glances belongs to whoever may use the registry.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -45,6 +45,21 @@ class _Kept(NamedTuple):
     def is_right(self, revision: int) -> bool:
         """Tell whether nothing has changed, as far as a glance can tell."""
         return self.stamps is not None and revision == self.revision and self.stamps.are_same()
+
+
+class Found(NamedTuple):
+    """What a call means, by which catalog; no target: nothing of its name is known."""
+
+    catalog: Catalog
+    target: Target | None
+
+
+class _TakesTimeError(Exception):
+    """A snapshot would have to be taken."""
+
+
+def _no_time() -> Snapshot:
+    raise _TakesTimeError
 
 
 class _Read(NamedTuple):
@@ -93,13 +108,13 @@ class Inventory:
         """Give the catalog; the same one, as long as nothing changed."""
         return self._current().catalog
 
-    def target(self, name: str) -> tuple[Catalog, Target | None]:
+    def target(self, name: str) -> Found:
         """Find what a call of a name means, and decide about it, as things are now."""
         catalog = self.catalog()
         if self._supply.has_filters:
             context, _ = self._supply.listing(replace(catalog.context, snapshot=self.snapshot()))
             catalog = replace(catalog, context=replace(catalog.context, refusals=context.refusals))
-        return catalog, catalog.target(name, self.snapshot)
+        return Found(catalog, catalog.target(name, self.snapshot))
 
     def board(self) -> Board:
         """Give what is listed; the same board, as long as nothing of it changed."""
@@ -110,6 +125,24 @@ class Inventory:
         board = post(kept.catalog, listed, self._uses, self._board and self._board[1])
         self._board = listed, board
         return board
+
+    def glance_at_target(self, name: str, revision: int) -> Found | None:
+        """Do what `target` does where nothing has to be read for it, whoever uses the registry meanwhile."""
+        kept = self._kept
+        if kept is None or self._supply.has_filters or not kept.is_right(revision):
+            return None
+        try:
+            return Found(kept.catalog, kept.catalog.target(name, _no_time))
+        except _TakesTimeError:
+            return None
+
+    def glance_at_board(self, revision: int) -> Board | None:
+        """Do what `board` does where nothing has to be read for it, whoever uses the registry meanwhile."""
+        kept, board = self._kept, self._board
+        if kept is None or board is None or board[1].catalog is not kept.catalog:
+            return None
+        is_lasting = kept.catalog.context.requirements.is_empty and not self._supply.has_filters
+        return board[1] if is_lasting and kept.is_right(revision) else None
 
     def _listed(self, kept: _Kept) -> list[Listed]:
         if self._supply.has_filters:  # which may have another answer at every moment
