@@ -103,7 +103,9 @@ async def test_what_a_server_asks_is_asked_of_the_caller(era: str) -> None:
 async def test_a_caller_who_refuses_is_an_error_to_the_server_that_asked() -> None:
     async with links() as made:
         asked = tool("ask", method="roots/list")
-        answer = json.loads(said(await made.request(upstream(speaking("old")), "tools/call", asked, Noting())))
+        answer = json.loads(
+            said(await made.request(upstream(speaking("old")), "tools/call", asked, Noting()))
+        )
     assert answer["error"] == {"code": -32601, "message": "nobody answers roots/list"}
 
 
@@ -143,7 +145,9 @@ async def test_a_server_of_the_new_era_is_shown_them_with_each_request() -> None
     assert shown == [({"roots": {}}, "info"), ({}, None)]
 
 
-async def test_the_level_of_the_log_is_set_at_a_server_of_the_old_era_that_a_caller_of_the_new_one_asks() -> None:
+async def test_the_level_of_the_log_is_set_at_a_server_of_the_old_era_that_a_caller_of_the_new_one_asks() -> (
+    None
+):
     server, caller = upstream(speaking("old")), Noting(log_level="warning")
     async with links() as made:
         await made.request(server, "tools/call", tool("echo"), caller)
