@@ -24,15 +24,17 @@ def speaking(era: str, *arguments: str, env: Mapping[str, str] | None = None) ->
 
 
 def upstream(launch: Launch, label: str = "speaking", **others: Any) -> Upstream:
-    given = {"directory": "/", "deadline": 60.0, **others}
+    given: dict[str, Any] = {"directory": "/", "deadline": 60.0, **others}
     return Upstream(
         key=(label,), label=label, client="claude-code", launch=launch, source="/files/.mcp.json", **given
     )
 
 
 @asynccontextmanager
-async def links(*, idle: float = 3_600, **variables: str) -> AsyncGenerator[LiveLinks]:
-    known = {"PATH": os.environ["PATH"], **variables}
+async def links(
+    variables: Mapping[str, str] | None = None, *, idle: float = 3_600
+) -> AsyncGenerator[LiveLinks]:
+    known = {"PATH": os.environ["PATH"], **(variables or {})}
     client = {"name": "remit", "version": "0"}
     async with linked(Means(variables=known, home="/", client=client, watch=Watch()), idle=idle) as made:
         yield made

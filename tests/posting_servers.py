@@ -66,7 +66,7 @@ class Odd:
                 self.sessions += 1
                 self.known.add(f"s{self.sessions}")
                 info = {"name": "odd", "version": "1"}
-                greeting = {
+                greeting: Message = {
                     "protocolVersion": "2025-06-18",
                     "capabilities": {"tools": {}},
                     "serverInfo": info,

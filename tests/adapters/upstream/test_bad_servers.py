@@ -164,11 +164,10 @@ async def test_the_environment_is_the_users_without_the_internals_of_clients_and
     given = {"TOKEN": "t", "CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "s", "REMIT_SECRET": "x"}
     server = upstream(speaking("old", env={"OWN": "${TOKEN}-own"}), directory=os.getcwd())
     bare = upstream(speaking("old"), "bare", inherits=("TOKEN",))
-    async with links(**given, OTHER="o") as made:
+    async with links({**given, "OTHER": "o"}) as made:
         full = json.loads(said(await made.request(server, "tools/call", tool("environment"), Noting())))
         few = json.loads(said(await made.request(bare, "tools/call", tool("environment"), Noting())))
     assert (full["TOKEN"], full["OWN"], full["OTHER"], full["REMIT_DEPTH"]) == ("t", "t-own", "o", "1")
     assert full["CLAUDE_PROJECT_DIR"] == full["PWD"] == os.getcwd()
     assert not {"CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "REMIT_SECRET"} & set(full)
-    assert few["TOKEN"] == "t"
-    assert "OTHER" not in few
+    assert ("TOKEN" in few, "OTHER" in few) == (True, False)

@@ -87,7 +87,7 @@ async def test_each_of_many_callers_is_asked_for_itself(kind: str, session: str)
                 async def choose(_: str, __: Params) -> Answer:
                     return {"action": "accept", "content": {"which": name}}
 
-                capabilities = {"elicitation": {"form": {}}}
+                capabilities: Params = {"elicitation": {"form": {}}}
                 caller = Noting(session=session or name, capabilities=capabilities, answer=choose)
                 answers[name] = said(await made.request(server, "tools/call", tool("ask"), caller))
 
