@@ -10,6 +10,7 @@ from typing import Any
 
 from remit.adapters.upstream.links import LiveLinks, linked
 from remit.adapters.upstream.means import Means
+from remit.adapters.upstream.sign_ins import Files, SignIns
 from remit.adapters.upstream.watch import Watch
 from remit.core.launch import Launch, Syntax
 from remit.core.upstreams import Upstream
@@ -32,11 +33,16 @@ def upstream(launch: Launch, label: str = "speaking", **others: Any) -> Upstream
 
 @asynccontextmanager
 async def links(
-    variables: Mapping[str, str] | None = None, *, idle: float = 3_600
+    variables: Mapping[str, str] | None = None, *, idle: float = 3_600, sign_ins: SignIns | None = None
 ) -> AsyncGenerator[LiveLinks]:
-    known = {"PATH": os.environ["PATH"], **(variables or {})}
-    client = {"name": "remit", "version": "0"}
-    async with linked(Means(variables=known, home="/", client=client, watch=Watch()), idle=idle) as made:
+    means = Means(
+        variables={"PATH": os.environ["PATH"], **(variables or {})},
+        home="/",
+        client={"name": "remit", "version": "0"},
+        watch=Watch(),
+        sign_ins=sign_ins or Files("/nowhere"),
+    )
+    async with linked(means, idle=idle) as made:
         yield made
 
 

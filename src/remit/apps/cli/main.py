@@ -18,6 +18,7 @@ from remit.apps.cli import (
     render,
     scanning,
     searching,
+    signing_in,
     states,
     trusting,
 )
@@ -64,6 +65,8 @@ COMMANDS = (  # in the order of the reference
     evaluation.evaluate,
     names.names,
     trusting.trust,
+    signing_in.login,
+    signing_in.logout,
     projects.forget,
     completion,
 )
