@@ -14,11 +14,14 @@ RemitError
 ├── SignInError               a server cannot be signed in to
 ├── StateError                states cannot be what they are said to be
 │   └── UnknownStateError     no state of this name is declared here
+├── ServingError              the gateway cannot be started as it was asked for
+├── TokenError                a token cannot be made, or the tokens cannot be read
 ├── ToolError                 a tool cannot be made of what it is to be made of
 │   ├── ArgumentsError        a tool was called with arguments that it does not take
 │   └── HiddenToolError       a tool that was called is hidden, or is none
 ├── UnknownClientError        no client of this name is supported
 ├── UnknownProjectError       nothing is stored about this project
+├── UnknownRoomError          no room of this name is declared here
 ├── UnknownServerError        no server of this name is known here
 ├── UpstreamError             a server cannot be reached, or does not answer as the protocol asks
 └── StoreError
@@ -89,6 +92,14 @@ class StateError(RemitError):
     """States cannot be what they are said to be."""
 
 
+class ServingError(RemitError):
+    """The gateway cannot be started as it was asked for."""
+
+
+class TokenError(RemitError):
+    """A token cannot be made, or the tokens cannot be read."""
+
+
 class UnknownStateError(StateError):
     """No state of this name is declared here."""
 
@@ -111,6 +122,10 @@ class UnknownClientError(RemitError):
 
 class UnknownProjectError(RemitError):
     """Nothing is stored about this project."""
+
+
+class UnknownRoomError(RemitError):
+    """No room of this name is declared here."""
 
 
 class UnknownServerError(RemitError):

@@ -29,6 +29,7 @@ from remit.scanning import Presence, Scan, Scanner
 from remit.search import DEFAULT_LIMIT, Search, Searcher
 from remit.situation import Location, Situation, StateReport
 from remit.states import States
+from remit.supplying import Supplying
 from remit.trusting import Trusting
 
 
@@ -55,6 +56,7 @@ class Registry:
         self._connecting = Connecting(store, self._scanner, self._listings, clock)
         self._trusting = Trusting(store, self._scanner, clock)
         self._recording = Recording(store, self._scanner, self._states, clock)
+        self.supply = Supplying(store, sources, clock, self._scanner, self._states, self._listings)
 
     def __enter__(self) -> "Registry":
         return self
@@ -370,6 +372,10 @@ class Registry:
             UnknownProjectError: nothing is stored about it.
         """
         return find_project(name, self._store, self._sources)
+
+    def projects(self) -> Sequence[Project]:
+        """List the projects that something is stored about."""
+        return self._store.projects()
 
     def forget(self, project: Project) -> None:
         """Erase all that is stored about a project."""

@@ -1,9 +1,10 @@
 """An upstream: a server that Remit starts or reaches itself, and what came of asking it for its tools."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from remit.core.declarations import Declaration, Key
 from remit.core.launch import Launch
@@ -89,6 +90,17 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Wares:
+    """What a server offers besides its tools, as it came, and its words to those who use it."""
+
+    resources: Sequence[Any] = ()
+    templates: Sequence[Any] = ()
+    prompts: Sequence[Any] = ()
+    capabilities: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    instructions: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
     """What a server answered; with a failure, what it says of tools is not known."""
 
@@ -98,3 +110,4 @@ class Offer:
     server_version: str | None = None
     seconds: float = 0.0
     failure: Failure | None = None
+    wares: Wares | None = None  # None: it was asked for its tools alone

@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass, fields
 from hashlib import sha256
 from typing import Any, Protocol, cast
 
+from remit.adapters import private_files
+
 FOLDER = "sign-ins"
 SERVICE = "remit"  # what it is called in a keyring
 
@@ -76,12 +78,7 @@ class Files:
         Raises:
             OSError: it cannot be written.
         """
-        os.makedirs(self._directory, mode=0o700, exist_ok=True)
-        path = self._path(url)
-        unfinished = f"{path}.{os.getpid()}"
-        with open(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as opened:
-            opened.write(json.dumps(asdict(sign_in)))
-        os.replace(unfinished, path)
+        private_files.write(self._path(url), json.dumps(asdict(sign_in)))
 
     def forget(self, url: str) -> bool:
         """Keep nothing of a server any more; False where nothing was kept."""
