@@ -20,7 +20,7 @@ from remit.core.sightings import Use
 from remit.core.states import Snapshot
 from remit.core.tools import Definition, Tool
 from remit.core.trust import Trustable
-from remit.core.upstreams import DEADLINE
+from remit.core.upstreams import DEADLINE, Upstream
 from remit.explanations import Explanation, explain_name
 from remit.listings import Listings
 from remit.ports import Clock, Engine, Judge, Sources, Store, Upstreams
@@ -288,6 +288,15 @@ class Registry:
         return self._connecting.connect(
             context, upstreams, names=names, deadline=deadline, on_progress=on_progress
         )
+
+    def server(self, name: str, context: Context) -> Upstream:
+        """Find the server of a name that may be started or reached here.
+
+        Raises:
+            UnknownServerError: no server of this name is known here.
+            UpstreamError: it may not be started, or its entry cannot be read now.
+        """
+        return self._connecting.find(name, context)
 
     def trustable(self, context: Context, names: Sequence[str] = ()) -> list[Trustable]:
         """List the servers of this project, or those that are named, that are only started when trusted.
