@@ -446,6 +446,56 @@ def test_a_file_that_was_never_good_says_nothing_and_hides_nothing(
     assert visible(registry, here) == {"mcp__deploy__*"}
 
 
+def test_a_file_that_is_emptied_to_be_written_loses_nothing_meanwhile(
+    desk: Desk, shop: Path, registry: Registry
+) -> None:
+    desk.write_state("deploy")
+    file = desk.write(shop / "remit.toml", '[tools."mcp__deploy__*"]\nstates = ["docker"]\n')
+    here = registry.at(str(shop))
+    assert visible(registry, here) == set()
+    desk.write(file, "\n")
+    assert visible(registry, here) == set()
+    (problem,) = registry.problems(here)
+    assert problem.reason == "it was emptied just now; what it said when it could last be used still holds"
+    desk.later_ns = 10**11
+    assert visible(registry, here) == {"mcp__deploy__*"}
+    assert registry.problems(here) == []
+    desk.later_ns = 0
+    desk.write(file, "")
+    assert registry.problems(here) == []  # there is nothing to lose
+
+
+@pytest.mark.parametrize("layer", ["machine", "managed"])
+def test_a_file_of_the_user_or_administrator_that_was_never_good_hides_all(
+    desk: Desk, shop: Path, registry: Registry, layer: str
+) -> None:
+    desk.write_state("deploy")
+    path = {"machine": desk.home / ".config/remit", "managed": desk.root / "machine/etc/remit"}[layer]
+    file = desk.write(path / "remit.toml", "[tools.x]\nwhn = 'a'")
+    here = registry.at(str(shop))
+    (problem,) = registry.problems(here)
+    assert problem.reason.endswith("; nobody knows what it forbids, so that all tools are hidden")
+    (item,) = registry.tools(here)
+    assert (item.decision.gate, item.decision.verdict) == ("policy", "hidden")
+    assert "nobody knows what a file that could never be used forbids: " in item.decision.reason
+    assert (item.decision.unlock or "").startswith("mend ")
+    assert visible(desk.registry(), here) == set()
+    desk.write(file, "")
+    assert visible(registry, here) == {"mcp__deploy__*"}
+    desk.write(file, "x = [")  # what was good, if empty, still holds
+    assert visible(registry, here) == {"mcp__deploy__*"}
+    file.unlink()
+    assert visible(registry, here) == {"mcp__deploy__*"}
+    desk.write(file, "x = [")  # another file: nobody ever read this one
+    assert visible(registry, here) == set()
+
+
+def test_a_managed_file_that_nobody_may_read_hides_all(desk: Desk, shop: Path, registry: Registry) -> None:
+    desk.write_state("deploy")
+    (desk.root / "machine/etc/remit/remit.toml").mkdir(parents=True)
+    assert visible(registry, registry.at(str(shop))) == set()
+
+
 @pytest.mark.parametrize("trap", ["fifo", "link", "directory", "huge"])
 def test_a_file_that_is_none_is_a_problem_and_not_waited_for(
     desk: Desk, shop: Path, registry: Registry, trap: str

@@ -31,8 +31,11 @@ from remit.core.tools import Tool
 from remit.ports import Clock, ConfigurationFiles, Language, StateStore
 
 _NOTHING = "{}"
+_UNREAD = "null"  # of a file that exists, and could never be used
 _STILL = "what it said when it could last be used still holds"
+_EMPTIED = "it was emptied just now"
 _NEVER = "nothing that it says counts"
+_ALL = "nobody knows what it forbids, so that all tools are hidden"
 
 
 class Current(NamedTuple):
@@ -167,10 +170,14 @@ class Configurations:
         if text is None:
             return empty
         problems = self._wrong(file, text)
-        if problems and before is not None and before.content != _NOTHING:
-            return before._replace(fingerprint=fingerprint, problems=_with(problems, _STILL))
+        if before is not None and before.fingerprint and before.content != _UNREAD:
+            if text.may_grow and before.content != _NOTHING:
+                problems = [(file.path, "", _EMPTIED)]
+            if problems:
+                return before._replace(fingerprint=fingerprint, problems=_with(problems, _STILL))
         if problems:
-            return empty._replace(problems=_with(problems, _NEVER))
+            consequence = _NEVER if file.layer in OF_A_PROJECT else _ALL
+            return empty._replace(content=_UNREAD, problems=_with(problems, consequence))
         return empty._replace(content=json.dumps(text.content), places=json.dumps(text.places))
 
     def _wrong(self, file: File, text: FileText) -> list[tuple[str, str, str]]:
@@ -216,6 +223,8 @@ class Configurations:
 
 
 def _recalled(file: File, kept: KeptFile) -> Said:
+    if kept.content == _UNREAD:
+        return Said(file, Content(), is_unread=True)
     content, mistakes = read(json.loads(kept.content))
     places: dict[str, list[int]] = json.loads(kept.places)
     return Said(file, Content() if mistakes else content, places)
