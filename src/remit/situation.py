@@ -1,7 +1,7 @@
 """The situation: the states of a workspace, now, and what they are set to."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import NamedTuple, cast
 
@@ -117,6 +117,15 @@ class Situation:
             "entities": {name: each.amount for name, each in found.items() if each.amount is not None},
         }
         return Snapshot(states=closed, variables=variables)
+
+    def places(self, workspace: Workspace) -> Iterator[str]:
+        """Name the files and directories that the configuration and the states depend on."""
+        current = self.configurations.current(workspace)
+        yield from current.inputs
+        look = self._detectors.look(workspace)
+        for state in current.configuration.states.values():
+            if state.entry.detector is not None:
+                yield from look.places(state.entry.detector, base_dirs(state.file, workspace))
 
     def states(self, snapshot: Snapshot, workspace: Workspace) -> list[StateReport]:
         """List every state with its value, its detector and its file."""

@@ -1,11 +1,14 @@
 """The detectors on this machine, as those who take a snapshot ask for them."""
 
+import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import takewhile
 
 from remit.adapters.detectors import Detect, load, module_of
 from remit.adapters.detectors.git import Facts, facts, tell
+from remit.adapters.detectors.git import places as git_places
 from remit.adapters.detectors.inside import look
 from remit.adapters.files import FileError, Machine, fingerprint
 from remit.core.configuration.values import Detector, DetectorKind
@@ -61,6 +64,15 @@ class LocalLook:
         except FileError as error:
             return error.reason
         return "".join(fingerprint(where, self._machine, now_ns=self._now_ns()) for where in places)
+
+    def places(self, detector: Detector, bases: Sequence[str]) -> Iterator[str]:
+        """Name the files and directories that an answer depends on, where it depends on such."""
+        if detector.kind is DetectorKind.GIT:
+            yield from git_places(self._workspace)
+        below = [path.removesuffix("/").split("/") for path in (*detector.paths, detector.database) if path]
+        if detector.glob:
+            below.append([*takewhile(lambda part: "*" not in part, detector.glob.split("/"))])
+        yield from (os.path.join(base, *parts) for base in bases for parts in below)
 
     def variables(self, env: Sequence[str]) -> Mapping[str, object]:
         """List what conditions may ask about this machine, and this workspace."""

@@ -57,6 +57,11 @@ def data(shape: dict[str, object]) -> None:
     out(json.dumps(shape, indent=2))
 
 
+def line(shape: dict[str, object]) -> None:
+    """Write one of many answers as JSON, in a line of its own."""
+    out(json.dumps(shape))
+
+
 def problems(found: Iterable[Problem], context: Context) -> None:
     """Warn of what is wrong in configuration files."""
     for problem in found:
