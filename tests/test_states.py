@@ -465,6 +465,18 @@ def test_a_file_that_is_emptied_to_be_written_loses_nothing_meanwhile(
     assert registry.problems(here) == []  # there is nothing to lose
 
 
+def test_of_a_broken_file_nothing_is_told_at_places_that_it_no_longer_has(
+    desk: Desk, shop: Path, registry: Registry
+) -> None:
+    file = desk.write(shop / "remit.toml", '[tools."mcp__deploy__*"]\nstates = ["dockr"]\n')
+    here = registry.at(str(shop))
+    assert ["unknown state" in each.reason for each in registry.problems(here)] == [True]
+    desk.write(file, "x = [")
+    assert ["unknown state" in each.reason for each in registry.problems(here)] == [False]
+    (noticed,) = registry.check_policy(here)
+    assert "not valid TOML" in noticed.problem.reason
+
+
 @pytest.mark.parametrize("layer", ["machine", "managed"])
 def test_a_file_of_the_user_or_administrator_that_was_never_good_hides_all(
     desk: Desk, shop: Path, registry: Registry, layer: str
