@@ -144,6 +144,18 @@ class Policy:
         self._modes = {each: tuple(dict.fromkeys((*fixed, each or usual))) for each in (None, *Mode)}
         self._answers: dict[tuple[Danger, bool, bool, Mode | None], Answer] = {}
 
+    def including(self, labels: Iterable[Label]) -> "Policy":
+        """Add what others than files say of tools."""
+        return Policy(
+            lists=self._lists,
+            labels=(*self._labels, *labels),
+            beliefs=self._beliefs,
+            ask_from=self.ask_from,
+            mode=self.mode,
+            fixed_mode=self.fixed_mode,
+            unread=self._unread,
+        )
+
     def refusal(self, tool: Tool, agents: Sequence[str]) -> Objection | None:
         """Tell why no list lets a tool through, for an agent and those above it."""
         if self._unread is not None:
