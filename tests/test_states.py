@@ -283,6 +283,10 @@ def test_what_was_pushed_expires_to_unknown(desk: Desk, shop: Path, registry: Re
     assert registry.snapshot(here).values["location"] == {}
 
 
+NESTED: list[object] = []
+NESTED.append(NESTED)
+
+
 @pytest.mark.parametrize(
     ("pushed", "error"),
     [
@@ -291,6 +295,9 @@ def test_what_was_pushed_expires_to_unknown(desk: Desk, shop: Path, registry: Re
         ({"online": "yes"}, StateError),
         ({"location": 3}, StateError),
         ({"location": {"page": "x" * 70_000}}, StateError),
+        ({"location": {"selected": NESTED}}, StateError),
+        ({"location": {"selected": {"a": object()}}}, StateError),
+        ({"location": {"selected": {1: 2}}}, StateError),
     ],
 )
 def test_what_cannot_be_pushed_is_an_error_and_changes_nothing(

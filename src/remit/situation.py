@@ -181,6 +181,7 @@ class Situation:
         for name, value in pushed.items():
             if name == LOCATION:
                 check_location(value)
+                Snapshot(variables={LOCATION: value or {}})  # what no snapshot can hold, nobody may push
                 until[name] = now + int(PUSH_SECONDS * 1000)
                 continue
             state = self._require(name, workspace, DetectorKind.PUSH)

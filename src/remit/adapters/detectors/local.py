@@ -52,7 +52,7 @@ class LocalLook:
             if name not in self._loaded:
                 self._loaded[name] = load(name)
             return self._loaded[name](detector, bases, self._workspace, self._machine)
-        except (OSError, ValueError, RecursionError, MemoryError) as error:
+        except Exception as error:  # one detector that fails must not take all tools with it
             return Observation(None, f"the detector failed: {type(error).__name__}")
 
     def basis(self, detector: Detector, bases: Sequence[str]) -> str | None:
