@@ -140,6 +140,8 @@ def _facts(explained: Explanation) -> Iterator[str]:
     tool = explained.tool
     if tool is None:
         return
+    if explained.is_assumed:
+        yield f"whether `{tool.server}` has this tool is not known yet: `remit scan --connect` asks it"
     if tool.description:
         yield f"about it: {tool.description.splitlines()[0][:200]}"
     if explained.tools:

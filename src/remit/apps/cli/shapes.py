@@ -68,6 +68,7 @@ def explanation(explained: Explanation) -> Shape:
             {"gate": gate, "passed": ruling.passed, "reason": ruling.reason}
             for gate, ruling in explained.gates
         ],
+        "known": explained.tool is not None and not explained.is_assumed,
         "shadowed": [_listed(item) for item in explained.shadowed],
         "suggestions": list(explained.suggestions),
     }
