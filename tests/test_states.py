@@ -320,6 +320,19 @@ def test_only_workflow_states_are_set_by_hand(desk: Desk, shop: Path, registry: 
         registry.clear_state("docker", here)
 
 
+def test_a_state_that_others_imply_is_cleared_with_them_and_cannot_be_set(
+    desk: Desk, shop: Path, registry: Registry
+) -> None:
+    desk.write(shop / "remit.toml", '[states."project.editing"]\nkind = "workflow"')
+    here = registry.at(str(shop))
+    registry.set_state("project.editing", here)
+    with pytest.raises(StateError, match="`project` is only implied by others"):
+        registry.set_state("project", here)
+    assert value(registry, here, "project").truth is True
+    assert registry.clear_state("project", here) == ["project.editing"]
+    assert value(registry, here, "project").truth is False
+
+
 def test_a_slow_answer_is_kept_for_its_lifetime(desk: Desk, shop: Path, registry: Registry) -> None:
     desk.write(
         shop / "remit.toml",

@@ -114,7 +114,9 @@ class StateStore(Protocol):
 class ApprovalStore(Protocol):
     """Keeps what persons are asked, and their answers, for one project at a time."""
 
-    def request(self, wanted: Approval, workspace: Workspace, forget_before: int) -> Approval: ...
+    def request(
+        self, wanted: Approval, workspace: Workspace, *, forget_before: int, most: int
+    ) -> Approval | None: ...
 
     def waiting(self, workspace: Workspace, at: int) -> Sequence[Approval]: ...
 

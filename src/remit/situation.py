@@ -155,12 +155,13 @@ class Situation:
             StateError: it is no workflow state.
         """
         configuration = self.configuration(workspace)
-        self._require(name, workspace, WORKFLOW)
         cleared = [
             each
             for each, state in configuration.states.items()
             if state.entry.kind == WORKFLOW and (each == name or _implies(each, name, configuration))
         ]
+        if name in configuration.states or not cleared:  # else those that imply it are all there is to clear
+            self._require(name, workspace, WORKFLOW)
         self._store.clear_states(cleared, workspace)
         return cleared
 
@@ -234,7 +235,10 @@ class Situation:
 
     def _require(self, name: str, workspace: Workspace, wanted: str) -> State:
         """Find a state that is set in a certain way."""
-        states = self.configuration(workspace).states
+        configuration = self.configuration(workspace)
+        states = configuration.states
+        if name not in states and name in configuration.implications.names:
+            raise StateError(f"`{name}` is only implied by others", hint=f"declare it with `{_HOW[wanted]}`")
         if name not in states:
             hint = did_you_mean(name, states) or "`remit states` lists those there are"
             raise UnknownStateError(f"no state is called `{name}` here", hint=hint)

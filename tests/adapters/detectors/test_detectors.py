@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import socket
 import sys
 import threading
@@ -387,6 +388,18 @@ def test_a_program_is_stopped_at_the_first_word_where_one_is_enough(shop: Path) 
     script = "import time; print('x', flush=True); time.sleep(600)"
     ended = commands.run((sys.executable, "-c", script), str(shop), machine, timeout=60, until_output=True)
     assert ended.has_output
+
+
+def test_whoever_keeps_a_programs_output_open_is_not_waited_for(shop: Path) -> None:
+    machine = Machine(home="/nowhere", variables={"PATH": os.environ["PATH"]})
+    script = (
+        "import subprocess, sys\n"
+        "child = [sys.executable, '-c', 'import time; time.sleep(600)']\n"
+        "print(subprocess.Popen(child, start_new_session=True).pid, file=open('pid', 'w'))"
+    )
+    ended = commands.run((sys.executable, "-c", script), str(shop), machine, timeout=3, until_output=True)
+    os.kill(int((shop / "pid").read_text()), signal.SIGKILL)
+    assert ended == commands.Ended(exit_code=0)
 
 
 class Answers(BaseHTTPRequestHandler):
