@@ -16,35 +16,60 @@ from remit.core.observations import Observation
 from remit.core.projects import Workspace
 from remit.core.secrets import may_be_secret
 
+MOST_SECONDS = 5.0  # that one look may take for all that is not trusted to run something
 _OF_A_FILE = (DetectorKind.VALUE, DetectorKind.ENTITIES)
 
 
 class LocalDetectors:
     """Finds out about workspaces on this machine."""
 
-    def __init__(self, machine: Machine, *, now_ns: Callable[[], int] = time.time_ns) -> None:
+    def __init__(
+        self, machine: Machine, *, now_ns: Callable[[], int] = time.time_ns, seconds: float = MOST_SECONDS
+    ) -> None:
         self._machine = machine
         self._now_ns = now_ns
+        self._seconds = seconds
         self._loaded: dict[str, Detect] = {}
 
     def look(self, workspace: Workspace) -> "LocalLook":
         """Look at a workspace, once."""
-        return LocalLook(workspace, self._machine, self._now_ns, self._loaded)
+        return LocalLook(workspace, self._machine, self._now_ns, self._seconds, self._loaded)
 
 
 class LocalLook:
     """One look at a workspace: what is read of git is the same for all that ask."""
 
     def __init__(
-        self, workspace: Workspace, machine: Machine, now_ns: Callable[[], int], loaded: dict[str, Detect]
+        self,
+        workspace: Workspace,
+        machine: Machine,
+        now_ns: Callable[[], int],
+        seconds: float,
+        loaded: dict[str, Detect],
     ) -> None:
         self._workspace = workspace
         self._machine = machine
         self._now_ns = now_ns
+        self._seconds = self._left = seconds
         self._loaded = loaded
 
     def detect(self, detector: Detector, bases: Sequence[str]) -> Observation:
-        """Find out whether a state holds; whatever goes wrong, it is unknown."""
+        """Find out whether a state holds; whatever goes wrong, it is unknown.
+
+        All that files alone can make it do has one time together: a project may declare thousands of states.
+        """
+        if detector.runs:
+            return self._detect(detector, bases)
+        if self._left <= 0:
+            return Observation(None, f"looking at all states takes longer than {self._seconds:g} s")
+        began = time.monotonic()
+        if detector.timeout > self._left:
+            detector = detector._replace(timeout=self._left)
+        found = self._detect(detector, bases)
+        self._left -= time.monotonic() - began
+        return found
+
+    def _detect(self, detector: Detector, bases: Sequence[str]) -> Observation:
         try:
             if detector.kind is DetectorKind.GIT and not detector.runs:
                 return tell(detector, self._git, self._workspace)
