@@ -346,6 +346,10 @@ class Registry:
         use = Use(session_id=session_id, call_id=call_id, succeeded=succeeded, duration_ms=duration_ms)
         return self._recording.record(name, use, context, server=server)
 
+    def record_all(self, used: Iterable[tuple[str, str | None, Use]], context: Context) -> None:
+        """Count many uses at once, of tools by name and server."""
+        self._recording.record_all(used, context)
+
     def report(
         self,
         name: str,

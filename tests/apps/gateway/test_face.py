@@ -48,7 +48,7 @@ class Person:
         return types.CreateMessageResult(role="assistant", content=content, model="m")
 
     async def roots(self, _: object) -> types.ListRootsResult:
-        return types.ListRootsResult(roots=[types.Root(uri=cast(Any, "file:///code"))])
+        return types.ListRootsResult(roots=[types.Root(uri=cast(Any, "file:///home/ada"))])
 
 
 @asynccontextmanager
@@ -132,7 +132,8 @@ def test_what_an_upstream_asks_is_asked_of_the_client(mode: Mode, tmp_path: Path
         assert await said(connected, "ask") == "accept Ada 1"
         assert await said(connected, "ask_twice") == "accept Ada 2, accept Ada 3"
         assert await said(connected, "sample") == "hello to you"
-        assert await said(connected, "roots") == "file:///code"
+        asked = "file:///home/ada" if mode == "legacy" else "file:///code/shop/web"
+        assert await said(connected, "roots") == asked
         assert (await connected.read_resource("note://asking")).contents
 
     use(mode, tmp_path / "notes", work)
@@ -141,7 +142,8 @@ def test_what_an_upstream_asks_is_asked_of_the_client(mode: Mode, tmp_path: Path
 @BOTH
 def test_a_client_that_cannot_answer_is_asked_nothing(mode: Mode, tmp_path: Path) -> None:
     async def work(connected: Client, _: Person) -> None:
-        assert (await said(connected, "who")).endswith(" None []")
+        assert (await said(connected, "who")).endswith(" None ['roots']")
+        assert await said(connected, "roots") == "file:///code/shop/web"
         with pytest.raises(MCPError, match="does not answer `elicitation/create`") as failed:
             await connected.call_tool("ask", {})
         assert failed.value.code == types.METHOD_NOT_FOUND

@@ -147,7 +147,7 @@ async def chatter(self, asked, caller):
 endpoints.SmallEndpoint._echo = chatter
 import anyio
 from remit.apps.gateway.stdio import on_stdio
-anyio.run(on_stdio, endpoints.opened(endpoints.SmallEndpoint()))
+anyio.run(on_stdio, endpoints.opened(endpoints.SmallEndpoint()), endpoints.Opening("/code"))
 """
     lines = [
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO},
@@ -233,7 +233,7 @@ import anyio, endpoints, pathlib
 from remit.apps.gateway.running import until_told
 from remit.apps.gateway.stdio import on_stdio
 endpoint = endpoints.SmallEndpoint(pathlib.Path({str(tmp_path / "notes")!r}))
-sys.exit(anyio.run(until_told, lambda: on_stdio(endpoints.opened(endpoint))))
+sys.exit(anyio.run(until_told, lambda: on_stdio(endpoints.opened(endpoint), endpoints.Opening("/code"))))
 """
     with subprocess.Popen(
         [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE

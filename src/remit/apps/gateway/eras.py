@@ -1,6 +1,7 @@
 """What the two eras of the protocol spell differently: envelopes around requests, and around answers."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, cast
 
 from mcp_types import (
@@ -35,6 +36,12 @@ def is_modern(version: str) -> bool:
 def as_object(value: object) -> Mapping[str, Any]:
     """Take a value for the object that it should be; anything else is an empty one."""
     return cast(Mapping[str, Any], value) if isinstance(value, Mapping) else {}
+
+
+def roots_of(directory: str) -> Answer:
+    """Say which directory it is all about, as a client says it of its own."""
+    path = Path(directory)
+    return {"roots": [{"uri": path.as_uri(), "name": path.name}]}
 
 
 def without_envelope(params: Mapping[str, Any] | None) -> Params:

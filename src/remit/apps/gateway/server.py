@@ -24,12 +24,20 @@ from remit import __version__
 from remit.apps.gateway.audience import Audience, Listener, notification
 from remit.apps.gateway.callers import NOTHING, Nobody, RequestCaller, SessionCaller
 from remit.apps.gateway.encoding import Lists
-from remit.apps.gateway.eras import as_object, code_for, for_2026, for_older, is_modern, without_envelope
+from remit.apps.gateway.eras import (
+    as_object,
+    code_for,
+    for_2026,
+    for_older,
+    is_modern,
+    roots_of,
+    without_envelope,
+)
 from remit.apps.gateway.held import HeldCalls
 from remit.apps.gateway.sdk import RequestContext, channel_of, connection_of
 from remit.apps.gateway.tally import Tally
 from remit.errors import RemitError
-from remit.exchange import Answer, AnsweredError, Caller, Change, Endpoint, Listing, Params, Part
+from remit.exchange import Answer, AnsweredError, Caller, Change, Endpoint, Listing, Opening, Params, Part
 
 NAME = "remit"
 
@@ -57,7 +65,7 @@ class Session:
 class Face(Server[Any]):
     """One endpoint, as its clients see it."""
 
-    def __init__(self, endpoint: Endpoint, tasks: TaskGroup, *, is_stdio: bool) -> None:
+    def __init__(self, endpoint: Endpoint, opening: Opening, tasks: TaskGroup, *, is_stdio: bool) -> None:
         super().__init__(
             NAME,
             version=__version__,
@@ -72,6 +80,7 @@ class Face(Server[Any]):
         self._endpoint = endpoint
         self._tasks = tasks
         self._is_stdio = is_stdio
+        self._roots = roots_of(opening.directory)
         self._held = HeldCalls(tasks)
         self._lists = Lists()
         self._over = anyio.Event()
@@ -318,6 +327,7 @@ class Face(Server[Any]):
                 principal=principal,
                 capabilities=session.capabilities,
                 log_level=session.log_level,
+                roots=self._roots,
             )
         meta = cast(Mapping[str, Any], (context.params or {}).get("_meta") or {})
         said = meta.get(types.CLIENT_CAPABILITIES_META_KEY)
@@ -328,6 +338,7 @@ class Face(Server[Any]):
             principal=principal,
             capabilities=as_object(said),
             log_level=level if isinstance(level, str) else None,
+            roots=self._roots,
         )
 
 
