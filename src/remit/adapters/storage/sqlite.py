@@ -132,7 +132,7 @@ class SqliteStore:
         found = self.database.rows("uses_here", **seen_from(workspace))
         return {tuple(row[:8]): (row[8], row[9]) for row in found}
 
-    def revision(self) -> int:
+    def catalog_revision(self) -> int:
         """Count the changes of what catalogs are made of."""
         return self.database.rows("revision")[0][0]
 
