@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from remit.core.upstreams import Offer, Upstream
     from remit.exchange import Endpoint, Links, Opening, Stock
     from remit.names.generator import Generator as NameGenerator
-    from remit.ports import Clock, Embedder, Entry, Index, Store, Upstreams
+    from remit.ports import Clock, Embedder, Entry, Index, Notifier, Store, Upstreams
     from remit.registry import Registry
     from remit.situation import Situation
 
@@ -202,6 +202,13 @@ def diagnose(registry: "Registry", context: "Context") -> "list[Finding]":
     return diagnosis.diagnose(registry.examine(context))
 
 
+def open_notifier() -> "Notifier":
+    """Make ready to watch directories on this machine."""
+    from remit.adapters.watching import DirectoryNotifier
+
+    return DirectoryNotifier()
+
+
 def open_upstreams() -> "Upstreams":
     """Make ready to start and reach servers, as this user on this machine."""
     from remit import __version__
@@ -224,9 +231,9 @@ async def open_endpoint(opening: "Opening", links: "Links") -> "AsyncGenerator[E
         UnknownRoomError: no room of this name is declared.
         ValueError: there is no such mode or strategy.
     """
-    from remit.gateway.opening import serve
+    from remit.gateway.opening import Means, serve
 
-    async with serve(opening, links, open_registry, _read_offer, _now) as endpoint:
+    async with serve(opening, links, Means(open_registry, open_notifier, _read_offer, _now)) as endpoint:
         yield endpoint
 
 

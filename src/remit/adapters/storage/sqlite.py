@@ -37,6 +37,10 @@ class SqliteStore:
         """Close the database."""
         self.database.close()
 
+    def revision(self) -> int:
+        """Give a number that is another one whenever somebody else has written."""
+        return self.database.revision()
+
     def catalog(self, workspace: Workspace, flags: Flags) -> list[Tool]:
         """List every tool in scope for a workspace, with how its client's configuration resolved it there."""
         found = self.database.rows("catalog", flags=flags.key, **seen_from(workspace))
@@ -128,9 +132,9 @@ class SqliteStore:
         found = self.database.rows("uses_here", **seen_from(workspace))
         return {tuple(row[:8]): (row[8], row[9]) for row in found}
 
-    def revision(self) -> int:
-        """Count the changes of what catalogs are made of."""
-        return self.database.rows("revision")[0][0]
+    def catalog_revision(self) -> int:
+        """Count the changes of what catalogs are made of, whoever made them."""
+        return self.database.rows("catalog_revision")[0][0]
 
     def add_audit(self, entries: Iterable[AuditEntry], workspace: Workspace, at: int) -> None:
         """Keep what became of calls."""
