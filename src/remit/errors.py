@@ -11,8 +11,11 @@ RemitError
 ├── NoSuchDirectoryError      the directory asked about cannot be used
 ├── NoSuchFileError           a file that was named does not exist
 ├── PolicyError               a policy cannot be what it is said to be
+├── SignInError               a server cannot be signed in to
 ├── StateError                states cannot be what they are said to be
 │   └── UnknownStateError     no state of this name is declared here
+├── ServingError              the gateway cannot be started as it was asked for
+├── TokenError                a token cannot be made, or the tokens cannot be read
 ├── ToolError                 a tool cannot be made of what it is to be made of
 │   ├── ArgumentsError        a tool was called with arguments that it does not take
 │   └── HiddenToolError       a tool that was called is hidden, or is none
@@ -26,8 +29,6 @@ RemitError
     ├── StoreCorruptError       the database is damaged, or is something else
     └── StoreTooNewError        a newer Remit made this database
 """
-
-from collections.abc import Sequence
 
 
 class RemitError(Exception):
@@ -83,8 +84,20 @@ class PolicyError(RemitError):
     """A policy cannot be what it is said to be."""
 
 
+class SignInError(RemitError):
+    """A server cannot be signed in to."""
+
+
 class StateError(RemitError):
     """States cannot be what they are said to be."""
+
+
+class ServingError(RemitError):
+    """The gateway cannot be started as it was asked for."""
+
+
+class TokenError(RemitError):
+    """A token cannot be made, or the tokens cannot be read."""
 
 
 class UnknownStateError(StateError):
@@ -122,7 +135,7 @@ class UnknownServerError(RemitError):
 class UpstreamError(RemitError):
     """A server cannot be reached, or does not answer as the protocol asks; what it wrote last comes along."""
 
-    def __init__(self, message: str, *, hint: str | None = None, output: Sequence[str] = ()) -> None:
+    def __init__(self, message: str, *, hint: str | None = None, output: tuple[str, ...] = ()) -> None:
         super().__init__(message, hint=hint)
         self.output = output
 

@@ -20,7 +20,7 @@ from remit.core.sightings import Use
 from remit.core.states import Snapshot
 from remit.core.tools import Definition, Tool
 from remit.core.trust import Trustable
-from remit.core.upstreams import DEADLINE
+from remit.core.upstreams import DEADLINE, Upstream
 from remit.explanations import Explanation, explain_name
 from remit.following import Follower
 from remit.listings import Listings
@@ -294,6 +294,15 @@ class Registry:
             context, upstreams, names=names, deadline=deadline, on_progress=on_progress
         )
 
+    def server(self, name: str, context: Context) -> Upstream:
+        """Find the server of a name that may be started or reached here.
+
+        Raises:
+            UnknownServerError: no server of this name is known here.
+            UpstreamError: it may not be started, or its entry cannot be read now.
+        """
+        return self._connecting.find(name, context)
+
     def trustable(self, context: Context, names: Sequence[str] = ()) -> list[Trustable]:
         """List the servers of this project, or those that are named, that are only started when trusted.
 
@@ -372,6 +381,10 @@ class Registry:
             UnknownProjectError: nothing is stored about it.
         """
         return find_project(name, self._store, self._sources)
+
+    def projects(self) -> Sequence[Project]:
+        """List the projects that something is stored about."""
+        return self._store.projects()
 
     def forget(self, project: Project) -> None:
         """Erase all that is stored about a project."""

@@ -324,6 +324,9 @@ where tool_id = :tool and project_hash = :project
 -- name: project_by_hash_or_path
 select hash, path from projects where hash = :name or path = :name limit 1
 
+-- name: all_projects
+select hash, path from projects order by path
+
 -- name: forget_project
 delete from projects where hash = :project
 
