@@ -175,6 +175,10 @@ class SqliteStore:
         found = self.database.rows("project_by_hash_or_path", name=name)
         return Project(path=found[0][1], hash=found[0][0]) if found else None
 
+    def projects(self) -> list[Project]:
+        """List the projects that something is stored about."""
+        return [Project(path=path, hash=hash) for hash, path in self.database.rows("all_projects")]
+
     def forget(self, project: Project) -> None:
         """Erase all that is stored about a project."""
         with self.database.transaction():
