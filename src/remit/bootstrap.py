@@ -252,9 +252,9 @@ async def open_endpoint(opening: "Opening", links: "Links") -> "AsyncGenerator[E
         UnknownRoomError: no room of this name is declared.
         ValueError: there is no such mode or strategy.
     """
-    from remit.gateway.opening import serve
+    from remit.gateway.opening import Means, serve
 
-    async with serve(opening, links, open_registry, _read_offer, _now) as endpoint:
+    async with serve(opening, links, Means(open_registry, open_notifier, _read_offer, _now)) as endpoint:
         yield endpoint
 
 
