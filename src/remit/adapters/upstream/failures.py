@@ -137,7 +137,7 @@ def _hint_at(status: int, upstream: Upstream) -> str:
     if status == 401:
         return f"run `remit login {upstream.label}`, or give it its headers in {upstream.source}"
     if status == 403:
-        return f"sign in with another account, or give it its headers in {upstream.source}"
+        return f"run `remit login {upstream.label}` as someone who may, or see its entry in {upstream.source}"
     return f"check that it runs, and its `url` in {upstream.source}"
 
 

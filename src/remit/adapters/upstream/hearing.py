@@ -9,7 +9,7 @@ from anyio.abc import TaskGroup
 from mcp_types import INTERNAL_ERROR, METHOD_NOT_FOUND
 
 from remit.adapters.upstream.calls import Call, asked
-from remit.adapters.upstream.messages import Message, ProtocolError, fields
+from remit.adapters.upstream.messages import LostError, Message, ProtocolError, fields
 from remit.adapters.upstream.wires import Wire
 from remit.exchange import Params
 
@@ -111,6 +111,9 @@ class Hearing:
             for each in self.calls.values():
                 if (scope := each.asks.get(_hashable(params.get("requestId")))) is not None:
                     scope.cancel()
+            ended = self._call(params.get("requestId"))
+            if ended is not None and ended.acknowledged is not None:  # it ends a stream of changes
+                ended.failed(LostError())
         elif method == "notifications/subscriptions/acknowledged":
             about = call or self._subscription(params)
             if about is not None and about.acknowledged is not None:

@@ -178,7 +178,7 @@ class _Introduced:
             else OAuthClientInformationFull(
                 client_id=identity.client_id,
                 client_secret=identity.client_secret,
-                token_endpoint_auth_method="client_secret_post" if identity.client_secret else "none",
+                token_endpoint_auth_method="client_secret_basic" if identity.client_secret else "none",
                 redirect_uris=[AnyUrl(url)],
             )
         )

@@ -41,7 +41,7 @@ class Session:
         self.connection: Connection | None = None
         self.listening: Listening | None = None
         self.level: str | None = None  # of its log
-        self.subscriptions: set[str] = set()
+        self.subscriptions: set[str] = set()  # the resources that are watched
         self.users = 0  # requests that need it
         self.used_at = anyio.current_time()
         self.is_settled = anyio.Event()  # it is open, or over
@@ -64,8 +64,7 @@ class Session:
     @property
     def is_idle(self) -> bool:
         """Whether nobody would miss it just now."""
-        watches = self.listening is not None and self.listening.is_watching
-        return not self.users and not self.subscriptions and not watches
+        return not self.users and not self.subscriptions
 
     def dismiss(self) -> None:
         """End it, without calling that a failure."""
