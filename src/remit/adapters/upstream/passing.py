@@ -4,16 +4,14 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
-import httpx2
-from mcp_types import HEADER_MISMATCH, INVALID_PARAMS, METHOD_NOT_FOUND
-
 from remit.adapters.upstream.connection import Connection
 from remit.adapters.upstream.hearing import Heard
-from remit.adapters.upstream.messages import LostError, ProtocolError, RefusedError
+from remit.adapters.upstream.messages import LostError, ProtocolError, RefusedError, UnreachableError
 from remit.adapters.upstream.sessions import Session
+from remit.core.protocol import HEADER_MISMATCH, INVALID_PARAMS, METHOD_NOT_FOUND
 from remit.exchange import Answer, AnsweredError, Caller, Params, Stock
 
-FAULTS = (LostError, ProtocolError, RefusedError, TimeoutError, httpx2.TransportError, httpx2.InvalidURL)
+FAULTS = (LostError, ProtocolError, RefusedError, TimeoutError, UnreachableError)
 
 _SUBSCRIBE, _UNSUBSCRIBE, _SET_LEVEL = "resources/subscribe", "resources/unsubscribe", "logging/setLevel"
 _PATIENCE = 30.0  # seconds, for what takes no time
@@ -87,7 +85,7 @@ async def _repeated(
     try:
         return await connection.request(method, params, caller=caller, patience=patience)
     except AnsweredError as error:
-        if error.code != HEADER_MISMATCH or params.get("name") in connection.header_maps:
+        if error.code != HEADER_MISMATCH or method != "tools/call":
             raise
     connection.learn(await connection.pages("tools/list", "tools"))
     return await connection.request(method, params, caller=caller, patience=patience)

@@ -102,11 +102,9 @@ class Session:
         ready = replace(upstream, launch=expanded.launch)
         variables = environment(ready, means.variables)
         self._secrets = lambda: frozenset(secrets_of(expanded, upstream.launch, variables))
-        way = await means.way(ready, variables)
         with anyio.fail_after(upstream.deadline) as starting:
-            async with connect(
-                way, self._greeting, self._traces, heard=heard, watch=means.watch
-            ) as connection:
+            reached = means.reach(ready, variables, self._traces)
+            async with connect(reached, self._greeting, heard) as connection:
                 starting.deadline = float("inf")
                 self._opened(connection, heard)
                 await self._keep(connection, idle)

@@ -4,8 +4,7 @@ import json
 from collections.abc import Iterable
 from typing import NamedTuple, cast
 
-from mcp.shared.inbound import find_invalid_x_mcp_header
-
+from remit.core import mirrored
 from remit.core.names import storable
 from remit.core.tools import Definition
 from remit.core.upstreams import Quarantined, Upstream
@@ -48,7 +47,7 @@ def _definition(label: str, fields: dict[str, object], upstream: Upstream) -> De
     schema = _object(fields.get("inputSchema"), "inputSchema")
     if schema.get("type") != "object":
         raise ToolError('inputSchema: `type` is not "object"')
-    if (fault := find_invalid_x_mcp_header(schema)) is not None:
+    if (fault := mirrored.fault(schema)) is not None:
         raise ToolError(f"inputSchema: `x-mcp-header` cannot be used: {fault}")
     definition = Definition(
         name=upstream.canonical(label),
