@@ -442,6 +442,7 @@ def test_a_broken_file_is_named_with_its_place_and_what_it_said_before_holds(
         ),
         (good + "whn = 'a'", "line 3 column 1", 'tools."mcp__deploy__*".whn: `whn` is no key'),
         (good + "when = 'a &&'", "line 3 column 13", 'tools."mcp__deploy__*".when: '),
+        (good + "when = 'git.branch != 3'", "line 3 column 20", 'tools."mcp__deploy__*".when: `git.branch'),
         ("\0", "line 1 column 1", "not valid TOML"),
     ):
         desk.write(file, text)
