@@ -523,6 +523,18 @@ def test_a_file_of_the_user_or_administrator_that_was_never_good_hides_all(
     assert visible(registry, here) == set()
 
 
+def test_who_names_the_null_device_wants_no_file_of_their_own(
+    desk: Desk, shop: Path, registry: Registry
+) -> None:
+    desk.write_state("deploy")
+    desk.write(desk.home / ".config/remit/remit.toml", 'block = ["*"]')
+    here = registry.at(str(shop))
+    assert visible(registry, here) == set()
+    desk.variables["REMIT_CONFIG"] = os.devnull
+    assert visible(registry, here) == {"mcp__deploy__*"}
+    assert registry.problems(here) == []
+
+
 def test_a_managed_file_that_nobody_may_read_hides_all(desk: Desk, shop: Path, registry: Registry) -> None:
     desk.write_state("deploy")
     (desk.root / "machine/etc/remit/remit.toml").mkdir(parents=True)
