@@ -53,6 +53,11 @@ class Listings:
         self._filterings.append(Filtering(filter, None if server is None else glob(server)))
         self._refused = None
 
+    @property
+    def has_filters(self) -> bool:
+        """Whether functions say which tools may be used."""
+        return bool(self._filterings)
+
     def list(self, context: Context) -> tuple[Context, list[Listed]]:
         """List every tool with the decision about it, and the context in which that was made."""
         tools = charge(adopt(self._store.catalog(context.workspace, context.flags)))
@@ -80,7 +85,7 @@ class Listings:
         if context.snapshot is not None:
             return context
         context = self._states.ruled(context)
-        is_needed = bool(self._filterings) or not context.requirements.is_empty
+        is_needed = self.has_filters or not context.requirements.is_empty
         return self._states.now(context) if is_needed else context
 
     def _filtered(self, tools: Sequence[Tool], context: Context) -> Context:
