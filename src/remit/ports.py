@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
 from remit.core.approvals import Approval, Binding
+from remit.core.audit import AuditEntry
 from remit.core.configuration.layers import Configuration
 from remit.core.configuration.values import Content, Detector, File, FileText, Mistake, Said, ToolEntry
 from remit.core.decide import Context
@@ -26,7 +27,7 @@ from remit.core.requirements import Condition
 from remit.core.scopes import Scope
 from remit.core.sightings import Sighting, Use
 from remit.core.tools import Definition, Tool
-from remit.core.upstreams import Offer, Upstream
+from remit.core.upstreams import Offer, Upstream, Wares
 from remit.core.views import Flags, View
 
 Vector = bytes  # numbers of 32 bits, little-endian, of length one: its cosine with another is their product
@@ -121,7 +122,9 @@ class StateStore(Protocol):
 class ApprovalStore(Protocol):
     """Keeps what persons are asked, and their answers, for one project at a time."""
 
-    def request(self, wanted: Approval, workspace: Workspace, forget_before: int) -> Approval: ...
+    def request(
+        self, wanted: Approval, workspace: Workspace, *, forget_before: int, most: int
+    ) -> Approval | None: ...
 
     def waiting(self, workspace: Workspace, at: int) -> Sequence[Approval]: ...
 
@@ -266,6 +269,8 @@ class Store(Protocol):
 
     def close(self) -> None: ...
 
+    def revision(self) -> int: ...  # another one whenever somebody else has written
+
     def catalog(self, workspace: Workspace, flags: Flags) -> Sequence[Tool]: ...
 
     def inputs(self, view: View) -> Mapping[str, str]: ...
@@ -278,9 +283,23 @@ class Store(Protocol):
 
     def record(self, sighting: Sighting, use: Use) -> bool: ...
 
+    def record_all(self, used: Iterable[tuple[Sighting, Use]]) -> None: ...
+
     def report(self, definition: Definition, sighting: Sighting) -> None: ...
 
     def keep(self, declaration: Declaration, offer: Offer, workspace: Workspace, at: int) -> None: ...
+
+    def wares(self, workspace: Workspace) -> Mapping[Key, Wares]: ...
+
+    def uses_here(self, workspace: Workspace) -> Mapping[Key, tuple[int, int]]: ...
+
+    def catalog_revision(self) -> int: ...  # another one whenever what catalogs are made of has changed
+
+    def add_audit(self, entries: Iterable[AuditEntry], workspace: Workspace, at: int) -> None: ...
+
+    def audit(self, workspace: Workspace, limit: int) -> Sequence[AuditEntry]: ...
+
+    def prune_audit(self, before: int, most: int) -> None: ...
 
     def trusts(self, workspace: Workspace) -> Mapping[Key, str]: ...
 
@@ -289,6 +308,8 @@ class Store(Protocol):
     def revoke(self, declaration: Declaration, workspace: Workspace) -> None: ...
 
     def find_project(self, name: str) -> Project | None: ...
+
+    def projects(self) -> Sequence[Project]: ...
 
     def forget(self, project: Project) -> None: ...
 
@@ -326,6 +347,8 @@ class Look(Protocol):
 
     def basis(self, detector: Detector, bases: Sequence[str]) -> str | None: ...
 
+    def places(self, detector: Detector, bases: Sequence[str]) -> Iterable[str]: ...
+
     def variables(self, env: Sequence[str]) -> Mapping[str, object]: ...
 
 
@@ -349,6 +372,12 @@ class Language(Protocol):
     ) -> Iterable[tuple[Severity, File, Mistake]]: ...
 
 
+class Stamps(Protocol):
+    """How files and variables were at one moment."""
+
+    def are_same(self) -> bool: ...
+
+
 class Sources(Protocol):
     """The clients' files on this machine."""
 
@@ -363,9 +392,24 @@ class Sources(Protocol):
 
     def is_unchanged(self, inputs: Mapping[str, str]) -> bool: ...
 
+    def stamps(self, inputs: Iterable[str]) -> Stamps: ...
+
     def read(self, view: View) -> Reading: ...
 
     def examine(self, declarations: Sequence[Declaration], workspace: Workspace) -> Facts: ...
+
+
+class Notifier(Protocol):
+    """Tells at once that something happened at places, as far as it can; nobody may rely on it."""
+
+    @property
+    def is_stopped(self) -> bool: ...
+
+    def watch(self, places: Collection[str]) -> None: ...
+
+    def wait(self, seconds: float) -> bool: ...
+
+    def stop(self) -> None: ...
 
 
 class Upstreams(Protocol):

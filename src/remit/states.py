@@ -1,9 +1,9 @@
 """What an application may ask of states and of Remit's own configuration, for the context that it has."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from remit.configurations import Noticed
+from remit.configurations import Current, Noticed
 from remit.core.configuration.layers import Demand
 from remit.core.decide import Context
 from remit.core.declarations import Problem
@@ -30,11 +30,17 @@ class States:
             raise StateError("this registry was opened without states")
         return self._situation
 
+    def current(self, context: Context) -> Current | None:
+        """Tell what the configuration says, with what that was made of."""
+        if self._situation is None:
+            return None
+        return self._situation.configurations.current(context.workspace)
+
     def ruled(self, context: Context) -> Context:
         """Give a context what the configuration says."""
-        if self._situation is None:
+        current = self.current(context)
+        if current is None:
             return context
-        current = self._situation.configurations.current(context.workspace)
         return replace(context, requirements=current.requirements, policy=current.ruled.policy)
 
     def now(self, context: Context) -> Context:
@@ -47,8 +53,7 @@ class States:
 
     def read_configuration(self, context: Context) -> None:
         """Read the configuration where it changed, for those who go by what is stored of it."""
-        if self._situation is not None:
-            self._situation.configurations.current(context.workspace)
+        self.current(context)
 
     def reports(self, context: Context) -> list[StateReport]:
         """List every state with its value, and where both come from."""
@@ -59,6 +64,10 @@ class States:
     def ways(self, context: Context) -> Mapping[str, str]:
         """Say for each state what would make it true, where that is known."""
         return {} if self._situation is None else self._situation.ways(context.workspace)
+
+    def places(self, context: Context) -> Iterable[str]:
+        """Name the files and directories that the configuration and the states depend on."""
+        return () if self._situation is None else self._situation.places(context.workspace)
 
     def demands(self, context: Context) -> Sequence[Demand]:
         """List the states and the rules that only count with the user's trust."""

@@ -49,7 +49,7 @@ def run(desk: Desk, era: Era, story: Story, *, in_process: bool = True) -> None:
             return
         started = StdioServerParameters(
             command=sys.executable,
-            args=["-m", "remit.apps.memory_server"],
+            args=["-m", "remit", "serve", "--memory"],
             env=desk.environment,
             cwd=desk.root / "code/shop",
         )
@@ -215,7 +215,7 @@ def test_a_server_that_cannot_start_says_why(desk: Desk, tmp_path: Path) -> None
     (tmp_path / "file").write_text("x", encoding="utf-8")
     desk.variables["REMIT_HOME"] = str(tmp_path / "file")
     done = subprocess.run(
-        [sys.executable, "-m", "remit.apps.memory_server"],
+        [sys.executable, "-m", "remit", "serve", "--memory"],
         env=desk.environment,
         cwd=desk.root / "code/shop",
         capture_output=True,

@@ -11,7 +11,7 @@ project's list is a leak.
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -158,6 +158,9 @@ class Paper:
     def is_unchanged(self, inputs: Mapping[str, str]) -> bool:
         return inputs.get("paper") == str(self.revision)
 
+    def stamps(self, inputs: Iterable[str]) -> "PaperStamps":  # noqa: ARG002 - there is one paper
+        return PaperStamps(self, self.revision)
+
     def read(self, view: View) -> Reading:
         workspace = view.workspace
         seen = [
@@ -207,6 +210,16 @@ def _declaration(place: Place, label: str) -> Declaration:
         digest=label,
         launch=Launch(command=label),
     )
+
+
+class PaperStamps(NamedTuple):
+    """The revision of the paper at one moment."""
+
+    paper: Paper
+    revision: int
+
+    def are_same(self) -> bool:
+        return self.paper.revision == self.revision
 
 
 class PaperServers:
@@ -354,7 +367,12 @@ def test_no_tool_of_another_project_appears_in_any_list_count_context_explanatio
     said = json.dumps(
         [
             shapes.listing(listed, summarise(listed, here), here),
-            [shapes.explanation(item) for item in explained.values() if item.tool is not None],
+            # Who asks has said the name, and gets it back where a server that is known here could have it.
+            [
+                json.dumps(shapes.explanation(item)).replace(name, "" if item.is_assumed else name)
+                for name, item in explained.items()
+                if item.tool is not None
+            ],
             machine.registry.session_context(here),
             shapes.diagnosis(diagnose(machine.registry.examine(here)), here),
         ]

@@ -2,6 +2,7 @@
 
 import os
 
+from remit.approvals import MOST_WAITING
 from remit.core.approvals import LIFETIME, Approval, ApprovalStatus, Binding, digest_of_arguments, readable
 from remit.core.projects import Workspace
 from remit.errors import NotApprovedError
@@ -54,7 +55,13 @@ class GlobalWrites:
             requested_at=at,
             expires_at=at + int(LIFETIME * 1000),
         )
-        asked = self._approvals.request(wanted, self._workspace, forget_before=at - _KEPT)
+        asked = self._approvals.request(wanted, self._workspace, forget_before=at - _KEPT, most=MOST_WAITING)
+        if asked is None:
+            return NotApprovedError(
+                f"a person has to approve of it first: {_WHY}",
+                approval_id=None,
+                hint=f"{MOST_WAITING:,} calls wait already: have the user answer some with `remit approve`",
+            )
         if asked.status(at) is ApprovalStatus.DENIED:
             return NotApprovedError(
                 f"a person said no to it: {_WHY}",
