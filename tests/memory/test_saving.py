@@ -306,9 +306,11 @@ def test_a_refused_approval_says_so(desk: Desk, memory: Memory) -> None:
         memory.save_context(given)
 
 
-def test_an_endpoint_bound_to_projects_cannot_tell_others_from_none(memory: Memory) -> None:
+def test_an_endpoint_bound_to_projects_cannot_tell_others_from_none(desk: Desk, memory: Memory) -> None:
     start(memory, "shop", "blog")
     note(memory, "blog", "secret plans")
+    waiting = {"tool": "save_context", "arguments": {"project_id": "blog"}, "id": "0", "at": 1}
+    desk.write(desk.database.parent / "memory-queue/0.json", waiting)
     bound = frozenset({"shop"})
 
     def answers(project: str) -> list[object]:

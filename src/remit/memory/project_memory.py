@@ -130,7 +130,9 @@ class Memory:
     def run_hygiene(self, arguments: Arguments, bound: Bound = None) -> HygieneReport:
         """Look a project's memory through."""
         self._backlog.retry()
-        return self._reader.hygiene(arguments, bound, self._backlog.waiting(arguments.get("project_id")))
+        project_id = arguments.get("project_id")
+        is_hidden = bound is not None and not (isinstance(project_id, str) and project_id in bound)
+        return self._reader.hygiene(arguments, bound, [] if is_hidden else self._backlog.waiting(project_id))
 
     def delete_project(self, arguments: Arguments, bound: Bound = None) -> DeleteResult | SaveResult:
         """Erase a project with all that belongs to it."""

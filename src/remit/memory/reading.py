@@ -1,6 +1,7 @@
 """Reading memory: what a place has to say, what answers a query, and what should be looked at."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from remit.core.memory.artifacts import Kind, body_of, name_of
@@ -25,7 +26,7 @@ from remit.core.memory.scopes import (
     Standing,
     objection,
 )
-from remit.errors import ArtifactError, ScopeError, StoreError, StoreTimeoutError
+from remit.errors import ArtifactError, ScopeError, StoreError, StoreTimeoutError, StoreUnavailableError
 from remit.memory.searching import ArtifactSearch
 from remit.memory.writing import Bound, place
 from remit.ports import Clock, Home, MemoryStore
@@ -129,8 +130,9 @@ class Reader:
             now=self._clock(),
             pending_only=pending_only,
         )
-        if homes and scope is not MemoryScope.GLOBAL and not pending_only:
-            self._store.mark_checked(project_id or "", report.checked_at)
+        if homes and scope is not MemoryScope.GLOBAL:
+            with suppress(StoreUnavailableError):  # then it is due once more
+                self._store.mark_checked(project_id or "", report.checked_at)
         return report
 
     def _asked(self, arguments: Arguments, bound: Bound) -> _Asked:
