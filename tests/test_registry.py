@@ -460,7 +460,7 @@ def test_the_session_context_shows_only_what_is_visible_here(
     registry.record("Read", at(registry, shop))
     assert registry.session_context(at(registry, shop)).splitlines() == [
         "## Available Tools",
-        "- MCP: wiki (global, 1x)",
+        "- MCP: wiki (global)",
         "- MCP: till (project)",
     ]
 

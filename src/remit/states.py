@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from remit.configurations import Noticed
 from remit.core.configuration.layers import Demand
+from remit.core.configuration.telling import Told
 from remit.core.decide import Context
 from remit.core.declarations import Problem
 from remit.core.states import Snapshot
@@ -59,6 +60,10 @@ class States:
     def ways(self, context: Context) -> Mapping[str, str]:
         """Say for each state what would make it true, where that is known."""
         return {} if self._situation is None else self._situation.ways(context.workspace)
+
+    def told(self, context: Context) -> Told:
+        """Tell how much an agent is told."""
+        return Told() if self._situation is None else self._situation.configurations.told(context.workspace)
 
     def demands(self, context: Context) -> Sequence[Demand]:
         """List the states and the rules that only count with the user's trust."""

@@ -20,7 +20,7 @@ from remit.errors import StoreCorruptError, StoreTooNewError, StoreUnavailableEr
 Value = str | int | bytes | None
 Row = tuple[Any, ...]  # whoever reads a row knows its query
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 APPLICATION_ID = 0x52656D69
 BUSY_SECONDS = 30
 

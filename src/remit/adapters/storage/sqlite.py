@@ -8,6 +8,7 @@ from itertools import islice
 from remit.adapters.storage import documents, listings, rows, usage
 from remit.adapters.storage.approvals import SqliteApprovals
 from remit.adapters.storage.database import Database, seen_from
+from remit.adapters.storage.sessions import SqliteSessions
 from remit.adapters.storage.states import SqliteStates
 from remit.core.declarations import Changes, Declaration, Key, Problem, Resolved
 from remit.core.documents import Columns, Document
@@ -31,6 +32,7 @@ class SqliteStore:
         self.database = Database(path)
         self.states = SqliteStates(self.database)
         self.approvals = SqliteApprovals(self.database)
+        self.sessions = SqliteSessions(self.database)
 
     def close(self) -> None:
         """Close the database."""

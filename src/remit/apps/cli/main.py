@@ -18,6 +18,7 @@ from remit.apps.cli import (
     render,
     scanning,
     searching,
+    sessions,
     states,
     trusting,
 )
@@ -61,6 +62,10 @@ COMMANDS = (  # in the order of the reference
     policies.policy,
     policies.approve,
     listing.session_context,
+    sessions.hook,
+    sessions.usage,
+    sessions.prune,
+    sessions.suggest,
     evaluation.evaluate,
     names.names,
     trusting.trust,

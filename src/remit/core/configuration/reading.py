@@ -13,6 +13,7 @@ from remit.core.configuration.values import (
     Place,
     Room,
     StateEntry,
+    Telling,
     ToolEntry,
 )
 
@@ -24,7 +25,7 @@ LOCATION = "location"
 
 MODES = ("plan", "default", "acceptEdits", "dontAsk", "bypass")
 
-_TABLES = ("states", "tools", "servers", "agents", "rooms")
+_TABLES = ("states", "tools", "servers", "agents", "rooms", "context", "suggestions")
 _SECTIONS = ("strategy", "token_budget", "env", "mode", "ask_from", "allow", "block", *_TABLES)
 _STATE = ("kind", "description", "implies", "on", "off")
 _TOOL = ("states", "when", "location", "namespace", "danger", "approval", "ai_enabled")
@@ -32,6 +33,7 @@ _NAME = r"[a-z0-9]+([-_][a-z0-9]+)*(\.[a-z0-9]+([-_][a-z0-9]+)*)*"
 _LONGEST_NAME = 100
 _LARGEST_BUDGET = 1_000_000
 _BY_EVENT = ("on", "off")
+_LONGEST_ANSWER = 10_000  # characters of a hook that reach a model; more ends up in a file
 
 
 def read(content: object) -> tuple[Content, list[Mistake]]:
@@ -51,6 +53,7 @@ def read(content: object) -> tuple[Content, list[Mistake]]:
         everyone=_both("", top),
         mode=top.one_of("mode", MODES),
         ask_from=top.one_of("ask_from", DANGERS),
+        telling=_telling(top.table("context"), top.table("suggestions")),
     )
     return found, mistakes
 
@@ -149,6 +152,18 @@ def _server(name: str, fields: Fields) -> Lists:
 
 def _both(name: str, fields: Fields) -> Lists:
     return Lists(name, allow=fields.texts("allow"), block=fields.texts("block") or ())
+
+
+def _telling(context: Fields, suggestions: Fields) -> Telling:
+    context.only(("characters", "tokens", "tools"))
+    suggestions.only(("enabled", "shared_patterns"))
+    return Telling(
+        characters=context.whole("characters", 0, _LONGEST_ANSWER),
+        tokens=context.whole("tokens", 0, _LONGEST_ANSWER),
+        tools=context.whole("tools", 0, _LONGEST_ANSWER),
+        hints=suggestions.flag("enabled"),
+        shared_patterns=suggestions.flag("shared_patterns"),
+    )
 
 
 def _room(name: str, fields: Fields) -> Room:

@@ -1,0 +1,40 @@
+"""The name that a model can call."""
+
+from dataclasses import replace
+
+from remit.core.called import called_by, is_served
+from remit.core.decide import Decision, Listed, Verdict
+from remit.core.kinds import ConfigStatus, Kind
+from remit.core.scopes import Scope
+from remit.core.tools import Tool, Winner
+from support import context, server
+
+REMIT = server("remit")._replace(config_status=ConfigStatus.ITSELF)
+COMMIT = server("git")._replace(name="mcp__git__commit", kind=Kind.MCP_TOOL)
+DEPLOY = COMMIT._replace(name="deploy", kind=Kind.SKILL, server=None)
+
+
+def listed(*tools: Tool) -> list[Listed]:
+    seen = Decision(verdict=Verdict.VISIBLE, gate=None, reason="", unlock=None)
+    return [Listed(tool, seen) for tool in tools]
+
+
+def test_without_a_gateway_every_tool_goes_by_its_own_name() -> None:
+    called = called_by(listed(COMMIT, DEPLOY), context())
+    assert (called(COMMIT), called(DEPLOY)) == ("mcp__git__commit", "deploy")
+
+
+def test_with_the_gateway_a_servers_tools_are_called_through_it() -> None:
+    called = called_by(listed(REMIT, COMMIT, DEPLOY), context())
+    assert (called(COMMIT), called(DEPLOY)) == ("mcp__remit__git__commit", "deploy")
+
+
+def test_what_the_gateway_may_not_start_keeps_its_own_name() -> None:
+    untrusted = COMMIT._replace(is_trusted=False)
+    assert called_by(listed(REMIT, untrusted), context())(untrusted) == "mcp__git__commit"
+
+
+def test_a_gateway_of_another_client_or_behind_another_does_not_count() -> None:
+    assert not is_served(listed(REMIT._replace(client="cursor")), context())
+    assert not is_served(listed(REMIT._replace(shadowed_by=Winner(Scope.LOCAL, "/f"))), context())
+    assert is_served(listed(REMIT), replace(context()))
