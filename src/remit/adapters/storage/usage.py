@@ -170,7 +170,7 @@ def _under_a_server(
 def _started(database: Database, sighting: Sighting) -> int | None:
     """Find the row of the skill, command or agent that a tool started, where a file here declares it."""
     kinds = STARTERS.get(sighting.name, ())
-    if sighting.subject is None or not kinds or not sighting.is_scanned:
+    if sighting.subject is None or not kinds:
         return None
     found = database.rows(
         "invoked_in_force",
