@@ -290,11 +290,11 @@ def test_on_the_hot_paths_only_the_driver_and_the_standard_library_are_loaded(
     call = json.dumps(told(event, shop, tool_name="Read", tool_use_id="t1")).encode()
     script = (
         "import os, sys, time; real = time.time_ns; time.time_ns = lambda: real() + 10**10\n"  # files are old
-        "from remit.apps.hooks.main import respond\n"
+        "from remit.apps.hooks.responding import respond\n"
         f"respond({call!r}); respond({call!r}); before = set(sys.modules)\n"
         "for name in [*sys.modules]:\n"
         "    if name.startswith('remit') or name in ('dataclasses', 'inspect'): del sys.modules[name]\n"
-        "from remit.apps.hooks.main import respond\n"
+        "from remit.apps.hooks.responding import respond\n"
         f"respond({call!r}); print(*sys.modules)"
     )
     loaded = {*desk.python(script).split()}
@@ -308,6 +308,24 @@ def test_the_command_line_is_not_loaded_for_a_hook(desk: Desk) -> None:
     script = "import sys; from remit.apps import entry, hooks; print('click' in sys.modules)"
     assert desk.python(script) == "False\n"
     assert "hook event" in desk.remit("hook", "--help").stdout
+
+
+def test_a_use_is_counted_by_a_process_that_outlives_the_client(desk: Desk, shop: Path) -> None:
+    call = json.dumps(told("PostToolUse", shop, tool_name="Read", tool_use_id="t1")).encode()
+    reader, writer = os.pipe()  # at its end as soon as nobody is left who has it
+    done = subprocess.run(
+        [sys.executable, "-m", "remit", "hook"],
+        env={**desk.environment, "CLAUDE_PID": "1"},
+        input=call,
+        capture_output=True,
+        pass_fds=(writer,),
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    os.close(writer)
+    with open(reader, "rb") as ended:
+        assert ended.read() == b""
+    assert stored(desk.database, "select call_id from usage_events") == [("t1",)]
 
 
 def test_an_event_that_is_too_large_is_passed_over(desk: Desk) -> None:
