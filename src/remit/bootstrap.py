@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from remit.core.requirements import Condition
     from remit.core.tools import Tool
     from remit.names.generator import Generator as NameGenerator
-    from remit.ports import Clock, Embedder, Entry, Index, Store, Upstreams
+    from remit.ports import Clock, Embedder, Entry, Index, Notifier, Store, Upstreams
     from remit.registry import Registry
     from remit.situation import Situation
 
@@ -209,6 +209,13 @@ def diagnose(registry: "Registry", context: "Context") -> "list[Finding]":
     from remit.core import diagnosis
 
     return diagnosis.diagnose(registry.examine(context))
+
+
+def open_notifier() -> "Notifier":
+    """Make ready to watch directories on this machine."""
+    from remit.adapters.watching import DirectoryNotifier
+
+    return DirectoryNotifier()
 
 
 def open_upstreams() -> "Upstreams":

@@ -1,6 +1,6 @@
 """What an application may ask of states and of Remit's own configuration, for the context that it has."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from remit.configurations import Noticed
@@ -64,6 +64,10 @@ class States:
     def told(self, context: Context) -> Told:
         """Tell how much an agent is told."""
         return Told() if self._situation is None else self._situation.configurations.told(context.workspace)
+
+    def places(self, context: Context) -> Iterable[str]:
+        """Name the files and directories that the configuration and the states depend on."""
+        return () if self._situation is None else self._situation.places(context.workspace)
 
     def demands(self, context: Context) -> Sequence[Demand]:
         """List the states and the rules that only count with the user's trust."""
