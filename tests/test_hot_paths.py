@@ -1,5 +1,6 @@
 """What is recalled of earlier decisions is what would be decided now."""
 
+import json
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from remit import hot_paths
+from remit.apps.hooks.responding import respond
 from remit.core.decide import Decision
 from remit.core.sightings import Call
 from remit.registry import Registry
@@ -106,6 +108,40 @@ def test_what_was_seen_and_left_the_files_is_hidden(desk: Desk, shop: Path) -> N
     assert judged(desk, shop) == "visible"
     desk.write(shop / ".mcp.json", servers())
     assert judged(desk, shop) == "hidden"
+
+
+@pytest.mark.usefixtures("asked")
+def test_a_plugins_tool_is_counted_with_its_server(desk: Desk, shop: Path) -> None:
+    root = desk.home / ".claude/plugins"
+    location, copy = root / "marketplaces/orchard", root / "cache/orchard/quill/1.0.0"
+    entry = {"name": "quill", "source": "./plugins/quill"}
+    source = {"source": "github", "repo": "ada/orchard"}
+    desk.write(location / ".claude-plugin/marketplace.json", {"name": "orchard", "plugins": [entry]})
+    desk.write(
+        root / "known_marketplaces.json", {"orchard": {"source": source, "installLocation": str(location)}}
+    )
+    desk.write(copy / ".claude-plugin/plugin.json", {"name": "quill"})
+    desk.write(copy / ".mcp.json", servers("spell"))
+    installed = {"quill@orchard": [{"scope": "user", "installPath": str(copy)}]}
+    desk.write(root / "installed_plugins.json", {"version": 2, "plugins": installed})
+    desk.write(desk.home / ".claude/settings.json", {"enabledPlugins": {"quill@orchard": True}})
+    hot_paths.rescan(str(shop))
+    told = {
+        "hook_event_name": "PostToolUse",
+        "cwd": str(shop),
+        "tool_name": "mcp__plugin_quill_spell__check",
+        "mcp_server": {"name": "plugin:quill:spell", "source": "plugin"},
+    }
+    assert respond(json.dumps(told).encode()) == ""
+    with desk.registry() as registry:
+        listed = registry.tools(registry.at(str(shop)))
+    used = {
+        item.tool.name: (item.tool.usage_count, item.tool.scope) for item in listed if item.tool.usage_count
+    }
+    assert used == {
+        "mcp__plugin_quill_spell__*": (1, "plugin"),
+        "mcp__plugin_quill_spell__check": (1, "plugin"),
+    }
 
 
 @pytest.mark.usefixtures("asked")

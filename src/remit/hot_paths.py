@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from remit.core.sightings import Call
 
 CLIENT = "claude-code"
-_KEPT_FOR = 30 * 24 * 3_600_000  # milliseconds for which a judgement is remembered
+_DAY = 24 * 3_600_000  # milliseconds
+_KEPT_FOR = 30 * _DAY  # for which a judgement is remembered
+_EVENTS_KEPT_FOR = 365 * _DAY  # for which each use is; how many there were stays known
 
 
 class Judgement(NamedTuple):
@@ -164,7 +166,7 @@ def begin_session(session_id: str, here: Here, states: str = "") -> None:
 
 
 def end_session(session_id: str, directory: str, client: str = CLIENT) -> None:
-    """Keep that a session ended.
+    """Keep that a session ended, and forget of its project what is too old to matter.
 
     Raises:
         BadVariableError: a variable that names a directory cannot be used.
@@ -176,6 +178,8 @@ def end_session(session_id: str, directory: str, client: str = CLIENT) -> None:
         with here.database.transaction():
             here.database.run("see_project", hash=project.hash, path=project.path, at=at)
             here.database.run("end_session", **here.session(session_id), at=at)
+            for step in ("forget_old_events", "forget_old_sessions", "forget_old_suggestions"):
+                here.database.run(step, project=project.hash, before=at - _EVENTS_KEPT_FOR)
 
 
 def suggestions_made(session_id: str, directory: str, client: str = CLIENT) -> tuple[int, int]:

@@ -69,6 +69,21 @@ def test_what_a_tool_starts_is_found_in_its_arguments(tool: str, given: object, 
     assert event(tool_name=tool, tool_input=given).subject == subject
 
 
+@pytest.mark.parametrize(
+    ("label", "server"),
+    [
+        ("ledger", "ledger"),
+        ("plugin:quill:spell", "spell"),
+        ("plugin:a:b:c", "b:c"),
+        ("plugin:x", "plugin:x"),
+    ],
+)
+def test_a_plugins_server_goes_by_its_own_name(label: str, server: str) -> None:
+    assert event(mcp_server={"name": label, "source": "plugin"}).server == server
+    assert event(mcp_server=label).server is None
+    assert event(mcp_server={"name": "plugin:x:"}).server is None
+
+
 @pytest.mark.parametrize("name", ["git__commit", "mcp__git__commit", "mcp__remit__git__commit"])
 def test_what_the_gateway_is_to_call_is_meant_however_it_is_written(name: str) -> None:
     told = event(tool_name="mcp__remit__call_tool", tool_input={"name": name})

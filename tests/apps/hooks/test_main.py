@@ -200,6 +200,15 @@ def test_sessions_are_kept_with_their_begin_and_their_end(desk: Desk, shop: Path
     assert stored(desk.database, "select ended_at from sessions where session_id = 's1'") == [(None,)]
 
 
+def test_what_is_too_old_to_matter_is_forgotten_and_the_totals_stay(desk: Desk, shop: Path) -> None:
+    with desk.registry() as registry:  # whose clock has only just begun
+        registry.record("mcp__ledger__search", registry.at(str(shop)), session_id="old", call_id="old")
+    desk.hook(told("PostToolUse", shop, tool_name="mcp__ledger__search", tool_use_id="new"))
+    desk.hook(told("SessionEnd", shop))
+    assert stored(desk.database, "select call_id from usage_events") == [("new",)]
+    assert uses(desk, shop)["mcp__ledger__search"] == 2
+
+
 def test_a_prompt_that_a_tool_fits_gets_a_hint_once(desk: Desk, shop: Path) -> None:
     with desk.registry() as registry:
         here = registry.at(str(shop))

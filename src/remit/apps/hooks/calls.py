@@ -13,11 +13,10 @@ def before(event: Event) -> Answer:
     """Say what is to become of a call, unless it may go on."""
     if event.tool is None:
         return None
-    server = event.inner("mcp_server")
     call = Call(
         event.tool,
-        server=server.text("name"),
-        source=server.text("source"),
+        server=event.server,
+        source=event.inner("mcp_server").text("source"),
         subject=event.subject,
         agent=event.text("agent_type"),
         mode=event.text("permission_mode"),
@@ -57,7 +56,7 @@ def _record(event: Event, *, succeeded: bool | None) -> Answer:
     record_use(
         name,
         directory=event.directory,
-        server=None if name != event.tool else event.inner("mcp_server").text("name"),
+        server=event.server if name == event.tool else None,
         subject=event.subject,
         session_id=event.session_id,
         call_id=event.text("tool_use_id"),

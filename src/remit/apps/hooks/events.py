@@ -51,6 +51,14 @@ class Event(NamedTuple):
         return name
 
     @property
+    def server(self) -> str | None:
+        """The server of its tool; before that of a plugin's server, the client puts the plugin's name."""
+        label = self.inner("mcp_server").text("name") or ""
+        return (
+            label.split(":", 2)[2] if label.startswith("plugin:") and label.count(":") > 1 else label
+        ) or None
+
+    @property
     def subject(self) -> str | None:
         """Of a tool that starts a skill, a command or an agent: which."""
         given = self.inner("tool_input")

@@ -618,6 +618,15 @@ insert into sessions (client, session_id, project_hash, started_at, ended_at, st
 values (:client, :session_id, :project, :at, :at, '')
 on conflict do update set ended_at = excluded.ended_at
 
+-- name: forget_old_events
+delete from usage_events where project_hash = :project and used_at < :before
+
+-- name: forget_old_sessions
+delete from sessions where project_hash = :project and started_at < :before
+
+-- name: forget_old_suggestions
+delete from suggestions where project_hash = :project and suggested_at < :before
+
 -- name: session
 select states from sessions where client = :client and session_id = :session_id and project_hash = :project
 
