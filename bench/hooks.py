@@ -83,6 +83,10 @@ def processes(root: Path, project: Path) -> dict[str, dict[str, float]]:
         "post_tool_use": (hook, b""),
         "session_end": (hook, told("SessionEnd", project)),
         "session_start": (hook, told("SessionStart", project, source="startup")),
+        "user_prompt_submit": (
+            hook,
+            told("UserPromptSubmit", project, prompt="weigh the cheese on the scale"),
+        ),
     }
     samples: dict[str, list[float]] = {name: [] for name in commands}
     for number in range(ROUNDS):

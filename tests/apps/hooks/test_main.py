@@ -337,6 +337,20 @@ def test_a_use_is_counted_by_a_process_that_outlives_the_client(desk: Desk, shop
     assert stored(desk.database, "select call_id from usage_events") == [("t1",)]
 
 
+@pytest.mark.parametrize("streams", ["<&-", ">&-", "<&- >&- 2>&-", "</dev/null"])
+def test_streams_that_are_closed_break_nothing(desk: Desk, shop: Path, streams: str) -> None:
+    event = json.dumps(told("SessionStart", shop))
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$0" -m remit hook {streams}', sys.executable],
+        env=desk.environment,
+        input=event.encode(),
+        capture_output=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert len(desk.log()) == 1
+
+
 def test_an_event_that_is_too_large_is_passed_over(desk: Desk) -> None:
     program = [sys.executable, "-c", "import sys; sys.stdout.write('{\"a\": \"' + 'x' * 70_000_000)"]
     with subprocess.Popen(program, stdout=subprocess.PIPE) as source:

@@ -33,7 +33,8 @@ def main() -> None:
         from remit.apps.hooks.log import note
 
         note("", error)
-    os._exit(0)  # without the time that an orderly end takes
+    finally:
+        os._exit(0)  # whatever happened, and without the time that an orderly end takes
 
 
 def _leave_the_client() -> None:
