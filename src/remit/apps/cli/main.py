@@ -11,6 +11,7 @@ from click.shell_completion import get_completion_class
 from remit import __version__
 from remit.apps.cli import (
     evaluation,
+    gateways,
     listing,
     names,
     policies,
@@ -18,8 +19,11 @@ from remit.apps.cli import (
     render,
     scanning,
     searching,
+    serving,
     sessions,
+    signing_in,
     states,
+    tokens,
     trusting,
 )
 from remit.apps.cli.options import FAILURE, INTERRUPTED, NOTHING_DONE
@@ -61,6 +65,9 @@ COMMANDS = (  # in the order of the reference
     states.state,
     policies.policy,
     policies.approve,
+    serving.serve,
+    gateways.status,
+    tokens.token,
     listing.session_context,
     sessions.hook,
     sessions.usage,
@@ -69,6 +76,8 @@ COMMANDS = (  # in the order of the reference
     evaluation.evaluate,
     names.names,
     trusting.trust,
+    signing_in.login,
+    signing_in.logout,
     projects.forget,
     completion,
 )
