@@ -29,6 +29,7 @@ from remit.core.suggestions import (
     learn,
     write,
 )
+from remit.core.tools import Tool
 from remit.core.usage import familiarities
 from remit.ports import Clock, Store
 from remit.search import Searcher
@@ -87,7 +88,7 @@ class Sessions:
                     visible,
                     budget=min(told.tools, budget),
                     familiar=familiarities(self._store.sessions.tallies(context.workspace)),
-                    called=called_by(listed, context),
+                    called=self._called(listed, context),
                     more=_MORE if is_served(listed, context) else "available",
                 ),
                 keep=KEEP_TOOLS,
@@ -124,7 +125,7 @@ class Sessions:
             suggestable=tools,
             is_heard=told.hints,
         )
-        called = called_by(listed, context)
+        called = self._called(listed, context)
 
         def name_of(candidate: Candidate) -> str:
             return called(tools[candidate.tool])
@@ -152,6 +153,9 @@ class Sessions:
     def proposals(self, found: Usage) -> list[Proposal]:
         """Propose what to switch off."""
         return proposals(found, now=self._clock())
+
+    def _called(self, listed: Sequence[Listed], context: Context) -> Callable[[Tool], str]:
+        return called_by(listed, context, self._states.plan(context))
 
     def _by_state(self, listed: Sequence[Listed], context: Context, at_start: str) -> list[Candidate]:
         if context.snapshot is None or not at_start:
