@@ -95,6 +95,7 @@ bench: $(VENV)/.installed $(PEERS)/.installed ## Measure, print, and store the f
 	$(BIN)/python bench/conditions.py $(PEERS)/bin/python
 	$(BIN)/python bench/states.py
 	$(BIN)/python bench/memory.py
+	$(BIN)/python bench/hooks.py
 
 $(PEERS)/.installed: bench/peers.txt
 	$(PYTHON) -m venv $(PEERS)

@@ -151,9 +151,9 @@ class Desk:
         """Open the registry on this machine, with a clock that ticks by itself."""
         self.database.parent.mkdir(exist_ok=True)
         machine = Machine(home=str(self.home), variables=self.variables, root=str(self.root / "machine"))
-        files = ClientFiles(machine, now_ns=self._now_ns)
+        files = ClientFiles(machine, now_ns=self.now_ns)
         store = SqliteStore(str(self.database))
-        situation = open_situation(store, machine, self._tick, self._now_ns)
+        situation = open_situation(store, machine, self._tick, self.now_ns)
         return Registry(store, files, self._tick, SearchEngine(self.variables), situation, judge)
 
     def memory(self, name: str = "shop") -> Memory:
@@ -176,6 +176,21 @@ class Desk:
             timeout=60,
         )
 
+    def hook(self, event: Mapping[str, object] | bytes) -> dict[str, Any]:
+        """Tell the command of an event, as a client would, and give what it answers."""
+        told = event if isinstance(event, bytes) else json.dumps(event).encode()
+        command = [sys.executable, "-m", "remit", "hook"]
+        done = subprocess.run(
+            command, cwd=self.root, env=self.environment, capture_output=True, input=told, timeout=60
+        )
+        assert (done.returncode, done.stderr) == (0, b"")
+        return json.loads(done.stdout)["hookSpecificOutput"] if done.stdout else {}
+
+    def log(self) -> list[str]:
+        """What hooks wrote down."""
+        path = self.root / "data" / "hooks.log"
+        return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+
     def python(self, script: str) -> str:
         """Run a script as an application of the user would be, and give what it prints."""
         command = [sys.executable, "-c", script]
@@ -184,7 +199,8 @@ class Desk:
         )
         return done.stdout
 
-    def _now_ns(self) -> int:
+    def now_ns(self) -> int:
+        """The time at which files are looked at."""
         return time.time_ns() + self.later_ns
 
     def _tick(self) -> int:

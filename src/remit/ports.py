@@ -23,11 +23,14 @@ from remit.core.observations import Kept, KeptConfiguration, KeptFile, Known, Ob
 from remit.core.projects import Project, Workspace
 from remit.core.ranking import Fusion, Hit, RankFusion
 from remit.core.reading import Reading, Remembered
+from remit.core.reports import ProjectUse, SessionUse, Total
 from remit.core.requirements import Condition
 from remit.core.scopes import Scope
 from remit.core.sightings import Sighting, Use
+from remit.core.suggestions import Call, Candidate, Made
 from remit.core.tools import Definition, Tool
 from remit.core.upstreams import Offer, Upstream, Wares
+from remit.core.usage import Tally
 from remit.core.views import Flags, View
 
 Vector = bytes  # numbers of 32 bits, little-endian, of length one: its cosine with another is their product
@@ -247,6 +250,34 @@ class WriteQueue(Protocol):
     def mark(self, name: str, write: Mapping[str, object]) -> None: ...
 
 
+class SessionStore(Protocol):
+    """Keeps what happened in sessions, and what was suggested in them, for one project at a time."""
+
+    def tallies(self, workspace: Workspace) -> Sequence[Tally]: ...
+
+    def totals(self, workspace: Workspace) -> Sequence[Total]: ...
+
+    def projects(self) -> Sequence[ProjectUse]: ...
+
+    def sessions(self, workspace: Workspace, client: str) -> Sequence[SessionUse]: ...
+
+    def calls(self, workspace: Workspace, client: str) -> Sequence[Call]: ...
+
+    def calls_everywhere(
+        self, workspace: Workspace, client: str
+    ) -> Sequence[Call]: ...  # only for who asked for it
+
+    def calls_of(self, session_id: str, workspace: Workspace, client: str) -> Sequence[Call]: ...
+
+    def states_at_start(self, session_id: str, workspace: Workspace, client: str) -> str: ...
+
+    def suggested(self, workspace: Workspace, client: str) -> Sequence[Made]: ...
+
+    def keep_suggestions(
+        self, said: Iterable[Candidate], session_id: str, workspace: Workspace, client: str, at: int
+    ) -> None: ...
+
+
 class Judge(Protocol):
     """Asks the filters of an application about tools; opened only by those who have any."""
 
@@ -266,6 +297,7 @@ class Store(Protocol):
 
     @property
     def memory(self) -> MemoryStore: ...
+    def sessions(self) -> SessionStore: ...
 
     def close(self) -> None: ...
 

@@ -9,6 +9,7 @@ from remit.adapters.storage import documents, listings, rows, usage
 from remit.adapters.storage.approvals import SqliteApprovals
 from remit.adapters.storage.database import Database, seen_from
 from remit.adapters.storage.memory import SqliteMemory
+from remit.adapters.storage.sessions import SqliteSessions
 from remit.adapters.storage.states import SqliteStates
 from remit.core.audit import AuditEntry
 from remit.core.declarations import Changes, Declaration, Key, Problem, Resolved
@@ -35,6 +36,7 @@ class SqliteStore:
         self.states = SqliteStates(self.database)
         self.approvals = SqliteApprovals(self.database)
         self.memory = SqliteMemory(self.database)
+        self.sessions = SqliteSessions(self.database)
 
     def close(self) -> None:
         """Close the database."""
