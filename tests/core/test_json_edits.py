@@ -182,13 +182,13 @@ def test_any_member_and_any_item_can_be_taken_out(
         after = edited(document, take(document, (key,)))
         assert read(after.text, is_lenient=is_lenient) == {name: top[name] for name in top if name != key}
         if isinstance(top[key], list) and which < len(value):
-            step = take_item(document, (key,), counted(which))
+            step = take_item(document, (key,), counted(len(value) - 1 - which))
             rest = [*value[:which], *value[which + 1 :]]
             assert read(edited(document, step).text, is_lenient=is_lenient) == {**top, key: rest}
 
 
 def counted(which: int) -> Callable[[object], bool]:
-    """Say yes to the item of a number."""
+    """Say yes to the item of a number, counted from the last."""
     seen = iter(range(which + 1))
     return lambda _: next(seen) == which
 

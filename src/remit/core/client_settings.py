@@ -40,6 +40,7 @@ class Effect(StrEnum):
     DENIES = "denies"  # a matcher
     ALLOWS = "allows"  # a matcher, or empty: the list exists
     ALLOWS_MANAGED_ONLY = "allows_managed_only"
+    ADMITS_REMIT = "admits_remit"  # whatever lists say: Remit put itself on one
     SWITCHES_PLUGIN = "switches_plugin"  # `<plugin>=true` or `=false`; the strongest level decides
     DISABLES = "disables"  # exact name, a plugin's as `plugin:<plugin>:<server>`
     OVERRIDES_SKILL = "overrides_skill"  # `<skill or command>=off`, or another word; the strongest decides
@@ -107,6 +108,7 @@ class ClientSettings:
         self._withheld = {rule.subject for rule in self._of(Effect.WITHHOLDS)}
         self._denied = [rule.subject for rule in self._of(Effect.DENIES)]
         self._allowed = self._reads_allow_list()
+        self._admits_remit = any(self._of(Effect.ADMITS_REMIT))
         self._is_exclusive = any(self._of(Effect.EXCLUDES))
         self._overrides = self._reads_overrides()
         self._plugins_only = {rule.subject for rule in self._of(Effect.ADMITS_PLUGINS_ONLY)}
@@ -163,6 +165,8 @@ class ClientSettings:
             return True
         if self._is_exclusive and not is_managed:
             return True
+        if declaration.is_remit and self._admits_remit:
+            return False
         if self._cannot_judge(declaration):
             return declaration.was_denied is not False
         return self._allowed is not None and not is_managed and not _is_allowed(self._allowed, declaration)

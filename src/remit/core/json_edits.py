@@ -63,12 +63,12 @@ def take(document: JsonText, path: Path) -> list[Splice]:
 
 
 def take_item(document: JsonText, path: Path, is_it: Callable[[object], bool]) -> list[Splice]:
-    """Take the first item out of a list that is the one; nothing where there is none."""
+    """Take the last item out of a list that is the one; nothing where there is none."""
     found = document.find(path)
     if found is None or not isinstance(found.value, list):
         return []
     holder = document.container(found.value_start)
-    at = next((at for at, item in enumerate(holder.items) if is_it(item.value)), None)
+    at = next((at for at in reversed(range(len(holder.items))) if is_it(holder.items[at].value)), None)
     return [] if at is None else _removal(document, holder, at)
 
 

@@ -11,6 +11,7 @@ from click.shell_completion import get_completion_class
 from remit import __version__
 from remit.apps.cli import (
     evaluation,
+    installing,
     listing,
     names,
     policies,
@@ -23,6 +24,7 @@ from remit.apps.cli import (
 )
 from remit.apps.cli.options import FAILURE, INTERRUPTED, NOTHING_DONE
 from remit.errors import (
+    NotInstalledError,
     RemitError,
     UnknownApprovalError,
     UnknownProjectError,
@@ -64,6 +66,8 @@ COMMANDS = (  # in the order of the reference
     evaluation.evaluate,
     names.names,
     trusting.trust,
+    installing.install,
+    installing.uninstall,
     projects.forget,
     completion,
 )
@@ -83,7 +87,13 @@ def main() -> NoReturn:
     except click.ClickException as failure:
         failure.show()
         sys.exit(FAILURE)
-    except (UnknownApprovalError, UnknownProjectError, UnknownServerError, UnknownStateError) as failure:
+    except (
+        NotInstalledError,
+        UnknownApprovalError,
+        UnknownProjectError,
+        UnknownServerError,
+        UnknownStateError,
+    ) as failure:
         render.error(failure)
         sys.exit(NOTHING_DONE)
     except RemitError as failure:
