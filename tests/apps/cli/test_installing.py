@@ -83,7 +83,13 @@ def test_install_registers_hooks_and_one_server_and_leaves_the_others_to_it(ada:
         (handler,) = groups[-1]["hooks"]
         assert handler["command"] == entry["command"]
         assert handler["args"][-1] == "hook"
-        assert handler.get("async", False) == event.startswith("PostToolUse")
+        is_answered = event not in (
+            "PostToolUse",
+            "PostToolUseFailure",
+            "UserPromptExpansion",
+            "ConfigChange",
+        )
+        assert handler.get("async", False) is not is_answered
     assert settings["hooks"]["PreToolUse"][0]["matcher"] == "Bash"
     words = [entry["command"], *entry["args"]]
     assert settings["allowedMcpServers"] == [

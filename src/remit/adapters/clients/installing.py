@@ -15,14 +15,15 @@ from remit.core.declarations import Declaration
 from remit.core.installs import SERVER, Change, Format, Target
 from remit.core.names import normalise
 
-# What a hook is told of, and how long it may take; what is only counted holds nobody up.
+# What a hook is told of, and how long it may take; what is not answered holds nobody up.
 HOOKS: Mapping[str, Mapping[str, Any]] = {
     "SessionStart": {"timeout": 30},
     "UserPromptSubmit": {"timeout": 15},
+    "UserPromptExpansion": {"timeout": 60, "async": True},
     "PreToolUse": {"timeout": 15},
     "PostToolUse": {"timeout": 60, "async": True},
     "PostToolUseFailure": {"timeout": 60, "async": True},
-    "ConfigChange": {"timeout": 30},
+    "ConfigChange": {"timeout": 60, "async": True},
     "FileChanged": {"timeout": 30},
     "CwdChanged": {"timeout": 30},
     "SessionEnd": {"timeout": 5},

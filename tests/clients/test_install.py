@@ -1,0 +1,198 @@
+"""`remit install` in the real Claude Code: what its model is sent afterwards, what works, and what is left.
+
+Run by `make test-clients`, which installs the client.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import real_claude
+from real_claude import Call, Session
+from support import Desk, git
+
+CLAUDE = os.environ.get("REMIT_TEST_CLAUDE", "")
+PLUGIN = Path(__file__).parent.parent.parent / "plugin"
+SERVER = """
+import json, sys
+name, *offered = sys.argv[1:]
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" not in asked:
+        continue
+    tools = [{"name": tool, "description": tool, "inputSchema": {"type": "object"}} for tool in offered]
+    answers = {
+        "initialize": {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {"tools": {}},
+            "serverInfo": {"name": name, "version": "1"},
+        },
+        "tools/list": {"tools": tools},
+        "tools/call": {"content": [{"type": "text", "text": f"answered by {name}"}]},
+    }
+    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": answers.get(asked["method"], {})}), flush=True)
+"""
+
+pytestmark = pytest.mark.skipif(not CLAUDE, reason="`make test-clients` installs the client and runs this")
+
+
+class Machine:
+    """A home with servers at every scope, and a project that its user trusts."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        self.script = desk.write(desk.root / "server.py", SERVER)
+        self.shop = desk.project("shop", git=False)
+        git("init", cwd=self.shop)
+        self.state, self.settings = desk.home / ".claude.json", desk.home / ".claude/settings.json"
+        project = {"hasTrustDialogAccepted": True, "enabledMcpjsonServers": ["till"]}
+        project["mcpServers"] = {"ledger": self.entry("ledger", "add_line")}
+        content = {
+            "mcpServers": {"press": self.entry("press", "print")},
+            "projects": {str(self.shop): project},
+        }
+        desk.write(self.state, json.dumps(content, indent=2))
+        allowed = ["mcp__remit", "mcp__press", "mcp__ledger", "mcp__till"]
+        desk.write(self.settings, json.dumps({"permissions": {"allow": allowed}}, indent=3) + "\n\n")
+        desk.write(self.shop / ".mcp.json", {"mcpServers": {"till": self.entry("till", "open_drawer")}})
+
+    def entry(self, name: str, *tools: str) -> dict[str, object]:
+        return {"command": sys.executable, "args": [str(self.script), name, *tools]}
+
+    def session(self, *calls: Call) -> Session:
+        own = {"REMIT_HOME": str(self.desk.root / "data"), "ENABLE_TOOL_SEARCH": "false"}
+        return real_claude.run(CLAUDE, self.desk.home, self.shop, calls=calls, variables=own)
+
+    def remit(self, *words: str) -> None:
+        done = self.desk.remit(*words, cwd=self.shop)
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture
+def machine(desk: Desk) -> Machine:
+    return Machine(desk)
+
+
+def of_servers(session: Session) -> list[str]:
+    return [name for name in session.tools if name.startswith("mcp__")]
+
+
+def test_after_install_the_tools_are_remits_and_the_servers_of_every_scope_work_through_it(
+    machine: Machine,
+) -> None:
+    direct = {"mcp__press__print", "mcp__ledger__add_line", "mcp__till__open_drawer"}
+    assert direct <= set(of_servers(machine.session()))
+    machine.remit("install", "claude-code", "--yes")
+    names = [f"mcp__remit__{name.removeprefix('mcp__')}" for name in sorted(direct)]
+    session = machine.session(*((name, {}) for name in names))
+    assert set(names) <= set(of_servers(session))
+    assert all(name.startswith("mcp__remit__") for name in of_servers(session))
+    assert [
+        name in result for name, result in zip(("ledger", "press", "till"), session.results, strict=True)
+    ] == [
+        True,
+        True,
+        True,
+    ]
+
+
+def test_a_server_that_is_added_after_the_install_is_there_through_remit(machine: Machine) -> None:
+    machine.remit("install", "claude-code", "--yes")
+    added = [
+        CLAUDE,
+        "mcp",
+        "add",
+        "--scope",
+        "user",
+        "scale",
+        "--",
+        sys.executable,
+        str(machine.script),
+        "scale",
+    ]
+    environment = {**machine.desk.environment, "PATH": os.environ["PATH"]}
+    subprocess.run([*added, "weigh"], cwd=machine.shop, env=environment, check=True, capture_output=True)
+    session = machine.session(("mcp__remit__scale__weigh", {}))
+    assert "answered by scale" in session.results[0]
+
+
+def test_after_uninstall_every_byte_is_back_but_for_what_the_client_wrote_since(machine: Machine) -> None:
+    settings = machine.settings.read_bytes()
+    machine.remit("install", "claude-code", "--yes")
+    machine.session()
+    since = machine.state.read_text(encoding="utf-8")
+    machine.remit("uninstall", "claude-code", "--yes")
+    assert machine.settings.read_bytes() == settings
+    after = machine.state.read_text(encoding="utf-8")
+    assert json.loads(after) == without_remit(json.loads(since))
+    start = len(os.path.commonprefix((since, after)))  # noqa: RUF071 - of texts
+    end = len(after) - start
+    assert since.endswith(after[len(after) - end :])  # one cut, and nothing else
+    cut = since[start : len(since) - end]
+    assert '"remit"' in cut
+    assert "press" not in cut
+    assert "mcp__press__print" in of_servers(machine.session())
+
+
+def test_the_client_leaves_the_list_and_the_hooks_alone(machine: Machine) -> None:
+    machine.remit("install", "claude-code", "--yes")
+    installed = machine.settings.read_bytes()
+    machine.session()
+    assert machine.settings.read_bytes() == installed
+    machine.remit("install", "claude-code", "--yes")
+    assert machine.settings.read_bytes() == installed
+
+
+def without_remit(state: dict[str, Any]) -> dict[str, Any]:
+    return {
+        **state,
+        "mcpServers": {key: value for key, value in state["mcpServers"].items() if key != "remit"},
+    }
+
+
+def test_a_projects_list_of_names_lets_the_client_load_no_process_beside_remit(machine: Machine) -> None:
+    lists = {"allowedMcpServers": [{"serverName": "till"}]}
+    machine.desk.write(machine.shop / ".claude/settings.json", lists)
+    machine.remit("install", "claude-code", "--yes")
+    tools = of_servers(machine.session())
+    assert "mcp__remit__till__open_drawer" in tools
+    assert all(name.startswith("mcp__remit__") for name in tools)
+    assert "mcp__remit__press__print" not in tools  # denied before, and so denied now
+
+
+def test_a_projects_list_of_commands_is_what_doctor_says_of_it(machine: Machine) -> None:
+    entry = machine.entry("till", "open_drawer")
+    command = [entry["command"], *entry["args"]]  # pyright: ignore[reportGeneralTypeIssues]
+    machine.desk.write(
+        machine.shop / ".claude/settings.json", {"allowedMcpServers": [{"serverCommand": command}]}
+    )
+    machine.remit("install", "claude-code", "--yes")
+    assert "mcp__till__open_drawer" in of_servers(machine.session())
+    findings = json.loads(machine.desk.remit("doctor", "--json", cwd=machine.shop).stdout)["findings"]
+    assert [item["subject"] for item in findings if item["check"] == "install"] == ["till"]
+
+
+def test_the_real_client_finds_nothing_wrong_with_the_plugin(desk: Desk) -> None:
+    checked = subprocess.run(
+        [CLAUDE, "plugin", "validate", "--strict", str(PLUGIN)],
+        env={**desk.environment, "PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+    )
+    assert checked.returncode == 0, checked.stdout
+
+
+def test_the_plugin_brings_remits_tools_a_command_and_a_skill(machine: Machine) -> None:
+    shutil.copytree(PLUGIN, machine.desk.home / ".claude/skills/remit")  # a plugin there is on by itself
+    search_path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    own = {"REMIT_HOME": str(machine.desk.root / "data"), "PATH": search_path}
+    session = real_claude.run(CLAUDE, machine.desk.home, machine.shop, variables=own)
+    assert "mcp__plugin_remit_remit__discover_tools" in session.tools
+    assert "remit:finding-tools" in session.sent
+    assert "remit:remit" in session.sent
