@@ -1,4 +1,4 @@
-"""The real Claude Code, once, with a model that follows a script: what the model is sent, and what comes of it.
+"""The real Claude Code, once, with a model that follows a script: what it is sent, and what comes of it.
 
 The model is a server on loopback. It makes the calls of its script, one in each answer, then it is done.
 """

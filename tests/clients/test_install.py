@@ -36,7 +36,8 @@ for line in sys.stdin:
         "tools/list": {"tools": tools},
         "tools/call": {"content": [{"type": "text", "text": f"answered by {name}"}]},
     }
-    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": answers.get(asked["method"], {})}), flush=True)
+    result = answers.get(asked["method"], {})
+    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
 """
 
 pytestmark = pytest.mark.skipif(not CLAUDE, reason="`make test-clients` installs the client and runs this")
@@ -62,8 +63,18 @@ class Machine:
         desk.write(self.settings, json.dumps({"permissions": {"allow": allowed}}, indent=3) + "\n\n")
         desk.write(self.shop / ".mcp.json", {"mcpServers": {"till": self.entry("till", "open_drawer")}})
 
+    def words(self, name: str, *tools: str) -> list[str]:
+        return [sys.executable, str(self.script), name, *tools]
+
     def entry(self, name: str, *tools: str) -> dict[str, object]:
-        return {"command": sys.executable, "args": [str(self.script), name, *tools]}
+        command, *args = self.words(name, *tools)
+        return {"command": command, "args": args}
+
+    def claude(self, *words: str) -> subprocess.CompletedProcess[str]:
+        environment = {**self.desk.environment, "PATH": os.environ["PATH"]}
+        return subprocess.run(
+            [CLAUDE, *words], cwd=self.shop, env=environment, capture_output=True, text=True
+        )
 
     def session(self, *calls: Call) -> Session:
         own = {"REMIT_HOME": str(self.desk.root / "data"), "ENABLE_TOOL_SEARCH": "false"}
@@ -93,32 +104,20 @@ def test_after_install_the_tools_are_remits_and_the_servers_of_every_scope_work_
     session = machine.session(*((name, {}) for name in names))
     assert set(names) <= set(of_servers(session))
     assert all(name.startswith("mcp__remit__") for name in of_servers(session))
-    assert [
-        name in result for name, result in zip(("ledger", "press", "till"), session.results, strict=True)
-    ] == [
-        True,
-        True,
-        True,
-    ]
+    answered = zip(("ledger", "press", "till"), session.results, strict=True)
+    assert [name for name, result in answered if f"answered by {name}" not in result] == []
 
 
 def test_a_server_that_is_added_after_the_install_is_there_through_remit(machine: Machine) -> None:
     machine.remit("install", "claude-code", "--yes")
-    added = [
-        CLAUDE,
-        "mcp",
-        "add",
-        "--scope",
-        "user",
-        "scale",
-        "--",
-        sys.executable,
-        str(machine.script),
-        "scale",
-    ]
-    environment = {**machine.desk.environment, "PATH": os.environ["PATH"]}
-    subprocess.run([*added, "weigh"], cwd=machine.shop, env=environment, check=True, capture_output=True)
+    words = machine.words("scale", "weigh")
+    add = ["mcp", "add", "--scope", "user", "scale", "--", *words]
+    refused = machine.claude(*add)
+    assert "not allowed by enterprise policy" in refused.stderr  # what the guide tells how to get round
+    leave = json.dumps({"allowedMcpServers": [{"serverCommand": words}]})
+    assert machine.claude("--settings", leave, *add).returncode == 0
     session = machine.session(("mcp__remit__scale__weigh", {}))
+    assert all(name.startswith("mcp__remit__") for name in of_servers(session))
     assert "answered by scale" in session.results[0]
 
 
@@ -167,11 +166,8 @@ def test_a_projects_list_of_names_lets_the_client_load_no_process_beside_remit(m
 
 
 def test_a_projects_list_of_commands_is_what_doctor_says_of_it(machine: Machine) -> None:
-    entry = machine.entry("till", "open_drawer")
-    command = [entry["command"], *entry["args"]]  # pyright: ignore[reportGeneralTypeIssues]
-    machine.desk.write(
-        machine.shop / ".claude/settings.json", {"allowedMcpServers": [{"serverCommand": command}]}
-    )
+    lists = {"allowedMcpServers": [{"serverCommand": machine.words("till", "open_drawer")}]}
+    machine.desk.write(machine.shop / ".claude/settings.json", lists)
     machine.remit("install", "claude-code", "--yes")
     assert "mcp__till__open_drawer" in of_servers(machine.session())
     findings = json.loads(machine.desk.remit("doctor", "--json", cwd=machine.shop).stdout)["findings"]
@@ -179,12 +175,7 @@ def test_a_projects_list_of_commands_is_what_doctor_says_of_it(machine: Machine)
 
 
 def test_the_real_client_finds_nothing_wrong_with_the_plugin(desk: Desk) -> None:
-    checked = subprocess.run(
-        [CLAUDE, "plugin", "validate", "--strict", str(PLUGIN)],
-        env={**desk.environment, "PATH": os.environ["PATH"]},
-        capture_output=True,
-        text=True,
-    )
+    checked = Machine(desk).claude("plugin", "validate", "--strict", str(PLUGIN))
     assert checked.returncode == 0, checked.stdout
 
 
