@@ -18,6 +18,7 @@ from real_claude import Call, Session
 from support import Desk, git
 
 CLAUDE = os.environ.get("REMIT_TEST_CLAUDE", "")
+NOTHING: dict[str, object] = {}
 PLUGIN = Path(__file__).parent.parent.parent / "plugin"
 SERVER = """
 import json, sys
@@ -52,7 +53,7 @@ class Machine:
         self.shop = desk.project("shop", git=False)
         git("init", cwd=self.shop)
         self.state, self.settings = desk.home / ".claude.json", desk.home / ".claude/settings.json"
-        project = {"hasTrustDialogAccepted": True, "enabledMcpjsonServers": ["till"]}
+        project: dict[str, object] = {"hasTrustDialogAccepted": True, "enabledMcpjsonServers": ["till"]}
         project["mcpServers"] = {"ledger": self.entry("ledger", "add_line")}
         content = {
             "mcpServers": {"press": self.entry("press", "print")},
@@ -101,7 +102,7 @@ def test_after_install_the_tools_are_remits_and_the_servers_of_every_scope_work_
     assert direct <= set(of_servers(machine.session()))
     machine.remit("install", "claude-code", "--yes")
     names = [f"mcp__remit__{name.removeprefix('mcp__')}" for name in sorted(direct)]
-    session = machine.session(*((name, {}) for name in names))
+    session = machine.session(*((name, NOTHING) for name in names))
     assert set(names) <= set(of_servers(session))
     assert all(name.startswith("mcp__remit__") for name in of_servers(session))
     answered = zip(("ledger", "press", "till"), session.results, strict=True)
@@ -116,7 +117,7 @@ def test_a_server_that_is_added_after_the_install_is_there_through_remit(machine
     assert "not allowed by enterprise policy" in refused.stderr  # what the guide tells how to get round
     leave = json.dumps({"allowedMcpServers": [{"serverCommand": words}]})
     assert machine.claude("--settings", leave, *add).returncode == 0
-    session = machine.session(("mcp__remit__scale__weigh", {}))
+    session = machine.session(("mcp__remit__scale__weigh", NOTHING))
     assert all(name.startswith("mcp__remit__") for name in of_servers(session))
     assert "answered by scale" in session.results[0]
 
@@ -184,6 +185,6 @@ def test_the_plugin_brings_remits_tools_a_command_and_a_skill(machine: Machine) 
     search_path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
     own = {"REMIT_HOME": str(machine.desk.root / "data"), "PATH": search_path}
     session = real_claude.run(CLAUDE, machine.desk.home, machine.shop, variables=own)
-    assert "mcp__plugin_remit_remit__discover_tools" in session.tools
+    assert "mcp__plugin_remit_remit__press__print" in session.tools
     assert "remit:finding-tools" in session.sent
     assert "remit:remit" in session.sent

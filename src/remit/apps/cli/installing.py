@@ -189,9 +189,7 @@ def _after(installer: Installer, client: str) -> None:
     for label in installer.kept(client):
         _say(f"{render.printable(label)} stays with the client: Remit cannot reach it")
     _say("hint: a remote server that wants a sign-in wants one of Remit: `remit login SERVER`")
-    _say(
-        "hint: new servers go into the client's files; `claude mcp add` takes none that its list does not name"
-    )
+    _say("hint: new servers go into the files; `claude mcp add` takes none that its list does not name")
 
 
 def _say(text: str) -> None:
