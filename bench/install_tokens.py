@@ -54,7 +54,7 @@ class Home:
         self.claude = claude
         (self.home / ".claude").mkdir(parents=True)
         self.project.mkdir(parents=True)
-        subprocess.run(["git", "init", "--quiet"], cwd=self.project, check=True)
+        (self.project / ".git").mkdir()
         entries = {} if servers is None else {name: self._entry(servers, name) for name in SERVERS}
         (self.home / ".claude.json").write_text(json.dumps({"mcpServers": entries}, indent=2))
         allowed = {"permissions": {"allow": ["mcp__remit"]}}
@@ -74,13 +74,15 @@ class Home:
         return done.stdout
 
     def session(self, *calls: real_claude.Call, search: bool = True) -> real_claude.Session:
-        own = {"REMIT_HOME": str(self.data), "MCP_TIMEOUT": "60000"}
+        # Every server is waited for, however slow the day.
+        patience = {"MCP_TIMEOUT": "120000", "MCP_CONNECT_TIMEOUT_MS": "120000"}
+        own = {"REMIT_HOME": str(self.data), "MCP_CONNECTION_NONBLOCKING": "false", **patience}
         own |= {} if search else {"ENABLE_TOOL_SEARCH": "false"}
         return real_claude.run(self.claude, self.home, self.project, calls=calls, variables=own)
 
 
 def main() -> None:
-    claude, servers = sys.argv[1], Path(sys.argv[2]).resolve()
+    claude, servers = str(Path(sys.argv[1]).absolute()), Path(sys.argv[2]).resolve()
     version = subprocess.run([claude, "--version"], capture_output=True, text=True, check=True).stdout
     with tempfile.TemporaryDirectory() as folder:
         figures = measure(Path(folder).resolve(), claude, servers)
