@@ -5,11 +5,10 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from remit.core.client_settings import ClientSettings
-from remit.core.declarations import Declaration
+from remit.core.declarations import Declaration, Key
 from remit.core.install_edits import Document, Taken, UneditableError, is_in_place, put_in, take_out
-from remit.core.installs import SERVER, EditedFile, Format, Install, Target
-from remit.core.kinds import ConfigStatus
-from remit.core.launch import Transport
+from remit.core.installs import SERVER, EditedFile, Format, Install, Target, unreachable
+from remit.core.kinds import ConfigStatus, Kind
 from remit.core.own_marks import own_keys, starts
 from remit.core.resolve import resolve
 from remit.core.views import View
@@ -66,7 +65,7 @@ class Installer:
 
     def kept(self, client: str) -> list[str]:
         """Name the servers that stay the client's own, because Remit cannot reach them."""
-        return [item.server or item.name for item in self._unreachable(client)]
+        return [item.server or item.name for item in unreachable(self._declared(client))]
 
     def is_new(self, client: str) -> bool:
         """Tell whether a client has none of its files yet."""
@@ -133,12 +132,12 @@ class Installer:
 
     def _targets(self, client: str) -> Sequence[Target]:
         if client not in self._known:
-            self._known[client] = self._places.targets(client, self._unreachable(client))
+            self._known[client] = self._places.targets(client, self._declared(client))
         return self._known[client]
 
-    def _unreachable(self, client: str) -> list[Declaration]:
-        """List the servers that only the client can reach, wherever they are declared."""
-        found: dict[str, Declaration] = {}
+    def _declared(self, client: str) -> list[Declaration]:
+        """List the servers that a client may use, wherever they are declared."""
+        found: dict[Key, Declaration] = {}
         for directory in (self._sources.home, *self._places.projects(client)):
             try:
                 view = View(client, self._sources.locate(directory))
@@ -146,11 +145,9 @@ class Installer:
                 continue
             reading = self._sources.read(view)
             for item in resolve(reading.declarations, ClientSettings(reading.rules, habits=reading.habits)):
-                declaration, launch = item.declaration, item.declaration.launch
-                is_theirs = launch is not None and launch.transport is Transport.WEBSOCKET
-                if is_theirs and item.config_status not in _LEFT_OUT:
-                    found.setdefault(declaration.server or declaration.name, declaration)
-        return [found[label] for label in sorted(found)]
+                if item.declaration.kind is Kind.MCP_SERVER and item.config_status not in _LEFT_OUT:
+                    found.setdefault(item.declaration.key, item.declaration)
+        return list(found.values())
 
     def _planned(
         self, target: Target, text: str | None, record: Install

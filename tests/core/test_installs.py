@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remit.core.install_edits import Document, UneditableError, is_in_place, put_in, take_out
-from remit.core.installs import Change, Format, Install, Key, read, write
+from remit.core.installs import Change, Format, Install, Key, read, unreachable, write
+from remit.core.launch import Launch, Transport
 from remit.core.splices import Splice
+from support import declared
 
 ENTRY = {"command": "/opt/remit", "args": ["serve"]}
 HOOK = {"hooks": [{"type": "command", "command": "/opt/remit", "args": ["hook"]}]}
@@ -204,3 +206,9 @@ def test_keys_say_how_much_of_their_way_was_there() -> None:
     _, file = put_in('{"hooks": {}}', "/f", Format.JSON, [*HOOKS, SERVER])
     assert [key.known for key in file.keys] == [1, 1, 0]
     assert file.keys[-1] == Key(path=SERVER.path, value=ENTRY)
+
+
+def test_servers_over_websockets_stay_their_clients() -> None:
+    wire = replace(declared("wire"), launch=Launch(transport=Transport.WEBSOCKET, url="wss://wire.test"))
+    unread, plain = declared("git"), replace(declared("wiki"), launch=Launch(command="wiki"))
+    assert unreachable([plain, wire, unread, wire]) == [wire]

@@ -5,12 +5,14 @@ that nobody else wrote to since, every byte can be restored from it.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from remit.core.declarations import Declaration
+from remit.core.launch import Transport
 from remit.core.splices import Splice, Step
 
 SERVER = "remit"  # what Remit is called among a client's servers
@@ -81,6 +83,16 @@ class Install:
     def file(self, path: str) -> EditedFile | None:
         """Find what was done to a file."""
         return next((file for file in self.files if file.path == path), None)
+
+
+def unreachable(declarations: Iterable[Declaration]) -> list[Declaration]:
+    """List the servers that Remit cannot reach, one of each name: their client has to load them itself."""
+    found = {
+        item.server or item.name: item
+        for item in declarations
+        if item.launch is not None and item.launch.transport is Transport.WEBSOCKET
+    }
+    return [found[label] for label in sorted(found)]
 
 
 def digest(text: str) -> str:

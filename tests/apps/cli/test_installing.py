@@ -3,6 +3,7 @@
 import json
 import os
 import stat
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -386,6 +387,18 @@ def test_a_file_that_was_not_there_is_gone_again_afterwards(desk: Desk, client: 
     assert file.exists()
     assert desk.remit("uninstall", client, "--yes").returncode == 0
     assert not file.exists()
+
+
+def test_codex_hands_remit_the_variables_that_its_servers_name(desk: Desk) -> None:
+    text = (
+        '[mcp_servers.a]\ncommand = "a"\nenv_vars = ["A_TOKEN"]\n'
+        '[mcp_servers.b]\nurl = "https://b.test"\nbearer_token_env_var = "B_TOKEN"\n'
+    )
+    file = desk.write(desk.home / ".codex/config.toml", text)
+    assert desk.remit("install", "codex", "--yes").returncode == 0
+    entry = tomllib.loads(file.read_text())["mcp_servers"]["remit"]
+    assert entry["env_vars"] == ["A_TOKEN", "B_TOKEN", "REMIT_HOME"]
+    assert "nothing was changed" in desk.remit("install", "codex", "--yes").stdout
 
 
 def test_a_client_that_remit_cannot_be_put_into_is_refused_with_those_that_it_can(desk: Desk) -> None:

@@ -12,7 +12,8 @@ from remit.adapters.files import FileError, Machine, read_text, require_text
 from remit.adapters.formats import parse_json
 from remit.adapters.safe_files import LIMIT, change_file, read_exactly
 from remit.core.declarations import Declaration
-from remit.core.installs import SERVER, Change, Format, Target
+from remit.core.installs import SERVER, Change, Format, Target, unreachable
+from remit.core.launch import references
 from remit.core.names import normalise
 
 # What a hook is told of, and how long it may take; what is not answered holds nobody up.
@@ -29,7 +30,9 @@ HOOKS: Mapping[str, Mapping[str, Any]] = {
     "SessionEnd": {"timeout": 5},
 }
 
-Matchers = Sequence[Mapping[str, Any]]
+_REMITS = ("REMIT_HOME", "REMIT_CONFIG", "XDG_DATA_HOME", "XDG_CONFIG_HOME")  # where Remit's own files lie
+
+Declared = Sequence[Declaration]  # what the client may use now
 
 
 class Place(NamedTuple):
@@ -37,8 +40,7 @@ class Place(NamedTuple):
 
     title: str
     variables: tuple[str, ...]
-    targets: "Callable[[Sequence[str], Matchers, Machine], list[Target]]"
-    is_narrowed: bool = False  # whether the client's other servers are left to Remit
+    targets: "Callable[[Sequence[str], Declared, Machine], list[Target]]"
 
 
 def own_matchers(command: Sequence[str]) -> list[dict[str, Any]]:
@@ -58,7 +60,7 @@ def _entry(command: Sequence[str], client: str) -> dict[str, Any]:
     return {"command": program, "args": args}
 
 
-def _claude_code(command: Sequence[str], kept: Matchers, machine: Machine) -> list[Target]:
+def _claude_code(command: Sequence[str], declared: Declared, machine: Machine) -> list[Target]:
     entry: dict[str, Any] = {"type": "stdio", **_entry(command, "claude-code"), "env": {}}
     entry["alwaysLoad"] = True  # its tools are in every request, and not behind the client's search
     program, *args = (*command, "hook")
@@ -66,6 +68,7 @@ def _claude_code(command: Sequence[str], kept: Matchers, machine: Machine) -> li
         Change(("hooks", event), {"hooks": [_handler(program, args, details)]}, is_item=True)
         for event, details in HOOKS.items()
     ]
+    kept = [_matcher(declaration) for declaration in unreachable(declared)]
     allowed = Change(("allowedMcpServers",), [*own_matchers(command), *kept])
     return [  # the server first: nothing is narrowed to what is not there
         Target(state_path(machine), Format.JSON, [Change(("mcpServers", SERVER), entry)]),
@@ -77,7 +80,7 @@ def _handler(program: str, args: Sequence[str], details: Mapping[str, Any]) -> d
     return {"type": "command", "command": program, "args": list(args), **details}
 
 
-def _claude_desktop(command: Sequence[str], _kept: Matchers, machine: Machine) -> list[Target]:
+def _claude_desktop(command: Sequence[str], _declared: Declared, machine: Machine) -> list[Target]:
     file = os.path.join("Claude", "claude_desktop_config.json")
     usual = os.path.join(places.app_data(machine), file)
     store = os.path.join(places.local(machine), "Packages", "Claude_pzs8sxrjxfjjc", "LocalCache", "Roaming")
@@ -86,24 +89,37 @@ def _claude_desktop(command: Sequence[str], _kept: Matchers, machine: Machine) -
     return [_among_servers(path, "mcpServers", _entry(command, "claude-desktop"))]
 
 
-def _cursor(command: Sequence[str], _kept: Matchers, machine: Machine) -> list[Target]:
+def _cursor(command: Sequence[str], _declared: Declared, machine: Machine) -> list[Target]:
     path = os.path.join(machine.home, ".cursor", "mcp.json")
     return [_among_servers(path, "mcpServers", _entry(command, "cursor"))]
 
 
-def _vscode(command: Sequence[str], _kept: Matchers, machine: Machine) -> list[Target]:
+def _vscode(command: Sequence[str], _declared: Declared, machine: Machine) -> list[Target]:
     path = os.path.join(places.code_user(machine), "mcp.json")
     entry = {"type": "stdio", **_entry(command, "vscode")}
     return [_among_servers(path, "servers", entry, Format.JSONC)]
 
 
-def _codex(command: Sequence[str], _kept: Matchers, machine: Machine) -> list[Target]:
+def _codex(command: Sequence[str], declared: Declared, machine: Machine) -> list[Target]:
     home = machine.variables.get(CODEX_HOME) or os.path.join(machine.home, ".codex")
     path = os.path.join(home, "config.toml")
-    return [_among_servers(path, "mcp_servers", _entry(command, "codex"), Format.TOML)]
+    entry = _entry(command, "codex")
+    # A server gets only the variables that its entry names: Remit hands on those of the others.
+    named = {name for name in (CODEX_HOME, *_REMITS) if machine.variables.get(name)}
+    if handed := sorted(named.union(*map(_variables, declared))):
+        entry["env_vars"] = handed
+    return [_among_servers(path, "mcp_servers", entry, Format.TOML)]
 
 
-def _gemini_cli(command: Sequence[str], _kept: Matchers, machine: Machine) -> list[Target]:
+def _variables(declaration: Declaration) -> list[str]:
+    launch = declaration.launch
+    if launch is None or declaration.is_remit:
+        return []
+    values = (*launch.env.values(), *launch.headers.values())
+    return [name for value in values for name in references(value, launch.syntaxes)]
+
+
+def _gemini_cli(command: Sequence[str], _declared: Declared, machine: Machine) -> list[Target]:
     home = machine.variables.get(GEMINI_HOME) or machine.home
     path = os.path.join(home, ".gemini", "settings.json")
     return [_among_servers(path, "mcpServers", _entry(command, "gemini-cli"), Format.JSONC)]
@@ -114,7 +130,7 @@ def _among_servers(path: str, key: str, entry: dict[str, Any], format: Format = 
 
 
 PLACES: Mapping[str, Place] = {
-    "claude-code": Place("Claude Code", (CONFIG_DIR,), _claude_code, is_narrowed=True),
+    "claude-code": Place("Claude Code", (CONFIG_DIR,), _claude_code),
     "claude-desktop": Place(
         "Claude Desktop", (*places.CONFIG_VARIABLES, places.LOCALAPPDATA), _claude_desktop
     ),
@@ -137,16 +153,15 @@ class ClientPlaces:
         """What people call a client."""
         return PLACES[client].title
 
-    def targets(self, client: str, kept: Sequence[Declaration]) -> Sequence[Target]:
-        """Name the files, and what is to stand in them; the servers that are kept stay the client's own.
+    def targets(self, client: str, declared: Declared) -> Sequence[Target]:
+        """Name the files, and what is to stand in them.
 
         Raises:
             BadVariableError: a variable that says where files lie cannot be used.
         """
         for variable in PLACES[client].variables:
             require_text(variable, self._machine.variables)
-        matchers = [_matcher(declaration) for declaration in kept]
-        return PLACES[client].targets(self._command, matchers, self._machine)
+        return PLACES[client].targets(self._command, declared, self._machine)
 
     def projects(self, client: str) -> Sequence[str]:
         """List the directories that Claude Code keeps answers for, and that still exist."""
