@@ -188,3 +188,32 @@ def test_the_plugin_brings_remits_tools_a_command_and_a_skill(machine: Machine) 
     assert "mcp__plugin_remit_remit__press__print" in session.tools
     assert "remit:finding-tools" in session.sent
     assert "remit:remit" in session.sent
+
+
+@pytest.mark.parametrize(
+    ("client", "variable", "words"),
+    [
+        ("codex", "REMIT_TEST_CODEX", ("mcp", "list")),
+        ("gemini-cli", "REMIT_TEST_GEMINI", ("mcp", "list")),
+    ],
+)
+def test_other_clients_list_remit_after_install_and_no_more_after_uninstall(
+    desk: Desk, client: str, variable: str, words: tuple[str, ...]
+) -> None:
+    program = os.environ[variable]
+    shop = desk.project("shop", git=False)
+    git("init", cwd=shop)
+
+    def listed() -> str:
+        environment = {
+            **desk.environment,
+            "GEMINI_CLI_NO_RELAUNCH": "true",
+            "GEMINI_CLI_TRUST_WORKSPACE": "true",
+        }
+        done = subprocess.run([program, *words], cwd=shop, env=environment, capture_output=True, text=True)
+        return done.stdout + done.stderr
+
+    assert desk.remit("install", client, "--yes", cwd=shop).returncode == 0
+    assert f"serve --client {client}" in listed()
+    assert desk.remit("uninstall", client, "--yes", cwd=shop).returncode == 0
+    assert "remit" not in listed()

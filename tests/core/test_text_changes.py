@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remit.core.differences import Difference, differences
+from remit.core.text_changes import Difference, differences
 
 texts = st.lists(st.sampled_from(['"a b"', "{", "}", ",", "\n", "  ", "x", '"']), max_size=12).map("".join)
 
