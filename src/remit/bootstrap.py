@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from remit.core.tools import Tool
     from remit.installer import Installer
     from remit.names.generator import Generator as NameGenerator
-    from remit.ports import Clock, Embedder, Entry, Index, Store, Upstreams
+    from remit.ports import Clock, Embedder, Entry, Index, Notifier, Store, Upstreams
     from remit.registry import Registry
     from remit.situation import Situation
 
@@ -229,6 +229,13 @@ def own_command() -> list[str]:
         if program(path) == "remit" and os.access(path, os.X_OK) and os.path.isfile(path):
             return [path]
     return [sys.executable, "-m", "remit"]
+
+
+def open_notifier() -> "Notifier":
+    """Make ready to watch directories on this machine."""
+    from remit.adapters.watching import DirectoryNotifier
+
+    return DirectoryNotifier()
 
 
 def open_upstreams() -> "Upstreams":

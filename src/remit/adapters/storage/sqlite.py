@@ -36,6 +36,10 @@ class SqliteStore:
         """Close the database."""
         self.database.close()
 
+    def revision(self) -> int:
+        """Give a number that is another one whenever somebody else has written."""
+        return self.database.revision()
+
     def catalog(self, workspace: Workspace, flags: Flags) -> list[Tool]:
         """List every tool in scope for a workspace, with how its client's configuration resolved it there."""
         found = self.database.rows("catalog", flags=flags.key, **seen_from(workspace))

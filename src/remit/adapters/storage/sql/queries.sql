@@ -547,5 +547,12 @@ where used_at is null and id = (
 )
 returning {approval}
 
+-- name: count_waiting_approvals
+select count(*) from approvals
+where project_hash = :project and is_approved is null and requested_at <= :latest and expires_at > :at
+
+-- name: drop_expired_arguments
+update approvals set shown = '' where expires_at <= :at and shown <> ''
+
 -- name: forget_approvals
 delete from approvals where expires_at < :before
