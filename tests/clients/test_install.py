@@ -216,4 +216,4 @@ def test_other_clients_list_remit_after_install_and_no_more_after_uninstall(
     assert desk.remit("install", client, "--yes", cwd=shop).returncode == 0
     assert f"serve --client {client}" in listed()
     assert desk.remit("uninstall", client, "--yes", cwd=shop).returncode == 0
-    assert "remit" not in listed()
+    assert "serve --client" not in listed()
