@@ -7,7 +7,7 @@ from typing import NamedTuple
 from remit.core.client_settings import ClientSettings
 from remit.core.declarations import Declaration, Key
 from remit.core.install_edits import Document, Taken, UneditableError, is_in_place, put_in, take_out
-from remit.core.installs import SERVER, EditedFile, Format, Install, Target, unreachable
+from remit.core.installs import SERVER, EditedFile, Format, Install, Target, kept
 from remit.core.kinds import ConfigStatus, Kind
 from remit.core.own_marks import own_keys, starts
 from remit.core.resolve import resolve
@@ -64,8 +64,8 @@ class Installer:
         return self._places.projects(client)
 
     def kept(self, client: str) -> list[str]:
-        """Name the servers that stay the client's own, because Remit cannot reach them."""
-        return [item.server or item.name for item in unreachable(self._declared(client))]
+        """Name the servers that stay the client's own, because Remit does not serve them."""
+        return kept(self._declared(client))
 
     def is_new(self, client: str) -> bool:
         """Tell whether a client has none of its files yet."""

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from remit.adapters import safe_files
 from remit.adapters.safe_files import TRIES, change_file, read_exactly
 from remit.errors import FileChangeError
 
@@ -116,7 +115,7 @@ def test_a_failure_before_the_file_is_replaced_leaves_it_and_nothing_else(
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(safe_files.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(FileChangeError, match="No space left"):
         change_file(str(file), lambda _: "two")
     assert file.read_text() == "one"

@@ -81,6 +81,10 @@ class Machine:
         own = {"REMIT_HOME": str(self.desk.root / "data"), "ENABLE_TOOL_SEARCH": "false"}
         return real_claude.run(CLAUDE, self.desk.home, self.shop, calls=calls, variables=own)
 
+    def findings(self) -> list[dict[str, Any]]:
+        told = json.loads(self.desk.remit("doctor", "--json", cwd=self.shop).stdout)
+        return [item for item in told["findings"] if item["check"] == "install"]
+
     def remit(self, *words: str) -> None:
         done = self.desk.remit(*words, cwd=self.shop)
         assert done.returncode == 0, done.stderr
@@ -115,7 +119,7 @@ def test_a_server_that_is_added_after_the_install_is_there_through_remit(machine
     add = ["mcp", "add", "--scope", "user", "scale", "--", *words]
     refused = machine.claude(*add)
     assert "not allowed by enterprise policy" in refused.stderr  # what the guide tells how to get round
-    leave = json.dumps({"allowedMcpServers": [{"serverCommand": words}]})
+    leave = json.dumps({"allowedMcpServers": [{"serverName": "scale"}]})
     assert machine.claude("--settings", leave, *add).returncode == 0
     session = machine.session(("mcp__remit__scale__weigh", NOTHING))
     assert all(name.startswith("mcp__remit__") for name in of_servers(session))
@@ -156,23 +160,32 @@ def without_remit(state: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def test_a_projects_list_of_names_lets_the_client_load_no_process_beside_remit(machine: Machine) -> None:
+def test_a_projects_own_list_of_names_is_what_doctor_says_of_it(machine: Machine) -> None:
     lists = {"allowedMcpServers": [{"serverName": "till"}]}
     machine.desk.write(machine.shop / ".claude/settings.json", lists)
     machine.remit("install", "claude-code", "--yes")
     tools = of_servers(machine.session())
-    assert "mcp__remit__till__open_drawer" in tools
-    assert all(name.startswith("mcp__remit__") for name in tools)
+    assert {"mcp__till__open_drawer", "mcp__remit__till__open_drawer"} <= set(tools)
     assert "mcp__remit__press__print" not in tools  # denied before, and so denied now
+    assert [item["subject"] for item in machine.findings()] == ["till"]
 
 
-def test_a_projects_list_of_commands_is_what_doctor_says_of_it(machine: Machine) -> None:
+def test_a_projects_own_list_of_commands_is_what_doctor_says_of_it(machine: Machine) -> None:
     lists = {"allowedMcpServers": [{"serverCommand": machine.words("till", "open_drawer")}]}
     machine.desk.write(machine.shop / ".claude/settings.json", lists)
     machine.remit("install", "claude-code", "--yes")
-    assert "mcp__till__open_drawer" in of_servers(machine.session())
-    findings = json.loads(machine.desk.remit("doctor", "--json", cwd=machine.shop).stdout)["findings"]
-    assert [item["subject"] for item in findings if item["check"] == "install"] == ["till"]
+    assert of_servers(machine.session()) == ["mcp__till__open_drawer"]
+    assert "Remit is not in force here" in machine.findings()[0]["reason"]
+
+
+def test_a_server_that_an_agent_brings_along_stays_the_clients(machine: Machine) -> None:
+    entry = json.dumps([{"scope": {"type": "stdio", **machine.entry("scope", "peek")}}])
+    agent = f"---\nname: rev\ndescription: reviews\nmcpServers: {entry}\n---\nLook.\n"
+    machine.desk.write(machine.shop / ".claude/agents/rev.md", agent)
+    machine.remit("install", "claude-code", "--yes")
+    session = machine.session(("Agent", {"subagent_type": "rev", "description": "look", "prompt": "look"}))
+    offered = [tool["name"] for request in session.requests for tool in request["tools"]]
+    assert "mcp__scope__peek" in offered
 
 
 def test_the_real_client_finds_nothing_wrong_with_the_plugin(desk: Desk) -> None:

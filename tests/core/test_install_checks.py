@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from remit.core.checks.installs import loaded_twice, lost_installs, missing_remit
+from remit.core.checks.installs import loaded_twice, lost_installs, missing_remit, unloaded_servers
 from remit.core.client_settings import ClientSettings, Effect, Level, Rule
 from remit.core.declarations import Declaration
 from remit.core.findings import Patient, Severity
@@ -29,8 +29,8 @@ def allows(*matchers: str, source: str = USERS, level: Level = Level.USER) -> li
     return [Rule(source=source, level=level, effect=Effect.ALLOWS, subject=it) for it in ("", *matchers)]
 
 
-OWN = allows("name:remit", f"command:{command_digest(WORDS)}")
-ADMITTED = Rule(source=USERS, level=Level.USER, effect=Effect.ADMITS_REMIT)
+OWN = allows("name:remit", "name:wire")
+ADMITTED = Rule(source=USERS, level=Level.USER, effect=Effect.ADMITS_REMIT, subject="name:remit")
 REMIT = entry("remit", *WORDS)
 
 
@@ -42,12 +42,17 @@ def patient(*declarations: Declaration, rules: Sequence[Rule] = (), own: Sequenc
 
 def test_an_install_in_order_gives_nothing_to_say() -> None:
     sound = patient(REMIT, entry("git"), entry("wire", url="wss://wire.test"))
-    assert [*missing_remit(sound), *lost_installs(sound), *loaded_twice(sound)] == []
+    assert [
+        *missing_remit(sound),
+        *lost_installs(sound),
+        *unloaded_servers(sound),
+        *loaded_twice(sound),
+    ] == []
 
 
 def test_without_an_install_nothing_is_looked_for() -> None:
     none = patient(entry("git"), own=())
-    assert [*missing_remit(none), *lost_installs(none), *loaded_twice(none)] == []
+    assert [*missing_remit(none), *lost_installs(none), *unloaded_servers(none), *loaded_twice(none)] == []
 
 
 def test_a_client_that_is_to_load_remit_alone_must_have_it() -> None:
@@ -76,17 +81,24 @@ def test_a_list_that_names_remit_without_a_record_is_named() -> None:
 
 
 def test_a_projects_list_that_lets_the_client_load_a_server_beside_remit_is_named() -> None:
-    theirs = allows(f"command:{command_digest(['run-git'])}", source=SHOPS, level=Level.PROJECT)
+    theirs = allows("name:git", source=SHOPS, level=Level.PROJECT)
     (finding,) = loaded_twice(patient(REMIT, entry("git"), entry("wiki"), rules=theirs))
     assert finding.subject == "git"
     assert "in .claude/settings.json adds to Remit's list" in finding.reason
 
 
-def test_a_projects_list_by_name_changes_nothing_for_a_process() -> None:
-    theirs = allows("name:git", source=SHOPS, level=Level.PROJECT)
-    assert list(loaded_twice(patient(REMIT, entry("git"), rules=theirs))) == []
-
-
-def test_remit_is_in_force_whatever_other_lists_say() -> None:
+def test_remit_is_in_force_beside_another_list_of_names() -> None:
     theirs = allows("name:git", source=SHOPS, level=Level.PROJECT)
     assert list(missing_remit(patient(REMIT, entry("git"), rules=theirs))) == []
+
+
+def test_a_list_that_goes_by_commands_leaves_remit_out_and_is_named() -> None:
+    theirs = allows(f"command:{command_digest(['run-git'])}", source=SHOPS, level=Level.PROJECT)
+    (finding,) = missing_remit(patient(REMIT, entry("git"), rules=theirs))
+    assert finding.reason.endswith("policy in the client's settings in .claude/settings.json")
+
+
+def test_a_server_that_only_the_client_can_load_and_does_not_is_named() -> None:
+    agents = replace(entry("peek"), agent="rev")
+    (finding,) = unloaded_servers(patient(REMIT, entry("git"), entry("wire", url="wss://wire.test"), agents))
+    assert (finding.subject, finding.severity) == ("peek", Severity.ERROR)

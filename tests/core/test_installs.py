@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remit.core.install_edits import Document, UneditableError, is_in_place, put_in, take_out
-from remit.core.installs import Change, Format, Install, Key, read, unreachable, write
+from remit.core.installs import Change, Format, Install, Key, kept, read, write
 from remit.core.launch import Launch, Transport
 from remit.core.splices import Splice
 from support import declared
@@ -208,7 +208,9 @@ def test_keys_say_how_much_of_their_way_was_there() -> None:
     assert file.keys[-1] == Key(path=SERVER.path, value=ENTRY)
 
 
-def test_servers_over_websockets_stay_their_clients() -> None:
+def test_servers_over_websockets_and_those_of_agents_stay_their_clients() -> None:
     wire = replace(declared("wire"), launch=Launch(transport=Transport.WEBSOCKET, url="wss://wire.test"))
     unread, plain = declared("git"), replace(declared("wiki"), launch=Launch(command="wiki"))
-    assert unreachable([plain, wire, unread, wire]) == [wire]
+    agents = replace(declared("peek"), agent="rev", launch=Launch(command="peek"))
+    odd = replace(wire, server="we ird")  # which no list of the client can name
+    assert kept([plain, wire, unread, wire, agents, odd]) == ["peek", "wire"]

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from remit.core.declarations import Declaration
 from remit.core.launch import Transport
+from remit.core.names import normalise
 from remit.core.splices import Splice, Step
 
 SERVER = "remit"  # what Remit is called among a client's servers
@@ -85,14 +86,19 @@ class Install:
         return next((file for file in self.files if file.path == path), None)
 
 
-def unreachable(declarations: Iterable[Declaration]) -> list[Declaration]:
-    """List the servers that Remit cannot reach, one of each name: their client has to load them itself."""
-    found = {
-        item.server or item.name: item
-        for item in declarations
-        if item.launch is not None and item.launch.transport is Transport.WEBSOCKET
-    }
-    return [found[label] for label in sorted(found)]
+def kept(declarations: Iterable[Declaration]) -> list[str]:
+    """Name the servers that Remit does not serve, and that their client goes on loading itself.
+
+    A client lists only names of letters, digits, `-` and `_`.
+    """
+    labels = {item.server or "" for item in declarations if not is_served(item)}
+    return sorted(label for label in labels if label == normalise(label))
+
+
+def is_served(declaration: Declaration) -> bool:
+    """Tell whether Remit can serve a server: not over a WebSocket, and not one that an agent brings along."""
+    launch = declaration.launch
+    return declaration.agent is None and (launch is None or launch.transport is not Transport.WEBSOCKET)
 
 
 def digest(text: str) -> str:

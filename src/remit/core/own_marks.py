@@ -52,12 +52,7 @@ def _is_hook(group: object) -> bool:
 def _own_matchers(items: Sequence[object], wanted: Sequence[object]) -> list[object]:
     if {"serverName": SERVER} not in items:
         return []
-    return [item for item in items if item in wanted or _is_command(item)]
-
-
-def _is_command(item: object) -> bool:
-    words = _items(_field(item, "serverCommand"))
-    return bool(words) and starts({"command": words[0], "args": [*words[1:]]}, "serve")
+    return [item for item in items if item in wanted]
 
 
 def _field(value: object, name: str) -> object:

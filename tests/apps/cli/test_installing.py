@@ -92,12 +92,8 @@ def test_install_registers_hooks_and_one_server_and_leaves_the_others_to_it(ada:
         )
         assert handler.get("async", False) is not is_answered
     assert settings["hooks"]["PreToolUse"][0]["matcher"] == "Bash"
-    words = [entry["command"], *entry["args"]]
-    assert settings["allowedMcpServers"] == [
-        {"serverName": "remit"},
-        {"serverCommand": words},
-        {"serverName": "wire"},  # which Remit cannot reach
-    ]
+    # Which Remit cannot reach: one over a WebSocket.
+    assert settings["allowedMcpServers"] == [{"serverName": "remit"}, {"serverName": "wire"}]
 
 
 def test_no_declaration_of_a_server_is_changed(ada: Ada) -> None:
@@ -314,11 +310,9 @@ def test_servers_of_other_projects_that_the_client_knows_are_shown_too(ada: Ada)
 
 
 def test_doctor_names_a_list_that_lets_the_client_load_a_server_beside_remit(ada: Ada) -> None:
-    ada.desk.write(
-        ada.shop / ".claude/settings.json", {"allowedMcpServers": [{"serverCommand": ["run-git"]}]}
-    )
+    ada.desk.write(ada.shop / ".claude/settings.json", {"allowedMcpServers": [{"serverName": "git"}]})
     ada.run("install", "claude-code", "--yes")
-    told = ada.run("doctor", code=1)
+    told = ada.run("doctor", code=1)  # whose programs do not exist
     assert "`allowedMcpServers` in .claude/settings.json adds to Remit's list" in told
 
 

@@ -9,7 +9,7 @@ from remit.adapters.clients.own_edits import ALLOWED, before_install
 from remit.adapters.clients.reading import Origin, Parsed, declare_servers
 from remit.adapters.clients.wire import EntryError, Fields
 from remit.core.client_settings import Effect, Level, Rule
-from remit.core.installs import EditedFile
+from remit.core.installs import SERVER, EditedFile
 from remit.core.launch import Transport, command_digest
 from remit.core.names import normalise, storable
 from remit.core.projects import Workspace
@@ -39,8 +39,8 @@ def parse_settings(
         found += _administrators(settings)
         _declare_managed(settings, into)
     if settings is not written:
-        found.append((Effect.ADMITS_REMIT, ""))
         narrowed = _policy(written, ALLOWED, Effect.ALLOWS, into)
+        found.append((Effect.ADMITS_REMIT, f"name:{SERVER}"))
         into.own_rules += [
             Rule(source=into.source, level=level, effect=effect, subject=it) for effect, it in narrowed
         ]

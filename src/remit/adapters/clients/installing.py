@@ -12,9 +12,8 @@ from remit.adapters.files import FileError, Machine, read_text, require_text
 from remit.adapters.formats import parse_json
 from remit.adapters.safe_files import LIMIT, change_file, read_exactly
 from remit.core.declarations import Declaration
-from remit.core.installs import SERVER, Change, Format, Target, unreachable
+from remit.core.installs import SERVER, Change, Format, Target, kept
 from remit.core.launch import references
-from remit.core.names import normalise
 
 # What a hook is told of, and how long it may take; what is not answered holds nobody up.
 HOOKS: Mapping[str, Mapping[str, Any]] = {
@@ -43,14 +42,6 @@ class Place(NamedTuple):
     targets: "Callable[[Sequence[str], Declared, Machine], list[Target]]"
 
 
-def own_matchers(command: Sequence[str]) -> list[dict[str, Any]]:
-    """What allows Remit's own server.
-
-    By its name, and by its command: where any list has a command, the client goes by commands alone.
-    """
-    return [{"serverName": SERVER}, {"serverCommand": _words(command, "claude-code")}]
-
-
 def _words(command: Sequence[str], client: str) -> list[str]:
     return [*command, "serve", "--client", client]
 
@@ -68,8 +59,8 @@ def _claude_code(command: Sequence[str], declared: Declared, machine: Machine) -
         Change(("hooks", event), {"hooks": [_handler(program, args, details)]}, is_item=True)
         for event, details in HOOKS.items()
     ]
-    kept = [_matcher(declaration) for declaration in unreachable(declared)]
-    allowed = Change(("allowedMcpServers",), [*own_matchers(command), *kept])
+    # Names alone: where any list has a command, the client goes by commands.
+    allowed = Change(("allowedMcpServers",), [{"serverName": label} for label in (SERVER, *kept(declared))])
     return [  # the server first: nothing is narrowed to what is not there
         Target(state_path(machine), Format.JSON, [Change(("mcpServers", SERVER), entry)]),
         Target(settings_path(machine), Format.JSON, [*hooks, allowed]),
@@ -181,11 +172,3 @@ class ClientPlaces:
     def change(self, path: str, change: Callable[[str | None], str | None]) -> None:
         """Put in a file's place what a function makes of its text."""
         change_file(path, change)
-
-
-def _matcher(declaration: Declaration) -> dict[str, str]:
-    """What allows a server: its name, where the client takes it, else its URL."""
-    label = declaration.server or ""
-    if label == normalise(label) or declaration.launch is None:
-        return {"serverName": label}
-    return {"serverUrl": declaration.launch.url}

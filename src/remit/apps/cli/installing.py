@@ -187,7 +187,7 @@ def _after(installer: Installer, client: str) -> None:
         return
     _say(f"From its next start on, {title} has its servers through Remit.")
     for label in installer.kept(client):
-        _say(f"{render.printable(label)} stays with the client: Remit cannot reach it")
+        _say(f"{render.printable(label)} stays with the client: Remit does not serve it")
     _say("hint: a remote server that wants a sign-in wants one of Remit: `remit login SERVER`")
     _say("hint: new servers go into the files; `claude mcp add` takes none that its list does not name")
 

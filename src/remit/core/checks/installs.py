@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from remit.core.client_settings import ClientSettings, Effect, Level
 from remit.core.decide import objection, shorten
 from remit.core.findings import Finding, Patient, Severity, about
-from remit.core.installs import SERVER
+from remit.core.installs import SERVER, is_served
 from remit.core.kinds import RUNS
-from remit.core.launch import Transport
 from remit.core.scopes import Scope
 
 
@@ -26,7 +25,7 @@ def missing_remit(patient: Patient) -> Iterator[Finding]:
         place = shorten(own.shadowed_by.source, patient.context)
         why, fix = f"another server called `{SERVER}` in {place} is in force", "give that server another name"
     else:
-        why = objection(own.config_status)
+        why = objection(own.config_status) + _lists(patient)
         fix = "change that, or run `remit uninstall claude-code` to have the client load its servers itself"
     yield Finding(
         severity=Severity.ERROR,
@@ -53,22 +52,43 @@ def lost_installs(patient: Patient) -> Iterator[Finding]:
             )
 
 
+def unloaded_servers(patient: Patient) -> Iterator[Finding]:
+    """Find servers that Remit does not serve, and that the client does not load because of its list."""
+    for declaration in patient.in_force if patient.own_rules else ():
+        if not is_served(declaration) and _as_client(patient).status(declaration) not in RUNS:
+            yield about(
+                declaration,
+                Severity.ERROR,
+                "install",
+                reason="only the client can load it, and `allowedMcpServers` does not name it",
+                fix="run `remit install claude-code` again; it needs a name of letters, digits, `-` and `_`",
+            )
+
+
 def loaded_twice(patient: Patient) -> Iterator[Finding]:
     """Find servers that Remit serves and the client loads all the same, because another list names them."""
     if not patient.own_rules:
         return
-    headless = patient.context.flags.is_headless
-    client = ClientSettings([*patient.rules, *patient.own_rules], is_headless=headless)
-    lists = dict.fromkeys(rule.source for rule in patient.rules if rule.effect is Effect.ALLOWS)
-    where = ", ".join(shorten(source, patient.context) for source in lists)
-    for declaration, launch in patient.launches:
-        is_served = not declaration.is_remit and launch.transport is not Transport.WEBSOCKET
-        if is_served and client.status(declaration) in RUNS:
+    client = _as_client(patient)
+    for declaration in patient.in_force:
+        is_ours = is_served(declaration) and not declaration.is_remit
+        if is_ours and client.status(declaration) in RUNS:
             yield about(
                 declaration,
                 Severity.WARNING,
                 "install",
-                reason=f"`allowedMcpServers` in {where} adds to Remit's list: the client loads it, too, "
+                reason=f"`allowedMcpServers`{_lists(patient)} adds to Remit's list: the client loads it too, "
                 "and each of its tools is there twice",
                 fix="take it off that list, or live with it",
             )
+
+
+def _lists(patient: Patient) -> str:
+    """Say where the lists of others are."""
+    sources = dict.fromkeys(rule.source for rule in patient.rules if rule.effect is Effect.ALLOWS)
+    return f" in {', '.join(shorten(each, patient.context) for each in sources)}" if sources else ""
+
+
+def _as_client(patient: Patient) -> ClientSettings:
+    """The settings as the client has them, with what Remit wrote."""
+    return ClientSettings([*patient.rules, *patient.own_rules], is_headless=patient.context.flags.is_headless)
