@@ -3,8 +3,8 @@
 import os
 import sys
 import time
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Callable, Collection, Generator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
 
 from remit import settings
@@ -12,7 +12,10 @@ from remit import settings
 if TYPE_CHECKING:
     from remit.adapters.embeddings.static import Adder, Table
     from remit.adapters.files import Machine
+    from remit.adapters.gateways import GatewayFiles
     from remit.adapters.storage.database import Database
+    from remit.adapters.tokens import TokenFile
+    from remit.adapters.upstream.means import Means, Reaching
     from remit.core.configuration.layers import Configuration
     from remit.core.configuration.values import Content, File, Mistake, Said, ToolEntry
     from remit.core.decide import Context
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
     from remit.core.ranking import Fusion, RankFusion
     from remit.core.requirements import Condition
     from remit.core.tools import Tool
+    from remit.core.upstreams import Offer, Upstream
+    from remit.exchange import Endpoint, Links, Opening, Stock
     from remit.installer import Installer
     from remit.names.generator import Generator as NameGenerator
     from remit.ports import Clock, Embedder, Entry, Index, Notifier, Store, Upstreams
@@ -240,12 +245,101 @@ def open_notifier() -> "Notifier":
 
 def open_upstreams() -> "Upstreams":
     """Make ready to start and reach servers, as this user on this machine."""
-    from remit import __version__
     from remit.adapters.upstream.live import LiveServers
 
+    return LiveServers(_means())
+
+
+def open_tokens() -> "TokenFile":
+    """Make ready to look after the tokens of the gateway's clients."""
+    from remit.adapters.tokens import TokenFile
+
+    return TokenFile(os.path.dirname(database_path(_machine())))
+
+
+def open_gateway_files() -> "GatewayFiles":
+    """Make ready to say, or to see, which gateways run."""
+    from remit.adapters.gateways import GatewayFiles
+
+    return GatewayFiles(os.path.dirname(database_path(_machine())))
+
+
+def memory_of_this_process() -> float | None:
+    """Say how many megabytes of memory this process has, where the system tells."""
+    from remit.adapters.gateways import memory_mb
+
+    return memory_mb()
+
+
+@asynccontextmanager
+async def open_endpoint(opening: "Opening", links: "Links") -> "AsyncGenerator[Endpoint]":
+    """Serve an endpoint, with a registry of its own, until the context is left.
+
+    Raises:
+        AgentError: there is no such agent, or it cannot be put to work as it is defined.
+        NoSuchDirectoryError: there is no such directory.
+        StoreError: the database cannot be used.
+        UnknownClientError: no client of this name is supported.
+        UnknownRoomError: no room of this name is declared.
+        ValueError: there is no such mode or strategy.
+    """
+    from remit.gateway.opening import Means, serve
+
+    async with serve(opening, links, Means(open_registry, open_notifier, _read_offer, _now)) as endpoint:
+        yield endpoint
+
+
+def _read_offer(stock: "Stock", upstream: "Upstream") -> "Offer":
+    from remit.adapters.upstream.offers import read_offer
+
+    return read_offer(stock, upstream)
+
+
+@asynccontextmanager
+async def open_links() -> "AsyncGenerator[Links]":
+    """Make ready to pass requests on to servers, as this user on this machine; all end with the block."""
+    from remit.adapters.upstream.links import linked
+
+    async with linked(_means()) as links:
+        yield links
+
+
+def sign_in(
+    upstream: "Upstream",
+    *,
+    on_url: Callable[[str], None],
+    open_browser: Callable[[str], None],
+    client_id: str | None = None,
+    client_secret: str | None = None,
+    port: int = 0,
+) -> None:
+    """Sign in to a remote server through the browser, and keep that for this user.
+
+    Raises:
+        SignInError: it came to nothing; the error says why.
+    """
+    from remit.adapters.upstream.oauth import Identity, reachable, sign_in
+    from remit.adapters.upstream.sign_ins import open_sign_ins
+
     machine = _machine()
-    others = {name: value for name, value in machine.variables.items() if name != settings.KEY}
-    return LiveServers(others, home=machine.home, version=__version__)
+    identity = Identity(client_id=client_id, client_secret=client_secret, port=port)
+    launch = reachable(upstream, machine.variables, machine.home)
+    signed_in = sign_in(upstream.label, launch, identity, on_url=on_url, open_browser=open_browser)
+    open_sign_ins(_data_directory(machine)).save(launch.url, signed_in)
+
+
+def sign_out(upstream: "Upstream") -> bool:
+    """Forget that this user signed in to a server; False where nothing was kept.
+
+    Raises:
+        SignInError: it is no remote server.
+    """
+    from remit.adapters.upstream.oauth import reachable
+    from remit.adapters.upstream.sign_ins import open_sign_ins
+
+    machine = _machine()
+    launch = reachable(upstream, machine.variables, machine.home)
+    return open_sign_ins(_data_directory(machine)).forget(launch.url)
 
 
 def open_embedder(chosen: settings.Embeddings) -> "Embedder":
@@ -324,11 +418,35 @@ def _configure(database: "Database", workspace: "Workspace", machine: "Machine")
     Configurations(SqliteStates(database), TomlFiles(machine), ConditionLanguage(), _now).current(workspace)
 
 
+def _means() -> "Means":
+    from remit import __version__
+    from remit.adapters.upstream.means import Means
+    from remit.adapters.upstream.watch import Watch
+
+    machine = _machine()
+    return Means(
+        variables={name: value for name, value in machine.variables.items() if name != settings.KEY},
+        home=machine.home,
+        client={"name": "remit", "version": __version__},
+        watch=Watch(),
+        remote=lambda: _open_remote(_data_directory(machine)),
+    )
+
+
+def _open_remote(directory: str) -> "Reaching":
+    from remit.adapters.upstream.remote import Remote
+    from remit.adapters.upstream.sign_ins import open_sign_ins
+
+    return Remote(open_sign_ins(directory))
+
+
 def database_path(machine: "Machine") -> str:
     """Name the file of the database."""
-    return os.path.join(
-        settings.data_directory(machine.variables, sys.platform, machine.home), settings.DATABASE
-    )
+    return os.path.join(_data_directory(machine), settings.DATABASE)
+
+
+def _data_directory(machine: "Machine") -> str:
+    return settings.data_directory(machine.variables, sys.platform, machine.home)
 
 
 def _open_arrays(table: "Table") -> "Adder":

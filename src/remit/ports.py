@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from remit.core.approvals import Approval, Binding
+from remit.core.audit import AuditEntry
 from remit.core.configuration.layers import Configuration
 from remit.core.configuration.values import Content, Detector, File, FileText, Mistake, Said, ToolEntry
 from remit.core.decide import Context
@@ -20,7 +21,7 @@ from remit.core.requirements import Condition
 from remit.core.scopes import Scope
 from remit.core.sightings import Sighting, Use
 from remit.core.tools import Definition, Tool
-from remit.core.upstreams import Offer, Upstream
+from remit.core.upstreams import Offer, Upstream, Wares
 from remit.core.views import Flags, View
 
 Vector = bytes  # numbers of 32 bits, little-endian, of length one: its cosine with another is their product
@@ -161,9 +162,23 @@ class Store(Protocol):
 
     def record(self, sighting: Sighting, use: Use) -> bool: ...
 
+    def record_all(self, used: Iterable[tuple[Sighting, Use]]) -> None: ...
+
     def report(self, definition: Definition, sighting: Sighting) -> None: ...
 
     def keep(self, declaration: Declaration, offer: Offer, workspace: Workspace, at: int) -> None: ...
+
+    def wares(self, workspace: Workspace) -> Mapping[Key, Wares]: ...
+
+    def uses_here(self, workspace: Workspace) -> Mapping[Key, tuple[int, int]]: ...
+
+    def catalog_revision(self) -> int: ...  # another one whenever what catalogs are made of has changed
+
+    def add_audit(self, entries: Iterable[AuditEntry], workspace: Workspace, at: int) -> None: ...
+
+    def audit(self, workspace: Workspace, limit: int) -> Sequence[AuditEntry]: ...
+
+    def prune_audit(self, before: int, most: int) -> None: ...
 
     def trusts(self, workspace: Workspace) -> Mapping[Key, str]: ...
 
@@ -172,6 +187,8 @@ class Store(Protocol):
     def revoke(self, declaration: Declaration, workspace: Workspace) -> None: ...
 
     def find_project(self, name: str) -> Project | None: ...
+
+    def projects(self) -> Sequence[Project]: ...
 
     def forget(self, project: Project) -> None: ...
 
@@ -234,6 +251,12 @@ class Language(Protocol):
     ) -> Iterable[tuple[Severity, File, Mistake]]: ...
 
 
+class Stamps(Protocol):
+    """How files and variables were at one moment."""
+
+    def are_same(self) -> bool: ...
+
+
 class Sources(Protocol):
     """The clients' files on this machine."""
 
@@ -247,6 +270,8 @@ class Sources(Protocol):
     def exists(self, path: str) -> bool: ...
 
     def is_unchanged(self, inputs: Mapping[str, str]) -> bool: ...
+
+    def stamps(self, inputs: Iterable[str]) -> Stamps: ...
 
     def read(self, view: View) -> Reading: ...
 

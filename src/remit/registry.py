@@ -20,7 +20,7 @@ from remit.core.sightings import Use
 from remit.core.states import Snapshot
 from remit.core.tools import Definition, Tool
 from remit.core.trust import Trustable
-from remit.core.upstreams import DEADLINE
+from remit.core.upstreams import DEADLINE, Upstream
 from remit.explanations import Explanation, explain_name
 from remit.following import Follower
 from remit.listings import Listings
@@ -30,6 +30,7 @@ from remit.scanning import Presence, Scan, Scanner
 from remit.search import DEFAULT_LIMIT, Search, Searcher
 from remit.situation import Location, Situation, StateReport
 from remit.states import States
+from remit.supplying import Supplying
 from remit.trusting import Trusting
 
 
@@ -52,10 +53,11 @@ class Registry:
         self._contexts = Contexts(sources)
         self._scanner = Scanner(store, sources, clock)
         self._states = States(situation)
-        self._listings = Listings(store, self._states, judge)
+        self._listings = Listings(store, self._states, judge, clock)
         self._connecting = Connecting(store, self._scanner, self._listings, clock)
         self._trusting = Trusting(store, self._scanner, clock)
         self._recording = Recording(store, self._scanner, self._states, clock)
+        self.supply = Supplying(store, sources, clock, self._scanner, self._states, self._listings)
 
     def __enter__(self) -> "Registry":
         return self
@@ -294,6 +296,15 @@ class Registry:
             context, upstreams, names=names, deadline=deadline, on_progress=on_progress
         )
 
+    def server(self, name: str, context: Context) -> Upstream:
+        """Find the server of a name that may be started or reached here.
+
+        Raises:
+            UnknownServerError: no server of this name is known here.
+            UpstreamError: it may not be started, or its entry cannot be read now.
+        """
+        return self._connecting.find(name, context)
+
     def trustable(self, context: Context, names: Sequence[str] = ()) -> list[Trustable]:
         """List the servers of this project, or those that are named, that are only started when trusted.
 
@@ -342,6 +353,10 @@ class Registry:
         use = Use(session_id=session_id, call_id=call_id, succeeded=succeeded, duration_ms=duration_ms)
         return self._recording.record(name, use, context, server=server)
 
+    def record_all(self, used: Iterable[tuple[str, str | None, Use]], context: Context) -> None:
+        """Count many uses at once, of tools by name and server."""
+        self._recording.record_all(used, context)
+
     def report(
         self,
         name: str,
@@ -368,6 +383,10 @@ class Registry:
             UnknownProjectError: nothing is stored about it.
         """
         return find_project(name, self._store, self._sources)
+
+    def projects(self) -> Sequence[Project]:
+        """List the projects that something is stored about."""
+        return self._store.projects()
 
     def forget(self, project: Project) -> None:
         """Erase all that is stored about a project."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from remit.configurations import Noticed
+from remit.configurations import Current, Noticed
 from remit.core.configuration.layers import Demand
 from remit.core.decide import Context
 from remit.core.declarations import Problem
@@ -30,11 +30,17 @@ class States:
             raise StateError("this registry was opened without states")
         return self._situation
 
+    def current(self, context: Context) -> Current | None:
+        """Tell what the configuration says, with what that was made of."""
+        if self._situation is None:
+            return None
+        return self._situation.configurations.current(context.workspace)
+
     def ruled(self, context: Context) -> Context:
         """Give a context what the configuration says."""
-        if self._situation is None:
+        current = self.current(context)
+        if current is None:
             return context
-        current = self._situation.configurations.current(context.workspace)
         return replace(context, requirements=current.requirements, policy=current.ruled.policy)
 
     def now(self, context: Context) -> Context:
@@ -47,8 +53,7 @@ class States:
 
     def read_configuration(self, context: Context) -> None:
         """Read the configuration where it changed, for those who go by what is stored of it."""
-        if self._situation is not None:
-            self._situation.configurations.current(context.workspace)
+        self.current(context)
 
     def reports(self, context: Context) -> list[StateReport]:
         """List every state with its value, and where both come from."""

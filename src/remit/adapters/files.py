@@ -11,7 +11,7 @@ from remit.core.scopes import ancestors
 from remit.errors import BadVariableError
 
 HOME = "~"
-_SETTLED_NS = 2_000_000_000  # a file younger than this may change again without a new time stamp
+SETTLED_NS = 2_000_000_000  # a file younger than this may change again without a new time stamp
 _ABSENT = (errno.ENOENT, errno.ENOTDIR)
 _REASONS = {
     errno.EISDIR: "not a regular file",
@@ -90,7 +90,7 @@ def _print(found: os.stat_result, now_ns: int) -> str:
 
 
 def _is_settled(found: os.stat_result, now_ns: int) -> bool:
-    return now_ns - max(found.st_mtime_ns, found.st_ctime_ns) > _SETTLED_NS
+    return now_ns - max(found.st_mtime_ns, found.st_ctime_ns) > SETTLED_NS
 
 
 def is_only_roots(path: str) -> bool:

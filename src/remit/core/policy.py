@@ -144,11 +144,18 @@ class Policy:
         self._modes = {each: tuple(dict.fromkeys((*fixed, each or usual))) for each in (None, *Mode)}
         self._answers: dict[tuple[Danger, bool, bool, Mode | None], Answer] = {}
 
+    def narrowed(self, more: ToolList) -> "Policy":
+        """Make a policy that has one list more."""
+        return self._with(lists=(*self._lists, more), labels=self._labels)
+
     def including(self, labels: Iterable[Label]) -> "Policy":
         """Add what others than files say of tools."""
+        return self._with(lists=self._lists, labels=(*self._labels, *labels))
+
+    def _with(self, *, lists: Sequence[ToolList], labels: Sequence[Label]) -> "Policy":
         return Policy(
-            lists=self._lists,
-            labels=(*self._labels, *labels),
+            lists=lists,
+            labels=labels,
             beliefs=self._beliefs,
             ask_from=self.ask_from,
             mode=self.mode,

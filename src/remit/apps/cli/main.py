@@ -11,6 +11,7 @@ from click.shell_completion import get_completion_class
 from remit import __version__
 from remit.apps.cli import (
     evaluation,
+    gateways,
     installing,
     listing,
     names,
@@ -19,7 +20,10 @@ from remit.apps.cli import (
     render,
     scanning,
     searching,
+    serving,
+    signing_in,
     states,
+    tokens,
     trusting,
 )
 from remit.apps.cli.options import FAILURE, INTERRUPTED, NOTHING_DONE
@@ -62,12 +66,17 @@ COMMANDS = (  # in the order of the reference
     states.state,
     policies.policy,
     policies.approve,
+    serving.serve,
+    gateways.status,
+    tokens.token,
     listing.session_context,
     evaluation.evaluate,
     names.names,
     trusting.trust,
     installing.install,
     installing.uninstall,
+    signing_in.login,
+    signing_in.logout,
     projects.forget,
     completion,
 )

@@ -86,6 +86,7 @@ def _patterns(said: Said) -> Iterator[tuple[Path, str]]:
     for state in content.states:
         yield from ((("states", state.name, "on"), pattern) for pattern in state.on)
         yield from ((("states", state.name, "off"), pattern) for pattern in state.off)
+    yield from ((("pinned",), pattern) for pattern in content.pinned)
     for room in content.rooms:
         yield from ((("rooms", room.name, "tools"), pattern) for pattern in room.tools)
 
@@ -126,8 +127,9 @@ def _overruled(said: Said, all_said: Sequence[Said]) -> Iterator[Remark]:
 
 
 def _in_vain(entry: ToolEntry, theirs: ToolEntry) -> Iterator[str]:
-    if covers(theirs.pattern, entry.pattern):
-        if entry.approval is False and theirs.approval:
-            yield "approval"
-        if entry.ai_enabled and theirs.ai_enabled is False:
-            yield "ai_enabled"
+    undone = ["approval"] if entry.approval is False and theirs.approval else []
+    undone += ["ai_enabled"] if entry.ai_enabled and theirs.ai_enabled is False else []
+    if undone and covers(
+        theirs.pattern, entry.pattern
+    ):  # patterns last: there are as many pairs as rules squared
+        yield from undone

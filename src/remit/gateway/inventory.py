@@ -1,0 +1,235 @@
+"""The inventory of one endpoint: its catalog in memory, made anew when files or the store have changed.
+
+All but the glances belongs to whoever may use the registry.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from remit.core.configuration.layers import FLAT, Configuration
+from remit.core.configuration.values import written
+from remit.core.decide import Context, Listed
+from remit.core.declarations import Declaration, Key, Resolved
+from remit.core.globs import glob, tool_globs
+from remit.core.policy import Belongs, Origin, ToolList
+from remit.core.requirements import NO_REQUIREMENTS
+from remit.core.roster import Roster
+from remit.core.serving.plan import Chosen, plan
+from remit.core.spelling import did_you_mean
+from remit.core.states import Snapshot
+from remit.errors import UnknownRoomError
+from remit.gateway.board import Board, post
+from remit.gateway.catalog import Catalog, Target
+from remit.gateway.cataloguing import Known, catalogue
+from remit.ports import Stamps
+from remit.registry import Registry
+from remit.supplying import Configured
+
+
+class _Kept(NamedTuple):
+    """A catalog, with what it was made of."""
+
+    read: "_Read"
+    configured: Configured
+    revision: int
+    catalog: Catalog
+    roster: Roster
+    stamps: Stamps | None = None  # taken before it was found to be right; None: nobody has looked since
+
+    @property
+    def looked_at(self) -> list[str]:
+        """All files and variables that it depends on."""
+        return [*self.read.inputs, *self.configured.files]
+
+    def is_right(self, revision: int) -> bool:
+        """Tell whether nothing has changed, as far as a glance can tell."""
+        return self.stamps is not None and revision == self.revision and self.stamps.are_same()
+
+
+class Found(NamedTuple):
+    """What a call means, by which catalog; no target: nothing of its name is known."""
+
+    catalog: Catalog
+    target: Target | None
+
+
+class _TakesTimeError(Exception):
+    """A snapshot would have to be taken."""
+
+
+def _no_time() -> Snapshot:
+    raise _TakesTimeError
+
+
+class _Read(NamedTuple):
+    """What the clients' files say."""
+
+    inputs: Mapping[str, str]
+    resolved: Sequence[Resolved]
+
+    @property
+    def declarations(self) -> Mapping[Key, Declaration]:
+        """The entries, by their keys."""
+        return {item.declaration.key: item.declaration for item in self.resolved}
+
+    def says(self, other: "_Read") -> bool:
+        """Tell whether another reading came to the same, in the entries themselves, too."""
+        return self.resolved == other.resolved and all(
+            one.declaration.launch == two.declaration.launch
+            for one, two in zip(self.resolved, other.resolved, strict=True)
+        )
+
+
+class Inventory:
+    """Keeps what one endpoint knows, and looks before every answer whether it is still right."""
+
+    def __init__(self, registry: Registry, make: Callable[[], Context], chosen: Chosen) -> None:
+        self._registry = registry
+        self._supply = registry.supply
+        self._make = make  # an agent's definition may change
+        self._chosen = chosen
+        self._context = replace(make(), starts_servers=True)
+        self._kept: _Kept | None = None
+        self._uses: Mapping[Key, tuple[int, int]] | None = None  # when it was opened
+        self._board: tuple[Sequence[Listed], Board] | None = None
+
+    @property
+    def registry(self) -> Registry:
+        """What all is asked of."""
+        return self._registry
+
+    @property
+    def context(self) -> Context:
+        """Who asks, and from where; decisions need more."""
+        return self._context
+
+    def catalog(self) -> Catalog:
+        """Give the catalog; the same one, as long as nothing changed."""
+        return self._current().catalog
+
+    def target(self, name: str) -> Found:
+        """Find what a call of a name means, and decide about it, as things are now."""
+        catalog = self.catalog()
+        if self._supply.has_filters:
+            context, _ = self._supply.listing(replace(catalog.context, snapshot=self.snapshot()))
+            catalog = replace(catalog, context=replace(catalog.context, refusals=context.refusals))
+        return Found(catalog, catalog.target(name, self.snapshot))
+
+    def board(self) -> Board:
+        """Give what is listed; the same board, as long as nothing of it changed."""
+        kept = self._current()
+        listed = self._listed(kept)
+        if self._board is not None and self._board[1].catalog is kept.catalog and self._board[0] == listed:
+            return self._board[1]
+        board = post(kept.catalog, listed, self._uses or {}, self._board and self._board[1])
+        self._board = listed, board
+        return board
+
+    def glance_at_target(self, name: str, revision: int) -> Found | None:
+        """Do what `target` does where nothing has to be read for it, whoever uses the registry meanwhile."""
+        kept = self._kept
+        if kept is None or self._supply.has_filters or not kept.is_right(revision):
+            return None
+        try:
+            return Found(kept.catalog, kept.catalog.target(name, _no_time))
+        except _TakesTimeError:
+            return None
+
+    def is_right(self, revision: int) -> bool:
+        """Tell whether the catalog is still right, whoever uses the registry meanwhile."""
+        return self._kept is not None and self._kept.is_right(revision)
+
+    def glance_at_board(self, revision: int) -> Board | None:
+        """Do what `board` does where nothing has to be read for it, whoever uses the registry meanwhile."""
+        kept, board = self._kept, self._board
+        if kept is None or board is None or board[1].catalog is not kept.catalog:
+            return None
+        is_lasting = kept.catalog.context.requirements.is_empty and not self._supply.has_filters
+        return board[1] if is_lasting and kept.is_right(revision) else None
+
+    def _listed(self, kept: _Kept) -> list[Listed]:
+        if self._supply.has_filters:  # which may have another answer at every moment
+            return self._supply.listing(replace(kept.catalog.context, snapshot=self.snapshot()))[1]
+        is_needed = not kept.catalog.context.requirements.is_empty
+        return kept.roster.at(self.snapshot() if is_needed else Snapshot())
+
+    def snapshot(self) -> Snapshot:
+        """Take one reading of the states."""
+        return self._registry.snapshot(self._context)
+
+    def _current(self) -> _Kept:
+        kept = self._kept
+        if kept is None or not kept.is_right(self._supply.revision()):
+            kept = self._kept = self._renewed(kept)
+        return kept
+
+    def _renewed(self, kept: _Kept | None) -> _Kept:
+        """Look closely: much of what may have changed did not."""
+        supply = self._supply
+        stamps = None if kept is None else supply.stamps(kept.looked_at)  # before anything is read
+        configured, revision = supply.configured(self._context), supply.revision()
+        is_same = (
+            kept is not None
+            and configured.configuration is kept.configured.configuration
+            and revision == kept.revision
+        )
+        if kept is not None and supply.are_unchanged(kept.read.inputs):
+            if is_same:
+                return kept._replace(stamps=stamps)
+            read = kept.read
+        else:
+            read = self._read()
+            revision = supply.revision()
+            if (
+                kept is not None and is_same and read.says(kept.read)
+            ):  # a file that was touched, or is too young
+                return kept._replace(read=read, revision=revision, stamps=None)
+            self._context = replace(self._make(), starts_servers=True)
+            configured = supply.configured(self._context)
+        return self._make_catalog(read, configured, revision)
+
+    def _read(self) -> _Read:
+        resolved = self._supply.resolved(self._context)
+        return _Read(self._supply.inputs(self._context), resolved)
+
+    def _make_catalog(self, read: _Read, configured: Configured, revision: int) -> _Kept:
+        configuration = configured.configuration
+        chosen = plan(configuration, self._chosen)
+        context = self._narrowed(configured.context, configuration)
+        if chosen.strategy == FLAT:
+            context = replace(context, requirements=NO_REQUIREMENTS)
+        is_needed = not context.requirements.is_empty or self._supply.has_filters
+        snapshot = self.snapshot() if is_needed else Snapshot()
+        _, listed = self._supply.listing(replace(context, snapshot=snapshot))
+        tools = [tool for tool, _ in listed]
+        if self._uses is None:  # what is called from now on moves nothing
+            self._uses = self._supply.uses_here(context)
+        catalog = catalogue(
+            Known(
+                context=context,
+                plan=chosen,
+                listed=listed,
+                definitions=self._registry.definitions(tools, context),
+                wares=self._supply.wares(context),
+                declarations=read.declarations,
+                transitions=configuration.transitions,
+            )
+        )
+        return _Kept(read, configured, revision, catalog, Roster(tools, context))
+
+    def _narrowed(self, context: Context, configuration: Configuration) -> Context:
+        """Keep to the room of the endpoint: what is outside is as if a list did not allow it."""
+        name = self._chosen.room
+        if name is None:
+            return context
+        found = [(file, room) for file, room in configuration.rooms if room.name == name]
+        if not found:
+            rooms = {room.name for _, room in configuration.rooms}
+            hint = did_you_mean(name, rooms) or "rooms are declared in `remit.toml`, as `[rooms.NAME]`"
+            raise UnknownRoomError(f"no room is called `{name}` here", hint=hint)
+        file, room = found[-1]
+        patterns = tuple((pattern, tool_globs(pattern)) for pattern in room.tools)
+        origin = Origin(file.path, written(("rooms", name, "tools")))
+        allowed = ToolList(Belongs.ALL, glob("*"), patterns, True, origin)
+        return replace(context, policy=context.policy.narrowed(allowed))
