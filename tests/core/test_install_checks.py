@@ -94,8 +94,10 @@ def test_remit_is_in_force_beside_another_list_of_names() -> None:
 
 def test_a_list_that_goes_by_commands_leaves_remit_out_and_is_named() -> None:
     theirs = allows(f"command:{command_digest(['run-git'])}", source=SHOPS, level=Level.PROJECT)
-    (finding,) = missing_remit(patient(REMIT, entry("git"), rules=theirs))
+    left_out = patient(REMIT, entry("git"), rules=theirs)
+    (finding,) = missing_remit(left_out)
     assert finding.reason.endswith("policy in the client's settings in .claude/settings.json")
+    assert list(loaded_twice(left_out)) == []
 
 
 def test_a_server_that_only_the_client_can_load_and_does_not_is_named() -> None:

@@ -12,7 +12,7 @@ from remit.core.scopes import Scope
 
 def missing_remit(patient: Patient) -> Iterator[Finding]:
     """Find that the client is to load nothing but Remit, and does not load Remit."""
-    if not patient.own_rules or any(item.is_remit for item in patient.in_force):
+    if not patient.own_rules or _has_remit(patient):
         return
     mine = [item for item in patient.servers if item.declaration.is_remit]
     own = next((item for item in mine if item.declaration.scope is Scope.GLOBAL), None)
@@ -67,7 +67,7 @@ def unloaded_servers(patient: Patient) -> Iterator[Finding]:
 
 def loaded_twice(patient: Patient) -> Iterator[Finding]:
     """Find servers that Remit serves and the client loads all the same, because another list names them."""
-    if not patient.own_rules:
+    if not (patient.own_rules and _has_remit(patient)):
         return
     client = _as_client(patient)
     for declaration in patient.in_force:
@@ -81,6 +81,10 @@ def loaded_twice(patient: Patient) -> Iterator[Finding]:
                 "and each of its tools is there twice",
                 fix="take it off that list, or live with it",
             )
+
+
+def _has_remit(patient: Patient) -> bool:
+    return any(declaration.is_remit for declaration in patient.in_force)
 
 
 def _lists(patient: Patient) -> str:
