@@ -2,8 +2,12 @@
 
 import json
 import os
+import pty
 import stat
+import subprocess
+import sys
 import tomllib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -294,6 +298,37 @@ def test_servers_that_the_client_has_approved_are_shown_and_trusted(ada: Ada) ->
     assert "not trusted" in ada.run("trust")
     assert "trusted: till" in ada.run("install", "claude-code", "--yes")
     assert "till (project, .mcp.json): trusted" in ada.run("trust")
+
+
+def test_on_a_terminal_a_person_says_what_is_done_and_which_servers_are_trusted(ada: Ada) -> None:
+    ada.approve("tape", "till")
+    state = ada.state.read_bytes()
+    assert "Put Remit into Claude Code? [y/N]" in on_a_terminal(ada, "install", "claude-code", types="n\n")
+    assert ada.state.read_bytes() == state
+    seen = on_a_terminal(ada, "install", "claude-code", types="y\ny\nn\n")
+    assert "May Remit start `till`, as it stands?" in seen
+    assert b'"remit"' in ada.state.read_bytes()
+    told = ada.run("trust")
+    assert "tape (project, .mcp.json): trusted" in told
+    assert "till (project, .mcp.json): not trusted" in told
+
+
+def on_a_terminal(ada: Ada, *words: str, types: str) -> str:
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "remit", *words]
+    environment = {**ada.desk.environment, "TERM": "dumb"}
+    with subprocess.Popen(
+        command, cwd=ada.shop, env=environment, stdin=theirs, stdout=theirs, stderr=theirs
+    ) as run:
+        os.close(theirs)
+        os.write(ours, types.encode())
+        seen = b""
+        with suppress(OSError):  # the other end is closed
+            while chunk := os.read(ours, 65_536):
+                seen += chunk
+        run.wait(timeout=60)
+    os.close(ours)
+    return seen.decode()
 
 
 def test_servers_that_wait_for_approval_are_not_trusted(ada: Ada) -> None:

@@ -9,7 +9,7 @@ import click
 
 from remit.apps.cli import live, render
 from remit.apps.cli.options import confirm
-from remit.bootstrap import diagnose, open_installer, open_registry
+from remit.bootstrap import diagnose, open_installer, open_registry, own_command
 from remit.core.decide import Context
 from remit.core.findings import Severity
 from remit.core.kinds import ConfigStatus
@@ -24,6 +24,7 @@ from remit.registry import Registry
 _DRY_RUN = click.option("--dry-run", is_flag=True, help="Print what would be changed, and change nothing.")
 _YES = click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 _STRING = re.compile(r'"(?:\\.|[^"\\])*+"')
+_CACHE = re.compile(r"[\\/](?:archive-v\d+|environments-v\d+|pipx[\\/]\.cache)[\\/]")
 _NARROWED = "claude-code"  # whose other servers are left to Remit
 
 
@@ -51,6 +52,7 @@ def install(client: str, *, dry_run: bool, yes: bool) -> None:
         if installer.is_new(name):
             _say(f"{title} has no files here yet: they are made for it to find.")
         _say(f"Remit changes {_paths(changes)}; `remit install {name} --dry-run` shows how.")
+        _warn_of_cache(own_command()[0])
         confirm(f"Put Remit into {title}?", yes=yes)
         changes = installer.install(name)
         render.out(f"Remit is in {title}: changed {_paths(changes)}.")
@@ -86,6 +88,13 @@ def uninstall(client: str, *, dry_run: bool, yes: bool) -> None:
             where = render.printable(change.path)
             _say(f"warning: `{key}` in {where} was changed since: only Remit's part was taken out of it")
             _say(f"hint: look at what is left of `{key}`")
+
+
+def _warn_of_cache(path: str) -> None:
+    """A runner such as `uvx` keeps what it runs only for a while."""
+    if _CACHE.search(path):
+        _say(f"warning: this Remit is in a cache, which may be emptied: {render.printable(path)}")
+        _say("hint: install it for good (`uv tool install remit`, `pipx install remit`), and run that one")
 
 
 def _paths(changes: Sequence[FileChange]) -> str:
