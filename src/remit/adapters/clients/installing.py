@@ -46,14 +46,17 @@ def _words(command: Sequence[str], client: str) -> list[str]:
     return [*command, "serve", "--client", client]
 
 
-def _entry(command: Sequence[str], client: str) -> dict[str, Any]:
+def _entry(command: Sequence[str], client: str, machine: Machine) -> dict[str, Any]:
     program, *args = _words(command, client)
-    return {"command": program, "args": args}
+    # A client may be started without the variables that say where Remit's own files lie.
+    given = {name: machine.variables.get(name, "") for name in ("REMIT_HOME", "REMIT_CONFIG")}
+    env = {name: os.path.abspath(value) for name, value in given.items() if value}
+    return {"command": program, "args": args, **({"env": env} if env else {})}
 
 
 def _claude_code(command: Sequence[str], declared: Declared, machine: Machine) -> list[Target]:
-    entry: dict[str, Any] = {"type": "stdio", **_entry(command, "claude-code"), "env": {}}
-    entry["alwaysLoad"] = True  # its tools are in every request, and not behind the client's search
+    # Its tools are in every request, and not behind the client's search.
+    entry = {"type": "stdio", **_entry(command, "claude-code", machine), "alwaysLoad": True}
     program, *args = (*command, "hook")
     hooks = [
         Change(("hooks", event), {"hooks": [_handler(program, args, details)]}, is_item=True)
@@ -77,24 +80,25 @@ def _claude_desktop(command: Sequence[str], _declared: Declared, machine: Machin
     store = os.path.join(places.local(machine), "Packages", "Claude_pzs8sxrjxfjjc", "LocalCache", "Roaming")
     is_from_store = machine.platform == "win32" and os.path.isdir(store)
     path = os.path.join(store, file) if is_from_store else usual
-    return [_among_servers(path, "mcpServers", _entry(command, "claude-desktop"))]
+    return [_among_servers(path, "mcpServers", _entry(command, "claude-desktop", machine))]
 
 
 def _cursor(command: Sequence[str], _declared: Declared, machine: Machine) -> list[Target]:
     path = os.path.join(machine.home, ".cursor", "mcp.json")
-    return [_among_servers(path, "mcpServers", _entry(command, "cursor"))]
+    return [_among_servers(path, "mcpServers", _entry(command, "cursor", machine))]
 
 
 def _vscode(command: Sequence[str], _declared: Declared, machine: Machine) -> list[Target]:
     path = os.path.join(places.code_user(machine), "mcp.json")
-    entry = {"type": "stdio", **_entry(command, "vscode")}
+    entry = {"type": "stdio", **_entry(command, "vscode", machine)}
     return [_among_servers(path, "servers", entry, Format.JSONC)]
 
 
 def _codex(command: Sequence[str], declared: Declared, machine: Machine) -> list[Target]:
     home = machine.variables.get(CODEX_HOME) or os.path.join(machine.home, ".codex")
     path = os.path.join(home, "config.toml")
-    entry = _entry(command, "codex")
+    program, *args = _words(command, "codex")
+    entry: dict[str, Any] = {"command": program, "args": args}
     # A server gets only the variables that its entry names: Remit hands on those of the others.
     named = {name for name in (CODEX_HOME, *_REMITS) if machine.variables.get(name)}
     if handed := sorted(named.union(*map(_variables, declared))):
@@ -113,7 +117,7 @@ def _variables(declaration: Declaration) -> list[str]:
 def _gemini_cli(command: Sequence[str], _declared: Declared, machine: Machine) -> list[Target]:
     home = machine.variables.get(GEMINI_HOME) or machine.home
     path = os.path.join(home, ".gemini", "settings.json")
-    return [_among_servers(path, "mcpServers", _entry(command, "gemini-cli"), Format.JSONC)]
+    return [_among_servers(path, "mcpServers", _entry(command, "gemini-cli", machine), Format.JSONC)]
 
 
 def _among_servers(path: str, key: str, entry: dict[str, Any], format: Format = Format.JSON) -> Target:
