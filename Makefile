@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help run setup test test-clients test-servers test-servers-slice check prove prove-conditions bench bench-search bench-tokens docs smoke constraints clean
+.PHONY: help run setup test test-clients test-servers test-servers-slice check prove prove-conditions bench bench-install bench-search bench-tokens docs smoke constraints clean
 
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -101,6 +101,9 @@ $(PEERS)/.installed: bench/peers.txt
 	$(PYTHON) -m venv $(PEERS)
 	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --requirement bench/peers.txt
 	@touch $@
+
+bench-install: $(VENV)/.installed build/clients/.installed $(SERVERS)/.all ## Measure what tools cost in Claude Code's requests: its search off, on, and Remit
+	$(BIN)/python bench/install_tokens.py $(CLIENT_BIN)/claude $(SERVERS)
 
 TOKENIZERS := build/tokenizers
 

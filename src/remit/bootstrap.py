@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from remit.core.tools import Tool
     from remit.core.upstreams import Offer, Upstream
     from remit.exchange import Endpoint, Links, Opening, Stock
+    from remit.installer import Installer
     from remit.memory.project_memory import Memory
     from remit.names.generator import Generator as NameGenerator
     from remit.ports import Clock, Embedder, Entry, Index, Notifier, Store, Upstreams
@@ -252,6 +253,36 @@ def diagnose(registry: "Registry", context: "Context") -> "list[Finding]":
     from remit.core import diagnosis
 
     return diagnosis.diagnose(registry.examine(context))
+
+
+def open_installer() -> "Installer":
+    """Make ready to put Remit into clients, as this user on this machine.
+
+    Raises:
+        BadVariableError: a variable that names a directory cannot be used.
+    """
+    from remit.adapters.clients.installing import ClientPlaces
+    from remit.adapters.clients.sources import ClientFiles
+    from remit.adapters.install_records import InstallRecords
+    from remit.installer import Installer
+
+    machine = _machine()
+    places = ClientPlaces(machine, own_command())
+    return Installer(places, InstallRecords(machine), ClientFiles(machine), _now)
+
+
+def own_command() -> list[str]:
+    """The words that start this very Remit, from any directory."""
+    import sysconfig
+
+    from remit.core.launch import program
+
+    started = os.path.abspath(sys.argv[0])
+    script = os.path.join(sysconfig.get_path("scripts"), "remit.exe" if os.name == "nt" else "remit")
+    for path in (started, script):
+        if program(path) == "remit" and os.access(path, os.X_OK) and os.path.isfile(path):
+            return [path]
+    return [sys.executable, "-m", "remit"]
 
 
 def open_notifier() -> "Notifier":

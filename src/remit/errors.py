@@ -10,6 +10,9 @@ RemitError
 ├── BadVariableError          an environment variable cannot be used
 ├── ConditionError            a condition cannot be read
 ├── EmbeddingError            texts cannot be turned into vectors
+├── InstallError              Remit cannot be put into a client, or taken out of it
+│   ├── FileChangeError       a client's file cannot be changed safely
+│   └── NotInstalledError     nothing of Remit is in this client
 ├── NoSuchDirectoryError      the directory asked about cannot be used
 ├── NoSuchFileError           a file that was named does not exist
 ├── NotApprovedError          a write needs a person's approval, and has none
@@ -89,6 +92,18 @@ class ConditionError(RemitError):
 
 class EmbeddingError(RemitError):
     """Texts cannot be turned into vectors."""
+
+
+class InstallError(RemitError):
+    """Remit cannot be put into a client, or taken out of it."""
+
+
+class FileChangeError(InstallError):
+    """A client's file cannot be changed safely."""
+
+
+class NotInstalledError(InstallError):
+    """Nothing of Remit is in this client."""
 
 
 class NoSuchDirectoryError(RemitError):

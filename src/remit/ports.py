@@ -13,6 +13,7 @@ from remit.core.declarations import Changes, Declaration, Key, Problem, Resolved
 from remit.core.documents import Columns, Document, Sought
 from remit.core.filters import Filtering
 from remit.core.findings import Facts, Severity
+from remit.core.installs import Install, Target
 from remit.core.memory.artifacts import Artifact, Related
 from remit.core.memory.artifacts import Kept as KeptArtifact
 from remit.core.memory.artifacts import Kind as ArtifactKind
@@ -450,6 +451,32 @@ class Upstreams(Protocol):
     def ask(
         self, upstreams: Sequence[Upstream], on_answer: Callable[[Upstream, Offer], None]
     ) -> Sequence[Offer]: ...
+
+
+class InstallStore(Protocol):
+    """Keeps what Remit put into clients' files, and what stood there before."""
+
+    def load(self, client: str) -> Install | None: ...
+
+    def save(self, install: Install) -> None: ...
+
+    def drop(self, client: str) -> None: ...
+
+
+class Places(Protocol):
+    """The clients that Remit can be put into, and their files."""
+
+    clients: Sequence[str]
+
+    def title(self, client: str) -> str: ...
+
+    def targets(self, client: str, declared: Sequence[Declaration]) -> Sequence[Target]: ...
+
+    def projects(self, client: str) -> Sequence[str]: ...
+
+    def read(self, path: str) -> str | None: ...
+
+    def change(self, path: str, change: Callable[[str | None], str | None]) -> None: ...
 
 
 Clock = Callable[[], int]  # Unix milliseconds

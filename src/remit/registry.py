@@ -220,6 +220,8 @@ class Registry:
                 context=context,
                 resolved=resolved,
                 problems=reading.problems,
+                rules=reading.rules,
+                own_rules=reading.own_rules,
                 tools=[tool for tool in tools if tool.client == client],
                 facts=self._scanner.facts(resolved, context),
                 at=self._clock(),

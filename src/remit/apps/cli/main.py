@@ -12,6 +12,7 @@ from remit import __version__
 from remit.apps.cli import (
     evaluation,
     gateways,
+    installing,
     listing,
     memory,
     names,
@@ -29,6 +30,7 @@ from remit.apps.cli import (
 )
 from remit.apps.cli.options import FAILURE, INTERRUPTED, NOTHING_DONE
 from remit.errors import (
+    NotInstalledError,
     RemitError,
     UnknownApprovalError,
     UnknownArtifactError,
@@ -79,6 +81,8 @@ COMMANDS = (  # in the order of the reference
     evaluation.evaluate,
     names.names,
     trusting.trust,
+    installing.install,
+    installing.uninstall,
     signing_in.login,
     signing_in.logout,
     projects.forget,
@@ -101,6 +105,7 @@ def main() -> NoReturn:
         failure.show()
         sys.exit(FAILURE)
     except (
+        NotInstalledError,
         UnknownApprovalError,
         UnknownArtifactError,
         UnknownProjectError,
