@@ -135,6 +135,9 @@ class Desk:
         except RemitError as error:
             hint = f" ({error.hint})" if error.hint else ""
             raise AnsweredError(INTERNAL_ERROR, f"{error}{hint}") from None
+        except Exception:  # whatever one request does, the others go on
+            _logger.exception("`%s` failed", request.method)
+            raise AnsweredError(INTERNAL_ERROR, "Internal error") from None
         return for_2026(answer, request.method, INFO) if is_newer else for_older(answer)
 
     def greet(self) -> None:
