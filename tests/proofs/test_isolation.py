@@ -11,7 +11,7 @@ project's list is a leak.
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -38,6 +38,7 @@ from remit.core.summary import summarise
 from remit.core.tools import Definition
 from remit.core.upstreams import Offer, Upstream
 from remit.core.views import View
+from remit.ports import Stamps
 from remit.registry import Registry
 from support import CLIENT, stored
 
@@ -157,6 +158,9 @@ class Paper:
 
     def is_unchanged(self, inputs: Mapping[str, str]) -> bool:
         return inputs.get("paper") == str(self.revision)
+
+    def stamps(self, inputs: Iterable[str]) -> Stamps:  # only for those who keep a catalog
+        raise NotImplementedError
 
     def read(self, view: View) -> Reading:
         workspace = view.workspace
