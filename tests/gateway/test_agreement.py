@@ -1,5 +1,6 @@
 """A list and a call never disagree, whatever is configured, whatever the states are, whoever asks how."""
 
+import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from remit.exchange import Stock
 from remit.gateway.endpoint import LiveEndpoint
 from support import Desk
 
+EXAMPLES = int(os.environ.get("REMIT_PROOF_EXAMPLES", "1000")) // 100
 TOOLS = {"git": ("log", "push", "delete_branch"), "web": ("fetch", "post")}
 SERVED = [f"{server}__{tool}" for server, tools in TOOLS.items() for tool in tools]
 PATTERNS = st.sampled_from([*SERVED, "mcp__git__*", "mcp__web__*", "*", "mcp__*__p*"])
@@ -53,7 +55,7 @@ def _settings(draw: st.DrawFn) -> Setting:
 
 
 @given(_settings())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None)
 def test_what_is_shown_can_be_called_and_what_cannot_be_called_is_shown_nowhere(setting: Setting) -> None:
     with tempfile.TemporaryDirectory() as root:
         desk = Desk(root=Path(root).resolve())
