@@ -8,6 +8,7 @@ from remit.core.audit import AUDIT_LIFETIME, MOST_AUDITED, AuditEntry
 from remit.core.configuration.layers import Configuration, combine
 from remit.core.decide import Context, Listed
 from remit.core.declarations import Declaration, Key, Resolved
+from remit.core.tools import Tool
 from remit.core.upstreams import Offer, Wares
 from remit.listings import Listings
 from remit.ports import Clock, Sources, Stamps, Store
@@ -74,6 +75,10 @@ class Supplying:
             return Configured(self._unconfigured, context, ())
         ruled = replace(context, requirements=current.requirements, policy=current.ruled.policy)
         return Configured(current.configuration, ruled, tuple(current.inputs))
+
+    def tools(self, context: Context) -> Sequence[Tool]:
+        """List every tool that is known, without deciding."""
+        return self._listings.tools(context)
 
     def listing(self, context: Context) -> tuple[Context, list[Listed]]:
         """List every tool with the decision about it, and the context in which that was made.

@@ -293,6 +293,31 @@ async def test_a_server_that_fails_costs_the_others_nothing(desk: Desk, shop: Pa
     assert failed == ["`broken` fell over"]
 
 
+async def test_what_a_known_server_offers_is_looked_at_again_when_it_runs(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    async with endpoint(desk, links, shop) as served:
+        await served.tools({})
+    links.stocks["git"] = Stock(tools=[offered("status"), offered("new")])
+    async with endpoint(desk, links, shop) as served:
+        assert "git__new" not in await names(served)
+        async with served.changes() as changes:
+            await call(served, "git__status")
+            assert await anext(changes) == ("tools", None)
+        assert await names(served) == ["git__new", "git__status"]
+        await call(served, "git__status")
+    assert links.stocked == ["git", "git"]
+
+
+async def test_a_tool_that_is_not_listed_cannot_be_approved(desk: Desk, shop: Path, links: FakeLinks) -> None:
+    desk.write(shop / "remit.toml", '[tools."git__*"]\napproval = true\n')
+    async with endpoint(desk, links, shop) as served:
+        await served.tools({})
+        refused = await call(served, "git__unheard", {}, FakeCaller(capabilities={"elicitation": {}}))
+        assert refused["structuredContent"]["unlock"] == "list the tools, then call it again"
+        assert links.asked == []
+
+
 async def test_each_call_is_counted_once_and_audited_without_what_was_said(
     desk: Desk, shop: Path, links: FakeLinks
 ) -> None:
@@ -305,6 +330,8 @@ async def test_each_call_is_counted_once_and_audited_without_what_was_said(
         await call(served, "git__push")
         with pytest.raises(AnsweredError):
             await call(served, "nobody__knows")
+        await call(served, "why_tool", {"name": "git__push"})
+        await call(served, "call_tool", {"name": "git__push"})
     with desk.registry() as registry:
         at = registry.at(str(shop))
         assert registry.record("mcp__git__status", at, session_id="s", call_id="toolu_1") is False
@@ -318,6 +345,8 @@ async def test_each_call_is_counted_once_and_audited_without_what_was_said(
         ("mcp__git__status", "visible", None, "failed"),
         ("mcp__git__push", "hidden", "policy", "refused"),
         ("nobody__knows", "hidden", "scope", "unknown"),
+        ("why_tool", "visible", None, "done"),
+        ("mcp__git__push", "hidden", "policy", "refused"),
     ]
     assert audit[-1].bytes_in == len('{"path":"hunter2"}')
     assert "hunter2" not in str(stored(desk.database, "select * from audit"))

@@ -126,8 +126,10 @@ class LiveEndpoint:
             raise AnsweredError(INVALID_PARAMS, "`name` is not a text")
         own = next((Own(each) for each in spelt(name) if each in self._board.catalog.plan.own_tools), None)
         with _told():
+            if own is Own.CALL:
+                return await self._call_deferred(asked, caller)
             if own is not None:
-                return await self._call_own(own, asked, caller)
+                return await self._calls.call_own(own, asked, caller, self._answer(own, asked))
             if self._board.groups:
                 groups = (await self.fresh()).groups
                 if group := next((groups[each] for each in spelt(name) if each in groups), None):
@@ -229,22 +231,28 @@ class LiveEndpoint:
         with _told():
             return await self.fresh()
 
-    async def _call_own(self, own: Own, asked: Params, caller: Caller) -> Answer:
+    async def _call_deferred(self, asked: Params, caller: Caller) -> Answer:
+        """Call a tool that need not be listed: the same as if it were called directly."""
+        try:
+            arguments = arguments_of(asked)
+            name = text_of(arguments, "name")
+            if Own.CALL in spelt(name):
+                raise BadArgumentsError("it does not call itself")
+            inner = {**asked, "name": name, "arguments": arguments_of(arguments)}
+        except BadArgumentsError as error:
+            return failure(f"`{Own.CALL}`: {error}")
+        return await self.call(inner, caller)
+
+    async def _answer(self, own: Own, asked: Params) -> Answer:
         try:
             arguments = arguments_of(asked)
             if own is Own.DISCOVER:
                 return await self._discovery.find(await self.fresh(), arguments)
             if own is Own.WHY:
                 return await self._clerk.do(why, text_of(arguments, "name"))
-            if own is Own.REPORT:
-                return await self._clerk.do(report, arguments.get("tools"))
-            name = text_of(arguments, "name")
-            if Own.CALL in spelt(name):
-                raise BadArgumentsError("`call_tool` does not call itself")
-            inner = {**asked, "name": name, "arguments": arguments_of(arguments)}
+            return await self._clerk.do(report, arguments.get("tools"))
         except BadArgumentsError as error:
             return failure(f"`{own}`: {error}")
-        return await self.call(inner, caller)
 
 
 @contextmanager

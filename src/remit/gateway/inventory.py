@@ -199,24 +199,23 @@ class Inventory:
         context = self._narrowed(configured.context, configuration)
         if chosen.strategy == FLAT:
             context = replace(context, requirements=NO_REQUIREMENTS)
-        is_needed = not context.requirements.is_empty or self._supply.has_filters
-        snapshot = self.snapshot() if is_needed else Snapshot()
-        _, listed = self._supply.listing(replace(context, snapshot=snapshot))
-        tools = [tool for tool, _ in listed]
+        tools = self._supply.tools(context)
+        roster = Roster(tools, context)
         if self._uses is None:  # what is called from now on moves nothing
             self._uses = self._supply.uses_here(context)
         catalog = catalogue(
             Known(
                 context=context,
                 plan=chosen,
-                listed=listed,
+                listed=roster.at(Snapshot()),
                 definitions=self._registry.definitions(tools, context),
                 wares=self._supply.wares(context),
                 declarations=read.declarations,
                 transitions=configuration.transitions,
+                items={} if self._kept is None else self._kept.catalog.made_of,
             )
         )
-        return _Kept(read, configured, revision, catalog, Roster(tools, context))
+        return _Kept(read, configured, revision, catalog, roster)
 
     def _narrowed(self, context: Context, configuration: Configuration) -> Context:
         """Keep to the room of the endpoint: what is outside is as if a list did not allow it."""

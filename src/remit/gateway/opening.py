@@ -72,7 +72,7 @@ async def _live(
     try:
         async with anyio.create_task_group() as group:
             stocker = Stocker(clerk, links, means.read_offer, group, lambda: endpoint.stir())
-            calls = Calls(clerk, links, recorder, identity, means.now, glances.at_target)
+            calls = Calls(clerk, links, recorder, identity, means.now, glances.at_target, stocker.follow_up)
             follow = partial(pulse.begin, group, lambda: endpoint.stir())
             endpoint = LiveEndpoint(clerk, links, calls, discovery, stocker, board, glances, follow)
             stocker.consider(board)
