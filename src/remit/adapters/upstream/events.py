@@ -82,6 +82,7 @@ class Events:
                     self._is_open.set()
                 elif event.event == "message" and event.data:
                     self._receiver.take(readable(event.data), len(event.data))
+                    await anyio.sleep(0)  # who talks much is not to keep others waiting
         except ProtocolError as error:
             self._fault = error
         except httpx2.SSEError:

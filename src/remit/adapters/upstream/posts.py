@@ -66,6 +66,7 @@ class Stream:
                     self.pause = min(event.retry / 1000, _LONGEST_PAUSE)
                 if event.event == "message" and event.data:
                     yield readable(event.data), len(event.data)
+                    await anyio.sleep(0)  # who talks much is not to keep others waiting
         except httpx2.SSEError:
             raise ProtocolError(UNREADABLE) from None
         except httpx2.TransportError:
