@@ -38,7 +38,6 @@ from remit.core.summary import summarise
 from remit.core.tools import Definition
 from remit.core.upstreams import Offer, Upstream
 from remit.core.views import View
-from remit.ports import Stamps
 from remit.registry import Registry
 from support import CLIENT, stored
 
