@@ -46,6 +46,7 @@ class SmallEndpoint:
             "completions": {},
             "logging": {},
             "experimental": {"remit/scopes": {"names": ["git"]}},
+            "extensions": {"remit/scopes": {"names": ["git"]}},
         }
         self._notes = notes
         self._tools = self._listing([*TOOLS, *(f"tool_{number}" for number in range(tools))])

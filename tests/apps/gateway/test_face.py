@@ -121,6 +121,7 @@ def test_an_older_client_is_told_what_there_is_and_that_it_may_change(tmp_path: 
         assert can.resources == types.ResourcesCapability(subscribe=True, list_changed=True)
         assert can.prompts == types.PromptsCapability(list_changed=True)
         assert can.experimental == {"remit/scopes": {"names": ["git"]}}
+        assert can.extensions is None
         assert connected.instructions == "Use the tools."
 
     use("legacy", tmp_path / "notes", work)

@@ -180,6 +180,8 @@ def test_a_newer_client_gets_what_its_era_asks_for(tmp_path: Path) -> None:
         found = server.ask("server/discover", {"_meta": ENVELOPE})["result"]
         assert found["supportedVersions"] == ["2026-07-28"]
         assert found["capabilities"]["tools"] == {"listChanged": True}
+        assert found["capabilities"]["extensions"] == {"remit/scopes": {"names": ["git"]}}
+        assert "experimental" not in found["capabilities"]
         assert found["instructions"] == "Use the tools."
         assert found["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "remit"
         called = server.ask("tools/call", {"name": "echo", "arguments": {"text": "x"}, "_meta": ENVELOPE})

@@ -42,8 +42,8 @@ class SdkServer(Server[Any]):
         return super().create_initialization_options()
 
     def get_capabilities(self, *_: Any, **__: Any) -> types.ServerCapabilities:
-        """Say what this endpoint has."""
-        return types.ServerCapabilities.model_validate(self._desk.capabilities)
+        """Say what this endpoint has, to an older client: newer ones ask the desk itself."""
+        return types.ServerCapabilities.model_validate(self._desk.capabilities(is_newer=False))
 
     async def _answer(self, ctx: RequestContext, call_next: CallNext) -> HandlerResult:
         if ctx.request_id is None:

@@ -159,7 +159,7 @@ class Speaker:
         self._session = session
         answer: Answer = {
             "protocolVersion": asked if asked in OLDER else OLDER[-1],
-            "capabilities": self._desk.capabilities,
+            "capabilities": self._desk.capabilities(is_newer=False),
             "serverInfo": INFO,
         }
         instructions = self._desk.instructions

@@ -79,6 +79,7 @@ async def on_http(front: Front, endpoints: Endpoints, listener: socket.socket) -
         log_config=None,
         access_log=False,
         lifespan="off",
+        ws="none",
         server_header=False,
         timeout_keep_alive=75,  # longer than clients keep a connection that they do not use
         timeout_graceful_shutdown=GRACE,
