@@ -8,9 +8,11 @@ import anyio
 import pytest
 
 from gateway_support import FakeCaller, FakeLinks, call, endpoint, names, offered, told
+from remit.core.serving.plan import Chosen
 from remit.core.upstreams import Sharing
 from remit.errors import AgentError, UnknownRoomError, UpstreamError
 from remit.exchange import Answer, AnsweredError, Params, Stock
+from remit.gateway.inventory import Inventory
 from support import Desk, servers, stored
 
 pytestmark = pytest.mark.anyio
@@ -399,6 +401,19 @@ async def test_a_change_is_told_once_and_only_where_something_changed(
             assert await anext(changes) == ("resources", "file:///x")
 
 
+async def test_who_begins_to_listen_is_told_nothing_of_what_was_listed_before(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    async with endpoint(desk, links, shop) as served:
+        await served.tools({})  # of which nothing was known when it was opened
+        async with served.changes() as changes:
+            links.tell("git", "notifications/resources/updated", uri="file:///x")
+            assert await anext(changes) == ("resources", "file:///x")
+            await served.fresh()
+            desk.write(shop / "remit.toml", 'block = ["git__push"]\n')
+            assert await anext(changes) == ("tools", None)
+
+
 async def test_a_change_of_a_state_is_told(desk: Desk, shop: Path, links: FakeLinks) -> None:
     desk.write(
         shop / "remit.toml",
@@ -499,3 +514,26 @@ def _raise(error: Exception) -> Callable[[Params], Answer]:
         raise error
 
     return answer
+
+
+def test_a_catalog_is_made_anew_only_for_what_may_change_it(desk: Desk, shop: Path) -> None:
+    desk.write(shop / "remit.toml", 'pinned = ["x"]\n')
+    with desk.registry() as registry:
+        inventory = Inventory(registry, lambda: registry.at(str(shop)), Chosen())
+        first = inventory.catalog()
+        assert inventory.catalog() is first  # though the file is so young that it is read again
+        desk.later_ns = 10_000_000_000
+        assert inventory.catalog() is first
+        assert inventory.is_right(registry.supply.revision())
+        registry.record("mcp__git__status", inventory.context)
+        registry.record("mcp__git__status", inventory.context)  # of which the first made a row
+        second = inventory.catalog()
+        assert second is not first
+        registry.record("mcp__git__status", inventory.context)
+        assert inventory.catalog() is second
+        (desk.home / ".claude.json").touch()
+        assert inventory.catalog() is second
+        registry.scan(inventory.context)
+        assert inventory.catalog() is second
+        desk.write_state("git", "web")
+        assert inventory.catalog() is not second
