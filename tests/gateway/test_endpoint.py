@@ -354,6 +354,19 @@ async def test_each_call_is_counted_once_and_audited_without_what_was_said(
     assert "hunter2" not in str(stored(desk.database, "select * from audit"))
 
 
+async def test_what_was_answered_is_recorded_when_the_endpoint_is_cancelled(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    with anyio.CancelScope() as scope:
+        async with endpoint(desk, links, shop) as served:
+            await served.tools({})
+            await call(served, "git__status")
+            scope.cancel()
+            await anyio.sleep_forever()
+    with desk.registry() as registry:
+        assert [entry.tool for entry in registry.supply.audit(registry.at(str(shop)))] == ["mcp__git__status"]
+
+
 async def test_a_success_that_changes_a_state_counts_for_the_very_next_call(
     desk: Desk, shop: Path, links: FakeLinks
 ) -> None:

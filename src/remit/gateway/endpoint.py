@@ -42,6 +42,7 @@ class LiveEndpoint:
         clerk: Clerk[Inventory],
         links: Links,
         calls: Calls,
+        passing: Passing,
         discovery: Discovery,
         stocker: Stocker,
         board: Board,
@@ -56,7 +57,7 @@ class LiveEndpoint:
         self._calls = calls
         self._discovery = discovery
         self._stocker = stocker
-        self._passing = Passing(links)
+        self._passing = passing
         self._announcer = Announcer()
         self._differences = Differences(_revisions(board))
         self._board = board
