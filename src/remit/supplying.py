@@ -24,6 +24,7 @@ class Configured(NamedTuple):
     configuration: Configuration
     context: Context  # with what they say of states and policy
     files: Sequence[str]  # all that count, whether they exist or not
+    said: object  # equal, where it came to the same though it was read again
 
 
 class Supplying:
@@ -72,9 +73,10 @@ class Supplying:
         """Tell what Remit's own files say, and give it to a context."""
         current = self._states.current(context)
         if current is None:
-            return Configured(self._unconfigured, context, ())
+            return Configured(self._unconfigured, context, (), None)
         ruled = replace(context, requirements=current.requirements, policy=current.ruled.policy)
-        return Configured(current.configuration, ruled, tuple(current.inputs))
+        said = (current.said, current.trusted)
+        return Configured(current.configuration, ruled, tuple(current.inputs), said)
 
     def tools(self, context: Context) -> Sequence[Tool]:
         """List every tool that is known, without deciding."""

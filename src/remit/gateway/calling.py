@@ -54,7 +54,7 @@ class Calls:
         identity: Identity,
         now: Callable[[], int],
         glance: Callable[[str], Found | None],
-        on_answer: Callable[[Key], None],
+        on_answer: Callable[[Key, Answer], None],
     ) -> None:
         self._on_answer = on_answer
         self._clerk = clerk
@@ -137,7 +137,7 @@ class Calls:
                 target.upstream, "tools/call", {**asked, "name": target.own_name}, caller
             )
             outcome = _outcome(answer)
-            self._on_answer(target.upstream.key)
+            self._on_answer(target.upstream.key, answer)
         except AnsweredError:
             outcome = Outcome.ERROR
             raise

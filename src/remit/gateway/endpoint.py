@@ -28,7 +28,7 @@ from remit.gateway.stocking import FIRST_LIST, Stocker
 
 SCOPES = "remit/scopes"  # under which scopes are told of, where the strategy has them
 SCOPE = "remit/scope"  # in `_meta`, or `scope` among the parameters
-_POLL = 0.1  # seconds
+_POLL = 0.05  # seconds
 _LIST_CHANGED = "/list_changed"
 _UPDATED = "notifications/resources/updated"
 _log = logging.getLogger("remit.gateway")
@@ -42,6 +42,7 @@ class LiveEndpoint:
         clerk: Clerk[Inventory],
         links: Links,
         calls: Calls,
+        passing: Passing,
         discovery: Discovery,
         stocker: Stocker,
         board: Board,
@@ -56,8 +57,9 @@ class LiveEndpoint:
         self._calls = calls
         self._discovery = discovery
         self._stocker = stocker
-        self._passing = Passing(links)
+        self._passing = passing
         self._announcer = Announcer()
+        self._differences = Differences(_revisions(board))
         self._board = board
         self._bell = anyio.Event()
         self._patient_until = anyio.current_time() + FIRST_LIST
@@ -159,6 +161,8 @@ class LiveEndpoint:
 
     def changes(self) -> AbstractAsyncContextManager[AsyncIterator[Change]]:
         """Listen to what changes from now on."""
+        if not self._announcer.is_heard:  # what was listed last is what those know who listen now
+            self._differences.since(_revisions(self._board))
         return self._announcer.listening()
 
     async def leave(self, session: str) -> None:
@@ -187,13 +191,11 @@ class LiveEndpoint:
 
     async def watch(self) -> None:
         """Tell those who listen what changes, until cancelled."""
-        differences = Differences(_revisions(self._board))
         while True:
             with anyio.move_on_after(_POLL):
                 await self._bell.wait()
             is_rung, self._bell = self._bell.is_set(), anyio.Event()
             if not self._announcer.is_heard:
-                differences.since(_revisions(self._board))
                 continue
             if self._board.depends_on_states:
                 self._follow_states()
@@ -204,7 +206,7 @@ class LiveEndpoint:
             except RemitError as error:
                 _log.warning("the lists cannot be made anew: %s", error)
                 continue
-            for change in differences.since(_revisions(board)):
+            for change in self._differences.since(_revisions(board)):
                 self._announcer.announce(change)
 
     async def heed(self) -> None:

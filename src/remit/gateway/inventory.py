@@ -169,24 +169,19 @@ class Inventory:
         supply = self._supply
         stamps = None if kept is None else supply.stamps(kept.looked_at)  # before anything is read
         configured, revision = supply.configured(self._context), supply.revision()
-        is_same = (
-            kept is not None
-            and configured.configuration is kept.configured.configuration
-            and revision == kept.revision
-        )
+        is_same = kept is not None and configured.said == kept.configured.said and revision == kept.revision
         if kept is not None and supply.are_unchanged(kept.read.inputs):
             if is_same:
                 return kept._replace(stamps=stamps)
             read = kept.read
         else:
             read = self._read()
-            revision = supply.revision()
-            if (
-                kept is not None and is_same and read.says(kept.read)
-            ):  # a file that was touched, or is too young
-                return kept._replace(read=read, revision=revision, stamps=None)
+            is_same = is_same and supply.revision() == revision
+            if kept is not None and is_same and read.says(kept.read):  # a file was touched, or is too young
+                are_all = read.inputs.keys() == kept.read.inputs.keys()
+                return kept._replace(read=read, stamps=stamps if are_all else None)
             self._context = replace(self._make(), starts_servers=True)
-            configured = supply.configured(self._context)
+            configured, revision = supply.configured(self._context), supply.revision()
         return self._make_catalog(read, configured, revision)
 
     def _read(self) -> _Read:
