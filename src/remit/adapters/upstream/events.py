@@ -9,6 +9,7 @@ import httpx2
 
 from remit.adapters.upstream.agreements import Agreement
 from remit.adapters.upstream.calls import Call
+from remit.adapters.upstream.http import within_origin
 from remit.adapters.upstream.messages import (
     MAX_MESSAGE,
     UNREADABLE,
@@ -17,8 +18,8 @@ from remit.adapters.upstream.messages import (
     ProtocolError,
     RefusedError,
     encode,
+    readable,
 )
-from remit.adapters.upstream.posts import readable, within_origin
 from remit.adapters.upstream.wires import Receiver
 
 _JSON = {"content-type": "application/json"}
