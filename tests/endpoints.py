@@ -26,6 +26,7 @@ TOOLS = (
     "wait",
     "grow",
     "who",
+    "mumble",
 )
 
 
@@ -45,6 +46,7 @@ class SmallEndpoint:
             "completions": {},
             "logging": {},
             "experimental": {"remit/scopes": {"names": ["git"]}},
+            "extensions": {"remit/scopes": {"names": ["git"]}},
         }
         self._notes = notes
         self._tools = self._listing([*TOOLS, *(f"tool_{number}" for number in range(tools))])
@@ -177,6 +179,12 @@ class SmallEndpoint:
         changed = Change(Part.TOOLS) if uri is None else Change(Part.RESOURCES, uri)
         await self.publish(changed, changed)
         return text(len(names) + 1)
+
+    async def _mumble(self, asked: Params, _: Caller) -> Answer:
+        odd = {"half": "\ud83d", "none": float("nan")}
+        if asked.get("arguments", {}).get("text") == "fail":
+            raise AnsweredError(-32042, "half \ud83d", odd)
+        return {**text("half \ud83d"), "structuredContent": odd}
 
     async def _who(self, _: Params, caller: Caller) -> Answer:
         return text(f"{caller.session} {caller.principal} {sorted(caller.capabilities)}")

@@ -58,10 +58,14 @@ class Listings:
         """Whether functions say which tools may be used."""
         return bool(self._filterings)
 
+    def tools(self, context: Context) -> Sequence[Tool]:
+        """List every tool that is known, without deciding."""
+        tools = charge(adopt(self._store.catalog(context.workspace, context.flags)))
+        return sorted(tools, key=_by_name)
+
     def list(self, context: Context) -> tuple[Context, list[Listed]]:
         """List every tool with the decision about it, and the context in which that was made."""
-        tools = charge(adopt(self._store.catalog(context.workspace, context.flags)))
-        catalog = sorted(tools, key=_by_name)
+        catalog = self.tools(context)
         context = self._filtered(catalog, self._judging(context))
         return context, [Listed(tool, decide(tool, context)) for tool in catalog]
 

@@ -8,6 +8,7 @@ from remit.core.audit import AUDIT_LIFETIME, MOST_AUDITED, AuditEntry
 from remit.core.configuration.layers import Configuration, combine
 from remit.core.decide import Context, Listed
 from remit.core.declarations import Declaration, Key, Resolved
+from remit.core.tools import Tool
 from remit.core.upstreams import Offer, Wares
 from remit.listings import Listings
 from remit.ports import Clock, Sources, Stamps, Store
@@ -23,6 +24,7 @@ class Configured(NamedTuple):
     configuration: Configuration
     context: Context  # with what they say of states and policy
     files: Sequence[str]  # all that count, whether they exist or not
+    said: object  # equal, where it came to the same though it was read again
 
 
 class Supplying:
@@ -71,9 +73,14 @@ class Supplying:
         """Tell what Remit's own files say, and give it to a context."""
         current = self._states.current(context)
         if current is None:
-            return Configured(self._unconfigured, context, ())
+            return Configured(self._unconfigured, context, (), None)
         ruled = replace(context, requirements=current.requirements, policy=current.ruled.policy)
-        return Configured(current.configuration, ruled, tuple(current.inputs))
+        said = (current.said, current.trusted)
+        return Configured(current.configuration, ruled, tuple(current.inputs), said)
+
+    def tools(self, context: Context) -> Sequence[Tool]:
+        """List every tool that is known, without deciding."""
+        return self._listings.tools(context)
 
     def listing(self, context: Context) -> tuple[Context, list[Listed]]:
         """List every tool with the decision about it, and the context in which that was made.

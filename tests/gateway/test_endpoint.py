@@ -8,9 +8,11 @@ import anyio
 import pytest
 
 from gateway_support import FakeCaller, FakeLinks, call, endpoint, names, offered, told
+from remit.core.serving.plan import Chosen
 from remit.core.upstreams import Sharing
 from remit.errors import AgentError, UnknownRoomError, UpstreamError
 from remit.exchange import Answer, AnsweredError, Params, Stock
+from remit.gateway.inventory import Inventory
 from support import Desk, servers, stored
 
 pytestmark = pytest.mark.anyio
@@ -293,6 +295,31 @@ async def test_a_server_that_fails_costs_the_others_nothing(desk: Desk, shop: Pa
     assert failed == ["`broken` fell over"]
 
 
+async def test_what_a_known_server_offers_is_looked_at_again_when_it_runs(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    async with endpoint(desk, links, shop) as served:
+        await served.tools({})
+    links.stocks["git"] = Stock(tools=[offered("status"), offered("new")])
+    async with endpoint(desk, links, shop) as served:
+        assert "git__new" not in await names(served)
+        async with served.changes() as changes:
+            await call(served, "git__status")
+            assert await anext(changes) == ("tools", None)
+        assert await names(served) == ["git__new", "git__status"]
+        await call(served, "git__status")
+    assert links.stocked == ["git", "git"]
+
+
+async def test_a_tool_that_is_not_listed_cannot_be_approved(desk: Desk, shop: Path, links: FakeLinks) -> None:
+    desk.write(shop / "remit.toml", '[tools."git__*"]\napproval = true\n')
+    async with endpoint(desk, links, shop) as served:
+        await served.tools({})
+        refused = await call(served, "git__unheard", {}, FakeCaller(capabilities={"elicitation": {}}))
+        assert refused["structuredContent"]["unlock"] == "list the tools, then call it again"
+        assert links.asked == []
+
+
 async def test_each_call_is_counted_once_and_audited_without_what_was_said(
     desk: Desk, shop: Path, links: FakeLinks
 ) -> None:
@@ -305,6 +332,8 @@ async def test_each_call_is_counted_once_and_audited_without_what_was_said(
         await call(served, "git__push")
         with pytest.raises(AnsweredError):
             await call(served, "nobody__knows")
+        await call(served, "why_tool", {"name": "git__push"})
+        await call(served, "call_tool", {"name": "git__push"})
     with desk.registry() as registry:
         at = registry.at(str(shop))
         assert registry.record("mcp__git__status", at, session_id="s", call_id="toolu_1") is False
@@ -318,9 +347,24 @@ async def test_each_call_is_counted_once_and_audited_without_what_was_said(
         ("mcp__git__status", "visible", None, "failed"),
         ("mcp__git__push", "hidden", "policy", "refused"),
         ("nobody__knows", "hidden", "scope", "unknown"),
+        ("why_tool", "visible", None, "done"),
+        ("mcp__git__push", "hidden", "policy", "refused"),
     ]
     assert audit[-1].bytes_in == len('{"path":"hunter2"}')
     assert "hunter2" not in str(stored(desk.database, "select * from audit"))
+
+
+async def test_what_was_answered_is_recorded_when_the_endpoint_is_cancelled(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    with anyio.CancelScope() as scope:
+        async with endpoint(desk, links, shop) as served:
+            await served.tools({})
+            await call(served, "git__status")
+            scope.cancel()
+            await anyio.sleep_forever()
+    with desk.registry() as registry:
+        assert [entry.tool for entry in registry.supply.audit(registry.at(str(shop)))] == ["mcp__git__status"]
 
 
 async def test_a_success_that_changes_a_state_counts_for_the_very_next_call(
@@ -368,6 +412,19 @@ async def test_a_change_is_told_once_and_only_where_something_changed(
             assert {(await anext(changes)).part, (await anext(changes)).part} == {"tools", "prompts"}
             links.tell("git", "notifications/resources/updated", uri="file:///x")
             assert await anext(changes) == ("resources", "file:///x")
+
+
+async def test_who_begins_to_listen_is_told_nothing_of_what_was_listed_before(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    async with endpoint(desk, links, shop) as served:
+        await served.tools({})  # of which nothing was known when it was opened
+        async with served.changes() as changes:
+            links.tell("git", "notifications/resources/updated", uri="file:///x")
+            assert await anext(changes) == ("resources", "file:///x")
+            await served.fresh()
+            desk.write(shop / "remit.toml", 'block = ["git__push"]\n')
+            assert await anext(changes) == ("tools", None)
 
 
 async def test_a_change_of_a_state_is_told(desk: Desk, shop: Path, links: FakeLinks) -> None:
@@ -470,3 +527,26 @@ def _raise(error: Exception) -> Callable[[Params], Answer]:
         raise error
 
     return answer
+
+
+def test_a_catalog_is_made_anew_only_for_what_may_change_it(desk: Desk, shop: Path) -> None:
+    desk.write(shop / "remit.toml", 'pinned = ["x"]\n')
+    with desk.registry() as registry:
+        inventory = Inventory(registry, lambda: registry.at(str(shop)), Chosen())
+        first = inventory.catalog()
+        assert inventory.catalog() is first  # though the file is so young that it is read again
+        desk.later_ns = 10_000_000_000
+        assert inventory.catalog() is first
+        assert inventory.is_right(registry.supply.revision())
+        registry.record("mcp__git__status", inventory.context)
+        registry.record("mcp__git__status", inventory.context)  # of which the first made a row
+        second = inventory.catalog()
+        assert second is not first
+        registry.record("mcp__git__status", inventory.context)
+        assert inventory.catalog() is second
+        (desk.home / ".claude.json").touch()
+        assert inventory.catalog() is second
+        registry.scan(inventory.context)
+        assert inventory.catalog() is second
+        desk.write_state("git", "web")
+        assert inventory.catalog() is not second

@@ -133,3 +133,20 @@ async def test_a_log_level_is_told_to_those_that_run_and_can_log(
             await ask(served, "resources/read", uri="file:///a")
         await served.leave("stdio")
         assert links.left == ["stdio"]
+
+
+async def test_a_resource_that_an_answer_told_of_is_read_from_the_server_that_did(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    link = {"type": "resource_link", "uri": "report://7", "name": "r"}
+    links.answers["files"] = lambda _: {"content": [link, 7, {"type": "text", "text": "x"}]}
+    async with endpoint(desk, links, shop) as served:
+        await served.tools({})
+        with pytest.raises(AnsweredError):
+            await ask(served, "resources/read", uri="report://7")
+        await call(served, "files__read")
+        await ask(served, "resources/read", uri="report://7")
+        assert (links.asked[-1].server, links.asked[-1].method) == ("files", "resources/read")
+        desk.write(shop / "remit.toml", 'block = ["mcp__files__*"]\n')
+        with pytest.raises(AnsweredError):
+            await ask(served, "resources/read", uri="report://7")

@@ -218,7 +218,7 @@ async def test_an_agent_and_a_room_may_have_a_strategy_of_their_own(
         ("discover_tools", {"query": "x", "limit": 0}, "`limit` is not a number from 1 to 50"),
         ("discover_tools", {"query": "x", "limit": True}, "`limit` is not a number from 1 to 50"),
         ("discover_tools", {"query": "x", "scope": "wild"}, "`scope` is none of managed"),
-        ("call_tool", {"name": "mcp__remit__call_tool"}, "`call_tool` does not call itself"),
+        ("call_tool", {"name": "mcp__remit__call_tool"}, "it does not call itself"),
         ("call_tool", {"name": "git__status", "arguments": []}, "`arguments` is not an object"),
         ("call_tool", [], "`arguments` is not an object"),
         ("why_tool", {"name": 7}, "`name` is not a text"),

@@ -1,13 +1,15 @@
 """Calling: decides about each call on the facts of the moment, asks a person if needed, and passes it on."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import NamedTuple
 
 from remit.approvals import Permit
 from remit.core.audit import AuditEntry, Outcome
 from remit.core.decide import UNKNOWN, Decision, Gate, Verdict
+from remit.core.declarations import Key
 from remit.core.names import storable
 from remit.core.serving import refusals
 from remit.errors import ApprovalError, UpstreamError
@@ -30,6 +32,7 @@ def unknown(name: str) -> AnsweredError:
 
 
 _Refused = tuple[Answer, Outcome]
+OWN = Decision(verdict=Verdict.VISIBLE, gate=None, reason="Remit's own", unlock=None)
 
 
 class Identity(NamedTuple):
@@ -51,7 +54,9 @@ class Calls:
         identity: Identity,
         now: Callable[[], int],
         glance: Callable[[str], Found | None],
+        on_answer: Callable[[Key, Answer], None],
     ) -> None:
+        self._on_answer = on_answer
         self._clerk = clerk
         self._glance = glance
         self._links = links
@@ -65,7 +70,7 @@ class Calls:
         Raises:
             AnsweredError: there is no such tool, or its server answers with an error.
         """
-        record = _Record(self._now(), time.perf_counter(), asked, caller)
+        record = self._begun(asked, caller)
         catalog, target = self._glance(name) or await self._clerk.do(Inventory.target, name)
         if target is None or target.decision.gate is Gate.SCOPE:
             self._note(record, name, UNKNOWN, None, Outcome.UNKNOWN, None)
@@ -77,6 +82,20 @@ class Calls:
             return answer
         return await self._pass_on(target, asked, caller, record, catalog)
 
+    async def call_own(self, name: str, asked: Params, caller: Caller, do: Awaitable[Answer]) -> Answer:
+        """Have one of Remit's own tools answer, and record that."""
+        record, outcome = self._begun(asked, caller), Outcome.CANCELLED
+        answer: Answer = {}
+        try:
+            answer = await do
+            outcome = Outcome.FAILED if answer.get("isError") else Outcome.DONE
+        finally:
+            self._note(record, name, OWN, None, outcome, answer)
+        return answer
+
+    def _begun(self, asked: Params, caller: Caller) -> "_Record":
+        return _Record(self._now(), time.perf_counter(), asked, caller)
+
     async def _refused(self, target: Target, asked: Params, caller: Caller) -> _Refused | None:
         """Tell why a call is not passed on; None where it is."""
         decision = target.decision
@@ -85,6 +104,9 @@ class Calls:
         if target.upstream is None:
             text = f"`{target.served}`: the entry of its server `{target.tool.server}` cannot be read now"
             return refusals.failure(text), Outcome.UNREACHABLE
+        if decision.verdict is Verdict.ASK and not target.is_listed:  # nobody could see what is approved
+            unlisted = replace(decision, unlock="list the tools, then call it again")
+            return refusals.refusal(target.served, unlisted), Outcome.REFUSED
         if decision.verdict is Verdict.ASK:
             return await self._unapproved(target, asked, caller)
         return None
@@ -109,13 +131,13 @@ class Calls:
         self, target: Target, asked: Params, caller: Caller, record: "_Record", catalog: Catalog
     ) -> Answer:
         assert target.upstream is not None  # noqa: S101 - `_refused` has looked
-        outcome: Outcome = Outcome.CANCELLED
-        answer: Answer | None = None
+        outcome, answer = Outcome.CANCELLED, Answer()
         try:
             answer = await self._links.request(
                 target.upstream, "tools/call", {**asked, "name": target.own_name}, caller
             )
             outcome = _outcome(answer)
+            self._on_answer(target.upstream.key, answer)
         except AnsweredError:
             outcome = Outcome.ERROR
             raise
@@ -125,7 +147,7 @@ class Calls:
             self._note(record, target.tool.name, target.decision, target, outcome, answer)
         if outcome is Outcome.DONE and catalog.advances(target.tool):
             await self._recorder.flush()  # the next call is decided on the states that this one made
-        return answer or {}
+        return answer
 
     def _note(
         self,

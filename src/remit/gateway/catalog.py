@@ -45,6 +45,7 @@ class Catalog:
     owners: Mapping[Key, Key]  # of tools, the server
     definitions: Mapping[Key, Definition]
     items: Mapping[Key, Item]  # as lists have them
+    made_of: Mapping[tuple[str, Definition], Item] = field(repr=False)  # the same, by name and definition
     names: Names[Key]
     wares: Mapping[Key, Wares]
     prompt_names: Names[PromptKey]

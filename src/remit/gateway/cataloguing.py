@@ -11,7 +11,7 @@ from remit.core.declarations import Declaration, Key
 from remit.core.globs import tool_globs
 from remit.core.kinds import Kind
 from remit.core.names import server_name
-from remit.core.serving.items import item
+from remit.core.serving.items import Item, item
 from remit.core.serving.names import Names, Wish, wish
 from remit.core.serving.plan import Plan
 from remit.core.tools import Definition, Tool
@@ -27,11 +27,12 @@ class Known(NamedTuple):
 
     context: Context
     plan: Plan
-    listed: Sequence[Listed]  # decided by all gates but that of the states
+    listed: Sequence[Listed]  # in whatever state
     definitions: Mapping[Key, Definition]
     wares: Mapping[Key, Wares]
     declarations: Mapping[Key, Declaration]
     transitions: Iterable[Transition] = ()
+    items: Mapping[tuple[str, Definition], Item] = {}  # that were made before
 
 
 def catalogue(known: Known) -> Catalog:
@@ -55,6 +56,12 @@ def catalogue(known: Known) -> Catalog:
         ),
         OWN_TOOLS,
     )
+    served = {
+        tool.key: (names.of(tool.key), definitions[tool.key])
+        for tool in named
+        if tool.key in definitions and definitions[tool.key].tool is not None  # its server says so itself
+    }
+    made_of = {each: known.items.get(each) or item(*each) for each in served.values()}
     return Catalog(
         context=context,
         plan=plan,
@@ -62,11 +69,8 @@ def catalogue(known: Known) -> Catalog:
         servers=servers,
         owners=owners,
         definitions=definitions,
-        items={
-            tool.key: item(names.of(tool.key), definitions[tool.key])
-            for tool in named
-            if tool.key in definitions and definitions[tool.key].tool is not None  # its server says so itself
-        },
+        items={key: made_of[each] for key, each in served.items()},
+        made_of=made_of,
         names=names,
         wares={key: wares for key, wares in known.wares.items() if key in servers},
         prompt_names=Names(_prompts(known.wares, servers, in_force, unprefixed)),

@@ -28,7 +28,7 @@ from remit.gateway.stocking import FIRST_LIST, Stocker
 
 SCOPES = "remit/scopes"  # under which scopes are told of, where the strategy has them
 SCOPE = "remit/scope"  # in `_meta`, or `scope` among the parameters
-_POLL = 0.1  # seconds
+_POLL = 0.05  # seconds
 _LIST_CHANGED = "/list_changed"
 _UPDATED = "notifications/resources/updated"
 _log = logging.getLogger("remit.gateway")
@@ -42,6 +42,7 @@ class LiveEndpoint:
         clerk: Clerk[Inventory],
         links: Links,
         calls: Calls,
+        passing: Passing,
         discovery: Discovery,
         stocker: Stocker,
         board: Board,
@@ -56,8 +57,9 @@ class LiveEndpoint:
         self._calls = calls
         self._discovery = discovery
         self._stocker = stocker
-        self._passing = Passing(links)
+        self._passing = passing
         self._announcer = Announcer()
+        self._differences = Differences(_revisions(board))
         self._board = board
         self._bell = anyio.Event()
         self._patient_until = anyio.current_time() + FIRST_LIST
@@ -126,8 +128,10 @@ class LiveEndpoint:
             raise AnsweredError(INVALID_PARAMS, "`name` is not a text")
         own = next((Own(each) for each in spelt(name) if each in self._board.catalog.plan.own_tools), None)
         with _told():
+            if own is Own.CALL:
+                return await self._call_deferred(asked, caller)
             if own is not None:
-                return await self._call_own(own, asked, caller)
+                return await self._calls.call_own(own, asked, caller, self._answer(own, asked))
             if self._board.groups:
                 groups = (await self.fresh()).groups
                 if group := next((groups[each] for each in spelt(name) if each in groups), None):
@@ -157,6 +161,8 @@ class LiveEndpoint:
 
     def changes(self) -> AbstractAsyncContextManager[AsyncIterator[Change]]:
         """Listen to what changes from now on."""
+        if not self._announcer.is_heard:  # what was listed last is what those know who listen now
+            self._differences.since(_revisions(self._board))
         return self._announcer.listening()
 
     async def leave(self, session: str) -> None:
@@ -185,13 +191,11 @@ class LiveEndpoint:
 
     async def watch(self) -> None:
         """Tell those who listen what changes, until cancelled."""
-        differences = Differences(_revisions(self._board))
         while True:
             with anyio.move_on_after(_POLL):
                 await self._bell.wait()
             is_rung, self._bell = self._bell.is_set(), anyio.Event()
             if not self._announcer.is_heard:
-                differences.since(_revisions(self._board))
                 continue
             if self._board.depends_on_states:
                 self._follow_states()
@@ -202,7 +206,7 @@ class LiveEndpoint:
             except RemitError as error:
                 _log.warning("the lists cannot be made anew: %s", error)
                 continue
-            for change in differences.since(_revisions(board)):
+            for change in self._differences.since(_revisions(board)):
                 self._announcer.announce(change)
 
     async def heed(self) -> None:
@@ -229,22 +233,28 @@ class LiveEndpoint:
         with _told():
             return await self.fresh()
 
-    async def _call_own(self, own: Own, asked: Params, caller: Caller) -> Answer:
+    async def _call_deferred(self, asked: Params, caller: Caller) -> Answer:
+        """Call a tool that need not be listed: the same as if it were called directly."""
+        try:
+            arguments = arguments_of(asked)
+            name = text_of(arguments, "name")
+            if Own.CALL in spelt(name):
+                raise BadArgumentsError("it does not call itself")
+            inner = {**asked, "name": name, "arguments": arguments_of(arguments)}
+        except BadArgumentsError as error:
+            return failure(f"`{Own.CALL}`: {error}")
+        return await self.call(inner, caller)
+
+    async def _answer(self, own: Own, asked: Params) -> Answer:
         try:
             arguments = arguments_of(asked)
             if own is Own.DISCOVER:
                 return await self._discovery.find(await self.fresh(), arguments)
             if own is Own.WHY:
                 return await self._clerk.do(why, text_of(arguments, "name"))
-            if own is Own.REPORT:
-                return await self._clerk.do(report, arguments.get("tools"))
-            name = text_of(arguments, "name")
-            if Own.CALL in spelt(name):
-                raise BadArgumentsError("`call_tool` does not call itself")
-            inner = {**asked, "name": name, "arguments": arguments_of(arguments)}
+            return await self._clerk.do(report, arguments.get("tools"))
         except BadArgumentsError as error:
             return failure(f"`{own}`: {error}")
-        return await self.call(inner, caller)
 
 
 @contextmanager

@@ -169,24 +169,19 @@ class Inventory:
         supply = self._supply
         stamps = None if kept is None else supply.stamps(kept.looked_at)  # before anything is read
         configured, revision = supply.configured(self._context), supply.revision()
-        is_same = (
-            kept is not None
-            and configured.configuration is kept.configured.configuration
-            and revision == kept.revision
-        )
+        is_same = kept is not None and configured.said == kept.configured.said and revision == kept.revision
         if kept is not None and supply.are_unchanged(kept.read.inputs):
             if is_same:
                 return kept._replace(stamps=stamps)
             read = kept.read
         else:
             read = self._read()
-            revision = supply.revision()
-            if (
-                kept is not None and is_same and read.says(kept.read)
-            ):  # a file that was touched, or is too young
-                return kept._replace(read=read, revision=revision, stamps=None)
+            is_same = is_same and supply.revision() == revision
+            if kept is not None and is_same and read.says(kept.read):  # a file was touched, or is too young
+                are_all = read.inputs.keys() == kept.read.inputs.keys()
+                return kept._replace(read=read, stamps=stamps if are_all else None)
             self._context = replace(self._make(), starts_servers=True)
-            configured = supply.configured(self._context)
+            configured, revision = supply.configured(self._context), supply.revision()
         return self._make_catalog(read, configured, revision)
 
     def _read(self) -> _Read:
@@ -199,24 +194,23 @@ class Inventory:
         context = self._narrowed(configured.context, configuration)
         if chosen.strategy == FLAT:
             context = replace(context, requirements=NO_REQUIREMENTS)
-        is_needed = not context.requirements.is_empty or self._supply.has_filters
-        snapshot = self.snapshot() if is_needed else Snapshot()
-        _, listed = self._supply.listing(replace(context, snapshot=snapshot))
-        tools = [tool for tool, _ in listed]
+        tools = self._supply.tools(context)
+        roster = Roster(tools, context)
         if self._uses is None:  # what is called from now on moves nothing
             self._uses = self._supply.uses_here(context)
         catalog = catalogue(
             Known(
                 context=context,
                 plan=chosen,
-                listed=listed,
+                listed=roster.at(Snapshot()),
                 definitions=self._registry.definitions(tools, context),
                 wares=self._supply.wares(context),
                 declarations=read.declarations,
                 transitions=configuration.transitions,
+                items={} if self._kept is None else self._kept.catalog.made_of,
             )
         )
-        return _Kept(read, configured, revision, catalog, Roster(tools, context))
+        return _Kept(read, configured, revision, catalog, roster)
 
     def _narrowed(self, context: Context, configuration: Configuration) -> Context:
         """Keep to the room of the endpoint: what is outside is as if a list did not allow it."""

@@ -10,14 +10,16 @@ from anyio import to_thread
 
 from remit.core.configuration.reading import STRATEGIES
 from remit.core.decide import Context
+from remit.core.declarations import Key
 from remit.core.serving.plan import Chosen
-from remit.exchange import Links, Opening
+from remit.exchange import Answer, Links, Opening
 from remit.gateway.calling import Calls, Identity
 from remit.gateway.clerk import Clerk
 from remit.gateway.discovering import Discovery
 from remit.gateway.endpoint import LiveEndpoint
 from remit.gateway.glancing import Glances
 from remit.gateway.inventory import Inventory
+from remit.gateway.passing import Passing
 from remit.gateway.pulse import Pulse
 from remit.gateway.recording import Recorder
 from remit.gateway.stocking import ReadOffer, Stocker
@@ -67,14 +69,20 @@ async def _live(
     open_registry = means.open_registry
     recorder, discovery = Recorder(open_registry, lambda: inventory.context), Discovery(open_registry)
     pulse = Pulse(open_registry, means.open_notifier, inventory.context)
+    passing = Passing(links)
     glances = Glances(inventory, await to_thread.run_sync(open_registry))
     error: Exception | None = None
     try:
         async with anyio.create_task_group() as group:
             stocker = Stocker(clerk, links, means.read_offer, group, lambda: endpoint.stir())
-            calls = Calls(clerk, links, recorder, identity, means.now, glances.at_target)
+
+            def answered(key: Key, answer: Answer) -> None:
+                stocker.follow_up(key)
+                passing.learn(key, answer)
+
+            calls = Calls(clerk, links, recorder, identity, means.now, glances.at_target, answered)
             follow = partial(pulse.begin, group, lambda: endpoint.stir())
-            endpoint = LiveEndpoint(clerk, links, calls, discovery, stocker, board, glances, follow)
+            endpoint = LiveEndpoint(clerk, links, calls, passing, discovery, stocker, board, glances, follow)
             stocker.consider(board)
             for task in (recorder.run, endpoint.watch, endpoint.heed):
                 group.start_soon(task)

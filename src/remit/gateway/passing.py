@@ -1,6 +1,8 @@
 """Passing on: resources, prompts and completions go to the server they are of, if it is visible now."""
 
 import json
+from collections import OrderedDict
+from typing import cast
 
 import anyio
 
@@ -12,6 +14,7 @@ from remit.exchange import Answer, AnsweredError, Caller, Health, Links, Params
 from remit.gateway.board import Board
 from remit.gateway.raw import members
 
+_MOST_LINKED = 1_000
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 METHOD_NOT_FOUND = -32601
@@ -23,6 +26,19 @@ class Passing:
 
     def __init__(self, links: Links) -> None:
         self._links = links
+        self._linked: OrderedDict[str, Key] = OrderedDict()  # resources that answers of tools told of
+
+    def learn(self, key: Key, answer: Answer) -> None:
+        """Remember which server told of a resource: it may list it nowhere."""
+        content = answer.get("content")
+        for item in cast("list[object]", content) if isinstance(content, list) else ():
+            told = members(item)
+            uri = told.get("uri") if told.get("type") == "resource_link" else None
+            if isinstance(uri, str):
+                self._linked[uri] = key
+                self._linked.move_to_end(uri)
+        while len(self._linked) > _MOST_LINKED:
+            self._linked.popitem(last=False)
 
     async def pass_on(self, method: str, asked: Params, caller: Caller, board: Board) -> Answer:
         """Pass a request on.
@@ -48,7 +64,7 @@ class Passing:
         room = board.rooms.get(uri.removeprefix(ROOM)) if uri.startswith(ROOM) else None
         if room is not None:
             return _room(uri, room) if method == "resources/read" else {}
-        return await self._ask(_owner(uri, board), method, asked, caller, board)
+        return await self._ask(self._owner(uri, board), method, asked, caller, board)
 
     async def _complete(self, asked: Params, caller: Caller, board: Board) -> Answer:
         said = members(asked.get("ref"))
@@ -58,7 +74,9 @@ class Passing:
                 key, "completion/complete", {**asked, "ref": {**said, "name": name}}, caller, board
             )
         if said.get("type") == "ref/resource" and isinstance(said.get("uri"), str):
-            return await self._ask(_owner(said["uri"], board), "completion/complete", asked, caller, board)
+            return await self._ask(
+                self._owner(said["uri"], board), "completion/complete", asked, caller, board
+            )
         raise AnsweredError(INVALID_PARAMS, "`ref` is neither a prompt nor a resource")
 
     async def _set_level(self, asked: Params, caller: Caller, board: Board) -> Answer:
@@ -74,6 +92,16 @@ class Passing:
             for key in told:
                 group.start_soon(self._try, key, "logging/setLevel", asked, caller, board)
         return {}
+
+    def _owner(self, uri: str, board: Board) -> Key:
+        """Find the server of a resource: who lists it, told of it, or has a template for it."""
+        told_by = self._linked.get(uri)
+        if told_by not in set(board.servers()):
+            told_by = None
+        owner = board.resource_owners.get(uri) or told_by or _templated(uri, board)
+        if owner is None:
+            raise AnsweredError(RESOURCE_NOT_FOUND, f"Resource not found: {uri}", {"uri": uri})
+        return owner
 
     async def _try(self, key: Key, method: str, asked: Params, caller: Caller, board: Board) -> None:
         try:
@@ -96,20 +124,17 @@ def _prompt(name: object, board: Board) -> tuple[Key, str]:
     return found
 
 
-def _owner(uri: str, board: Board) -> Key:
-    """Find the server of a resource: who lists it, or whose template says most of it."""
-    if uri in board.resource_owners:
-        return board.resource_owners[uri]
+def _templated(uri: str, board: Board) -> Key | None:
+    """Find the server whose template says most of an address."""
     best: tuple[int, Key] | None = None
     wares = board.catalog.wares
     for key in board.servers():
         for template in wares[key].templates if key in wares else ():
-            found = len(uri) + 1 if template["uriTemplate"] == uri else fit(template["uriTemplate"], uri)
+            said = template["uriTemplate"]
+            found = len(uri) + 1 if said == uri else fit(said, uri)
             if found is not None and (best is None or found > best[0]):
                 best = found, key
-    if best is None:
-        raise AnsweredError(RESOURCE_NOT_FOUND, f"Resource not found: {uri}", {"uri": uri})
-    return best[1]
+    return None if best is None else best[1]
 
 
 def _room(uri: str, group: Group) -> Answer:

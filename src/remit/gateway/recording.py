@@ -86,7 +86,11 @@ class Recorder:
     def _keep(self, done: Sequence[Done]) -> None:
         self._registry = registry = self._registry or self._open()
         context = self._context()
-        used = [(each.entry.tool, each.server, self._use(each)) for each in done if each.outcome in _USED]
+        used = [
+            (each.entry.tool, each.server, self._use(each))
+            for each in done
+            if each.server is not None and each.outcome in _USED
+        ]
         if used:
             registry.record_all(used, context)
         entries = [

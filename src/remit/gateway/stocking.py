@@ -41,6 +41,7 @@ class Stocker:
         self._on_kept = on_kept
         self._places = anyio.CapacityLimiter(_MOST_AT_ONCE)
         self._tried: set[tuple[Key, str | None]] = set()  # with the digest of the entry
+        self._followed_up: set[Key] = set()
         self._asking: dict[Key, bool] = {}  # and whether it is to be asked again
         self._is_idle = anyio.Event()
         self._is_idle.set()
@@ -54,8 +55,15 @@ class Stocker:
                 self._tried.add(mark)
                 self.ask(key)
 
+    def follow_up(self, key: Key) -> None:
+        """Have a server that answers asked once what it offers: what is known of it may be from long ago."""
+        if key not in self._followed_up:
+            self._followed_up.add(key)
+            self.ask(key)
+
     def ask(self, key: Key) -> None:
         """Have a server asked; where that is being done, once more after it."""
+        self._followed_up.add(key)
         if key in self._asking:
             self._asking[key] = True
             return

@@ -121,6 +121,7 @@ def test_an_older_client_is_told_what_there_is_and_that_it_may_change(tmp_path: 
         assert can.resources == types.ResourcesCapability(subscribe=True, list_changed=True)
         assert can.prompts == types.PromptsCapability(list_changed=True)
         assert can.experimental == {"remit/scopes": {"names": ["git"]}}
+        assert can.extensions is None
         assert connected.instructions == "Use the tools."
 
     use("legacy", tmp_path / "notes", work)
@@ -177,6 +178,17 @@ def test_errors_and_refusals_pass_unchanged(mode: Mode, tmp_path: Path) -> None:
 
 
 @BOTH
+def test_what_cannot_be_written_is_mended_and_holds_up_nothing(mode: Mode, tmp_path: Path) -> None:
+    async def work(connected: Client, _: Person) -> None:
+        assert await said(connected, "mumble") == "half ?"
+        with pytest.raises(MCPError, match=r"half \?") as failed:
+            await connected.call_tool("mumble", {"text": "fail"})
+        assert failed.value.error.data == {"half": "?", "none": None}
+
+    use(mode, tmp_path / "notes", work)
+
+
+@BOTH
 def test_progress_comes_back_under_the_clients_own_token(mode: Mode, tmp_path: Path) -> None:
     heard: list[tuple[float, float | None]] = []
 
@@ -219,7 +231,7 @@ def test_an_older_client_is_told_of_changes_and_sets_its_level(tmp_path: Path) -
     async def work(connected: Client, person: Person) -> None:
         await connected.call_tool("grow", {})
         await person.until(types.ToolListChangedNotification)
-        assert "grown_12" in [tool.name for tool in (await connected.list_tools()).tools]
+        assert "grown_13" in [tool.name for tool in (await connected.list_tools()).tools]
         await connected.set_logging_level("warning")  # pyright: ignore[reportDeprecated] - older clients do
         assert await said(connected, "log") == "warning"
         message = await person.until(types.LoggingMessageNotification)

@@ -180,6 +180,8 @@ def test_a_newer_client_gets_what_its_era_asks_for(tmp_path: Path) -> None:
         found = server.ask("server/discover", {"_meta": ENVELOPE})["result"]
         assert found["supportedVersions"] == ["2026-07-28"]
         assert found["capabilities"]["tools"] == {"listChanged": True}
+        assert found["capabilities"]["extensions"] == {"remit/scopes": {"names": ["git"]}}
+        assert "experimental" not in found["capabilities"]
         assert found["instructions"] == "Use the tools."
         assert found["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "remit"
         called = server.ask("tools/call", {"name": "echo", "arguments": {"text": "x"}, "_meta": ENVELOPE})
@@ -237,7 +239,7 @@ def test_what_comes_from_a_file_is_answered_into_a_file(tmp_path: Path) -> None:
 
 def test_numbers_and_texts_that_json_does_not_have_are_written_so_that_everybody_can_read_them() -> None:
     assert json.loads(encoded({"a": [float("nan"), 1.5], "b": float("inf")})) == {"a": [None, 1.5], "b": None}
-    assert json.loads(encoded({"half": "\ud83d"})) == {"half": "\ud83d"}
+    assert json.loads(encoded({"half": "\ud83d x"})) == {"half": "? x"}
     assert encoded({"whole": "größer"}) == '{"whole":"größer"}'.encode()
 
 

@@ -87,11 +87,13 @@ class SqliteStore:
                 item.declaration.key: unchanged.get(item.declaration) or self._declare(item.declaration, at)
                 for item in resolved
             }
-            self._save_view(reading, resolved, ids, view, at)
+            changes = _changes(before, resolved, ids)
+            is_as_before = not (changes.added or changes.removed or changes.changed)
+            self._save_view(reading, resolved, ids, view, at, is_as_before=is_as_before)
             self._save_rules(reading, project)
             if view.flags == USUAL:  # sessions started in other ways say nothing about the usual ones
                 usage.rehome(self.database, view.client, workspace, at)
-        return _changes(before, resolved, ids)
+        return changes
 
     def record(self, sighting: Sighting, use: Use) -> bool:
         """Count one use of a tool; False when the call was known already."""
@@ -265,16 +267,26 @@ class SqliteStore:
         )[0][0]
 
     def _save_view(
-        self, reading: Reading, resolved: Sequence[Resolved], ids: Ids, view: View, at: int
+        self,
+        reading: Reading,
+        resolved: Sequence[Resolved],
+        ids: Ids,
+        view: View,
+        at: int,
+        *,
+        is_as_before: bool,
     ) -> None:
         id = self.database.rows("see_view", **_key(view), at=at)[0][0]
-        for step in ("forget_inputs", "forget_problems", "forget_resolutions"):
+        for step in ("forget_inputs", "forget_problems"):
             self.database.run(step, view=id)
         self.database.run_each(
             "add_input",
             [{"view": id, "name": name, "fingerprint": seen} for name, seen in reading.inputs.items()],
         )
         self.database.run_each("add_problem", [{"view": id, **asdict(item)} for item in reading.problems])
+        if is_as_before:  # to write the same again would look like a change to those who watch
+            return
+        self.database.run("forget_resolutions", view=id)
         self.database.run_each(
             "add_resolution",
             [

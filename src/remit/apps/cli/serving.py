@@ -10,7 +10,7 @@ import click
 
 from remit.apps.cli import render
 from remit.apps.cli.options import PROJECT
-from remit.contexts import DEFAULT_CLIENT
+from remit.contexts import ALL_CLIENTS, DEFAULT_CLIENT
 from remit.core.policy import Mode
 from remit.errors import ServingError
 from remit.exchange import Opening
@@ -75,6 +75,8 @@ def serve(
             "this `remit serve` was started by Remit itself, which would go round in a circle",
             hint="take the entry that starts Remit out of the servers that Remit starts",
         )
+    if client == ALL_CLIENTS:
+        raise click.UsageError("--client is the one client that is served")
     address = None if http is None else _address(http)
     if hosts and address is None:
         raise click.UsageError("--allow-host is for --http")

@@ -4,6 +4,7 @@ A change says only that there is something new to fetch. So nobody is told the s
 first notice is still on its way, and a client that does not read holds up nobody else.
 """
 
+import logging
 from collections.abc import Awaitable, Callable
 
 from anyio.abc import TaskGroup
@@ -11,6 +12,8 @@ from anyio.abc import TaskGroup
 from remit.exchange import Change, Part
 
 MOST_WAITING = 1024
+
+_logger = logging.getLogger(__name__)
 
 Send = Callable[[Change], Awaitable[None]]
 
@@ -53,6 +56,8 @@ class Listener:
                 change = next(iter(self._waiting))
                 del self._waiting[change]
                 await self._send(change)
+        except Exception:  # whatever is the matter with one, the others are told
+            _logger.exception("a change could not be told")
         finally:
             self._is_sending = False
 

@@ -101,9 +101,8 @@ class Desk:
         """What a model is told about all of it."""
         return self._endpoint.instructions
 
-    @property
-    def capabilities(self) -> dict[str, Any]:
-        """What there is; lists may change in both eras."""
+    def capabilities(self, *, is_newer: bool) -> dict[str, Any]:
+        """Say what there is; lists may change in both eras."""
         said = self._endpoint.capabilities
         shown: dict[str, Any] = {"tools": {"listChanged": True}}
         if "resources" in said:
@@ -111,7 +110,8 @@ class Desk:
         if "prompts" in said:
             shown["prompts"] = {"listChanged": True}
         shown |= {name: {} for name in ("completions", "logging") if name in said}
-        return shown | {name: said[name] for name in ("extensions", "experimental") if said.get(name)}
+        beyond = "extensions" if is_newer else "experimental"
+        return {**shown, beyond: said[beyond]} if said.get(beyond) else shown
 
     def input_schema(self, name: str) -> Mapping[str, Any] | None:
         """Tell what a tool takes."""
@@ -135,6 +135,9 @@ class Desk:
         except RemitError as error:
             hint = f" ({error.hint})" if error.hint else ""
             raise AnsweredError(INTERNAL_ERROR, f"{error}{hint}") from None
+        except Exception:  # whatever one request does, the others go on
+            _logger.exception("`%s` failed", request.method)
+            raise AnsweredError(INTERNAL_ERROR, "Internal error") from None
         return for_2026(answer, request.method, INFO) if is_newer else for_older(answer)
 
     def greet(self) -> None:
@@ -171,7 +174,7 @@ class Desk:
         self._over.set()
 
     async def _discover(self, _: Request, __: Params) -> Answer:
-        answer: Answer = {"supportedVersions": list(NEWER), "capabilities": self.capabilities}
+        answer: Answer = {"supportedVersions": list(NEWER), "capabilities": self.capabilities(is_newer=True)}
         return {**answer, "instructions": self.instructions} if self.instructions else answer
 
     async def _list_tools(self, _: Request, asked: Params) -> Answer:

@@ -13,8 +13,8 @@ class Prepared(list[Any]):
     """A list with its JSON; for everybody who does not look for that, a list like any other."""
 
     def __init__(self, items: list[Any]) -> None:
-        super().__init__(items)
-        self.json = encoded(items)
+        super().__init__(readable(items))
+        self.json = encoded(self)
 
 
 class Lists:
@@ -35,10 +35,17 @@ def encoded(value: object) -> bytes:
     """Turn a value into JSON on one line, of which any reader can make sense."""
     try:
         return _ENCODER.encode(value).encode()
-    except UnicodeEncodeError:  # half of a surrogate pair: only an escape can say that
-        return json.dumps(value, separators=(",", ":")).encode()
-    except ValueError:  # no reader knows what Python calls NaN
-        return encoded(_finite(value))
+    except ValueError:
+        return _ENCODER.encode(_mended(value)).encode()
+
+
+def readable(value: Any) -> Any:
+    """Give a value that can be turned into JSON: itself, nearly always."""
+    try:
+        _ENCODER.encode(value).encode()
+    except ValueError:
+        return _mended(value)
+    return value
 
 
 def result_line(identity: str | int, result: dict[str, Any]) -> bytes:
@@ -63,10 +70,12 @@ def message_line(message: dict[str, Any]) -> bytes:
     return encoded({"jsonrpc": "2.0", **message}) + b"\n"
 
 
-def _finite(value: Any) -> Any:
-    """Replace what is no number by nothing."""
+def _mended(value: Any) -> Any:
+    """Replace what JSON cannot say: what is no number, and half of a surrogate pair."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
     if isinstance(value, dict):
-        return {key: _finite(each) for key, each in cast(dict[Any, Any], value).items()}
-    return [_finite(each) for each in cast(list[Any], value)] if isinstance(value, list) else value
+        return {_mended(key): _mended(each) for key, each in cast(dict[Any, Any], value).items()}
+    return [_mended(each) for each in cast(list[Any], value)] if isinstance(value, list) else value

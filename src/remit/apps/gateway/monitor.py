@@ -83,8 +83,8 @@ def _upstream(condition: Condition) -> dict[str, Any]:
         "sessions": condition.sessions,
         "calls": condition.calls,
         "errors": condition.errors,
-        "p50_ms": condition.p50_ms,
-        "p95_ms": condition.p95_ms,
+        "p50_ms": None if condition.p50_ms is None else round(condition.p50_ms, 2),
+        "p95_ms": None if condition.p95_ms is None else round(condition.p95_ms, 2),
         "failure": None if failure is None else failure.reason,
         "hint": None if failure is None else failure.hint,
     }

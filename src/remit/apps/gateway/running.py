@@ -1,6 +1,7 @@
 """What every gateway does, however it is reached: it stops when told, and says how it is."""
 
 import signal
+import sys
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from typing import cast
@@ -14,7 +15,8 @@ from remit.bootstrap import memory_of_this_process, open_gateway_files
 from remit.errors import RemitError
 from remit.exchange import Links, Opening
 
-SIGNALS = [getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGHUP") if hasattr(signal, name)]
+# The event loop of Windows knows none; there, the interpreter's own way of being interrupted has to do.
+SIGNALS = [] if sys.platform == "win32" else [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
 
 Say = Callable[[str], None]  # to the person who started it, on stderr
 
@@ -45,7 +47,8 @@ async def until_told(work: Callable[[], Awaitable[None]]) -> int:
                     break  # whoever asks a second time gets it at once
             tasks.cancel_scope.cancel()
 
-        await tasks.start(watch)
+        if SIGNALS:
+            await tasks.start(watch)
         await work()
         tasks.cancel_scope.cancel()
     return received

@@ -14,7 +14,8 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.methods import validate_client_request
 
 from remit.apps.gateway.desk import INFO, Desk, Request, Session
-from remit.apps.gateway.eras import as_object, is_modern
+from remit.apps.gateway.encoding import readable
+from remit.apps.gateway.eras import LISTS, as_object, is_modern
 from remit.exchange import Answer, AnsweredError, Params
 
 RequestContext = ServerRequestContext[Any, Any]
@@ -41,8 +42,8 @@ class SdkServer(Server[Any]):
         return super().create_initialization_options()
 
     def get_capabilities(self, *_: Any, **__: Any) -> types.ServerCapabilities:
-        """Say what this endpoint has."""
-        return types.ServerCapabilities.model_validate(self._desk.capabilities)
+        """Say what this endpoint has, to an older client: newer ones ask the desk itself."""
+        return types.ServerCapabilities.model_validate(self._desk.capabilities(is_newer=False))
 
     async def _answer(self, ctx: RequestContext, call_next: CallNext) -> HandlerResult:
         if ctx.request_id is None:
@@ -53,9 +54,12 @@ class SdkServer(Server[Any]):
             return await call_next(ctx)
         _check(ctx)
         try:
-            return await self._desk.answer(_request(ctx))
+            answer = await self._desk.answer(_request(ctx))
         except AnsweredError as error:
-            raise MCPError(error.code, str(error), error.data) from None
+            raise MCPError(error.code, readable(str(error)), readable(error.data)) from None
+        return (
+            answer if ctx.method in LISTS else readable(answer)
+        )  # the SDK would stop at what it cannot write
 
     async def _greet(self, ctx: RequestContext, call_next: CallNext) -> HandlerResult:
         answer = await call_next(ctx)

@@ -4,7 +4,6 @@ Written here, and not taken from the SDK, because every session of an agent wait
 takes longer to import than all the rest of the gateway.
 """
 
-import logging
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -32,7 +31,6 @@ from remit.exchange import Answer, AnsweredError, Params
 Id = str | int
 Message = Mapping[str, Any]
 
-_logger = logging.getLogger(__name__)
 _GOODBYE = 5.0  # seconds to let go of what was kept for a client
 
 
@@ -161,7 +159,7 @@ class Speaker:
         self._session = session
         answer: Answer = {
             "protocolVersion": asked if asked in OLDER else OLDER[-1],
-            "capabilities": self._desk.capabilities,
+            "capabilities": self._desk.capabilities(is_newer=False),
             "serverInfo": INFO,
         }
         instructions = self._desk.instructions
@@ -205,9 +203,6 @@ class Speaker:
                 if request.id not in self._withdrawn:
                     self._refuse(request.id, AnsweredError(CONNECTION_CLOSED, "Connection closed"))
                 raise
-            except Exception:  # whatever one request does, the others go on
-                _logger.exception("`%s` failed", request.method)
-                self._refuse(request.id, AnsweredError(INTERNAL_ERROR, "Internal error"))
             finally:
                 self._target.settle(request.id)
                 self._withdrawn.discard(request.id)
