@@ -9,8 +9,7 @@ import os
 import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from hashlib import sha256
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from remit.adapters.configuration_paths import configuration_paths
 from remit.adapters.files import Machine, are_unchanged, fingerprint, this_machine
@@ -20,22 +19,9 @@ from remit.core.projects import Workspace
 from remit.core.views import USUAL, Flags
 from remit.settings import DATABASE, data_directory
 
-if TYPE_CHECKING:
-    from remit.core.decide import Decision
-    from remit.core.sightings import Call
-
 CLIENT = "claude-code"
 _DAY = 24 * 3_600_000  # milliseconds
-_KEPT_FOR = 30 * _DAY  # for which a judgement is remembered
 _EVENTS_KEPT_FOR = 365 * _DAY  # for which each use is; how many there were stays known
-
-
-class Judgement(NamedTuple):
-    """What becomes of a call: `visible`, `ask` or `hidden`, and why."""
-
-    verdict: str
-    reason: str
-    unlock: str | None
 
 
 class Here(NamedTuple):
@@ -115,7 +101,7 @@ def record_use(
             client,
             here.workspace,
             Authority.HOOK,
-            _now(),
+            now(),
             here.is_scanned(),
             server=None if server is None else storable(server),
             subject=None if subject is None else storable(subject),
@@ -131,35 +117,9 @@ def is_known(name: str, directory: str, client: str = CLIENT) -> bool:
         return bool(here.database.rows("is_known", name=name, client=client, **seen_from(here.workspace)))
 
 
-def judge(call: "Call", directory: str, *, is_headless: bool = False, client: str = CLIENT) -> Judgement:
-    """Decide about a call; what was decided before on the same grounds is recalled.
-
-    Raises:
-        BadVariableError: a variable that names a directory cannot be used.
-        NoSuchDirectoryError: there is no such directory.
-        StoreError: the database cannot be used.
-    """
-    flags = Flags(is_headless=is_headless)
-    with visiting(directory, client) as here:
-        mark, subject = _grounds(call, here, flags), _subject(call, here, flags)
-        if mark is not None and (found := here.database.rows("judgement", **subject, mark=mark)):
-            return Judgement(*json.loads(found[0][0]))
-        from remit.bootstrap import open_registry
-
-        with open_registry() as registry:
-            context = registry.at(directory, client, is_headless=is_headless)
-            registry.refresh(context)
-            mark = _grounds(call, here, flags)
-            decision, is_lasting = registry.judge(call, context)
-        judged = _judged(decision)
-        if is_lasting and mark is not None and mark == _grounds(call, here, flags):
-            _keep(judged, call, mark, here, flags)
-        return judged
-
-
 def begin_session(session_id: str, here: Here, states: str = "") -> None:
     """Keep that a session begins or goes on, with the states that hold, as JSON."""
-    project, at = here.workspace.project, _now()
+    project, at = here.workspace.project, now()
     with here.database.transaction():
         here.database.run("see_project", hash=project.hash, path=project.path, at=at)
         here.database.run("begin_session", **here.session(session_id), at=at, states=states)
@@ -174,7 +134,7 @@ def end_session(session_id: str, directory: str, client: str = CLIENT) -> None:
         StoreError: the database cannot be used.
     """
     with visiting(directory, client) as here:
-        project, at = here.workspace.project, _now()
+        project, at = here.workspace.project, now()
         with here.database.transaction():
             here.database.run("see_project", hash=project.hash, path=project.path, at=at)
             here.database.run("end_session", **here.session(session_id), at=at)
@@ -246,53 +206,16 @@ def watched(here: Here, flags: Flags = USUAL) -> list[str]:
     return sorted(path for path in found if os.path.isdir(os.path.dirname(path)))
 
 
-def _subject(call: "Call", here: Here, flags: Flags) -> dict[str, str]:
-    subject = json.dumps([here.client, flags.key, *call])
-    place = {"workspace": here.workspace.dir, "project": here.workspace.project.hash}
-    return {"subject": subject, **place}
-
-
-def _grounds(call: "Call", here: Here, flags: Flags) -> str | None:
-    """Give a mark of all that the decision about a call goes by; None where a file has changed since."""
-    from remit import __version__
-
-    if not here.is_scanned(flags):
-        return None
-    facts = here.database.rows(
-        "facts_about",
-        client=here.client,
-        flags=flags.key,
-        names=json.dumps(call.names),
-        **seen_from(here.workspace),
-    )
-    trusted = here.database.rows("trusted_parts", project=here.workspace.project.hash)
-    grounds = [__version__, here.machine.home, _fingerprints(here), trusted, facts]
-    return sha256(json.dumps(grounds).encode()).hexdigest()
-
-
-def _judged(decision: "Decision") -> Judgement:
-    return Judgement(decision.verdict.value, decision.reason, decision.unlock)
-
-
-def _keep(judged: Judgement, call: "Call", mark: str, here: Here, flags: Flags) -> None:
-    at = _now()
-    with here.database.transaction():
-        here.database.run("forget_judgements", before=at - _KEPT_FOR)
-        here.database.run(
-            "keep_judgement", **_subject(call, here, flags), mark=mark, answer=json.dumps(judged), at=at
-        )
-
-
-def _fingerprints(here: Here) -> Mapping[str, str]:
+def fingerprints(here: Here) -> Mapping[str, str]:
     """Tell the states of the files of Remit's own configuration."""
-    now = _now_ns()
+    at = _now_ns()
     paths = [path for _, path, _ in configuration_paths(here.workspace, here.machine)]
-    return {path: fingerprint(path, here.machine, now_ns=now) for path in paths}
+    return {path: fingerprint(path, here.machine, now_ns=at) for path in paths}
 
 
 def _configure(here: Here) -> None:
     """Read Remit's own configuration of a workspace, if any of it changed since it was last read."""
-    inputs = _fingerprints(here)
+    inputs = fingerprints(here)
     known = here.database.rows(
         "configuration", workspace=here.workspace.dir, project=here.workspace.project.hash
     )
@@ -304,12 +227,13 @@ def _configure(here: Here) -> None:
     from remit.configurations import Configurations
 
     states = SqliteStates(here.database)
-    Configurations(states, TomlFiles(here.machine), ConditionLanguage(), _now).current(here.workspace)
+    Configurations(states, TomlFiles(here.machine), ConditionLanguage(), now).current(here.workspace)
 
 
 def _now_ns() -> int:
     return time.time_ns()
 
 
-def _now() -> int:
+def now() -> int:
+    """Tell the time, in Unix milliseconds."""
     return _now_ns() // 1_000_000

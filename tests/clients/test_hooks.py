@@ -46,7 +46,7 @@ class Machine:
         self.desk = desk
         self.server = desk.write(desk.root / "server.py", SERVER)
         hooks = {event: self._registered(event) for event in (*SYNC, *ASYNC)}
-        allowed = ["mcp__ledger", "mcp__abacus", "mcp__press", "Skill"]
+        allowed = ["mcp__ledger", "mcp__abacus", "mcp__press", "mcp__remit", "Skill"]
         settings = {"hooks": hooks, "enableAllProjectMcpServers": True, "permissions": {"allow": allowed}}
         desk.write(desk.home / ".claude/settings.json", settings)
 
@@ -144,6 +144,20 @@ def test_a_skill_that_was_used_is_counted_and_one_that_is_switched_off_is_refuse
     done = machine.session(shop, ("Skill", {"skill": "deploy"}), ("Skill", {"skill": "wipe"}))
     assert "`wipe` is not for use here: switched off for AI" in done.results[1]
     assert "- skill: deploy (project, 1x)" in told(machine.session(shop))
+
+
+def test_a_call_through_the_gateway_counts_once_and_is_told_by_the_name_that_is_called(
+    machine: Machine,
+) -> None:
+    shop = machine.project("shop")
+    remit = {"command": str(Path(sys.executable).with_name("remit")), "args": ["serve"], "alwaysLoad": True}
+    ledger = {"command": sys.executable, "args": [str(machine.server), "search"]}
+    machine.desk.write(machine.desk.home / ".claude.json", {"mcpServers": {"remit": remit, "ledger": ledger}})
+    done = machine.session(shop, ("mcp__remit__ledger__search", {}))
+    assert "it was called" in done.results[0]
+    counted = "select t.name, e.call_id, e.succeeded from usage_events e join tools t on t.id = e.tool_id"
+    assert stored(machine.desk.database, counted) == [("mcp__ledger__search", "toolu_01", 1)]
+    assert "- MCP: ledger (global, 1x): mcp__remit__ledger__search" in told(machine.session(shop))
 
 
 def test_a_session_is_kept_with_its_end(machine: Machine) -> None:

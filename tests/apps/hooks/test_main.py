@@ -48,6 +48,32 @@ def test_the_files_that_matter_are_watched(desk: Desk, shop: Path) -> None:
     assert desk.hook(told("ConfigChange", shop)) == {}
 
 
+@pytest.mark.parametrize("event", ["FileChanged", "ConfigChange", "CwdChanged"])
+def test_what_changed_is_read_again_at_once(desk: Desk, shop: Path, event: str) -> None:
+    desk.hook(told("SessionStart", shop))
+    desk.write(shop / ".mcp.json", servers("ledger", "sundial"))
+    desk.write(shop / "remit.toml", '[states.open]\nkind = "workflow"\non = "mcp__ledger__open"\n')
+    desk.hook(told(event, shop, file_path=str(shop / ".mcp.json")))
+    assert stored(desk.database, "select transitions <> '[]' from configurations") == [(1,)]
+    declared = "select t.server from tools t join resolutions r on r.tool_id = t.id order by 1"
+    assert stored(desk.database, declared) == [("ledger",), ("sundial",)]
+
+
+def test_a_success_sets_the_state_that_it_is_declared_to_set(desk: Desk, shop: Path) -> None:
+    desk.write(
+        shop / "remit.toml", '[states.open]\nkind = "workflow"\non = ["mcp__ledger__open", "unlock"]\n'
+    )
+    desk.write(shop / ".claude/skills/unlock/SKILL.md", "---\nname: unlock\ndescription: Unlock\n---\n")
+    desk.hook(told("SessionStart", shop))
+    held = "select name, set_by from workflow_states"
+    desk.hook(told("PostToolUseFailure", shop, tool_name="mcp__ledger__open", tool_use_id="t1"))
+    assert stored(desk.database, held) == []
+    desk.hook(told("PostToolUse", shop, tool_name="mcp__ledger__open", tool_use_id="t2"))
+    assert stored(desk.database, held) == [("open", "mcp__ledger__open")]
+    desk.hook(told("PostToolUse", shop, tool_name="Skill", tool_input={"skill": "unlock"}, tool_use_id="t3"))
+    assert stored(desk.database, held) == [("open", "unlock")]
+
+
 def test_a_tool_that_was_used_comes_first_in_the_next_session(desk: Desk, shop: Path) -> None:
     desk.hook(told("SessionStart", shop))
     call = told("PostToolUse", shop, tool_name="mcp__ledger__search", tool_use_id="t1", duration_ms=8)

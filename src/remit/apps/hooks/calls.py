@@ -4,7 +4,8 @@ from remit.apps.hooks.answers import Answer, decision
 from remit.apps.hooks.events import Event
 from remit.core.names import MCP, OWN
 from remit.core.sightings import Call
-from remit.hot_paths import is_known, judge, record_use
+from remit.hot_paths import is_known, record_use
+from remit.judgements import judge
 
 _SAYS = {"hidden": "deny", "ask": "ask"}
 

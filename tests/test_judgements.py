@@ -11,6 +11,7 @@ from remit import hot_paths
 from remit.apps.hooks.responding import respond
 from remit.core.decide import Decision
 from remit.core.sightings import Call
+from remit.judgements import judge
 from remit.registry import Registry
 from support import Desk, servers, stored
 
@@ -49,7 +50,7 @@ def asked(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> list[Call]:
 
 def judged(desk: Desk, where: Path, call: Call = SEARCH, *, is_headless: bool = False) -> str:
     """The verdict, which is also what the registry would say."""
-    found = hot_paths.judge(call, str(where), is_headless=is_headless)
+    found = judge(call, str(where), is_headless=is_headless)
     with desk.registry() as registry:
         context = registry.at(str(where), is_headless=is_headless)
         decision, _ = registry.judge(call, context)
