@@ -213,7 +213,7 @@ def test_the_plugin_brings_remits_tools_a_command_and_a_skill(machine: Machine) 
 def test_other_clients_list_remit_after_install_and_no_more_after_uninstall(
     desk: Desk, client: str, variable: str, words: tuple[str, ...]
 ) -> None:
-    program = os.environ[variable]
+    program = os.environ.get(variable) or pytest.skip(f"`make test-clients` sets {variable}")
     shop = desk.project("shop", git=False)
     git("init", cwd=shop)
 
