@@ -1,0 +1,50 @@
+"""How the servers of the tests are reached: over stdio, or over HTTP on a free port of the loopback."""
+
+import socket
+import sys
+from typing import Any
+
+import anyio
+import uvicorn
+from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.models import InitializationOptions
+from mcp.server.stdio import stdio_server
+
+ALL = NotificationOptions(prompts_changed=True, resources_changed=True, tools_changed=True)
+
+
+class Announcing(Server[Any]):
+    """A server that says in both eras that its lists change; the SDK's own says so only in the new one."""
+
+    def create_initialization_options(
+        self,
+        notification_options: NotificationOptions | None = None,
+        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
+        extensions: dict[str, dict[str, Any]] | None = None,
+    ) -> InitializationOptions:
+        return super().create_initialization_options(
+            notification_options or ALL, experimental_capabilities, extensions
+        )
+
+
+def serve(server: Server[Any], transport: str) -> None:
+    """Serve until the other side is gone, or the process is ended."""
+    if transport == "http":
+        listen(server.streamable_http_app())
+    else:
+        anyio.run(_over_stdio, server)
+
+
+def listen(app: Any) -> None:
+    """Serve an application on a free port of the loopback, and print the port."""
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    listener.listen(1024)
+    sys.stdout.write(f"{listener.getsockname()[1]}\n")
+    sys.stdout.flush()
+    uvicorn.Server(uvicorn.Config(app, log_level="critical")).run(sockets=[listener])
+
+
+async def _over_stdio(server: Server[Any]) -> None:
+    async with stdio_server() as (reading, writing):
+        await server.run(reading, writing, server.create_initialization_options())
