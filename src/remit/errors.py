@@ -19,6 +19,7 @@ RemitError
 ├── UnknownClientError        no client of this name is supported
 ├── UnknownProjectError       nothing is stored about this project
 ├── UnknownServerError        no server of this name is known here
+├── UpstreamError             a server cannot be reached, or does not answer as the protocol asks
 └── StoreError
     ├── StoreUnavailableError   the database cannot be opened, read or written
     ├── StoreCorruptError       the database is damaged, or is something else
@@ -109,6 +110,10 @@ class UnknownProjectError(RemitError):
 
 class UnknownServerError(RemitError):
     """No server of this name is known here."""
+
+
+class UpstreamError(RemitError):
+    """A server cannot be reached, or does not answer as the protocol asks."""
 
 
 class StoreError(RemitError):

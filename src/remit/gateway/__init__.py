@@ -1,0 +1,1 @@
+"""The gateway: what one endpoint serves, whoever carries the messages."""
