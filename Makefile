@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help run setup test test-clients test-servers test-servers-slice check prove prove-conditions bench bench-search bench-tokens docs smoke constraints clean
+.PHONY: help run setup test test-clients test-servers test-servers-slice conformance check prove prove-conditions bench bench-search bench-tokens docs smoke constraints clean
 
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -71,6 +71,16 @@ $(SERVERS)/.all: tests/servers/package.json tests/servers/requirements.txt
 $(SERVERS)/.slice: tests/servers/package.json
 	mkdir -p $(SERVERS) && cp tests/servers/package.json $(SERVERS)
 	$(NPM) --omit=dev
+	@touch $@
+
+CONFORMANCE := build/conformance
+
+conformance: $(VENV)/.test $(if $(HAS_NPM),$(CONFORMANCE)/.installed) ## Run the official conformance suite against the gateway; DIRECT=1 against our server alone
+	$(if $(HAS_NPM),PYTHONPATH=tests $(BIN)/python tests/gateway/conformance.py $(CONFORMANCE) $(if $(DIRECT),--direct),@echo "skipped: npm is not on the PATH")
+
+$(CONFORMANCE)/.installed: tests/gateway/package.json
+	mkdir -p $(CONFORMANCE) && cp tests/gateway/package.json $(CONFORMANCE)
+	npm install --silent --no-audit --no-fund --ignore-scripts --prefix $(CONFORMANCE)
 	@touch $@
 
 check: $(VENV)/.check ## Run the linters, the type checker and the architecture's contracts

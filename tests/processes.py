@@ -1,0 +1,112 @@
+"""Servers and gateways as processes of their own, for tests, proofs and benchmarks alike."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+SERVERS = Path(__file__).parent / "gateway" / "servers"
+ADDRESS = re.compile(r"http://127\.0\.0\.1:(\d+)")
+SECONDS = 60  # to be there, on a slow day
+END = 20  # seconds to end when told to
+
+
+def server(program: str, *arguments: str) -> list[str]:
+    """The command of one of the servers beside the tests."""
+    return [sys.executable, str(SERVERS / program), *arguments]
+
+
+@dataclass
+class Place:
+    """A user's machine in a folder: a home with servers for Claude Code, one project, Remit's own data."""
+
+    root: Path
+
+    def __post_init__(self) -> None:
+        self.home, self.project = self.root / "home", self.root / "project"
+        for folder in (self.home, self.project):
+            folder.mkdir(parents=True, exist_ok=True)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        own = {"HOME": str(self.home), "REMIT_HOME": str(self.root / "data"), "NO_COLOR": "1"}
+        return {"PATH": os.environ["PATH"], **own}
+
+    def declare(self, servers: Mapping[str, Sequence[str] | str], configuration: str = "") -> None:
+        """Write which servers there are, by command or by URL, and what `remit.toml` says."""
+        entries = {label: _entry(reached) for label, reached in servers.items()}
+        (self.home / ".claude.json").write_text(json.dumps({"mcpServers": entries}), "utf-8")
+        (self.project / "remit.toml").write_text(configuration, "utf-8")
+
+    def command(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-m", "remit", "serve", "--project", str(self.project), *arguments]
+
+    @contextmanager
+    def serving(self, *arguments: str) -> Generator[str]:
+        """Run the gateway on a free port; give its URL without a path."""
+        command = self.command("--http", "127.0.0.1:0", *arguments)
+        with listening(command, environment=self.environment, cwd=self.project) as port:
+            yield f"http://127.0.0.1:{port}"
+
+
+def _entry(reached: Sequence[str] | str) -> dict[str, object]:
+    if isinstance(reached, str):
+        return {"type": "http", "url": reached}
+    return {"command": reached[0], "args": list(reached[1:])}
+
+
+@contextmanager
+def listening(
+    command: Sequence[str], *, environment: Mapping[str, str] | None = None, cwd: Path | None = None
+) -> Generator[int]:
+    """Run something that says, in a line of either stream, on which port of the loopback it listens."""
+    with subprocess.Popen(
+        command,
+        env=dict(environment) if environment is not None else None,
+        cwd=cwd,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        stdin=subprocess.DEVNULL,
+        text=True,
+        errors="replace",
+    ) as process:
+        watchdog = threading.Timer(SECONDS, process.kill)
+        watchdog.start()
+        try:
+            port = _port(process)
+            watchdog.cancel()
+            threading.Thread(target=_drain, args=(process,), daemon=True).start()
+            yield port
+        finally:
+            watchdog.cancel()
+            _end(process)
+
+
+def _port(process: subprocess.Popen[str]) -> int:
+    assert process.stdout is not None
+    heard: list[str] = []
+    for line in process.stdout:
+        heard.append(line)
+        if found := ADDRESS.search(line) or re.fullmatch(r"(\d+)\n", line):
+            return int(found[1])
+    raise AssertionError(f"{process.args} does not listen:\n{''.join(heard)}")
+
+
+def _drain(process: subprocess.Popen[str]) -> None:
+    assert process.stdout is not None
+    for _ in process.stdout:
+        pass
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    process.terminate()
+    try:
+        process.wait(timeout=END)
+    except subprocess.TimeoutExpired:
+        process.kill()
