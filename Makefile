@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help run setup test test-clients test-servers test-servers-slice conformance check prove prove-conditions bench bench-search bench-tokens docs smoke constraints clean
+.PHONY: help run setup test test-clients test-servers test-servers-slice conformance check prove prove-conditions bench bench-gateway bench-search bench-tokens docs smoke constraints clean
 
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -108,6 +108,16 @@ bench: $(VENV)/.installed $(PEERS)/.installed ## Measure, print, and store the f
 $(PEERS)/.installed: bench/peers.txt
 	$(PYTHON) -m venv $(PEERS)
 	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --requirement bench/peers.txt
+	@touch $@
+
+GATEWAY_PEERS := build/gateway-peers
+
+bench-gateway: $(VENV)/.test $(GATEWAY_PEERS)/.installed ## Measure the gateway beside a plain connection and FastMCP; DATA: a folder with `real-mcp-tools`
+	PYTHONPATH=tests:tests/gateway/servers $(BIN)/python bench/gateway.py $(GATEWAY_PEERS) $(DATA)
+
+$(GATEWAY_PEERS)/.installed: Makefile
+	$(PYTHON) -m venv $(GATEWAY_PEERS)
+	$(GATEWAY_PEERS)/bin/python -m pip install --quiet --disable-pip-version-check fastmcp==4.1.2
 	@touch $@
 
 TOKENIZERS := build/tokenizers

@@ -1,6 +1,7 @@
 """A server of plain Python, which is there within milliseconds, and misbehaves as it is told.
 
-    by_hand.py [--era old|new|both] [--tools COUNT] [--fault FAULT] [--at METHOD] [--deaf] [--note FILE]
+    by_hand.py [--era old|new|both] [--tools COUNT | --list FILE] [--fault FAULT] [--at METHOD]
+               [--deaf] [--note FILE]
 
 A fault happens when the method is asked for; at `start`, before anything is. A deaf server heeds neither the
 end of its input nor a request to end, and has a child that outlives it.
@@ -14,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from time import sleep
 from typing import Any
 
@@ -47,7 +49,7 @@ class UnknownError(Exception):
 @dataclass
 class Server:
     era: str
-    count: int
+    others: list[Result]  # the tools besides its own
     passing: bool = False
     listening: dict[Any, bool] = field(default_factory=dict[Any, bool])  # the requests that wait for changes
     unanswered: list[Request] = field(default_factory=list[Request])
@@ -90,8 +92,8 @@ class Server:
                 self.listen(request["id"])
                 return None
             case "tools/list":
-                others = [PASSING] if self.passing else []
-                result = {"tools": [*OWN, *others, *tools(self.count)]}
+                passing = [PASSING] if self.passing else []
+                result = {"tools": [*OWN, *passing, *self.others]}
             case "tools/call":
                 result = self.called(params, request)
             case "ping":
@@ -115,7 +117,7 @@ class Server:
             case "where":
                 told = {"cwd": os.getcwd(), "pid": os.getpid(), "env": dict(os.environ)}
                 return {"content": [text(json.dumps(told))]}
-            case name if name == "echo" or name in {tool["name"] for tool in tools(self.count)}:
+            case name if name == "echo" or name in {tool["name"] for tool in self.others}:
                 return {"content": [text(str(arguments.get("text", request["id"])))]}
             case "passing" if self.passing:
                 return {"content": [text("here")]}
@@ -222,12 +224,14 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--era", choices=("old", "new", "both"), default="both")
     parser.add_argument("--tools", type=int, default=0)
+    parser.add_argument("--list", type=Path, help="a file with the tools to list besides its own")
     parser.add_argument("--fault", choices=tuple(FAULTS))
     parser.add_argument("--at", default="tools/call")
     parser.add_argument("--deaf", action="store_true")
     parser.add_argument("--note", help="a file for the processes' ids, a line for each start")
     given = parser.parse_args()
-    server = Server(given.era, given.tools)
+    others = json.loads(given.list.read_text("utf-8")) if given.list else tools(given.tools)
+    server = Server(given.era, others)
     processes = [os.getpid(), *([become_deaf()] if given.deaf else [])]
     if given.note:
         with open(given.note, "a", encoding="utf-8") as opened:

@@ -37,7 +37,8 @@ def serve(server: Server[Any], transport: str) -> None:
 
 def listen(app: Any) -> None:
     """Serve an application on a free port of the loopback, and print the port."""
-    listener = socket.socket()
+    # Named, or asyncio does not know it for TCP, and lets answers wait for an acknowledgement.
+    listener = socket.socket(proto=socket.IPPROTO_TCP)
     listener.bind(("127.0.0.1", 0))
     listener.listen(1024)
     sys.stdout.write(f"{listener.getsockname()[1]}\n")
