@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help run setup test test-clients test-servers test-servers-slice conformance check prove prove-conditions bench bench-gateway bench-search bench-tokens docs smoke constraints clean
+.PHONY: help run setup test test-clients test-servers test-servers-slice conformance check prove prove-conditions prove-gateway bench bench-gateway bench-search bench-tokens docs smoke constraints clean
 
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -96,6 +96,9 @@ CONDITIONS ?= 1000000
 
 prove-conditions: $(VENV)/.test ## Hold CONDITIONS conditions to what CEL makes of them, and as many texts to typed errors
 	REMIT_PROOF_CONDITIONS=$(CONDITIONS) $(BIN)/python -m pytest --numprocesses 2 tests/proofs/test_conditions.py
+
+prove-gateway: $(VENV)/.test ## Hold the gateway to 200 clients for a minute, and to upstreams that misbehave
+	REMIT_PROOF_CLIENTS=200 REMIT_PROOF_SECONDS=60 REMIT_PROOF_CALLS=2000 $(BIN)/python -m pytest tests/proofs/test_gateway.py
 
 PEERS := build/peers
 

@@ -120,16 +120,15 @@ class Bench:
         """The server that gateways stand before: a command, or the URL of one that runs."""
         if row.back == "stdio":
             return server("echo.py", "stdio", str(self.file))
-        port = stack.enter_context(listening(server("echo.py", "http", str(self.file))))
-        return f"http://127.0.0.1:{port}/mcp"
+        return stack.enter_context(listening(server("echo.py", "http", str(self.file)))).url + "/mcp"
 
     @contextmanager
     def direct(self, row: Row) -> Generator[Wire]:
         if row.front == "stdio":
             yield Pipes(server("echo.py", "stdio", str(self.file)))
         else:
-            with listening(server("echo.py", "http", str(self.file))) as port:
-                yield Web(port)
+            with listening(server("echo.py", "http", str(self.file))) as listener:
+                yield Web(listener.port)
 
     @contextmanager
     def fastmcp(self, front: str, back: list[str] | str, *, hooked: bool) -> Generator[Wire]:
@@ -139,8 +138,8 @@ class Bench:
         if front == "stdio":
             yield Pipes(command)
         else:
-            with listening(command) as port:
-                yield Web(port)
+            with listening(command) as listener:
+                yield Web(listener.port)
 
     @contextmanager
     def remit(self, front: str, back: list[str] | str) -> Generator[Wire]:
@@ -150,8 +149,8 @@ class Bench:
             if front == "stdio":
                 yield Pipes(place.command(), environment=place.environment, cwd=place.project)
             else:
-                with place.serving() as url:
-                    yield Web(int(url.rpartition(":")[2]))
+                with place.serving() as listener:
+                    yield Web(listener.port)
 
 
 @contextmanager

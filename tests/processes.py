@@ -10,6 +10,7 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 SERVERS = Path(__file__).parent / "gateway" / "servers"
 ADDRESS = re.compile(r"http://127\.0\.0\.1:(\d+)")
@@ -20,6 +21,18 @@ END = 20  # seconds to end when told to
 def server(program: str, *arguments: str) -> list[str]:
     """The command of one of the servers beside the tests."""
     return [sys.executable, str(SERVERS / program), *arguments]
+
+
+class Listener(NamedTuple):
+    """A process that listens, and what it says while it runs."""
+
+    port: int
+    pid: int
+    said: list[str]
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
 
 
 @dataclass
@@ -48,11 +61,11 @@ class Place:
         return [sys.executable, "-m", "remit", "serve", "--project", str(self.project), *arguments]
 
     @contextmanager
-    def serving(self, *arguments: str) -> Generator[str]:
-        """Run the gateway on a free port; give its URL without a path."""
+    def serving(self, *arguments: str) -> Generator["Listener"]:
+        """Run the gateway on a free port."""
         command = self.command("--http", "127.0.0.1:0", *arguments)
-        with listening(command, environment=self.environment, cwd=self.project) as port:
-            yield f"http://127.0.0.1:{port}"
+        with listening(command, environment=self.environment, cwd=self.project) as listener:
+            yield listener
 
 
 def _entry(reached: Sequence[str] | str) -> dict[str, object]:
@@ -64,7 +77,7 @@ def _entry(reached: Sequence[str] | str) -> dict[str, object]:
 @contextmanager
 def listening(
     command: Sequence[str], *, environment: Mapping[str, str] | None = None, cwd: Path | None = None
-) -> Generator[int]:
+) -> Generator[Listener]:
     """Run something that says, in a line of either stream, on which port of the loopback it listens."""
     with subprocess.Popen(
         command,
@@ -79,29 +92,28 @@ def listening(
         watchdog = threading.Timer(SECONDS, process.kill)
         watchdog.start()
         try:
-            port = _port(process)
+            said = list[str]()
+            port = _port(process, said)
             watchdog.cancel()
-            threading.Thread(target=_drain, args=(process,), daemon=True).start()
-            yield port
+            threading.Thread(target=_drain, args=(process, said), daemon=True).start()
+            yield Listener(port, process.pid, said)
         finally:
             watchdog.cancel()
             _end(process)
 
 
-def _port(process: subprocess.Popen[str]) -> int:
+def _port(process: subprocess.Popen[str], said: list[str]) -> int:
     assert process.stdout is not None
-    heard: list[str] = []
     for line in process.stdout:
-        heard.append(line)
+        said.append(line)
         if found := ADDRESS.search(line) or re.fullmatch(r"(\d+)\n", line):
             return int(found[1])
-    raise AssertionError(f"{process.args} does not listen:\n{''.join(heard)}")
+    raise AssertionError(f"{process.args} does not listen:\n{''.join(said)}")
 
 
-def _drain(process: subprocess.Popen[str]) -> None:
+def _drain(process: subprocess.Popen[str], said: list[str]) -> None:
     assert process.stdout is not None
-    for _ in process.stdout:
-        pass
+    said.extend(process.stdout)
 
 
 def _end(process: subprocess.Popen[str]) -> None:

@@ -44,13 +44,13 @@ def main() -> None:
 def target(folder: Path, *, direct: bool) -> Generator[str]:
     """Where the suite finds the server."""
     if direct:
-        with listening(server("everything.py", "http")) as port:
-            yield f"http://127.0.0.1:{port}/mcp"
+        with listening(server("everything.py", "http")) as listener:
+            yield f"{listener.url}/mcp"
         return
     place = Place(folder)
     place.declare({"everything": server("everything.py", "stdio")}, UNPREFIXED)
-    with place.serving() as url:
-        yield f"{url}/mcp"
+    with place.serving() as listener:
+        yield f"{listener.url}/mcp"
 
 
 def passes(suite: Path, revision: str, url: str, folder: Path) -> bool:
