@@ -39,10 +39,13 @@ test: $(VENV)/.test ## Run all tests, with a bounded slice of each proof
 CLIENTS := @anthropic-ai/claude-code@2.1.325 @openai/codex@0.166.0 @google/gemini-cli@0.61.0 opencode-ai@1.18.33
 CLIENT_BIN := $(CURDIR)/build/clients/node_modules/.bin
 LAYOUTS ?= 210
+SERVERS := build/servers
+OFFICIAL := build/official
 
-test-clients: $(VENV)/.test build/clients/.installed ## Compare Remit's reading with the real clients, over LAYOUTS layouts each
+test-clients: $(VENV)/.test build/clients/.installed $(SERVERS)/.slice $(OFFICIAL)/.installed ## Compare Remit's reading with the real clients, over LAYOUTS layouts each, and let them use the gateway
 	REMIT_TEST_CLAUDE="$(CLIENT_BIN)/claude" REMIT_TEST_CODEX="$(CLIENT_BIN)/codex" \
 	REMIT_TEST_GEMINI="$(CLIENT_BIN)/gemini" REMIT_TEST_OPENCODE="$(CLIENT_BIN)/opencode" \
+	REMIT_TEST_OFFICIAL="$(CURDIR)/$(OFFICIAL)" REMIT_TEST_SERVERS="$(CURDIR)/$(SERVERS)" \
 	REMIT_TEST_LAYOUTS=$(LAYOUTS) $(BIN)/python -m pytest --numprocesses 2 tests/clients
 
 build/clients/.installed: Makefile
@@ -50,7 +53,6 @@ build/clients/.installed: Makefile
 	npm install --silent --no-audit --no-fund --prefix build/clients $(CLIENTS)
 	@touch $@
 
-SERVERS := build/servers
 ASK = REMIT_TEST_SERVERS="$(CURDIR)/$(SERVERS)" $(BIN)/python -m pytest tests/servers
 NPM := npm install --silent --no-audit --no-fund --ignore-scripts --prefix $(SERVERS)
 HAS_NPM := $(shell command -v npm)
@@ -73,14 +75,12 @@ $(SERVERS)/.slice: tests/servers/package.json
 	$(NPM) --omit=dev
 	@touch $@
 
-CONFORMANCE := build/conformance
+conformance: $(VENV)/.test $(if $(HAS_NPM),$(OFFICIAL)/.installed) ## Run the official conformance suite against the gateway; DIRECT=1 against our server alone
+	$(if $(HAS_NPM),PYTHONPATH=tests $(BIN)/python tests/gateway/conformance.py $(OFFICIAL) $(if $(DIRECT),--direct),@echo "skipped: npm is not on the PATH")
 
-conformance: $(VENV)/.test $(if $(HAS_NPM),$(CONFORMANCE)/.installed) ## Run the official conformance suite against the gateway; DIRECT=1 against our server alone
-	$(if $(HAS_NPM),PYTHONPATH=tests $(BIN)/python tests/gateway/conformance.py $(CONFORMANCE) $(if $(DIRECT),--direct),@echo "skipped: npm is not on the PATH")
-
-$(CONFORMANCE)/.installed: tests/gateway/package.json
-	mkdir -p $(CONFORMANCE) && cp tests/gateway/package.json $(CONFORMANCE)
-	npm install --silent --no-audit --no-fund --ignore-scripts --prefix $(CONFORMANCE)
+$(OFFICIAL)/.installed: tests/gateway/package.json
+	mkdir -p $(OFFICIAL) && cp tests/gateway/package.json $(OFFICIAL)
+	npm install --silent --no-audit --no-fund --ignore-scripts --prefix $(OFFICIAL)
 	@touch $@
 
 check: $(VENV)/.check ## Run the linters, the type checker and the architecture's contracts

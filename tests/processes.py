@@ -17,6 +17,8 @@ ADDRESS = re.compile(r"http://127\.0\.0\.1:(\d+)")
 SECONDS = 60  # to be there, on a slow day
 END = 20  # seconds to end when told to
 
+Reached = Sequence[str] | str | Mapping[str, object]  # a server's command, its URL, or its whole entry
+
 
 def server(program: str, *arguments: str) -> list[str]:
     """The command of one of the servers beside the tests."""
@@ -51,8 +53,8 @@ class Place:
         own = {"HOME": str(self.home), "REMIT_HOME": str(self.root / "data"), "NO_COLOR": "1"}
         return {"PATH": os.environ["PATH"], **own}
 
-    def declare(self, servers: Mapping[str, Sequence[str] | str], configuration: str = "") -> None:
-        """Write which servers there are, by command or by URL, and what `remit.toml` says."""
+    def declare(self, servers: Mapping[str, Reached], configuration: str = "") -> None:
+        """Write which servers there are, by command, URL or entry, and what `remit.toml` says."""
         entries = {label: _entry(reached) for label, reached in servers.items()}
         (self.home / ".claude.json").write_text(json.dumps({"mcpServers": entries}), "utf-8")
         (self.project / "remit.toml").write_text(configuration, "utf-8")
@@ -68,7 +70,9 @@ class Place:
             yield listener
 
 
-def _entry(reached: Sequence[str] | str) -> dict[str, object]:
+def _entry(reached: Reached) -> Mapping[str, object]:
+    if isinstance(reached, Mapping):
+        return reached
     if isinstance(reached, str):
         return {"type": "http", "url": reached}
     return {"command": reached[0], "args": list(reached[1:])}

@@ -6,7 +6,7 @@
 import asyncio
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from downstreams import NEW, OLD, PATIENCE, Downstream, downstream
-from processes import Listener, Place, server
+from processes import Listener, Place, Reached, server
 from remit.core.evaluation import percentile
 
 CLIENTS = int(os.environ.get("REMIT_PROOF_CLIENTS", "10"))
@@ -67,7 +67,7 @@ async def measured(place: Place, *, faulty: bool) -> list[float]:
                 await asyncio.gather(*bothering, return_exceptions=True)
 
 
-def upstreams(*, faulty: bool) -> dict[str, Sequence[str] | str]:
+def upstreams(*, faulty: bool) -> dict[str, Reached]:
     good = {f"healthy{number}": server("by_hand.py", "--tools", "20") for number in range(HEALTHY)}
     bad = {
         f"faulty{number}": server("by_hand.py", *(("--fault", fault) if faulty else ()))
