@@ -16,8 +16,9 @@ from remit.adapters.clients.sources import ClientFiles
 from remit.adapters.files import Machine
 from remit.adapters.storage.sqlite import SqliteStore
 from remit.bootstrap import SearchEngine
+from remit.contexts import DEFAULT_CLIENT
 from remit.core.decide import Context
-from remit.registry import DEFAULT_CLIENT, Registry
+from remit.registry import Registry
 from run import figure, timed
 
 RESULTS = Path(__file__).parent / "results" / "scan.json"

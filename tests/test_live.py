@@ -13,11 +13,12 @@ import pytest
 
 from remit.adapters.upstream.live import LiveServers
 from remit.bootstrap import diagnose
+from remit.connecting import Connected, Progress
 from remit.core.decide import Context, Gate
 from remit.core.kinds import Authority, Kind, Status
 from remit.core.scopes import Scope
 from remit.errors import UnknownServerError
-from remit.registry import Connected, Progress, Registry
+from remit.registry import Registry
 from support import Desk, names, servers, stored, told
 
 SERVERS = str(Path(__file__).parent / "small_servers.py")

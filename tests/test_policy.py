@@ -10,6 +10,7 @@ import pytest
 
 from remit.adapters.clients.sources import ClientFiles
 from remit.adapters.files import Machine
+from remit.adapters.storage import database
 from remit.adapters.storage.sqlite import SqliteStore
 from remit.bootstrap import SearchEngine
 from remit.core.danger import Danger, by_annotations
@@ -23,6 +24,7 @@ from remit.filters import refusals
 from remit.registry import Registry
 from support import Desk, server, servers, stored
 
+MIGRATIONS = Path(database.__file__).parent / "sql" / "migrations"
 TOOLS = ("mcp__git__log", "mcp__git__push", "mcp__git__delete_branch", "mcp__web__get", "user.delete", "Read")
 
 
@@ -252,14 +254,9 @@ HINTS = [
 
 def test_what_was_stored_before_is_rated_as_if_it_came_today(tmp_path: Path) -> None:
     path = tmp_path / "remit.db"
-    SqliteStore(str(path)).close()
-    statements = [
-        "alter table definitions drop column danger",
-        "drop table approvals",
-        "pragma user_version = 3",
-    ]
-    for statement in statements:
-        stored(path, statement)
+    for script in sorted(MIGRATIONS.glob("*.sql"))[:3]:
+        stored(path, script.read_text(encoding="utf-8"))
+    stored(path, "pragma user_version = 3")
     for at, hints in enumerate(HINTS):
         text = "null" if hints is None else f"'{hints}'"
         stored(

@@ -9,7 +9,8 @@ from remit.core.resolve import resolve
 from remit.core.scopes import Scope
 from remit.core.tokens import definition_tokens
 from remit.errors import UnknownClientError, UnknownProjectError
-from remit.registry import Presence, Registry
+from remit.registry import Registry
+from remit.scanning import Presence
 from support import Desk, git, names, servers, stored
 
 

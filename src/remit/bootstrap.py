@@ -3,8 +3,8 @@
 import os
 import sys
 import time
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Callable, Collection, Generator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
 
 from remit import settings
@@ -12,7 +12,9 @@ from remit import settings
 if TYPE_CHECKING:
     from remit.adapters.embeddings.static import Adder, Table
     from remit.adapters.files import Machine
+    from remit.adapters.gateways import GatewayFiles
     from remit.adapters.storage.database import Database
+    from remit.adapters.tokens import TokenFile
     from remit.core.configuration.layers import Configuration
     from remit.core.configuration.values import Content, File, Mistake, Said, ToolEntry
     from remit.core.decide import Context
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from remit.core.ranking import Fusion, RankFusion
     from remit.core.requirements import Condition
     from remit.core.tools import Tool
+    from remit.core.upstreams import Offer, Upstream
+    from remit.exchange import Endpoint, Links, Opening, Stock
     from remit.names.generator import Generator as NameGenerator
     from remit.ports import Clock, Embedder, Entry, Index, Store, Upstreams
     from remit.registry import Registry
@@ -208,6 +212,66 @@ def open_upstreams() -> "Upstreams":
     machine = _machine()
     others = {name: value for name, value in machine.variables.items() if name != settings.KEY}
     return LiveServers(others, home=machine.home, version=__version__)
+
+
+def open_tokens() -> "TokenFile":
+    """Make ready to look after the tokens of the gateway's clients."""
+    from remit.adapters.tokens import TokenFile
+
+    return TokenFile(os.path.dirname(database_path(_machine())))
+
+
+def open_gateway_files() -> "GatewayFiles":
+    """Make ready to say, or to see, which gateways run."""
+    from remit.adapters.gateways import GatewayFiles
+
+    return GatewayFiles(os.path.dirname(database_path(_machine())))
+
+
+def memory_of_this_process() -> float | None:
+    """Say how many megabytes of memory this process has, where the system tells."""
+    from remit.adapters.gateways import memory_mb
+
+    return memory_mb()
+
+
+@asynccontextmanager
+async def open_endpoint(opening: "Opening", links: "Links") -> "AsyncGenerator[Endpoint]":
+    """Serve an endpoint, with a registry of its own, until the context is left.
+
+    Raises:
+        AgentError: there is no such agent, or it cannot be put to work as it is defined.
+        NoSuchDirectoryError: there is no such directory.
+        StoreError: the database cannot be used.
+        UnknownClientError: no client of this name is supported.
+        UnknownRoomError: no room of this name is declared.
+        ValueError: there is no such mode or strategy.
+    """
+    from remit.gateway.opening import serve
+
+    async with serve(opening, links, open_registry, _read_offer, _now) as endpoint:
+        yield endpoint
+
+
+def _read_offer(stock: "Stock", upstream: "Upstream") -> "Offer":
+    from remit.adapters.upstream.offers import read_offer
+
+    return read_offer(stock, upstream)
+
+
+@asynccontextmanager
+async def open_links() -> "AsyncGenerator[Links]":
+    """Make ready to pass requests on to servers, as this user on this machine; all end with the block."""
+    from remit import __version__
+    from remit.adapters.upstream.links import linked
+    from remit.adapters.upstream.means import Means
+    from remit.adapters.upstream.watch import Watch
+
+    machine = _machine()
+    others = {name: value for name, value in machine.variables.items() if name != settings.KEY}
+    client = {"name": "remit", "version": __version__}
+    async with linked(Means(variables=others, home=machine.home, client=client, watch=Watch())) as links:
+        yield links
 
 
 def open_embedder(chosen: settings.Embeddings) -> "Embedder":

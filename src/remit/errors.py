@@ -13,11 +13,14 @@ RemitError
 ├── PolicyError               a policy cannot be what it is said to be
 ├── StateError                states cannot be what they are said to be
 │   └── UnknownStateError     no state of this name is declared here
+├── ServingError              the gateway cannot be started as it was asked for
+├── TokenError                a token cannot be made, or the tokens cannot be read
 ├── ToolError                 a tool cannot be made of what it is to be made of
 │   ├── ArgumentsError        a tool was called with arguments that it does not take
 │   └── HiddenToolError       a tool that was called is hidden, or is none
 ├── UnknownClientError        no client of this name is supported
 ├── UnknownProjectError       nothing is stored about this project
+├── UnknownRoomError          no room of this name is declared here
 ├── UnknownServerError        no server of this name is known here
 ├── UpstreamError             a server cannot be reached, or does not answer as the protocol asks
 └── StoreError
@@ -25,6 +28,8 @@ RemitError
     ├── StoreCorruptError       the database is damaged, or is something else
     └── StoreTooNewError        a newer Remit made this database
 """
+
+from collections.abc import Sequence
 
 
 class RemitError(Exception):
@@ -84,6 +89,14 @@ class StateError(RemitError):
     """States cannot be what they are said to be."""
 
 
+class ServingError(RemitError):
+    """The gateway cannot be started as it was asked for."""
+
+
+class TokenError(RemitError):
+    """A token cannot be made, or the tokens cannot be read."""
+
+
 class UnknownStateError(StateError):
     """No state of this name is declared here."""
 
@@ -108,12 +121,20 @@ class UnknownProjectError(RemitError):
     """Nothing is stored about this project."""
 
 
+class UnknownRoomError(RemitError):
+    """No room of this name is declared here."""
+
+
 class UnknownServerError(RemitError):
     """No server of this name is known here."""
 
 
 class UpstreamError(RemitError):
-    """A server cannot be reached, or does not answer as the protocol asks."""
+    """A server cannot be reached, or does not answer as the protocol asks; what it wrote last comes along."""
+
+    def __init__(self, message: str, *, hint: str | None = None, output: Sequence[str] = ()) -> None:
+        super().__init__(message, hint=hint)
+        self.output = output
 
 
 class StoreError(RemitError):

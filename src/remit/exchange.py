@@ -41,6 +41,9 @@ class Caller(Protocol):
     @property
     def takes_input_required(self) -> bool: ...  # 2026: what an upstream wants to know may be its answer
 
+    @property
+    def log_level(self) -> str | None: ...  # the least that it wants to hear of; None: it did not say
+
     async def ask(self, method: str, params: Params) -> Answer:
         """Ask its client: `elicitation/create`, `sampling/createMessage` or `roots/list`.
 
@@ -131,6 +134,10 @@ class Links(Protocol):
         """End the sessions of upstreams that are no longer in force, or whose entry changed."""
         ...
 
+    async def leave(self, session: str) -> None:
+        """End what upstreams keep for a caller's session alone: it is over."""
+        ...
+
 
 class Listing(NamedTuple):
     """A list as an endpoint serves it; equal revisions are equal bytes."""
@@ -152,6 +159,17 @@ class Change(NamedTuple):
 
     part: Part
     uri: str | None = None  # of a resource that was updated; None: the list itself
+
+
+class Opening(NamedTuple):
+    """Which endpoint is meant: all that a command line or a URL says of it."""
+
+    directory: str
+    client: str = "claude-code"
+    agent: str | None = None
+    room: str | None = None
+    strategy: str | None = None
+    mode: str | None = None
 
 
 class Endpoint(Protocol):
@@ -192,3 +210,7 @@ class Endpoint(Protocol):
         ...
 
     def changes(self) -> AbstractAsyncContextManager[AsyncIterator[Change]]: ...
+
+    async def leave(self, session: str) -> None:
+        """End what is kept for a caller's session alone: it is over."""
+        ...

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from remit.core.approvals import Approval, Binding
+from remit.core.audit import AuditEntry
 from remit.core.configuration.layers import Configuration
 from remit.core.configuration.values import Content, Detector, File, FileText, Mistake, Said, ToolEntry
 from remit.core.decide import Context
@@ -19,7 +20,7 @@ from remit.core.requirements import Condition
 from remit.core.scopes import Scope
 from remit.core.sightings import Sighting, Use
 from remit.core.tools import Definition, Tool
-from remit.core.upstreams import Offer, Upstream
+from remit.core.upstreams import Offer, Upstream, Wares
 from remit.core.views import Flags, View
 
 Vector = bytes  # numbers of 32 bits, little-endian, of length one: its cosine with another is their product
@@ -160,6 +161,16 @@ class Store(Protocol):
 
     def keep(self, declaration: Declaration, offer: Offer, workspace: Workspace, at: int) -> None: ...
 
+    def wares(self, workspace: Workspace) -> Mapping[Key, Wares]: ...
+
+    def revision(self) -> int: ...
+
+    def add_audit(self, entries: Iterable[AuditEntry], workspace: Workspace) -> None: ...
+
+    def audit(self, workspace: Workspace, limit: int) -> Sequence[AuditEntry]: ...
+
+    def prune_audit(self, before: int, most: int) -> None: ...
+
     def trusts(self, workspace: Workspace) -> Mapping[Key, str]: ...
 
     def trust(self, declaration: Declaration, workspace: Workspace, at: int) -> None: ...
@@ -167,6 +178,8 @@ class Store(Protocol):
     def revoke(self, declaration: Declaration, workspace: Workspace) -> None: ...
 
     def find_project(self, name: str) -> Project | None: ...
+
+    def projects(self) -> Sequence[Project]: ...
 
     def forget(self, project: Project) -> None: ...
 

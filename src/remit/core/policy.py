@@ -142,6 +142,17 @@ class Policy:
         self._modes = {each: tuple(dict.fromkeys((*fixed, each or usual))) for each in (None, *Mode)}
         self._answers: dict[tuple[Danger, bool, bool, Mode | None], Answer] = {}
 
+    def narrowed(self, more: ToolList) -> "Policy":
+        """Make a policy that has one list more."""
+        return Policy(
+            lists=(*self._lists, more),
+            labels=self._labels,
+            beliefs=self._beliefs,
+            ask_from=self.ask_from,
+            mode=self.mode,
+            fixed_mode=self.fixed_mode,
+        )
+
     def refusal(self, tool: Tool, agents: Sequence[str]) -> Objection | None:
         """Tell why no list lets a tool through, for an agent and those above it."""
         key = (tool.name, tool.server, tool.plugin, tool.kind, *agents)

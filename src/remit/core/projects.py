@@ -3,6 +3,7 @@
 Both are named tuples, not dataclasses: a hook process lives for milliseconds and imports this module.
 """
 
+from collections.abc import Iterable
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -12,6 +13,15 @@ class Project(NamedTuple):
 
     path: str
     hash: str
+
+    @property
+    def short_name(self) -> str:
+        """What it is called in a URL: its folder, and enough of its hash to tell it from others."""
+        folder = self.path.replace("\\", "/").rstrip("/").rpartition("/")[2]
+        plain = "".join(
+            sign if sign.isascii() and (sign.isalnum() or sign in "._-") else "-" for sign in folder
+        )
+        return f"{plain.strip('-') or 'project'}-{self.hash[:8]}"
 
 
 class Workspace(NamedTuple):
@@ -25,3 +35,9 @@ class Workspace(NamedTuple):
 def identify(path: str) -> Project:
     """Name the project whose canonical root is `path`."""
     return Project(path=path, hash=sha256(path.encode()).hexdigest()[:16])
+
+
+def called(name: str, projects: Iterable[Project]) -> Project | None:
+    """Find the one project of a hash or a short name; none where several have it."""
+    found = [project for project in projects if name in (project.hash, project.short_name)]
+    return found[0] if len(found) == 1 else None

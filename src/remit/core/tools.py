@@ -76,3 +76,4 @@ class Definition:
     input_schema: str | None = None  # canonical JSON text, as are the next two
     output_schema: str | None = None
     annotations: str | None = None
+    raw: str | None = None  # all of it as it came, also what is of no use here; it is served so

@@ -1,8 +1,10 @@
 """An upstream: a server that Remit starts or reaches itself, and what came of asking it for its tools."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
 
 from remit.core.declarations import Declaration, Key
 from remit.core.launch import Launch
@@ -11,6 +13,14 @@ from remit.core.scopes import Scope
 from remit.core.tools import Definition
 
 DEADLINE = 30.0  # seconds; a runner such as `npx` may have to fetch the server first
+PATIENCE = 600.0  # seconds; what a tool does may take long
+
+
+class Sharing(StrEnum):
+    """Who uses one session of a server."""
+
+    SHARED = "shared"  # all callers: it remembers nothing of any of them
+    OWN = "own"  # the requests of one caller's session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +34,10 @@ class Upstream:
     directory: str  # where it is started, which it takes for its project's
     plugin: str | None = None
     source: str  # the file of its entry
-    deadline: float = DEADLINE  # seconds
+    deadline: float = DEADLINE  # seconds, until it can be asked
+    patience: float = PATIENCE  # seconds, for one call that tells nothing of its progress
+    sharing: Sharing | None = None  # None: by what it shows of itself
+    inherits: bool | tuple[str, ...] = True  # the user's variables: all, the bare minimum, or that and these
 
     @property
     def place(self) -> str:
@@ -77,6 +90,17 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Wares:
+    """What a server offers besides its tools, as it came, and its words to those who use it."""
+
+    resources: Sequence[Any] = ()
+    templates: Sequence[Any] = ()
+    prompts: Sequence[Any] = ()
+    capabilities: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    instructions: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
     """What a server answered; with a failure, what it says of tools is not known."""
 
@@ -86,3 +110,4 @@ class Offer:
     server_version: str | None = None
     seconds: float = 0.0
     failure: Failure | None = None
+    wares: Wares | None = None  # None: it was asked for its tools alone

@@ -25,10 +25,10 @@ from remit.core.lookup import suggest
 from remit.core.requirements import Requirements
 from remit.core.states import Snapshot
 from remit.errors import HiddenToolError, ToolError
+from remit.explanations import Explanation
 from remit.functions.definitions import DefinedTool, define, marks_of
 from remit.functions.rules import WAYS, entry, read_condition, requirements, row
 from remit.functions.surroundings import Location, Surroundings, require_state
-from remit.registry import Explanation
 from remit.state_registry import TIMEOUT, Detect, DetectedState, StateAwareRegistry
 
 AnyFunction = TypeVar("AnyFunction", bound=Callable[..., object])

@@ -5,6 +5,7 @@ from dataclasses import replace
 from threading import Lock
 
 from remit.bootstrap import open_registry
+from remit.contexts import ALL_CLIENTS
 from remit.core.conditions.checking import LOCATION, Vocabulary
 from remit.core.conditions.syntax import Type
 from remit.core.configuration.language import ENTITIES, VARIABLES
@@ -14,7 +15,6 @@ from remit.core.projects import Workspace, identify
 from remit.core.spelling import did_you_mean
 from remit.core.states import Implications, Snapshot, Value
 from remit.errors import UnknownStateError
-from remit.registry import ALL_CLIENTS
 from remit.state_registry import DetectedState, StateAwareRegistry
 
 Location = Mapping[str, object]

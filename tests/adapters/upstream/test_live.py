@@ -153,7 +153,7 @@ def test_a_server_that_sends_too_much_is_a_failure_at_once(kind: str, reason: st
 @pytest.mark.parametrize(
     ("kind", "reason"),
     [
-        ("http-heavy", "sends more than 64 MB"),
+        ("http-heavy", "answers with more than 16 MB at once"),
         ("http-packed", "compresses its answers, which was not asked for"),
         ("http-unreadable", "answers with a message that cannot be read"),
     ],
@@ -219,7 +219,7 @@ def test_headers_are_sent_with_their_variables_put_in() -> None:
     assert let_in.failure is None
     assert refused.failure is not None
     assert refused.failure.reason == "answers 401 Unauthorized"
-    assert refused.failure.hint == "sign in, or give it its headers in /files/.mcp.json"
+    assert refused.failure.hint == "run `remit login small`, or give it its headers in /files/.mcp.json"
     assert "wrong-word" not in repr(refused)
 
 

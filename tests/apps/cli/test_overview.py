@@ -10,7 +10,7 @@ from remit.core.decide import Decision, Gate, Listed, Verdict, decide
 from remit.core.declarations import Changes
 from remit.core.kinds import ConfigStatus
 from remit.core.summary import summarise
-from remit.registry import Scan
+from remit.scanning import Scan
 from support import Desk, context, server, servers
 
 

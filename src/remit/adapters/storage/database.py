@@ -20,7 +20,7 @@ from remit.errors import StoreCorruptError, StoreTooNewError, StoreUnavailableEr
 Value = str | int | bytes | None
 Row = tuple[Any, ...]  # whoever reads a row knows its query
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 6
 APPLICATION_ID = 0x52656D69
 BUSY_SECONDS = 30
 
@@ -128,7 +128,7 @@ class Database:
             )
 
     def _migrate(self) -> None:
-        for number, script in enumerate(_migrations(), start=1):
+        for number, script in _migrations():
             with self.transaction():
                 if self._number("user_version") < number:  # another process may have been faster
                     self._connection.execute(f"{script}; pragma user_version = {number}")
@@ -182,9 +182,10 @@ def _patiently(step: Callable[[], object]) -> None:
             attempt += 1
 
 
-def _migrations() -> list[str]:
+def _migrations() -> list[tuple[int, str]]:
     folder = os.path.join(_SQL, "migrations")
-    return [_text(os.path.join(folder, name)) for name in sorted(os.listdir(folder)) if name.endswith(".sql")]
+    names = [name for name in sorted(os.listdir(folder)) if name.endswith(".sql")]
+    return [(int(name.partition("_")[0]), _text(os.path.join(folder, name))) for name in names]
 
 
 @cache

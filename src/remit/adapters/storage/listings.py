@@ -9,10 +9,11 @@ from remit.adapters.storage.database import Database, seen_from
 from remit.core.danger import by_annotations
 from remit.core.declarations import Declaration
 from remit.core.kinds import Authority, Kind
+from remit.core.names import storable
 from remit.core.projects import Workspace
 from remit.core.tokens import definition_tokens
 from remit.core.tools import Definition
-from remit.core.upstreams import Offer
+from remit.core.upstreams import Offer, Wares
 
 # Not `asdict`, which copies deeply: a first scan defines hundreds of commands and skills.
 _FIELDS = tuple(field.name for field in fields(Definition))
@@ -21,7 +22,9 @@ _FIELDS = tuple(field.name for field in fields(Definition))
 def define(database: Database, definition: Definition) -> int:
     """Find or make the row of a definition."""
     content = {name: getattr(definition, name) for name in _FIELDS}
-    digest = sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+    # Some servers write their keys in another order each time: what was kept first stays.
+    told = {**content, "raw": None if definition.raw is None else json.loads(definition.raw)}
+    digest = sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
     danger = by_annotations(definition.annotations)
     tokens = definition_tokens(definition.name, definition.description, definition.input_schema)
     return database.rows("define", digest=digest, danger=danger, tokens=tokens, **content)[0][0]
@@ -74,5 +77,21 @@ def keep(database: Database, declaration: Declaration, offer: Offer, workspace: 
         protocol_version=offer.protocol_version,
         at=at,
     )
+    if offer.wares is not None:
+        _keep_wares(database, server, declaration, offer.wares, at)
     database.run("forget_unused_definitions")
     database.run("forget_unused_documents")
+
+
+def _keep_wares(database: Database, server: int, declaration: Declaration, wares: Wares, at: int) -> None:
+    database.run(
+        "keep_wares",
+        server_id=server,
+        digest=declaration.digest,
+        resources=json.dumps(wares.resources),
+        templates=json.dumps(wares.templates),
+        prompts=json.dumps(wares.prompts),
+        capabilities=json.dumps(wares.capabilities),
+        instructions=None if wares.instructions is None else storable(wares.instructions),
+        at=at,
+    )

@@ -15,6 +15,7 @@ from remit.core.projects import Workspace
 from remit.core.scopes import Scope
 from remit.core.tools import Definition, Tool, Winner
 from remit.core.trust import needs_trust
+from remit.core.upstreams import Wares
 
 # Looked up, not called: an enum's own call takes as long as all the rest of a row.
 _KINDS = {kind.value: kind for kind in Kind}
@@ -82,7 +83,7 @@ def tool(row: Row, workspace: Workspace) -> Tool:
 
 def definition(row: Row) -> Definition:
     """Read the columns of a definition."""
-    name, server, tool, title, description, input_schema, output_schema, annotations = row
+    name, server, tool, title, description, input_schema, output_schema, annotations, raw = row
     return Definition(
         name=name,
         server=server,
@@ -92,6 +93,19 @@ def definition(row: Row) -> Definition:
         input_schema=input_schema,
         output_schema=output_schema,
         annotations=annotations,
+        raw=raw,
+    )
+
+
+def wares(row: Row) -> Wares:
+    """Read the columns of what a server offers besides tools."""
+    resources, templates, prompts, capabilities, instructions = row
+    return Wares(
+        resources=json.loads(resources),
+        templates=json.loads(templates),
+        prompts=json.loads(prompts),
+        capabilities=json.loads(capabilities),
+        instructions=instructions,
     )
 
 

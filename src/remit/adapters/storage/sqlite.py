@@ -9,6 +9,7 @@ from remit.adapters.storage import documents, listings, rows, usage
 from remit.adapters.storage.approvals import SqliteApprovals
 from remit.adapters.storage.database import Database, seen_from
 from remit.adapters.storage.states import SqliteStates
+from remit.core.audit import AuditEntry
 from remit.core.declarations import Changes, Declaration, Key, Problem, Resolved
 from remit.core.documents import Columns, Document
 from remit.core.kinds import ConfigStatus
@@ -17,7 +18,7 @@ from remit.core.reading import Reading, Remembered
 from remit.core.scopes import Scope
 from remit.core.sightings import Sighting, Use
 from remit.core.tools import Definition, Tool
-from remit.core.upstreams import Offer
+from remit.core.upstreams import Offer, Wares
 from remit.core.views import USUAL, Flags, View
 from remit.ports import Entry, Vector
 
@@ -111,6 +112,34 @@ class SqliteStore:
         with self.database.transaction():
             listings.keep(self.database, declaration, offer, workspace, at)
 
+    def wares(self, workspace: Workspace) -> dict[Key, Wares]:
+        """List what servers offer besides tools, by their keys; without those whose entry changed since."""
+        return {
+            tuple(row[:8]): rows.wares(row[8:])
+            for row in self.database.rows("wares_here", **seen_from(workspace))
+        }
+
+    def revision(self) -> int:
+        """Count the changes of what catalogs are made of."""
+        return self.database.rows("revision")[0][0]
+
+    def add_audit(self, entries: Iterable[AuditEntry], workspace: Workspace) -> None:
+        """Keep what became of calls."""
+        project = workspace.project
+        with self.database.transaction():
+            for entry in entries:
+                self.database.run("see_project", hash=project.hash, path=project.path, at=entry.called_at)
+                self.database.run("add_audit", project=project.hash, **entry._asdict())
+
+    def audit(self, workspace: Workspace, limit: int) -> list[AuditEntry]:
+        """List what became of the last calls in a project, the newest first."""
+        found = self.database.rows("audit", project=workspace.project.hash, limit=limit)
+        return [AuditEntry(*row) for row in found]
+
+    def prune_audit(self, before: int, most: int) -> None:
+        """Drop what is older than a time, and all but the newest entries."""
+        self.database.run("prune_audit", before=before, most=most)
+
     def trusts(self, workspace: Workspace) -> dict[Key, str]:
         """List the digests that were trusted of the servers a workspace can see, by declarations' keys."""
         return {tuple(row[:-1]): row[-1] for row in self.database.rows("trusts", **seen_from(workspace))}
@@ -131,6 +160,10 @@ class SqliteStore:
         """Find a project that something is stored about, by its hash or its path."""
         found = self.database.rows("project_by_hash_or_path", name=name)
         return Project(path=found[0][1], hash=found[0][0]) if found else None
+
+    def projects(self) -> list[Project]:
+        """List the projects that something is stored about."""
+        return [Project(path=path, hash=hash) for hash, path in self.database.rows("all_projects")]
 
     def forget(self, project: Project) -> None:
         """Erase all that is stored about a project."""

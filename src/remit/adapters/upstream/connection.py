@@ -1,133 +1,189 @@
 """A connection to one server, over any transport and in both eras of the protocol, with answers as they came.
 
-Answers are taken raw: the SDK's typed list of tools is lost as a whole when one tool in it is bad. What is
-private in the SDK and needed for this is used in `Connection.request` alone.
+The SDK's client is not used for this: its answers are typed, so that one bad tool spoils a whole list, and
+one dropped request of HTTP ends all others with it.
 """
 
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, cast
 
-from mcp import Client, MCPError
-from mcp.client.sse import sse_client
-from mcp.client.streamable_http import streamable_http_client
-from mcp.shared.dispatcher import CallOptions
-from mcp_types import METHOD_NOT_FOUND, Implementation
+import anyio
+from anyio.abc import TaskGroup
+from mcp.shared.inbound import x_mcp_header_map
 
-from remit.adapters.upstream.http import PatientClient, open_client
-from remit.adapters.upstream.meter import Meter
-from remit.adapters.upstream.processes import Server, started
-from remit.core.launch import Launch, Transport
+from remit.adapters.upstream.calls import Call
+from remit.adapters.upstream.eras import Agreement, HeaderMap, agree, headers_of, marked
+from remit.adapters.upstream.hearing import Heard, Hearing
+from remit.adapters.upstream.messages import Message, ProtocolError, fields
+from remit.adapters.upstream.wires import Wire
+from remit.exchange import Answer, Caller, Params
 
-MAX_TOOLS = 10_000  # of one server
+MAX_ITEMS = 10_000  # of one list
+MAX_LISTED = 64 * 2**20  # bytes of one list; all the tools of a large server are about one megabyte
 
-
-class ProtocolError(Exception):
-    """A server answers, but not what the protocol asks for; the words are ours."""
-
-
-@dataclass
-class Traces:
-    """What can be told of a connection after it is gone."""
-
-    server: Server | None = None
-    http: PatientClient | None = None
-    meter: Meter = field(default_factory=Meter)
+_COURTESY = 2.0  # seconds, to tell a server that nobody waits any more
 
 
 class Connection:
-    """A server that answers; to be used in the task that opened it."""
+    """A server that answers."""
 
-    def __init__(self, client: Client) -> None:
-        self._session = client.session
+    def __init__(self, tasks: TaskGroup, client: Params, heard: Heard = lambda _, __: None) -> None:
+        self._client = client
+        self.tasks = tasks  # end with the connection
+        self._number = 0
+        self._wire: Wire | None = None
+        self.hearing = Hearing(tasks, heard)
+        self.header_maps: dict[str, HeaderMap] = {}  # by the names of tools
+        self.agreement = Agreement(version="")
 
     @property
-    def protocol_version(self) -> str | None:
-        """The version of the protocol that was agreed on."""
-        return self._session.protocol_version
+    def in_flight(self) -> int:
+        """How many requests wait for their answer."""
+        return len(self.hearing.calls)
 
     @property
-    def server_info(self) -> Implementation | None:
-        """What the server calls itself, where it says so."""
-        return self._session.server_info
+    def keeps_state(self) -> bool:
+        """Whether the server may remember something between requests."""
+        return not self.agreement.is_modern and self._wired.keeps_state
 
-    async def request(self, method: str, params: Mapping[str, object] | None = None) -> dict[str, Any]:
-        """Send a request with what the agreed version puts on it, and give the answer as it came.
+    async def open(self, wire: Wire, capabilities: Params, *, is_modern: bool | None = None) -> None:
+        """Greet the server.
 
         Raises:
-            MCPError: the server answers with an error, or is gone.
+            AnsweredError: it answers with an error.
+            ProtocolError: no version is common to both.
         """
-        data: dict[str, Any] = {"method": method, "params": dict(params or {})}
-        options: CallOptions = {}
-        session = self._session
-        session._stamp(data, options)  # pyright: ignore[reportPrivateUsage] - no public way to a raw answer
-        dispatcher = session._dispatcher  # pyright: ignore[reportPrivateUsage] - the same
-        return await dispatcher.send_raw_request(method, data["params"], options)
+        self._wire = self.hearing.wire = wire
+        self.agreement = await agree(self, self._client, capabilities, is_modern=is_modern)
+        wire.version = self.agreement.version
+        if not self.agreement.is_modern:
+            await self.notify("notifications/initialized")
 
-    async def list_tools(self) -> list[object]:
-        """List all pages of tools, as they came.
+    async def ask(self, method: str, params: Params, headers: Mapping[str, str]) -> Answer:
+        """Ask the server, before anything is agreed on."""
+        call = self.new_call()
+        message: Message = {"jsonrpc": "2.0", "id": call.id, "method": method, "params": dict(params)}
+        await self._exchange(call, message, headers)
+        return call.result()
+
+    async def notify(self, method: str, params: Params | None = None) -> None:
+        """Tell the server something."""
+        message: Message = {"jsonrpc": "2.0", "method": method}
+        if params:
+            message["params"] = dict(params)
+        await self._wired.send(message)
+
+    def new_call(self, caller: Caller | None = None) -> Call:
+        """Make ready for a request."""
+        self._number += 1
+        return Call(self._number, caller)
+
+    async def request(
+        self,
+        method: str,
+        params: Params | None = None,
+        *,
+        caller: Caller | None = None,
+        patience: float | None = None,
+        call: Call | None = None,
+    ) -> Answer:
+        """Pass a request on, and give the answer as it came.
 
         Raises:
-            MCPError: the server answers with an error, or is gone.
+            AnsweredError: the server answers with an error.
+            LostError: it is gone.
+            ProtocolError: what comes is no answer.
+            RefusedError: HTTP has it refused.
+            TimeoutError: it does not answer in time.
+            httpx2.TransportError: it cannot be reached.
+        """
+        call = call or self.new_call(caller)
+        message, headers = self._prepared(call, method, dict(params or {}))
+        try:
+            with call.within(patience):
+                await self._exchange(call, message, headers)
+            if call.is_telling:
+                await call.settle()
+            if not call.is_over:
+                await self._abandon(call)
+                raise TimeoutError
+        except anyio.get_cancelled_exc_class():
+            await self._abandon(call)
+            raise
+        finally:
+            call.close()
+        return call.result()
+
+    async def pages(self, method: str, field: str) -> list[Any]:
+        """List all pages of something, as they came; errors are as those of `request`.
+
+        Raises:
             ProtocolError: the list is too long or has no end, or is none.
         """
-        found: list[object] = []
+        found: list[Any] = []
         cursors: set[str] = set()
-        cursor: str | None = None
+        cursor: object = None
+        size = 0
         while True:
-            page = await self._page(cursor)
-            tools, cursor = page.get("tools"), page.get("nextCursor")
-            if not isinstance(tools, list):
-                raise ProtocolError("answers with something that is no list of tools")
-            found.extend(cast("list[object]", tools))
-            if len(found) > MAX_TOOLS:
-                raise ProtocolError(f"lists more than {MAX_TOOLS:,} tools")
-            if not cursor:
+            call = self.new_call()
+            page = await self.request(method, {} if cursor is None else {"cursor": cursor}, call=call)
+            items, cursor = page.get(field), page.get("nextCursor")
+            size += call.size
+            if not isinstance(items, list):
+                raise ProtocolError(f"answers with something that is no list of {field}")
+            found.extend(cast("list[Any]", items))
+            if len(found) > MAX_ITEMS:
+                raise ProtocolError(f"lists more than {MAX_ITEMS:,} {field}")
+            if size > MAX_LISTED:
+                raise ProtocolError(f"sends more than {MAX_LISTED // 2**20} MB")
+            if not cursor or not isinstance(cursor, str):
                 return found
             if cursor in cursors:
-                raise ProtocolError(f"its list of tools has no end: {len(found):,} so far")
+                raise ProtocolError(f"its list of {field} has no end: {len(found):,} so far")
             cursors.add(cursor)
 
-    async def _page(self, cursor: str | None) -> dict[str, Any]:
+    def learn(self, tools: list[Any]) -> None:
+        """Remember which arguments of tools are repeated in headers."""
+        if self.agreement.is_modern:
+            for tool in tools:
+                if isinstance(name := fields(tool).get("name"), str):
+                    self.header_maps[name] = x_mcp_header_map(fields(tool).get("inputSchema"))
+
+    def _prepared(self, call: Call, method: str, params: dict[str, Any]) -> tuple[Message, Mapping[str, str]]:
+        meta = dict(fields(params.get("_meta")))
+        call.token = meta.pop("progressToken", None)
+        if call.token is not None:
+            meta["progressToken"] = call.id
+        marked(meta, self.agreement, self._client, call.caller)
+        if meta:
+            params["_meta"] = meta
+        else:
+            params.pop("_meta", None)
+        message: Message = {"jsonrpc": "2.0", "id": call.id, "method": method}
+        if params:
+            message["params"] = params
+        return message, headers_of(method, params, self.agreement, self.header_maps)
+
+    async def _exchange(self, call: Call, message: Message, headers: Mapping[str, str]) -> None:
+        if self.hearing.fault is not None:
+            raise self.hearing.fault
+        self.hearing.calls[call.id] = call
         try:
-            return await self.request("tools/list", {} if cursor is None else {"cursor": cursor})
-        except MCPError as error:
-            if error.code == METHOD_NOT_FOUND and cursor is None:  # it has resources or prompts only
-                return {"tools": []}
-            raise
+            await self._wired.exchange(call, message, headers)
+        finally:
+            del self.hearing.calls[call.id]
 
+    @property
+    def _wired(self) -> Wire:
+        assert self._wire is not None  # noqa: S101 - it is opened first
+        return self._wire
 
-@asynccontextmanager
-async def connect(
-    launch: Launch, *, env: Mapping[str, str], directory: str, client: Implementation, traces: Traces
-) -> AsyncGenerator[Connection]:
-    """Start or reach a server, and end all of it when the block is left.
-
-    Raises:
-        MCPError: the server answers with an error, or is gone.
-        OSError: it cannot be started.
-        ProtocolError: its transport is not supported.
-    """
-    async with AsyncExitStack() as stack:
-        mode = "auto"
-        match launch.transport:
-            case Transport.STDIO:
-                words = (launch.command, *launch.args)
-                traces.server = await stack.enter_async_context(started(words, env=env, cwd=directory))
-                transport = traces.server.streams(traces.meter)
-            case Transport.HTTP:
-                traces.http = await stack.enter_async_context(open_client(launch.headers, traces.meter))
-                transport = streamable_http_client(launch.url, http_client=traces.http)
-            case Transport.SSE:
-                traces.http = http = open_client(launch.headers, traces.meter)
-
-                def reuse(*_: object, **__: object) -> PatientClient:
-                    return http
-
-                transport = sse_client(launch.url, httpx_client_factory=reuse)
-                mode = "legacy"  # this transport ended with the old era
-            case Transport.WEBSOCKET:
-                raise ProtocolError("WebSocket servers are not supported")
-        opened = Client(cast("Any", transport), mode=mode, client_info=client)
-        yield Connection(await stack.enter_async_context(opened))
+    async def _abandon(self, call: Call) -> None:
+        """Tell the server that nobody waits any more; over HTTP of today, hanging up says it."""
+        if call.is_over or (self.agreement.is_modern and self._wired.hangs_up):
+            return
+        params = {"requestId": call.id, "reason": "nobody waits for it any more"}
+        with anyio.move_on_after(_COURTESY, shield=True):
+            with suppress(Exception):  # it is gone, too
+                await self.notify("notifications/cancelled", params)

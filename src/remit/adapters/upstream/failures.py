@@ -1,20 +1,20 @@
 """Why a server did not answer: other programs' errors in our words, without a secret in them."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import cast
 from urllib.parse import urlsplit
 
 import httpx2
-from mcp import MCPError
-from mcp_types import CONNECTION_CLOSED, PARSE_ERROR
 
-from remit.adapters.upstream.connection import ProtocolError, Traces
-from remit.adapters.upstream.processes import UNREADABLE
+from remit.adapters.upstream.http import cause
+from remit.adapters.upstream.messages import LostError, ProtocolError, RefusedError
+from remit.adapters.upstream.opening import Traces
 from remit.core.expansion import Expanded
 from remit.core.launch import Launch, Transport
 from remit.core.redaction import redact
 from remit.core.secrets import may_be_secret, secrets_in, words_of
 from remit.core.upstreams import Failure, Upstream
+from remit.exchange import AnsweredError
 
 MAX_LINES = 5  # of what a server wrote last
 MAX_REASON = 500  # characters
@@ -27,6 +27,16 @@ def explain(error: BaseException, traces: Traces, upstream: Upstream, hidden: It
     text = "" if traces.server is None else redact(traces.server.tail.text, values)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return Failure(reason=_short(redact(reason, values)), hint=hint, output=lines[-MAX_LINES:])
+
+
+def missing(names: Sequence[str], upstream: Upstream) -> Failure:
+    """Say which variables a server needs that are not set."""
+    many = ", ".join(f"`{name}`" for name in names)
+    verb = "is" if len(names) == 1 else "are"
+    return Failure(
+        reason=f"needs {many}, which {verb} not set",
+        hint=f"set {names[0]} in your environment, or give it a default in {upstream.source}",
+    )
 
 
 def secrets_of(expanded: Expanded, launch: Launch, environment: Mapping[str, str]) -> Iterator[str]:
@@ -79,10 +89,7 @@ def _leaf(error: BaseException) -> BaseException:
 
 
 def _reason(error: BaseException, traces: Traces, upstream: Upstream) -> tuple[str, str | None]:
-    refusal = None if traces.http is None else traces.http.refusal
     match error:
-        case _ if traces.meter.fault is not None:
-            return traces.meter.fault, None
         case ProtocolError():
             return str(error), None
         case TimeoutError():
@@ -90,14 +97,18 @@ def _reason(error: BaseException, traces: Traces, upstream: Upstream) -> tuple[s
                 f"did not answer within {upstream.deadline:g} s",
                 "give it longer with `--timeout`, or try its entry by hand",
             )
-        case _ if refusal is not None:
-            return refusal, _hint_at(refusal, upstream)
-        case MCPError(code=code) if code == CONNECTION_CLOSED:
-            return f"ended before it answered{_end(traces)}", f"look at its entry in {upstream.source}"
-        case MCPError(code=code) if code == PARSE_ERROR and traces.http is not None:
-            return UNREADABLE, None
-        case MCPError():
-            return f"answers with an error: {error.message}", None
+        case RefusedError():
+            return str(error), _hint_at(error.status, upstream)
+        case httpx2.TransportError():
+            return (
+                f"cannot be reached: {cause(error)}",
+                f"check that it runs, and its `url` in {upstream.source}",
+            )
+        case LostError():
+            reason = str(error) or "ended before it answered"
+            return f"{reason}{_end(traces)}", f"look at its entry in {upstream.source}"
+        case AnsweredError():
+            return f"answers with an error: {error}", None
         case FileNotFoundError() | NotADirectoryError():
             return (
                 "its command was not found",
@@ -118,15 +129,15 @@ def _reason(error: BaseException, traces: Traces, upstream: Upstream) -> tuple[s
                 f"its {part} hold a character that cannot be passed on",
                 f"look at its entry in {upstream.source}",
             )
-        case RuntimeError():
-            return "speaks no version of the protocol that Remit knows", None
         case _:
             return f"cannot be asked: {type(error).__name__}", f"look at its entry in {upstream.source}"
 
 
-def _hint_at(refusal: str, upstream: Upstream) -> str:
-    if " 401" in refusal or " 403" in refusal:
-        return f"sign in, or give it its headers in {upstream.source}"
+def _hint_at(status: int, upstream: Upstream) -> str:
+    if status == 401:
+        return f"run `remit login {upstream.label}`, or give it its headers in {upstream.source}"
+    if status == 403:
+        return f"sign in with another account, or give it its headers in {upstream.source}"
     return f"check that it runs, and its `url` in {upstream.source}"
 
 

@@ -11,19 +11,21 @@ from queue import Empty, SimpleQueue
 
 import anyio
 from anyio.from_thread import start_blocking_portal
-from mcp_types import Implementation
+from mcp_types import METHOD_NOT_FOUND
 
-from remit.adapters.upstream.connection import Connection, ProtocolError, Traces, connect
-from remit.adapters.upstream.failures import explain, secrets_of
+from remit.adapters.upstream.connection import Connection
+from remit.adapters.upstream.failures import explain, missing, secrets_of
+from remit.adapters.upstream.opening import Greeting, Traces, Way, connect
 from remit.adapters.upstream.tools import MAX_NAME, read_tools
+from remit.core.environments import environment
 from remit.core.expansion import expand
-from remit.core.upstreams import Failure, Offer, Upstream
+from remit.core.upstreams import Offer, Upstream
+from remit.exchange import AnsweredError
 
 AT_ONCE = 8
-DEPTH = "REMIT_DEPTH"  # under which Remit does not serve: it was started by itself
 
 _BLINK = 0.5  # seconds: on Windows, no signal gets through a longer wait
-_TALKATIVE = ("mcp", "client", "httpx2", "httpcore2")
+_TALKATIVE = ("httpx2", "httpcore2")
 
 Answers = SimpleQueue[tuple[int, Offer] | None]  # None: all have answered
 
@@ -34,7 +36,7 @@ class LiveServers:
     def __init__(self, variables: Mapping[str, str], *, home: str, version: str) -> None:
         self._variables = variables
         self._home = home
-        self._self = Implementation(name="remit", version=version)
+        self._greeting = Greeting({"name": "remit", "version": version}, {})
 
     def ask(self, upstreams: Sequence[Upstream], on_answer: Callable[[Upstream, Offer], None]) -> list[Offer]:
         """Ask servers for their tools, a few at once; each failure is an answer, too.
@@ -76,52 +78,39 @@ class LiveServers:
             home=self._home,
         )
         if expanded.missing:
-            return Offer(failure=_missing(expanded.missing, upstream))
+            return Offer(failure=missing(expanded.missing, upstream))
         ready = replace(upstream, launch=expanded.launch)
-        environment, began = self.environment(ready), time.monotonic()
+        variables, began = environment(ready, self._variables), time.monotonic()
+        way = Way(ready.launch, variables, ready.place)
         offer = None
         try:
-            with anyio.fail_after(ready.deadline), anyio.CancelScope() as traces.meter.scope:
-                async with connect(
-                    ready.launch, env=environment, directory=ready.place, client=self._self, traces=traces
-                ) as connection:
+            with anyio.fail_after(ready.deadline):
+                async with connect(way, self._greeting, traces) as connection:
                     offer = await _offer(connection, ready, began)
-            if offer is None:
-                raise ProtocolError(traces.meter.fault or "was not asked to the end")
         except Exception as error:  # whatever one server does, the others are asked
             if offer is None:
-                hidden = secrets_of(expanded, upstream.launch, environment)
+                hidden = secrets_of(expanded, upstream.launch, variables)
                 failure = explain(error, traces, ready, hidden)
                 return Offer(failure=failure, seconds=time.monotonic() - began)
         assert offer is not None  # noqa: S101 - else it was an error
         return offer
 
-    def environment(self, ready: Upstream) -> dict[str, str]:
-        """Make a server's environment: the user's whole, the client's own, the entry's."""
-        place = {"PWD": ready.place}
-        own = {"CLAUDE_PROJECT_DIR": ready.directory} if ready.client == "claude-code" else {}
-        launch = ready.launch
-        return {**self._variables, **place, **own, **launch.variables, **launch.env, DEPTH: "1"}
-
 
 async def _offer(connection: Connection, ready: Upstream, began: float) -> Offer:
-    tools, quarantined = read_tools(await connection.list_tools(), ready)
-    info = connection.server_info
+    try:
+        listed = await connection.pages("tools/list", "tools")
+    except AnsweredError as error:
+        if error.code != METHOD_NOT_FOUND:
+            raise
+        listed = []  # it has resources or prompts only
+    tools, quarantined = read_tools(listed, ready)
+    version = connection.agreement.server.get("version")
     return Offer(
         tools=tools,
         quarantined=quarantined,
-        protocol_version=connection.protocol_version,
-        server_version=None if info is None else info.version[:MAX_NAME],
+        protocol_version=connection.agreement.version,
+        server_version=version[:MAX_NAME] if isinstance(version, str) else None,
         seconds=time.monotonic() - began,
-    )
-
-
-def _missing(names: Sequence[str], upstream: Upstream) -> Failure:
-    many = ", ".join(f"`{name}`" for name in names)
-    verb = "is" if len(names) == 1 else "are"
-    return Failure(
-        reason=f"needs {many}, which {verb} not set",
-        hint=f"set {names[0]} in your environment, or give it a default in {upstream.source}",
     )
 
 

@@ -13,20 +13,12 @@ from contextlib import asynccontextmanager, suppress
 
 import anyio
 from anyio.abc import ByteReceiveStream, Process
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-from mcp.shared.message import SessionMessage
-from mcp_types import jsonrpc_message_adapter
-from pydantic import ValidationError
 
-from remit.adapters.upstream.meter import Meter
+from remit.adapters.upstream.watch import Watch
 
-UNREADABLE = "answers with a message that cannot be read"
 TAIL = 4_096  # bytes of stderr that are kept
 GRACE = 0.5  # seconds that a server has to end by itself, and again after it was told to
 _POLL = 0.01
-
-Incoming = SessionMessage | Exception
-Streams = tuple[MemoryObjectReceiveStream[Incoming], MemoryObjectSendStream[SessionMessage]]
 
 
 class Tail:
@@ -68,16 +60,23 @@ class Server:
         """How it ended; None while it runs."""
         return self._process.returncode
 
-    @asynccontextmanager
-    async def streams(self, meter: Meter) -> AsyncGenerator[Streams]:
-        """Carry messages to and from the process, as the SDK wants them."""
-        incoming, read = anyio.create_memory_object_stream[Incoming](0)
-        write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
-        async with read, write, anyio.create_task_group() as tasks:
-            tasks.start_soon(self._receive, incoming, meter)
-            tasks.start_soon(self._send, outgoing)
-            yield read, write
-            tasks.cancel_scope.cancel()
+    async def read(self) -> bytes:
+        """Wait for the next that it writes.
+
+        Raises:
+            anyio.EndOfStream: it writes nothing more.
+        """
+        assert self._process.stdout is not None  # noqa: S101 - it is opened as a pipe
+        return await self._process.stdout.receive()
+
+    async def write(self, text: bytes) -> None:
+        """Write to it.
+
+        Raises:
+            OSError, anyio.BrokenResourceError, anyio.ClosedResourceError: it does not read any more.
+        """
+        assert self._process.stdin is not None  # noqa: S101 - the same
+        await self._process.stdin.send(text)
 
     async def keep_stderr(self) -> None:
         """Read what the process writes to stderr, so that it never has to wait, and keep the end of it."""
@@ -85,36 +84,6 @@ class Server:
             async for chunk in _chunks(self._process.stderr):
                 self.tail.add(chunk)
         self._is_silent.set()
-
-    async def _receive(self, into: MemoryObjectSendStream[Incoming], meter: Meter) -> None:
-        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-            async with into:
-                async for line in self._lines(meter):
-                    message = _message(line)
-                    if _is_lost_answer(message, line):
-                        meter.give_up(UNREADABLE)
-                    await into.send(message)
-
-    async def _lines(self, meter: Meter) -> AsyncGenerator[bytes]:
-        pieces: list[bytes] = []
-        async for chunk in _chunks(self._process.stdout):
-            if not meter.count(len(chunk)):
-                return
-            first, *others = chunk.split(b"\n")
-            pieces.append(first)
-            for other in others:
-                line = b"".join(pieces)
-                pieces = [other]
-                if line.strip():
-                    yield line
-
-    async def _send(self, messages: MemoryObjectReceiveStream[SessionMessage]) -> None:
-        assert self._process.stdin is not None  # noqa: S101 - it is opened as a pipe
-        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
-            async with messages:
-                async for message in messages:
-                    text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
-                    await self._process.stdin.send(text.encode() + b"\n")
 
     async def end(self) -> None:
         """End the process and all it started: first by closing its input, then by force."""
@@ -169,13 +138,18 @@ class Server:
 
 
 @asynccontextmanager
-async def started(words: Sequence[str], *, env: Mapping[str, str], cwd: str) -> AsyncGenerator[Server]:
+async def started(
+    words: Sequence[str], *, env: Mapping[str, str], cwd: str, watch: Watch | None = None
+) -> AsyncGenerator[Server]:
     """Start a server, and end it with all it started when the block is left.
 
     Raises:
         OSError: it cannot be started.
     """
-    server = Server(await anyio.open_process(list(words), env=dict(env), cwd=cwd, start_new_session=True))
+    process = await anyio.open_process(list(words), env=dict(env), cwd=cwd, start_new_session=True)
+    if watch is not None:
+        watch.add(process.pid)
+    server = Server(process)
     async with anyio.create_task_group() as tasks:
         try:
             tasks.start_soon(server.keep_stderr)
@@ -183,6 +157,8 @@ async def started(words: Sequence[str], *, env: Mapping[str, str], cwd: str) -> 
         finally:
             with anyio.CancelScope(shield=True):
                 await server.end()
+            if watch is not None:
+                watch.remove(process.pid)
             tasks.cancel_scope.cancel()
 
 
@@ -191,18 +167,3 @@ async def _chunks(stream: ByteReceiveStream | None) -> AsyncGenerator[bytes]:
     with suppress(anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
         while True:
             yield await stream.receive()
-
-
-def _message(line: bytes) -> Incoming:
-    try:
-        return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
-    except ValueError as error:  # servers print to stdout what belongs to stderr
-        return error
-
-
-def _is_lost_answer(message: Incoming, line: bytes) -> bool:
-    """Tell an answer that is no JSON, such as one with a number of thousands of digits, from mere noise."""
-    if not isinstance(message, ValidationError) or not line.lstrip().startswith(b"{"):
-        return False
-    (first, *_) = message.errors(include_url=False, include_input=False, include_context=False)
-    return first["type"] == "json_invalid" and b'"jsonrpc"' in line and b'"result"' in line

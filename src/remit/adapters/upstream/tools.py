@@ -55,6 +55,7 @@ def _definition(label: str, fields: dict[str, object], upstream: Upstream) -> De
         input_schema=_json(schema),
         output_schema=_json(_optional_object(fields, "outputSchema")),
         annotations=_json(_optional_object(fields, "annotations")),
+        raw=_raw(fields),
     )
     if _size(definition) > MAX_DEFINITION:
         raise ToolError(f"its definition is longer than {MAX_DEFINITION:,} characters")
@@ -71,8 +72,7 @@ def _name(fields: dict[str, object]) -> str:
 
 
 def _size(definition: Definition) -> int:
-    texts = (definition.title, definition.description, definition.annotations)
-    return sum(map(len, filter(None, (*texts, definition.input_schema, definition.output_schema))))
+    return len(definition.raw or "")
 
 
 def _object(value: object, place: str) -> dict[str, object]:
@@ -93,8 +93,17 @@ def _optional_text(fields: dict[str, object], name: str) -> str | None:
     return None if value is None else storable(value)
 
 
+def _raw(fields: dict[str, object]) -> str:
+    """Write all that the server says but the name, which is another where it is served."""
+    return _written({key: value for key, value in fields.items() if key != "name"}, sort_keys=False)
+
+
 def _json(value: dict[str, object] | None) -> str | None:
+    return None if value is None else _written(value, sort_keys=True)
+
+
+def _written(value: dict[str, object], *, sort_keys: bool) -> str:
     try:
-        return None if value is None else json.dumps(value, sort_keys=True, allow_nan=False)
+        return json.dumps(value, sort_keys=sort_keys, allow_nan=False)
     except ValueError:
         raise ToolError("holds a number that JSON has no form for") from None

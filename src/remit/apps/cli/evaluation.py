@@ -6,8 +6,11 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
+import click
+
 from remit.apps.cli import render
-from remit.bootstrap import open_engine, providers, read_trial
+from remit.apps.cli.options import JSON
+from remit.bootstrap import PROVIDERS, open_engine, providers, read_trial
 from remit.collection import Collection
 from remit.core.evaluation import Measures, Trial, mean, measure, percentile
 from remit.errors import EmbeddingError
@@ -15,6 +18,33 @@ from remit.search import MAX_LIMIT
 
 _MEASURES = ("recall@1", "recall@5", "recall@10", "ndcg@10", "mrr")
 _TIMES = ("p50_ms", "p95_ms")
+
+
+@click.command("eval")
+@click.argument("folder", metavar="DIR")
+@click.option(
+    "--provider",
+    "wanted",
+    type=click.Choice(PROVIDERS),
+    multiple=True,
+    help="Who turns texts into vectors; may be repeated. Default: all that there are here.",
+)
+@JSON
+def evaluate(*, folder: str, wanted: tuple[str, ...], as_json: bool) -> None:
+    """Measure how good and how fast search is.
+
+    DIR holds `tools.jsonl` (`id`, `name`, `description`, `server`, `parameters`) and `queries.jsonl` (`id`,
+    `text`, `relevant`: ids of tools). `words` is the search without a model.
+    """
+    trial = read_trial(folder)
+    if trial.left_out:
+        _say(f"warning: queries left out, since none of their relevant tools is there: {trial.left_out:,}")
+    outcomes = {name: run(trial, opened, name) for name, opened in _opened(trial, wanted)}
+    if as_json:
+        figures = {name: outcome.named() for name, outcome in outcomes.items()}
+        render.data({"tools": len(trial.tools), "queries": len(trial.questions), "providers": figures})
+    else:
+        _show(trial, outcomes)
 
 
 class Outcome(NamedTuple):
@@ -30,19 +60,6 @@ class Outcome(NamedTuple):
         return {name: round(value, 4) for name, value in fractions} | {
             name: round(value, 3) for name, value in zip(_TIMES, self[1:], strict=True)
         }
-
-
-def evaluate(folder: str, wanted: Sequence[str], *, as_json: bool) -> None:
-    """Measure, and show the figures."""
-    trial = read_trial(folder)
-    if trial.left_out:
-        _say(f"warning: queries left out, since none of their relevant tools is there: {trial.left_out:,}")
-    outcomes = {name: run(trial, opened, name) for name, opened in _opened(trial, wanted)}
-    if as_json:
-        figures = {name: outcome.named() for name, outcome in outcomes.items()}
-        render.data({"tools": len(trial.tools), "queries": len(trial.questions), "providers": figures})
-    else:
-        _show(trial, outcomes)
 
 
 def run(trial: Trial, collection: Collection, name: str) -> Outcome:

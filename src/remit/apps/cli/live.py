@@ -6,13 +6,13 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 
 from remit.apps.cli import render
+from remit.connecting import Connected, Progress
 from remit.core.decide import Context, Listed, objection, shorten
 from remit.core.kinds import ConfigStatus, Kind
 from remit.core.launch import Syntax, references, steers_code
 from remit.core.redaction import redact_url, redact_words
 from remit.core.secrets import may_be_secret
 from remit.core.trust import Trustable
-from remit.registry import Connected, Progress
 
 _NOTHING_TO_TRUST = "No server of this project needs your trust."
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from remit.apps.cli import render
+from remit.apps.cli.options import JSON
 from remit.bootstrap import open_generator, open_registry
 from remit.core.spelling import did_you_mean
 from remit.errors import RemitError
@@ -21,7 +22,6 @@ OUTDATED = 1
 NAMES = "names.py"
 SCOPES = "scopes.toml"
 
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 _CHECK = click.option(
     "--check", is_flag=True, help="Write nothing; exit with 1 when the file is not up to date."
 )
@@ -32,7 +32,7 @@ _CHECK = click.option(
     "--names", "file", metavar="FILE", default=NAMES, show_default=True, help="The file of names to show."
 )
 @click.option("--scopes", metavar="FILE", help=f"Its scopes; default: {SCOPES} beside it.")
-@_JSON
+@JSON
 @click.pass_context
 def names(context: click.Context, *, file: str, scopes: str | None, as_json: bool) -> None:
     """Show, and generate, the names of a program's commands.
@@ -54,7 +54,7 @@ def names(context: click.Context, *, file: str, scopes: str | None, as_json: boo
 @click.argument("source", metavar="SRC")
 @click.option("--out", metavar="FILE", help="Where to write; `.json` makes it JSON. Default: to stdout.")
 @_CHECK
-@_JSON
+@JSON
 def generate(*, source: str, out: str | None, check: bool, as_json: bool) -> None:
     """Write the names of a package's commands.
 
@@ -81,7 +81,7 @@ def generate(*, source: str, out: str | None, check: bool, as_json: bool) -> Non
 @click.argument("file", metavar="NAMES")
 @click.option("--out", metavar="SCOPES", help=f"The scopes file to keep; default: {SCOPES} beside it.")
 @_CHECK
-@_JSON
+@JSON
 def label(*, file: str, out: str | None, check: bool, as_json: bool) -> None:
     """Keep the scopes file of a file of names.
 
@@ -108,7 +108,7 @@ def label(*, file: str, out: str | None, check: bool, as_json: bool) -> None:
 @click.argument("scopes", metavar="SCOPES")
 @click.option("--out", metavar="FILE", help="Where to write. Default: to stdout.")
 @_CHECK
-@_JSON
+@JSON
 def server(*, file: str, scopes: str, out: str | None, check: bool, as_json: bool) -> None:
     """Write an MCP server of names and scopes.
 

@@ -11,7 +11,7 @@ from remit.core.declarations import Changes, Declaration
 from remit.core.kinds import ConfigStatus, Kind, Status
 from remit.core.summary import ELSEWHERE, SHADOWED, Hidden, Origin, Summary
 from remit.core.tools import Tool
-from remit.registry import Scan
+from remit.scanning import Scan
 
 MOST_CHANGES = 10  # lines of each group
 MOST_ORIGINS = 12

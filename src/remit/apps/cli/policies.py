@@ -1,20 +1,81 @@
-"""What people see of a policy: what is wrong with it, and the calls that wait for their word."""
+"""The commands `remit policy` and `remit approve`: what is wrong with a policy, and the calls that wait."""
 
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import groupby
 
+import click
+
 from remit.approvals import Approvals
 from remit.apps.cli import render
+from remit.apps.cli.options import FOUND, JSON, PROJECT, Asked, confirm, for_a_workspace
 from remit.apps.cli.shapes import Shape, asked_for
+from remit.bootstrap import open_registry
 from remit.configurations import Noticed
 from remit.core.approvals import Approval
 from remit.core.decide import Context, shorten
 from remit.core.findings import Severity
 
 
-def check(found: Sequence[Noticed], context: Context) -> None:
+@click.group()
+def policy() -> None:
+    """Look after who may use what."""
+
+
+@policy.command("check")
+@for_a_workspace
+def check_policy(*, asked: Asked, as_json: bool) -> None:
+    """Name every mistake in Remit's own configuration.
+
+    Each with its file, line and column, and with what to do. Exits with 1 when there is an error.
+    """
+    with open_registry() as registry:
+        context = asked.context(registry)
+        found = registry.check_policy(context)
+    if as_json:
+        render.data(_checked(found, context))
+    else:
+        _check(found, context)
+    if any(item.severity is Severity.ERROR for item in found):
+        sys.exit(FOUND)
+
+
+@click.command()
+@click.argument("ids", nargs=-1, metavar="[ID]...")
+@PROJECT
+@click.option("--deny", is_flag=True, help="Say no.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@JSON
+def approve(*, ids: tuple[str, ...], project: str, deny: bool, yes: bool, as_json: bool) -> None:
+    """Answer calls that wait for your word.
+
+    Without an ID, lists them with their arguments. A yes counts for that very call, once, until it expires.
+    Asks first, unless --yes or --deny is given.
+    """
+    if deny and not ids:
+        raise click.UsageError("name what to deny")
+    with open_registry() as registry:
+        context = registry.at(project)
+        asked = registry.approvals
+        found = [asked.find(id, context) for id in ids] if ids else asked.waiting(context)
+        if ids:
+            _show_approvals(found, asked, to_stderr=True)
+            if not deny:
+                confirm("Approve of these calls?", yes=yes)
+            found = [asked.answer(item.id, context, approve=not deny) for item in found]
+        if as_json:
+            render.data(_asked_about(found, asked, context))
+        elif ids:
+            for item in found:
+                render.out(f"{asked.status(item)} {item.id}  {render.printable(item.binding.tool)}")
+        elif found:
+            _show_approvals(found, asked)
+        else:
+            render.out("No call waits for your word.")
+
+
+def _check(found: Sequence[Noticed], context: Context) -> None:
     """Show what was noticed, by file."""
     render.out(render.heading(context))
     if not found:
@@ -31,12 +92,12 @@ def check(found: Sequence[Noticed], context: Context) -> None:
     )
 
 
-def checked(found: Sequence[Noticed], context: Context) -> Shape:
+def _checked(found: Sequence[Noticed], context: Context) -> Shape:
     """The answer of `remit policy check`."""
     return {**asked_for(context), "findings": [_noticed(each) for each in found], **_counts(found)}
 
 
-def approvals(found: Sequence[Approval], asked: Approvals, *, to_stderr: bool = False) -> None:
+def _show_approvals(found: Sequence[Approval], asked: Approvals, *, to_stderr: bool = False) -> None:
     """Show what each call would do, so that a person can judge it."""
     stream = sys.stderr if to_stderr else sys.stdout
     for at, item in enumerate(found):
@@ -51,7 +112,7 @@ def approvals(found: Sequence[Approval], asked: Approvals, *, to_stderr: bool = 
         stream.writelines(f"{render.printable(line)}\n" for line in lines)
 
 
-def asked_about(found: Sequence[Approval], asked: Approvals, context: Context) -> Shape:
+def _asked_about(found: Sequence[Approval], asked: Approvals, context: Context) -> Shape:
     """The answer of `remit approve`."""
     return {**asked_for(context), "approvals": [_approval(item, asked) for item in found]}
 

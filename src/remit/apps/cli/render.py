@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator,
 from contextlib import contextmanager
 from itertools import groupby
 
+from remit.contexts import ALL_CLIENTS
 from remit.core.decide import Context, Listed, Ruling, shorten
 from remit.core.declarations import Problem
 from remit.core.findings import Finding, Severity
@@ -13,7 +14,8 @@ from remit.core.kinds import Kind, Status
 from remit.core.scopes import Scope, is_at_or_below
 from remit.core.summary import Summary
 from remit.errors import RemitError
-from remit.registry import ALL_CLIENTS, Explanation, Presence
+from remit.explanations import Explanation
+from remit.scanning import Presence
 
 _SCOPES = {
     Scope.MANAGED: "managed: for everyone on this machine",

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 
+from remit.connecting import Connected
+from remit.contexts import ALL_CLIENTS
 from remit.core.costs import Costs
 from remit.core.decide import Context, Listed
 from remit.core.declarations import Declaration, Problem
@@ -15,7 +17,8 @@ from remit.core.redaction import redact_url, redact_words
 from remit.core.summary import Origin, Summary
 from remit.core.tools import Tool
 from remit.core.trust import Trustable
-from remit.registry import ALL_CLIENTS, Connected, Explanation, Presence, Scan
+from remit.explanations import Explanation
+from remit.scanning import Presence, Scan
 
 Shape = dict[str, object]
 

@@ -1,17 +1,59 @@
-"""What a person is to trust: servers that come with a project, and states that run or change something."""
+"""The command `remit trust`: servers that come with a project, and states that run or change something."""
 
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+import click
+
 from remit.apps.cli import live, render, shapes
+from remit.apps.cli.options import Asked, confirm, for_a_workspace, known_names
+from remit.bootstrap import open_registry
 from remit.core.configuration.layers import Demand
 from remit.core.configuration.values import ASKS_GIT, DetectorKind
 from remit.core.decide import Context, shorten
 from remit.core.trust import Trustable
 from remit.errors import UnknownServerError
 from remit.registry import Registry
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=known_names)
+@for_a_workspace
+@click.option("--all", "everything", is_flag=True, help="Trust all that are listed.")
+@click.option("--revoke", is_flag=True, help="Trust each NAME no more, or with --all none.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+def trust(
+    *, names: tuple[str, ...], asked: Asked, everything: bool, revoke: bool, yes: bool, as_json: bool
+) -> None:
+    """Trust servers and states that run something.
+
+    Servers that come with a project are started only then, and states that run a program, reach a server or
+    change what is not the project's count only then. Without a NAME, lists both with what they would do.
+    Trust ends when an entry changes. Asks first, unless --yes is given.
+    """
+    if everything and names:
+        raise click.UsageError("name servers and states, or give --all")
+    if revoke and not (everything or names):
+        raise click.UsageError("name what to trust no more, or give --all")
+    with open_registry() as registry:
+        context = asked.context(registry)
+        found = _find(registry, context, names)
+        if everything or names:
+            _show(found, context, to_stderr=True)
+            if not (found.is_empty or revoke):
+                confirm("Trust these, as they stand?", yes=yes)
+            _settle(registry, context, found, revoke=revoke)
+            found = _find(registry, context, names)
+        problems = registry.problems(context)
+    render.problems(problems, context)
+    if as_json:
+        render.data(_shape(found, context))
+    elif everything or names:
+        _tell(found)
+    else:
+        _show(found, context)
 
 
 class Found(NamedTuple):
@@ -26,7 +68,7 @@ class Found(NamedTuple):
         return not (self.servers or self.states)
 
 
-def find(registry: Registry, context: Context, names: Sequence[str]) -> Found:
+def _find(registry: Registry, context: Context, names: Sequence[str]) -> Found:
     """Find what needs trust, or what is named of it.
 
     Raises:
@@ -42,14 +84,14 @@ def find(registry: Registry, context: Context, names: Sequence[str]) -> Found:
     return Found(servers, states)
 
 
-def settle(registry: Registry, context: Context, found: Found, *, revoke: bool) -> None:
+def _settle(registry: Registry, context: Context, found: Found, *, revoke: bool) -> None:
     """Trust what was found, or trust it no more."""
     (registry.revoke if revoke else registry.trust)(found.servers, context)
     if found.states:
         (registry.revoke_states if revoke else registry.trust_states)(found.states, context)
 
 
-def show(found: Found, context: Context, *, to_stderr: bool = False) -> None:
+def _show(found: Found, context: Context, *, to_stderr: bool = False) -> None:
     """Show what each would do, so that a person can judge it."""
     if found.servers or not found.states:
         live.entries(found.servers, context, to_stderr=to_stderr)
@@ -61,7 +103,7 @@ def show(found: Found, context: Context, *, to_stderr: bool = False) -> None:
             stream.write(f"{render.printable(line)}\n")
 
 
-def tell(found: Found) -> None:
+def _tell(found: Found) -> None:
     """Say what is trusted now."""
     if found.servers or not found.states:
         live.trusted(found.servers)
@@ -70,7 +112,7 @@ def tell(found: Found) -> None:
         render.out(f"{word}: {render.printable(item.title)}")
 
 
-def shape(found: Found, context: Context) -> shapes.Shape:
+def _shape(found: Found, context: Context) -> shapes.Shape:
     """The answer of `remit trust`."""
     states = [_state(item) for item in found.states if item.is_state]
     tools = [_tool(item) for item in found.states if not item.is_state]

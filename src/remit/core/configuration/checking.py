@@ -86,6 +86,7 @@ def _patterns(said: Said) -> Iterator[tuple[Path, str]]:
     for state in content.states:
         yield from ((("states", state.name, "on"), pattern) for pattern in state.on)
         yield from ((("states", state.name, "off"), pattern) for pattern in state.off)
+    yield from ((("pinned",), pattern) for pattern in content.pinned)
     for room in content.rooms:
         yield from ((("rooms", room.name, "tools"), pattern) for pattern in room.tools)
 

@@ -27,6 +27,7 @@ from remit.errors import StateError
 
 Value = TypeVar("Value")
 
+FLAT = "flat"
 VARIABLES = "[env]"  # stands for the list of variables where a state's name would: no state is called so
 
 Trusted = Mapping[tuple[str, str], str]  # the digest that was trusted, by file and state
@@ -125,6 +126,8 @@ class Configuration(NamedTuple):
     env: tuple[str, ...] = ()
     strategy: str | None = None
     token_budget: int | None = None
+    pinned: tuple[str, ...] = ()
+    own_tools: tuple[str, ...] | None = None
     servers: tuple[tuple[File, Lists], ...] = ()
     agents: tuple[tuple[File, Lists], ...] = ()
     rooms: tuple[tuple[File, Room], ...] = ()
@@ -159,8 +162,12 @@ def combine(said: Sequence[Said], trusted: Trusted) -> Configuration:
         conflicts=tuple(layered.conflicts),
         foreign=frozenset(foreign),
         env=tuple(layered.env),
-        strategy=_last(each.content.strategy for each in said),
+        strategy=_last(
+            each.content.strategy for each in said if may_present(each.content.strategy, each.file)
+        ),
         token_budget=_last(each.content.token_budget for each in said),
+        pinned=tuple(dict.fromkeys(pattern for each in said for pattern in each.content.pinned)),
+        own_tools=_last(each.content.own_tools for each in said),
         servers=tuple((each.file, entry) for each in said for entry in each.content.servers),
         agents=tuple((each.file, entry) for each in said for entry in each.content.agents),
         rooms=tuple((each.file, entry) for each in said for entry in each.content.rooms),
@@ -275,6 +282,11 @@ def _implied(entry: StateEntry) -> Iterator[str]:
         name = name.rpartition(".")[0]
         yield name
     yield from entry.implies
+
+
+def may_present(strategy: str | None, file: File) -> bool:
+    """Tell whether a file may choose a strategy: a project must not switch off what tools need of states."""
+    return strategy != FLAT or file.layer not in OF_A_PROJECT
 
 
 def owner(file: File) -> str:

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from typing import NamedTuple
 
-from remit.core.configuration.layers import Demand, Trusted, owner
+from remit.core.configuration.layers import FLAT, Demand, Trusted, owner
 from remit.core.configuration.values import (
     KEYS,
     OF_A_PROJECT,
+    Content,
     File,
     Layer,
     Lists,
@@ -73,7 +74,10 @@ def _says_anything(said: Said) -> bool:
     is_labelled = any(_is_label(entry) for entry in content.tools)
     lists = (content.everyone, *content.servers, *content.agents)
     has_list = any(each.allow is not None or each.block or each.trusted is not None for each in lists)
-    return is_labelled or has_list or content.mode is not None or content.ask_from is not None
+    if is_labelled or has_list or content.mode is not None or content.ask_from is not None:
+        return True
+    is_run = any(each.running is not None for each in content.servers)
+    return said.file.layer in OF_A_PROJECT and (is_run or any(True for _ in _unpresentable(content)))
 
 
 def _is_label(entry: ToolEntry) -> bool:
@@ -190,6 +194,22 @@ def _given(said: Said, all_said: Sequence[Said]) -> Iterator[Mistake]:
         if each.trusted:
             message = "a project cannot have its servers believed"
             yield Mistake(("servers", each.name, "trusted"), message, hint)
+        for key in each.running._fields if each.running is not None else ():
+            if getattr(each.running, key) is not None:
+                message = "a project cannot say how servers are run"
+                yield Mistake(("servers", each.name, key), message, hint)
+    for path in _unpresentable(said.content):
+        yield Mistake(
+            path, f"a project cannot choose `{FLAT}`, which ignores what tools need of states", hint
+        )
+
+
+def _unpresentable(content: Content) -> Iterator[Path]:
+    """Name the places where a file chooses a strategy that switches gates off."""
+    if content.strategy == FLAT:
+        yield ("strategy",)
+    for section, entries in (("agents", content.agents), ("rooms", content.rooms)):
+        yield from ((section, each.name, "strategy") for each in entries if each.presented.strategy == FLAT)
 
 
 def _undoing(entry: ToolEntry, said: Said, all_said: Sequence[Said]) -> Iterator[tuple[Mistake, bool]]:

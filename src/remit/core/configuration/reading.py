@@ -3,7 +3,7 @@
 import re
 
 from remit.core.configuration.detectors import BELONGS, is_showable, read_detector
-from remit.core.configuration.fields import Fields
+from remit.core.configuration.fields import Fields, listed
 from remit.core.configuration.values import (
     Asked,
     Content,
@@ -11,10 +11,13 @@ from remit.core.configuration.values import (
     Lists,
     Mistake,
     Place,
+    Presented,
     Room,
+    Running,
     StateEntry,
     ToolEntry,
 )
+from remit.core.spelling import did_you_mean
 
 STRATEGIES = ("auto", "flat", "state", "namespace", "rooms", "manifest", "search")
 DANGERS = ("safe", "low", "moderate", "destructive", "critical")
@@ -22,15 +25,21 @@ KINDS = ("location", "capability", "entity", "workflow")
 WORKFLOW = "workflow"
 LOCATION = "location"
 
+SESSIONS = ("shared", "own")
+OWN_TOOLS = ("discover_tools", "call_tool", "why_tool", "report_available_tools")
+
 MODES = ("plan", "default", "acceptEdits", "dontAsk", "bypass")
 
 _TABLES = ("states", "tools", "servers", "agents", "rooms")
-_SECTIONS = ("strategy", "token_budget", "env", "mode", "ask_from", "allow", "block", *_TABLES)
+_PRESENTED = ("strategy", "token_budget")
+_SECTIONS = (*_PRESENTED, "pinned", "own_tools", "env", "mode", "ask_from", "allow", "block", *_TABLES)
+_RUNNING = ("prefix", "sessions", "inherit_env", "deadline")
 _STATE = ("kind", "description", "implies", "on", "off")
 _TOOL = ("states", "when", "location", "namespace", "danger", "approval", "ai_enabled")
 _NAME = r"[a-z0-9]+([-_][a-z0-9]+)*(\.[a-z0-9]+([-_][a-z0-9]+)*)*"
 _LONGEST_NAME = 100
 _LARGEST_BUDGET = 1_000_000
+_LONGEST_CALL = 86_400.0  # seconds
 _BY_EVENT = ("on", "off")
 
 
@@ -42,11 +51,13 @@ def read(content: object) -> tuple[Content, list[Mistake]]:
     found = Content(
         strategy=top.one_of("strategy", STRATEGIES),
         token_budget=top.whole("token_budget", 0, _LARGEST_BUDGET),
+        pinned=top.texts("pinned") or (),
+        own_tools=_own_tools(top),
         env=_variables(top),
         states=tuple(_state(name, fields) for name, fields in top.tables("states")),
         tools=tuple(_tool(pattern, fields) for pattern, fields in top.tables("tools")),
         servers=tuple(_server(name, fields) for name, fields in top.tables("servers")),
-        agents=tuple(_lists(name, fields) for name, fields in top.tables("agents")),
+        agents=tuple(_agent(name, fields) for name, fields in top.tables("agents")),
         rooms=tuple(_room(name, fields) for name, fields in top.tables("rooms")),
         everyone=_both("", top),
         mode=top.one_of("mode", MODES),
@@ -137,14 +148,38 @@ def _place(fields: Fields) -> Place | None:
     return Place(*(table.texts(name) for name in Place._fields))
 
 
-def _lists(name: str, fields: Fields) -> Lists:
-    fields.only(("allow", "block"))
-    return _both(name, fields)
+def _own_tools(top: Fields) -> tuple[str, ...] | None:
+    named = top.texts("own_tools")
+    for name in named or ():
+        if name not in OWN_TOOLS:
+            hint = did_you_mean(name, OWN_TOOLS) or f"known are {listed(OWN_TOOLS)}"
+            top.note("own_tools", f"`{name}` is no tool of Remit's own", hint)
+    return named
+
+
+def _agent(name: str, fields: Fields) -> Lists:
+    fields.only(("allow", "block", *_PRESENTED))
+    return _both(name, fields)._replace(presented=_presented(fields))
 
 
 def _server(name: str, fields: Fields) -> Lists:
-    fields.only(("allow", "block", "trusted"))
-    return _both(name, fields)._replace(trusted=fields.flag("trusted"))
+    fields.only(("allow", "block", "trusted", *_RUNNING))
+    running = _running(fields) if fields.given(_RUNNING) else None
+    return _both(name, fields)._replace(trusted=fields.flag("trusted"), running=running)
+
+
+def _running(fields: Fields) -> Running:
+    inherited = fields.texts if fields.is_list("inherit_env") else fields.flag
+    return Running(
+        prefix=fields.flag("prefix"),
+        sessions=fields.one_of("sessions", SESSIONS),
+        inherit_env=inherited("inherit_env"),
+        deadline=fields.seconds("deadline", 0.0, _LONGEST_CALL) or None,
+    )
+
+
+def _presented(fields: Fields) -> Presented:
+    return Presented(fields.one_of("strategy", STRATEGIES), fields.whole("token_budget", 0, _LARGEST_BUDGET))
 
 
 def _both(name: str, fields: Fields) -> Lists:
@@ -152,5 +187,5 @@ def _both(name: str, fields: Fields) -> Lists:
 
 
 def _room(name: str, fields: Fields) -> Room:
-    fields.only(("description", "tools"))
-    return Room(name, fields.text("description") or "", fields.texts("tools") or ())
+    fields.only(("description", "tools", *_PRESENTED))
+    return Room(name, fields.text("description") or "", fields.texts("tools") or (), _presented(fields))

@@ -136,6 +136,22 @@ class ToolEntry(NamedTuple):
         return not (self.states is None and self.when is None and self.location is None)
 
 
+class Running(NamedTuple):
+    """How the gateway runs and names a server; None: as usual."""
+
+    prefix: bool | None = None  # whether its name is put before its tools' names
+    sessions: str | None = None
+    inherit_env: bool | tuple[str, ...] | None = None
+    deadline: float | None = None  # seconds for one request
+
+
+class Presented(NamedTuple):
+    """How visible tools are presented; None: as is said elsewhere."""
+
+    strategy: str | None = None
+    token_budget: int | None = None
+
+
 class Lists(NamedTuple):
     """Which tools of a server, or for an agent, may be used."""
 
@@ -143,6 +159,8 @@ class Lists(NamedTuple):
     allow: tuple[str, ...] | None = None  # None: all; empty: none
     block: tuple[str, ...] = ()
     trusted: bool | None = None  # of a server: whether what it says of its tools is believed
+    running: Running | None = None  # of a server: how the gateway runs it
+    presented: Presented = Presented()  # of an agent
 
 
 class Room(NamedTuple):
@@ -151,6 +169,7 @@ class Room(NamedTuple):
     name: str
     description: str = ""
     tools: tuple[str, ...] = ()
+    presented: Presented = Presented()
 
 
 class Content(NamedTuple):
@@ -158,6 +177,8 @@ class Content(NamedTuple):
 
     strategy: str | None = None
     token_budget: int | None = None
+    pinned: tuple[str, ...] = ()  # patterns of tools that are always listed
+    own_tools: tuple[str, ...] | None = None  # those of Remit's own that are served; None: all
     env: tuple[str, ...] = ()  # variables whose values conditions may ask about
     states: tuple[StateEntry, ...] = ()
     tools: tuple[ToolEntry, ...] = ()

@@ -309,9 +309,10 @@ where x.tool_id = :tool and x.project_hash = :project
 
 -- name: define
 insert into definitions (
-    digest, server, name, tool, title, description, input_schema, output_schema, annotations, danger, tokens
+    digest, server, name, tool, title, description, input_schema, output_schema, annotations, raw, danger, tokens
 ) values (
-    :digest, :server, :name, :tool, :title, :description, :input_schema, :output_schema, :annotations, :danger, :tokens
+    :digest, :server, :name, :tool, :title, :description, :input_schema, :output_schema, :annotations, :raw, :danger,
+    :tokens
 )
 on conflict (digest) do update set digest = digest
 returning id
@@ -322,6 +323,9 @@ where tool_id = :tool and project_hash = :project
 
 -- name: project_by_hash_or_path
 select hash, path from projects where hash = :name or path = :name limit 1
+
+-- name: all_projects
+select hash, path from projects order by path
 
 -- name: forget_project
 delete from projects where hash = :project
@@ -371,7 +375,8 @@ order by o.id
 -- name: definitions_of
 select
     t.client, t.kind, t.scope, t.project_hash, t.dir, t.agent, t.server, t.name,
-    d.name, d.server, d.tool, d.title, d.description, d.input_schema, d.output_schema, d.annotations
+    d.name, d.server, d.tool, d.title, d.description, d.input_schema, d.output_schema, d.annotations,
+    d.raw
 from tools t
 left join sightings x on x.tool_id = t.id and x.project_hash = :project
 join definitions d on d.id = ifnull(t.definition_id, x.definition_id)
@@ -549,3 +554,44 @@ returning {approval}
 
 -- name: forget_approvals
 delete from approvals where expires_at < :before
+
+-- name: revision
+select number from revisions where part = 'catalog'
+
+-- name: keep_wares
+insert into wares (
+    tool_id, digest, resources, templates, prompts, capabilities, instructions, listed_at
+) values (:server_id, :digest, :resources, :templates, :prompts, :capabilities, :instructions, :at)
+on conflict (tool_id) do update set
+    digest = excluded.digest, resources = excluded.resources, templates = excluded.templates,
+    prompts = excluded.prompts, capabilities = excluded.capabilities, instructions = excluded.instructions,
+    listed_at = excluded.listed_at
+
+-- name: wares_here
+select
+    t.client, t.kind, t.scope, t.project_hash, t.dir, t.agent, t.server, t.name,
+    w.resources, w.templates, w.prompts, w.capabilities, w.instructions
+from tools t
+join wares w on w.tool_id = t.id and w.digest is t.digest
+where {in_scope}
+
+-- name: add_audit
+insert into audit (
+    project_hash, called_at, endpoint, client, agent, principal, tool, verdict, gate, outcome, duration_ms, bytes_in,
+    bytes_out
+) values (
+    :project, :called_at, :endpoint, :client, :agent, :principal, :tool, :verdict, :gate, :outcome, :duration_ms,
+    :bytes_in, :bytes_out
+)
+
+-- name: audit
+select
+    called_at, endpoint, client, agent, principal, tool, verdict, gate, outcome, duration_ms, bytes_in, bytes_out
+from audit
+where project_hash = :project
+order by id desc
+limit :limit
+
+-- name: prune_audit
+delete from audit
+where called_at < :before or id <= (select max(id) from audit) - :most

@@ -1,0 +1,105 @@
+"""Messages over the transport of events that came before streamable HTTP: all answers on one stream."""
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+
+import anyio
+import httpx2
+
+from remit.adapters.upstream.calls import Call
+from remit.adapters.upstream.messages import (
+    MAX_MESSAGE,
+    UNREADABLE,
+    LostError,
+    Message,
+    ProtocolError,
+    RefusedError,
+    encode,
+)
+from remit.adapters.upstream.posts import readable, within_origin
+from remit.adapters.upstream.wires import Receiver
+
+_JSON = {"content-type": "application/json"}
+
+
+class Events:
+    """The wire to a server of events."""
+
+    keeps_state = True
+    hangs_up = False
+    version: str | None = None
+
+    def __init__(self, client: httpx2.AsyncClient, url: str, receiver: Receiver) -> None:
+        self._client = client
+        self._url = httpx2.URL(url)
+        self._receiver = receiver
+        self._target: httpx2.URL | None = None
+        self._is_open = anyio.Event()
+        self._fault: Exception = LostError()
+
+    async def exchange(self, call: Call, message: Message, headers: Mapping[str, str]) -> None:
+        """Post a request, and wait until its answer has come on the stream."""
+        await self._post(message, headers)
+        await call.arrived.wait()
+
+    async def send(self, message: Message) -> None:
+        """Post what is not answered."""
+        await self._post(message, {})
+
+    async def close(self) -> None:
+        """Nothing: the end of the stream says it."""
+
+    async def opened(self) -> None:
+        """Wait until the server has said where to post.
+
+        Raises:
+            LostError: it did not.
+        """
+        await self._is_open.wait()
+        if self._target is None:
+            raise self._fault
+
+    async def hear(self, response: httpx2.Response) -> None:
+        """Take what comes until the stream ends."""
+        try:
+            async for event in httpx2.EventSource(response, max_event_size=MAX_MESSAGE):
+                if event.event == "endpoint":
+                    self._target = self._endpoint(event.data)
+                    self._is_open.set()
+                elif event.event == "message" and event.data:
+                    self._receiver.take(readable(event.data), len(event.data))
+        except ProtocolError as error:
+            self._fault = error
+        except httpx2.SSEError:
+            self._fault = ProtocolError(UNREADABLE)
+        except httpx2.TransportError:
+            pass
+        self._is_open.set()
+        self._receiver.lost(self._fault)
+
+    def _endpoint(self, text: str) -> httpx2.URL:
+        target = self._url.join(text)
+        if (target.scheme, target.host, target.port) != (self._url.scheme, self._url.host, self._url.port):
+            raise ProtocolError("wants its messages sent elsewhere")
+        return target
+
+    async def _post(self, message: Message, headers: Mapping[str, str]) -> None:
+        assert self._target is not None  # noqa: S101 - it was opened
+        sent = {**_JSON, **headers}
+        async with within_origin(self._client, "POST", self._target, encode(message), sent) as response:
+            if response.status_code >= 300:
+                raise RefusedError(response.status_code, response.reason_phrase)
+
+
+@asynccontextmanager
+async def event_stream(client: httpx2.AsyncClient, url: str) -> AsyncGenerator[httpx2.Response]:
+    """Open the stream of a server of events.
+
+    Raises:
+        RefusedError: it is refused.
+    """
+    accepted = {"accept": "text/event-stream", "cache-control": "no-store"}
+    async with within_origin(client, "GET", httpx2.URL(url), None, accepted) as response:
+        if response.status_code >= 300:
+            raise RefusedError(response.status_code, response.reason_phrase)
+        yield response

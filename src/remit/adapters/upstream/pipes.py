@@ -1,0 +1,105 @@
+"""Messages over the standard streams of a process: one on a line."""
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import suppress
+
+import anyio
+
+from remit.adapters.upstream.calls import Call
+from remit.adapters.upstream.messages import (
+    MAX_MESSAGE,
+    TOO_LONG,
+    UNREADABLE,
+    LostError,
+    Message,
+    ProtocolError,
+    decode,
+    encode,
+    unreadable_answer,
+)
+from remit.adapters.upstream.processes import Server
+from remit.adapters.upstream.wires import Receiver
+
+MAX_NOISE = 2**20  # bytes in a row that are no messages; servers print to stdout what belongs to stderr
+NOISE = "writes something else than messages"
+
+
+class Pipes:
+    """The wire to a process."""
+
+    keeps_state = True
+    hangs_up = False
+    version: str | None = None
+
+    def __init__(self, server: Server, receiver: Receiver) -> None:
+        self._server = server
+        self._receiver = receiver
+        self._writing = anyio.Lock(fast_acquire=True)
+        self._noise = 0
+
+    async def exchange(self, call: Call, message: Message, headers: Mapping[str, str]) -> None:  # noqa: ARG002
+        """Send a request, and wait until its answer has come."""
+        await self.send(message)
+        await call.arrived.wait()
+
+    async def send(self, message: Message) -> None:
+        """Send a message.
+
+        Raises:
+            LostError: nobody reads it any more.
+        """
+        line = encode(message) + b"\n"
+        try:
+            async with self._writing:
+                await self._server.write(line)
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
+            raise LostError from None
+
+    async def close(self) -> None:
+        """Nothing: the process is ended by who started it."""
+
+    async def listen(self) -> None:
+        """Take what the process writes until it ends."""
+        fault: Exception = LostError()
+        try:
+            async for line in self._lines():
+                self._take(line)
+        except ProtocolError as error:
+            fault = error
+        self._receiver.lost(fault)
+
+    def _take(self, line: bytes) -> None:
+        try:
+            message = decode(line)
+        except ValueError:
+            message = None
+            is_answer, number = unreadable_answer(line)
+            if is_answer:
+                self._receiver.unreadable(number, ProtocolError(UNREADABLE))
+                return
+        if isinstance(message, dict | list):
+            self._noise = 0
+            self._receiver.take(message, len(line))
+            return
+        self._noise += len(line)
+        if self._noise > MAX_NOISE:
+            raise ProtocolError(NOISE)
+
+    async def _lines(self) -> AsyncGenerator[bytes]:
+        pieces: list[bytes] = []
+        size = 0
+        with suppress(anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
+            while True:
+                first, *others = (await self._server.read()).split(b"\n")
+                pieces.append(first)
+                size += len(first)
+                for other in others:
+                    line = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+                    pieces = [other]
+                    if size > MAX_MESSAGE:
+                        break
+                    size = len(other)
+                    if line and not line.isspace():
+                        yield line
+                if size > MAX_MESSAGE:
+                    raise ProtocolError(TOO_LONG)

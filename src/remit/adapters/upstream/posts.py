@@ -1,0 +1,251 @@
+"""Messages over HTTP: each request is posted by itself, and what belongs to it comes on its own stream.
+
+Nothing is shared between requests but the client: a dropped one costs itself alone.
+"""
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+
+import anyio
+import httpx2
+
+from remit.adapters.upstream.calls import Call
+from remit.adapters.upstream.messages import (
+    MAX_MESSAGE,
+    TOO_LONG,
+    UNREADABLE,
+    ForgottenError,
+    LostError,
+    Message,
+    ProtocolError,
+    RefusedError,
+    decode,
+    encode,
+)
+from remit.adapters.upstream.wires import Receiver
+
+_SESSION = "mcp-session-id"
+_LAST_EVENT = "last-event-id"
+_HEADERS = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+_MAX_REDIRECTS = 5
+_RETRIES = 2  # to take up a stream that broke off
+_PAUSE = 1.0  # seconds before that, unless the server says otherwise
+_LONGEST_PAUSE = 30.0
+_FAREWELL = 1.0  # seconds
+
+
+class Stream:
+    """The events of one response, and where to take them up again."""
+
+    def __init__(self) -> None:
+        self.last: str | None = None
+        self.pause = _PAUSE
+
+    async def messages(
+        self, response: httpx2.Response
+    ) -> AsyncGenerator[tuple[Message | list[Message], int]]:
+        """Read messages with their sizes until the stream ends or breaks off."""
+        try:
+            async for event in httpx2.EventSource(response, max_event_size=MAX_MESSAGE):
+                self.last = event.id or self.last
+                if event.retry is not None:
+                    self.pause = min(event.retry / 1000, _LONGEST_PAUSE)
+                if event.event == "message" and event.data:
+                    yield readable(event.data), len(event.data)
+        except httpx2.SSEError:
+            raise ProtocolError(UNREADABLE) from None
+        except httpx2.TransportError:
+            return
+
+
+class Posts:
+    """The wire to a server of streamable HTTP."""
+
+    hangs_up = True
+
+    def __init__(self, client: httpx2.AsyncClient, url: str, receiver: Receiver) -> None:
+        self._client = client
+        self._url = httpx2.URL(url)
+        self._receiver = receiver
+        self.session_id: str | None = None
+        self.version: str | None = None  # of the protocol, once it is agreed on
+
+    @property
+    def keeps_state(self) -> bool:
+        """Whether the server gave this connection a number of its own."""
+        return self.session_id is not None
+
+    async def exchange(self, call: Call, message: Message, headers: Mapping[str, str]) -> None:
+        """Post a request, and read its answer from the same stream."""
+        stream = Stream()
+        async with self._asked("POST", encode(message), headers) as response:
+            if response.status_code >= 400 and await self._explained(response, call):
+                return
+            self._check(response)
+            if message["method"] == "initialize":
+                self.session_id = response.headers.get(_SESSION)
+            kind = response.headers.get("content-type", "").lower()
+            if kind.startswith("application/json"):
+                self._take(*await body(response), call)
+            elif kind.startswith("text/event-stream"):
+                await self._follow(stream, response, call)
+            elif response.status_code == 202:
+                raise ProtocolError("takes a request without an answer")
+            else:
+                raise ProtocolError(UNREADABLE)
+        for _ in range(_RETRIES):
+            if call.answer is not None or stream.last is None:
+                break
+            await self._resume(stream, call)
+        if call.answer is None:
+            raise LostError("broke off before it answered")
+
+    async def send(self, message: Message) -> None:
+        """Post what is not answered."""
+        async with self._asked("POST", encode(message)) as response:
+            self._check(response)
+
+    async def hear(self) -> None:
+        """Take what the server says by itself, where it has a stream for that."""
+        stream, failures = Stream(), 0
+        while self.session_id is not None and failures <= _RETRIES:
+            again = {} if stream.last is None else {_LAST_EVENT: stream.last}
+            try:
+                async with self._asked("GET", headers=again) as response:
+                    if response.status_code >= 300:
+                        return
+                    failures = 0
+                    async for message, size in stream.messages(response):
+                        self._receiver.take(message, size)
+            except (httpx2.TransportError, ProtocolError):
+                failures += 1
+            await anyio.sleep(stream.pause)
+
+    async def close(self) -> None:
+        """Tell the server that the session is over."""
+        if self.session_id is not None:
+            with anyio.move_on_after(_FAREWELL, shield=True):
+                try:
+                    async with self._asked("DELETE"):
+                        pass
+                except httpx2.TransportError:
+                    pass
+
+    async def _resume(self, stream: Stream, call: Call) -> None:
+        await anyio.sleep(stream.pause)
+        assert stream.last is not None  # noqa: S101 - else there is nothing to take up
+        async with self._asked("GET", headers={_LAST_EVENT: stream.last}) as response:
+            self._check(response)
+            await self._follow(stream, response, call)
+
+    async def _follow(self, stream: Stream, response: httpx2.Response, call: Call) -> None:
+        async for message, size in stream.messages(response):
+            self._take(message, size, call)
+            if call.answer is not None:
+                return
+
+    def _take(self, message: Message | list[Message], size: int, call: Call) -> None:
+        for one in message if isinstance(message, list) else [message]:
+            if "method" in one:
+                self._receiver.take(one, size, call)
+            else:  # on this stream there is but one answer, whatever number it bears
+                call.answered(one, size)
+
+    async def _explained(self, response: httpx2.Response, call: Call) -> bool:
+        """Take an error of the protocol that comes with a status of its own."""
+        if not response.headers.get("content-type", "").lower().startswith("application/json"):
+            return False
+        try:
+            message, size = await body(response)
+        except (ProtocolError, httpx2.TransportError):
+            return False
+        if isinstance(message, dict) and isinstance(message.get("error"), dict):
+            if response.status_code == 404 and self.session_id is not None:
+                return False  # it has forgotten us, in other words
+            if response.status_code in (401, 403):
+                return False
+            call.answered(message, size)
+            return True
+        return False
+
+    def _check(self, response: httpx2.Response) -> None:
+        if response.status_code == 404 and self.session_id is not None:
+            raise ForgottenError(404, response.reason_phrase)
+        if response.status_code >= 300:
+            raise RefusedError(response.status_code, response.reason_phrase)
+
+    @asynccontextmanager
+    async def _asked(
+        self, method: str, content: bytes | None = None, headers: Mapping[str, str] | None = None
+    ) -> AsyncGenerator[httpx2.Response]:
+        own = dict(_HEADERS)
+        if self.session_id is not None:
+            own[_SESSION] = self.session_id
+        if self.version is not None:
+            own["mcp-protocol-version"] = self.version
+        own.update(headers or {})
+        async with within_origin(self._client, method, self._url, content, own) as response:
+            yield response
+
+
+@asynccontextmanager
+async def within_origin(
+    client: httpx2.AsyncClient,
+    method: str,
+    url: httpx2.URL,
+    content: bytes | None,
+    headers: Mapping[str, str],
+) -> AsyncGenerator[httpx2.Response]:
+    """Ask a server, and follow it elsewhere only within its own place: what is sent is for it alone."""
+    request = client.build_request(method, url, content=content, headers=headers)
+    response = await client.send(request, stream=True, follow_redirects=False)
+    for _ in range(_MAX_REDIRECTS):
+        following = response.next_request
+        if following is None or following.method != method or not _is_same(url, following.url):
+            break
+        await response.aclose()
+        response = await client.send(following, stream=True, follow_redirects=False)
+    try:
+        yield response
+    finally:
+        await response.aclose()
+
+
+async def body(response: httpx2.Response) -> tuple[Message | list[Message], int]:
+    """Read a whole answer, if it is not too long.
+
+    Raises:
+        ProtocolError: it is, or cannot be read.
+    """
+    pieces: list[bytes] = []
+    size = 0
+    async for chunk in response.aiter_bytes():
+        size += len(chunk)
+        if size > MAX_MESSAGE:
+            raise ProtocolError(TOO_LONG)
+        pieces.append(chunk)
+    return readable(b"".join(pieces)), size
+
+
+def readable(text: bytes | str) -> Message | list[Message]:
+    """Read one message, or several as the protocol once had them.
+
+    Raises:
+        ProtocolError: it is none.
+    """
+    try:
+        message = decode(text)
+    except ValueError:
+        raise ProtocolError(UNREADABLE) from None
+    if isinstance(message, dict):
+        return message  # pyright: ignore[reportUnknownVariableType] - JSON has only text as keys
+    if isinstance(message, list):
+        return [one for one in message if isinstance(one, dict)]  # pyright: ignore[reportUnknownVariableType]
+    raise ProtocolError(UNREADABLE)
+
+
+def _is_same(url: httpx2.URL, other: httpx2.URL) -> bool:
+    if other.userinfo and other.userinfo != url.userinfo:
+        return False
+    is_safer = (url.scheme, other.scheme) == ("http", "https") and url.port is other.port is None
+    return url.host == other.host and (is_safer or (url.scheme, url.port) == (other.scheme, other.port))

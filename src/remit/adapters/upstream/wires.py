@@ -1,0 +1,58 @@
+"""What carries messages to a server and back, and who takes them."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from remit.adapters.upstream.calls import Call
+from remit.adapters.upstream.messages import Message
+
+
+class Receiver(Protocol):
+    """Takes what comes from a server, without waiting for anything."""
+
+    def take(self, message: Any, size: int, call: Call | None = None) -> None:
+        """Take a message that came, on the stream of a call where it belongs to one."""
+        ...
+
+    def unreadable(self, number: int | None, fault: Exception) -> None:
+        """Take note of an answer that cannot be read; whose it was may not be known."""
+        ...
+
+    def lost(self, fault: Exception) -> None:
+        """Take note that nothing more will come."""
+        ...
+
+
+class Wire(Protocol):
+    """Carries messages to one server and back."""
+
+    version: str | None  # of the protocol, once it is agreed on
+
+    @property
+    def keeps_state(self) -> bool:
+        """Whether the server may tie something to this connection."""
+        ...
+
+    @property
+    def hangs_up(self) -> bool:
+        """Whether a request that is given up ends by itself on the wire."""
+        ...
+
+    async def exchange(self, call: Call, message: Message, headers: Mapping[str, str]) -> None:
+        """Send a request, and return when its answer is there.
+
+        Raises:
+            LostError: the connection is gone.
+            ProtocolError: what comes is no answer.
+            RefusedError: HTTP has it refused.
+            httpx2.TransportError: the server cannot be reached.
+        """
+        ...
+
+    async def send(self, message: Message) -> None:
+        """Send what is not answered; errors are as above."""
+        ...
+
+    async def close(self) -> None:
+        """Tell the server that this is the end, where there is a way."""
+        ...

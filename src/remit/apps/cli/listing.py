@@ -1,0 +1,77 @@
+"""Commands that tell what is in force: the tools, the reasons, and what an agent is told."""
+
+import sys
+
+import click
+
+from remit.apps.cli import render, shapes
+from remit.apps.cli.options import NOTHING_DONE, Asked, for_a_workspace, for_an_agent, known_names
+from remit.bootstrap import open_registry
+from remit.core.session_context import MAX_CHARACTERS
+from remit.core.summary import summarise
+
+
+@click.command()
+@for_a_workspace
+@for_an_agent
+@click.option("--all", "everything", is_flag=True, help="Add the hidden ones, with gate and reason.")
+def tools(*, asked: Asked, everything: bool, as_json: bool) -> None:
+    """List the tools in force here, by scope."""
+    with open_registry() as registry:
+        context = asked.context(registry)
+        context = registry.now(context) if as_json else context
+        known = registry.tools(context)
+        problems = registry.problems(context)
+    render.problems(problems, context)
+    summary = summarise(known, context)
+    listed = [item for item in known if everything or item.decision.visible]
+    if as_json:
+        render.data(shapes.listing(listed, summary, context))
+    else:
+        render.listing(listed, summary, context)
+
+
+@click.command()
+@click.argument("name", shell_complete=known_names)
+@for_a_workspace
+@for_an_agent
+def why(*, name: str, asked: Asked, as_json: bool) -> None:
+    """Explain why a tool is available, or is not.
+
+    NAME is a tool's or a server's; a tool that exists only in another project is unknown here.
+    """
+    with open_registry() as registry:
+        context = asked.context(registry)
+        explained = registry.explain(name, context)
+        problems = registry.problems(context)
+    render.problems(problems, context)
+    if as_json:
+        render.data(shapes.explanation(explained))
+    else:
+        render.explanation(explained, context)
+    if explained.tool is None:
+        sys.exit(NOTHING_DONE)
+
+
+@click.command("context")
+@for_a_workspace
+@for_an_agent
+@click.option(
+    "--budget",
+    type=click.IntRange(min=0),
+    metavar="CHARACTERS",
+    default=MAX_CHARACTERS,
+    show_default=True,
+    help="The most to print.",
+)
+def session_context(*, asked: Asked, budget: int, as_json: bool) -> None:
+    """Print what an agent is told at the start."""
+    with open_registry() as registry:
+        context = asked.context(registry)
+        text = registry.session_context(context, budget=budget)
+        problems = registry.problems(context)
+    render.problems(problems, context)
+    if as_json:
+        render.data(shapes.session_context(text, budget))
+    else:
+        render.text(text)

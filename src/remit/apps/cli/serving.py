@@ -1,0 +1,130 @@
+"""The command `remit serve`: the gateway, on stdio or on HTTP."""
+
+import json
+import logging
+import os
+import re
+import sys
+
+import click
+
+from remit.apps.cli import render
+from remit.apps.cli.options import PROJECT
+from remit.contexts import DEFAULT_CLIENT
+from remit.core.policy import Mode
+from remit.errors import ServingError
+from remit.exchange import Opening
+
+STRATEGIES = ("auto", "flat", "state", "namespace", "rooms", "manifest", "search")
+LOOPBACK = "127.0.0.1"
+
+_ADDRESS = re.compile(r"(?:(?P<host>\[[^\]]+\]|[^:\[\]]*):)?(?P<port>\d{1,5})")
+_LAST_PORT = 65535
+
+
+@click.command()
+@PROJECT
+@click.option(
+    "--http", metavar="HOST:PORT", help="Listen there, and not on stdio; a port alone is 127.0.0.1."
+)
+@click.option(
+    "--client", metavar="NAME", default=DEFAULT_CLIENT, show_default=True, help="The client to serve as."
+)
+@click.option("--agent", metavar="NAME", help="The agent to serve; default: the main session.")
+@click.option("--room", metavar="NAME", help="Serve the tools of one room alone.")
+@click.option(
+    "--strategy", type=click.Choice(STRATEGIES), help="How tools are presented; default: as configured."
+)
+@click.option(
+    "--mode",
+    type=click.Choice([mode.value for mode in Mode]),
+    help="How much may be done; default: as configured.",
+)
+@click.option(
+    "--allow-host",
+    "hosts",
+    metavar="NAME",
+    multiple=True,
+    help="With --http: another name that this machine is reached by; may be repeated.",
+)
+@click.option("--log-json", is_flag=True, help="Write the log on stderr as JSON, one object a line.")
+@click.option("-v", "--verbose", count=True, help="Say more on stderr; twice for all of it.")
+def serve(
+    *,
+    project: str,
+    http: str | None,
+    client: str,
+    agent: str | None,
+    room: str | None,
+    strategy: str | None,
+    mode: str | None,
+    hosts: tuple[str, ...],
+    log_json: bool,
+    verbose: int,
+) -> None:
+    """Serve the tools in force here, as one MCP server.
+
+    On stdio it serves one client, which starts it: `claude mcp add remit -- remit serve`. With --http it
+    serves many, each endpoint at a URL of its own: /mcp, /p/PROJECT/mcp, /p/PROJECT/a/AGENT/mcp,
+    /rooms/ROOM/mcp. Other machines reach it only where a token is asked for: see `remit token`.
+    """
+    if os.environ.get("REMIT_DEPTH"):
+        raise ServingError(
+            "this `remit serve` was started by Remit itself, which would go round in a circle",
+            hint="take the entry that starts Remit out of the servers that Remit starts",
+        )
+    address = None if http is None else _address(http)
+    if hosts and address is None:
+        raise click.UsageError("--allow-host is for --http")
+    _start_log(as_json=log_json, verbose=verbose)
+    opening = Opening(os.path.abspath(project), client, agent, room, strategy, mode)
+    # Imported late: no other command should wait for what only a server needs, nor one server for the other's.
+    if address is None:
+        from remit.apps.gateway import stdio
+
+        sys.exit(stdio.serve(opening, _say))
+    from remit.apps.gateway import web
+
+    sys.exit(web.serve(opening, web.Address(*address), hosts, _say))
+
+
+def _address(given: str) -> tuple[str, int]:
+    found = _ADDRESS.fullmatch(given)
+    if found is None or int(found["port"]) > _LAST_PORT:
+        raise click.UsageError(f"--http is HOST:PORT or a port, and not `{given}`")
+    return (found["host"] or LOOPBACK).strip("[]"), int(found["port"])
+
+
+def _say(words: str) -> None:
+    sys.stderr.write(f"remit: {render.printable(words)}\n")
+    sys.stderr.flush()
+
+
+def _start_log(*, as_json: bool, verbose: int) -> None:
+    """Log to stderr: stdout belongs to the protocol."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        _JsonLines() if as_json else logging.Formatter("%(levelname)s %(name)s: %(message)s")
+    )
+    logging.basicConfig(handlers=[handler], level=logging.WARNING)
+    level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)]
+    logging.getLogger("remit").setLevel(level)
+    # The libraries' own words below this would repeat what clients send.
+    for name in ("mcp", "uvicorn", "httpx2"):
+        logging.getLogger(name).setLevel(max(level, logging.WARNING if verbose < 2 else logging.INFO))
+
+
+class _JsonLines(logging.Formatter):
+    """A log for programs: one object a line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        said = {
+            "time": self.formatTime(record, "%Y-%m-%dT%H:%M:%S%z"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+            **getattr(record, "fields", {}),
+        }
+        if record.exc_info:
+            said["exception"] = self.formatException(record.exc_info)
+        return json.dumps(said, default=str)

@@ -1,0 +1,135 @@
+"""Callers: on whose behalf an upstream is asked, and how that may ask back, in each era."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from mcp.shared.exceptions import MCPError
+from mcp_types import METHOD_NOT_FOUND
+
+from remit.apps.gateway.eras import is_heard
+from remit.apps.gateway.sdk import Channel
+from remit.exchange import Answer, AnsweredError, Params
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+_NEEDED = {
+    "elicitation/create": "elicitation",
+    "sampling/createMessage": "sampling",
+    "roots/list": "roots",
+}
+
+
+class SessionCaller:
+    """One request of a client with a session: it is asked back on the request's own stream."""
+
+    takes_input_required = False
+
+    def __init__(
+        self,
+        channel: Channel,
+        *,
+        session: str,
+        principal: str | None,
+        capabilities: Mapping[str, Any] = NOTHING,
+        log_level: str | None = None,
+    ) -> None:
+        self._channel = channel
+        self.session = session
+        self.principal = principal
+        self.capabilities = capabilities
+        self.log_level = log_level
+
+    async def ask(self, method: str, params: Params) -> Answer:
+        """Ask its client.
+
+        Raises:
+            AnsweredError: the client cannot, or says no with an error.
+        """
+        require(method, params, self.capabilities)
+        try:
+            return await self._channel.send_raw_request(method, params)
+        except MCPError as error:
+            raise AnsweredError(error.code, error.message, error.data) from None
+
+    async def tell(self, method: str, params: Params) -> None:
+        """Tell its client something about this request."""
+        is_log = method == "notifications/message"
+        if not is_log or self.log_level is None or is_heard(params.get("level"), self.log_level):
+            await self._channel.notify(method, params)
+
+
+class RequestCaller:
+    """One request of a client of 2026, which is only ever answered."""
+
+    takes_input_required = True
+
+    def __init__(
+        self,
+        channel: Channel,
+        *,
+        session: str,
+        principal: str | None,
+        capabilities: Mapping[str, Any] = NOTHING,
+        log_level: str | None = None,
+    ) -> None:
+        self._channel = channel
+        self.session = session
+        self.principal = principal
+        self.capabilities = capabilities
+        self.log_level = log_level
+
+    @property
+    def may_be_asked(self) -> bool:
+        """Whether its client can answer any question."""
+        return any(name in self.capabilities for name in _NEEDED.values())
+
+    async def ask(self, method: str, params: Params) -> Answer:
+        """Refuse: only a call that is held can ask, and this one is not.
+
+        Raises:
+            AnsweredError: always.
+        """
+        require(method, params, self.capabilities)
+        raise AnsweredError(METHOD_NOT_FOUND, f"`{method}` cannot be asked during this request")
+
+    async def tell(self, method: str, params: Params) -> None:
+        """Tell its client something about this request, of log messages only those that it asked for."""
+        if method != "notifications/message" or is_heard(params.get("level"), self.log_level):
+            await self._channel.notify(method, params)
+
+
+class Nobody:
+    """A caller for what the gateway does when a session is over: there is nobody to ask or to tell."""
+
+    takes_input_required = False
+    capabilities = NOTHING
+    log_level = None
+
+    def __init__(self, session: str, principal: str | None) -> None:
+        self.session = session
+        self.principal = principal
+
+    async def ask(self, method: str, params: Params) -> Answer:
+        """Refuse.
+
+        Raises:
+            AnsweredError: always.
+        """
+        raise AnsweredError(METHOD_NOT_FOUND, "the client is gone")
+
+    async def tell(self, method: str, params: Params) -> None:
+        """Do nothing."""
+
+
+def require(method: str, params: Params, capabilities: Mapping[str, Any]) -> None:
+    """Ask nothing of a client that it did not say it can answer.
+
+    Raises:
+        AnsweredError: it cannot.
+    """
+    needed = _NEEDED.get(method)
+    if needed is None or needed not in capabilities:
+        raise AnsweredError(METHOD_NOT_FOUND, f"the client does not answer `{method}`")
+    if needed == "elicitation" and params.get("mode") == "url" and "url" not in capabilities[needed]:
+        raise AnsweredError(METHOD_NOT_FOUND, "the client does not answer `elicitation/create` by URL")

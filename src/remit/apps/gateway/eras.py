@@ -1,0 +1,66 @@
+"""What the two eras of the protocol spell differently: envelopes around requests, and around answers."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mcp_types import (
+    CLIENT_CAPABILITIES_META_KEY,
+    CLIENT_INFO_META_KEY,
+    LOG_LEVEL_META_KEY,
+    PROTOCOL_VERSION_META_KEY,
+    SERVER_INFO_META_KEY,
+)
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from remit.exchange import Answer, Params
+
+LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+LISTS = frozenset({"tools/list", "resources/list", "resources/templates/list", "prompts/list"})
+
+_ENVELOPE = frozenset(
+    {PROTOCOL_VERSION_META_KEY, CLIENT_INFO_META_KEY, CLIENT_CAPABILITIES_META_KEY, LOG_LEVEL_META_KEY}
+)
+_CACHED = frozenset({*LISTS, "resources/read", "server/discover"})
+_OF_2026 = ("resultType", "ttlMs", "cacheScope")
+_FRESH = {"ttlMs": 0, "cacheScope": "private"}  # a state may change any list at any time, for one alone
+
+
+def is_modern(version: str) -> bool:
+    """Whether a version of the protocol is of the era without sessions."""
+    return version in MODERN_PROTOCOL_VERSIONS
+
+
+def without_envelope(params: Mapping[str, Any] | None) -> Params:
+    """Take away what a request of 2026 says of its sender, which is for us alone."""
+    if not params:
+        return {}
+    meta = params.get("_meta")
+    if not isinstance(meta, Mapping) or _ENVELOPE.isdisjoint(meta):
+        return params
+    kept = {name: value for name, value in meta.items() if name not in _ENVELOPE}
+    rest = {name: value for name, value in params.items() if name != "_meta"}
+    return {**rest, "_meta": kept} if kept else rest
+
+
+def for_2026(answer: Answer, method: str, server: Mapping[str, Any]) -> Answer:
+    """Complete an answer with what the era without sessions asks for."""
+    shaped = {"resultType": "complete", **answer}
+    if method in _CACHED and shaped["resultType"] == "complete":
+        shaped = {**_FRESH, **shaped}
+    meta = shaped.get("_meta")
+    shaped["_meta"] = {**(meta if isinstance(meta, dict) else {}), SERVER_INFO_META_KEY: server}
+    return shaped
+
+
+def for_older(answer: Answer) -> Answer:
+    """Take away what older clients never heard of."""
+    if not any(name in answer for name in _OF_2026):
+        return answer
+    return {name: value for name, value in answer.items() if name not in _OF_2026}
+
+
+def is_heard(level: object, least: str | None) -> bool:
+    """Whether a log message of a level is one of those that were asked for."""
+    if least not in LEVELS or level not in LEVELS:
+        return False
+    return LEVELS.index(level) >= LEVELS.index(least)

@@ -1,0 +1,58 @@
+"""What every gateway does, however it is reached: it stops when told, and says how it is."""
+
+import signal
+import time
+from collections.abc import Awaitable, Callable, Iterable
+
+import anyio
+from anyio.abc import TaskStatus
+
+from remit.apps.gateway.monitor import Monitor
+from remit.apps.gateway.server import Face
+from remit.bootstrap import memory_of_this_process, open_gateway_files
+from remit.exchange import Links, Opening
+
+SIGNALS = [getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGHUP") if hasattr(signal, name)]
+
+Say = Callable[[str], None]  # to the person who started it, on stderr
+
+
+async def until_told(work: Callable[[], Awaitable[None]]) -> int:
+    """Do some work until it is done or a signal asks to stop; gives the exit code."""
+    received = 0
+    async with anyio.create_task_group() as tasks:
+
+        async def watch(*, task_status: TaskStatus[None]) -> None:
+            nonlocal received
+            with anyio.open_signal_receiver(*SIGNALS) as signals:
+                task_status.started()
+                async for number in signals:
+                    received = 128 + number
+                    break  # whoever asks a second time gets it at once
+            tasks.cancel_scope.cancel()
+
+        await tasks.start(watch)
+        await work()
+        tasks.cancel_scope.cancel()
+    return received
+
+
+def monitor(
+    endpoints: Callable[[], Iterable[tuple[Opening, Face]]], links: Links, url: str | None = None
+) -> Monitor:
+    """Watch a gateway that starts now."""
+    return Monitor(
+        open_gateway_files(),
+        endpoints=endpoints,
+        conditions=links.conditions,
+        memory=memory_of_this_process,
+        url=url,
+        started_at=time.time_ns() // 1_000_000,
+    )
+
+
+def described(opening: Opening) -> str:
+    """Say what an endpoint serves, in a few words."""
+    who = opening.client if opening.agent is None else f"{opening.client}, agent {opening.agent}"
+    room = "" if opening.room is None else f", room {opening.room}"
+    return f"{opening.directory} ({who}{room})"

@@ -1,0 +1,140 @@
+"""Serves many clients on HTTP, each endpoint at a URL of its own."""
+
+import socket
+import time
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import anyio
+import uvicorn
+
+from remit.apps.gateway.endpoints import Endpoints
+from remit.apps.gateway.http import Front, Site
+from remit.apps.gateway.running import Say, described, monitor, until_told
+from remit.bootstrap import open_endpoint, open_links, open_registry, open_tokens
+from remit.core.hosts import Hosts
+from remit.core.projects import Project
+from remit.errors import ServingError
+from remit.exchange import Opening
+
+GRACE = 2  # seconds that requests have to end
+
+_FRESH = 2.0  # seconds for which the list of projects is not asked for again
+
+
+class Address(NamedTuple):
+    """Where a gateway listens."""
+
+    host: str
+    port: int
+
+    def url(self, path: str) -> str:
+        """Spell it as a URL."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}{path}"
+
+
+def serve(opening: Opening, address: Address, names: Sequence[str], say: Say) -> int:
+    """Serve whoever connects to an address; gives the exit code.
+
+    Raises:
+        ServingError: the address cannot be had, or other machines reach it and there is no token.
+        TokenError: the tokens cannot be read.
+    """
+    hosts, tokens = Hosts(address.host, names), open_tokens()
+    if not hosts.is_loopback and not tokens.grants():
+        raise ServingError(
+            f"{address.host} can be reached from other machines, and there is no token to ask for",
+            hint="`remit token add NAME` makes one; or listen on 127.0.0.1",
+        )
+    site = Site(opening, _project(opening), hosts, tokens.grants, _Known(), _push)
+    listener = bound(address)
+    address = Address(address.host, listener.getsockname()[1])
+
+    async def work() -> None:
+        async with open_links() as links, anyio.create_task_group() as tasks:
+            endpoints = Endpoints(lambda asked: open_endpoint(asked, links), tasks)
+            watched = monitor(
+                lambda: [(served.opening, served.face) for served in endpoints], links, address.url("/mcp")
+            )
+            tasks.start_soon(watched.run)
+            say(f"serving {described(opening)} on {address.url('/mcp')}")
+            try:
+                await on_http(Front(site, endpoints), endpoints, listener)
+            finally:
+                tasks.cancel_scope.cancel()
+
+    with listener:
+        return anyio.run(until_told, work)
+
+
+async def on_http(front: Front, endpoints: Endpoints, listener: socket.socket) -> None:
+    """Serve whoever connects, until cancelled; then requests have a moment to end."""
+    config = uvicorn.Config(
+        front,
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        server_header=False,
+        timeout_keep_alive=75,  # longer than clients keep a connection that they do not use
+        timeout_graceful_shutdown=GRACE,
+    )
+    server = _Server(config)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(server.run_to_its_end, listener)
+        try:
+            await anyio.sleep_forever()
+        finally:
+            endpoints.end()
+            server.should_exit = True
+
+
+def bound(address: Address) -> socket.socket:
+    """Take an address to listen on.
+
+    Raises:
+        ServingError: it cannot be had.
+    """
+    try:
+        found = socket.getaddrinfo(*address, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, _, _, _, place = found[0]
+        return socket.create_server(place[:2], family=family, backlog=1024)
+    except (OSError, UnicodeError) as error:
+        words = error.strerror if isinstance(error, OSError) else None
+        raise ServingError(
+            f"cannot listen on {address.host}:{address.port}: {words or error}",
+            hint="choose another address or port",
+        ) from error
+
+
+class _Server(uvicorn.Server):
+    """Uvicorn, which leaves the signals to us."""
+
+    async def run_to_its_end(self, listener: socket.socket) -> None:
+        with anyio.CancelScope(shield=True):
+            await self._serve([listener])  # `serve` would take the signals
+
+
+class _Known:
+    """The projects that something is stored about, asked for now and then."""
+
+    def __init__(self) -> None:
+        self._projects: Sequence[Project] = ()
+        self._read_at = -_FRESH
+
+    def __call__(self) -> Sequence[Project]:
+        if time.monotonic() - self._read_at > _FRESH:
+            with open_registry() as registry:
+                self._projects = registry.projects()
+            self._read_at = time.monotonic()
+        return self._projects
+
+
+def _project(opening: Opening) -> Project:
+    with open_registry() as registry:
+        return registry.at(opening.directory).workspace.project
+
+
+def _push(directory: str, said: Mapping[str, object]) -> None:
+    with open_registry() as registry:
+        registry.push_states(said, registry.at(directory))

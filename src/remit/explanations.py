@@ -1,0 +1,53 @@
+"""Explanations: why a name is available in a workspace, or is not."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from remit.core.decide import UNKNOWN, Context, Decision, Explained, Gate, Listed, Ruling, explain
+from remit.core.kinds import Kind
+from remit.core.lookup import closest_to_being_visible, find, suggest
+from remit.core.names import is_covered
+from remit.core.tools import Tool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """Why a name is available here, or is not."""
+
+    name: str
+    tool: Tool | None  # None: no tool of this name is known here
+    decision: Decision
+    gates: Sequence[Explained] = ()
+    shadowed: Sequence[Listed] = ()  # the other declarations of the same name
+    tools: Sequence[Tool] = ()  # of a server: those that are known
+    suggestions: Sequence[str] = ()  # where the name is not known: names that are, and nearly are it
+
+
+def explain_name(name: str, listed: Sequence[Listed], context: Context) -> Explanation:
+    """Explain what a name means among the tools that were listed in a context."""
+    found = find(name, listed)
+    if not found:
+        return _unknown(name, [item for item in listed if context.client in (None, item.tool.client)])
+    (tool, decision), *others = sorted(found, key=closest_to_being_visible)
+    return Explanation(
+        name=tool.name,
+        tool=tool,
+        decision=decision,
+        gates=explain(tool, context),
+        shadowed=others,
+        tools=[item.tool for item in listed if _is_tool_of(item.tool, tool)],
+    )
+
+
+def _unknown(name: str, listed: Sequence[Listed]) -> Explanation:
+    gates = [Explained(Gate.SCOPE, Ruling(False, UNKNOWN.reason))]
+    return Explanation(name=name, tool=None, decision=UNKNOWN, gates=gates, suggestions=suggest(name, listed))
+
+
+def _is_tool_of(tool: Tool, server: Tool) -> bool:
+    is_its = server.kind is Kind.MCP_SERVER and is_covered(tool.name, server.name)
+    return (
+        is_its
+        and tool.kind is Kind.MCP_TOOL
+        and tool.key[:-1] == (*server.key[:1], tool.kind, *server.key[2:-1])
+    )

@@ -1,0 +1,71 @@
+"""Announcing: tells those who listen what changed, each thing once however often it did."""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+
+import anyio
+
+from remit.exchange import Change, Part
+
+_MOST_WAITING = 1_000  # changes that one who is slow has not heard of yet
+
+
+class Announcer:
+    """Passes changes on to all who listen."""
+
+    def __init__(self) -> None:
+        self._listeners: set[_Listener] = set()
+
+    @property
+    def is_heard(self) -> bool:
+        """Whether anybody listens."""
+        return bool(self._listeners)
+
+    def announce(self, change: Change) -> None:
+        """Tell all who listen."""
+        for each in self._listeners:
+            each.hear(change)
+
+    @asynccontextmanager
+    async def listening(self) -> AsyncGenerator[AsyncIterator[Change]]:
+        """Listen to what changes from now on."""
+        listener = _Listener()
+        self._listeners.add(listener)
+        try:
+            yield listener.changes()
+        finally:
+            self._listeners.discard(listener)
+
+
+class _Listener:
+    """One who listens: what it has not heard of yet, without repetition."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[Change, None] = {}
+        self._bell = anyio.Event()
+
+    def hear(self, change: Change) -> None:
+        if len(self._waiting) < _MOST_WAITING:
+            self._waiting[change] = None
+        self._bell.set()
+
+    async def changes(self) -> AsyncIterator[Change]:
+        while True:
+            await self._bell.wait()
+            self._bell = anyio.Event()
+            heard, self._waiting = self._waiting, {}
+            for change in heard:
+                yield change
+
+
+class Differences:
+    """Tells what of an endpoint's lists changed since it was last asked."""
+
+    def __init__(self, revisions: Mapping[Part, str]) -> None:
+        self._before = dict(revisions)
+
+    def since(self, revisions: Mapping[Part, str]) -> list[Change]:
+        """List the parts that are different now."""
+        changed = [Change(part) for part, revision in revisions.items() if self._before[part] != revision]
+        self._before = dict(revisions)
+        return changed

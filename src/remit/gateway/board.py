@@ -1,0 +1,137 @@
+"""A board: what an endpoint lists at one moment; never changed, only replaced."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from remit.core.decide import Decision, Listed
+from remit.core.declarations import Key
+from remit.core.kinds import Kind
+from remit.core.serving.items import Item
+from remit.core.serving.own_tools import DEFINITIONS, Own
+from remit.core.serving.strategies import STRATEGIES, Entry, Group, Shown, group_item, room_resource
+from remit.exchange import Listing
+from remit.gateway.catalog import Catalog
+
+EMPTY = Listing([], "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Board:
+    """What is listed, and what it was made of."""
+
+    catalog: Catalog
+    decisions: Mapping[Key, Decision]
+    visible: Sequence[Entry]  # all that may be called, listed or not
+    tools: Listing
+    resources: Listing
+    templates: Listing
+    prompts: Listing
+    groups: Mapping[str, Group]  # namespaces that are listed as tools
+    rooms: Mapping[str, Group]  # that are listed as resources
+    scopes: Mapping[str, Listing]  # listed on request
+    resource_owners: Mapping[str, Key]
+
+    def servers(self) -> Iterator[Key]:
+        """List the servers that may be asked now, in their order."""
+        return (key for key in _servers(self.catalog, self.decisions))
+
+
+def post(catalog: Catalog, listed: Sequence[Listed], uses: Mapping[str, int], before: Board | None) -> Board:
+    """Make a board of the decisions of the moment; what is as it was before stays the same object."""
+    decisions = {tool.key: decision for tool, decision in listed}
+    visible = sorted(_entries(catalog, listed, uses), key=lambda each: each.name)
+    shown = STRATEGIES[catalog.plan.strategy](visible, catalog.plan)
+    servers = list(_servers(catalog, decisions))
+    owners = _resource_owners(catalog, servers)
+    return Board(
+        catalog=catalog,
+        decisions=decisions,
+        visible=visible,
+        tools=_listing(_tools(catalog, shown), before and before.tools),
+        resources=_listing(_resources(catalog, owners, shown), before and before.resources),
+        templates=_listing(_templates(catalog, servers), before and before.templates),
+        prompts=_listing(_prompts(catalog, servers), before and before.prompts),
+        groups={group.name: group for group in shown.groups},
+        rooms={group.name: group for group in shown.resources},
+        scopes={
+            group.name: _listing(
+                _tools(catalog, shown._replace(entries=group.entries)),
+                before and before.scopes.get(group.name),
+            )
+            for group in shown.scopes
+        },
+        resource_owners=owners,
+    )
+
+
+def _entries(catalog: Catalog, listed: Iterable[Listed], uses: Mapping[str, int]) -> Iterator[Entry]:
+    for tool, decision in listed:
+        if decision.visible and (item := catalog.items.get(tool.key)) is not None:
+            yield Entry(tool, item, uses.get(tool.name, 0))
+
+
+def _tools(catalog: Catalog, shown: Shown) -> list[Item]:
+    own = [DEFINITIONS[each] for each in Own if each in shown.own and each in catalog.plan.own_tools]
+    return [*(each.item for each in shown.entries), *map(group_item, shown.groups), *own]
+
+
+def _servers(catalog: Catalog, decisions: Mapping[Key, Decision]) -> Iterator[Key]:
+    """List the servers that are visible and could be asked, by their names."""
+    for key, row in sorted(catalog.servers.items(), key=lambda each: (each[1].name, str(each[0]))):
+        if (
+            key in catalog.upstreams
+            and key in decisions
+            and decisions[key].visible
+            and row.kind is Kind.MCP_SERVER
+        ):
+            yield key
+
+
+def _resource_owners(catalog: Catalog, servers: Iterable[Key]) -> dict[str, Key]:
+    """Give each resource to the first server that lists it."""
+    owners: dict[str, Key] = {}
+    for key in servers:
+        for resource in _of(catalog, key, "resources"):
+            owners.setdefault(resource["uri"], key)
+    return owners
+
+
+def _resources(catalog: Catalog, owners: Mapping[str, Key], shown: Shown) -> list[Item]:
+    rooms = [room_resource(group) for group in shown.resources]
+    seen: set[str] = set()
+    found: list[Item] = []
+    for key in dict.fromkeys(owners.values()):
+        for resource in _of(catalog, key, "resources"):
+            if owners[resource["uri"]] == key and resource["uri"] not in seen:
+                seen.add(resource["uri"])
+                found.append(resource)
+    return [*rooms, *found]
+
+
+def _templates(catalog: Catalog, servers: Iterable[Key]) -> list[Item]:
+    found: dict[str, Item] = {}
+    for key in servers:
+        for template in _of(catalog, key, "templates"):
+            found.setdefault(template["uriTemplate"], template)
+    return list(found.values())
+
+
+def _prompts(catalog: Catalog, servers: Iterable[Key]) -> list[Item]:
+    found = [
+        {**prompt, "name": catalog.prompt_names.of((key, prompt["name"]))}
+        for key in servers
+        for prompt in _of(catalog, key, "prompts")
+    ]
+    return sorted(found, key=lambda each: each["name"])
+
+
+def _of(catalog: Catalog, key: Key, part: str) -> Sequence[Any]:
+    return getattr(catalog.wares[key], part) if key in catalog.wares else ()
+
+
+def _listing(items: list[Item], before: Listing | None) -> Listing:
+    revision = sha256(json.dumps(items).encode()).hexdigest()[:16]
+    return before if before is not None and before.revision == revision else Listing(items, revision)

@@ -1,0 +1,293 @@
+"""An endpoint: what one client is served, in one project and perhaps as one agent or in one room."""
+
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from typing import Any
+
+import anyio
+
+from remit.core.serving.instructions import instructions
+from remit.core.serving.names import spelt
+from remit.core.serving.own_tools import DEFINITIONS, Own
+from remit.core.serving.refusals import failure
+from remit.errors import RemitError
+from remit.exchange import Answer, AnsweredError, Caller, Change, Links, Listing, Params, Part
+from remit.gateway.announcing import Announcer, Differences
+from remit.gateway.board import Board
+from remit.gateway.calling import INVALID_PARAMS, Calls, Identity
+from remit.gateway.clerk import Clerk
+from remit.gateway.discovering import Discovery
+from remit.gateway.inventory import Inventory
+from remit.gateway.own_calls import BadArgumentsError, arguments_of, open_group, report, text_of, why
+from remit.gateway.passing import INTERNAL_ERROR, Passing
+from remit.gateway.raw import members
+from remit.gateway.recording import Recorder
+from remit.gateway.stocking import FIRST_LIST, ReadOffer, Stocker
+from remit.registry import Registry
+
+SCOPES = "remit/scopes"  # under which scopes are told of, where the strategy has them
+SCOPE = "remit/scope"  # in `_meta`, or `scope` among the parameters
+_POLL = 0.1  # seconds
+_LIST_CHANGED = "/list_changed"
+_UPDATED = "notifications/resources/updated"
+_log = logging.getLogger("remit.gateway")
+
+
+class LiveEndpoint:
+    """Serves lists and calls by the same decisions; made by `opened`."""
+
+    def __init__(
+        self,
+        clerk: Clerk[Inventory],
+        links: Links,
+        calls: Calls,
+        discovery: Discovery,
+        stocker: Stocker,
+        board: Board,
+    ) -> None:
+        self._clerk = clerk
+        self._links = links
+        self._calls = calls
+        self._discovery = discovery
+        self._stocker = stocker
+        self._passing = Passing(links)
+        self._announcer = Announcer()
+        self._board = board
+        self._bell = anyio.Event()
+        self._patient_until = anyio.current_time() + FIRST_LIST
+
+    @property
+    def instructions(self) -> str | None:
+        """What a model is told about all of it."""
+        catalog = self._board.catalog
+        said = {
+            catalog.servers[key].server or "": catalog.wares[key].instructions
+            for key in self._board.servers()
+            if key in catalog.wares
+        }
+        return instructions(catalog.plan, said)
+
+    @property
+    def capabilities(self) -> Mapping[str, Any]:
+        """What may be asked for; a server that is not known yet may have all of it."""
+        parts: dict[str, Any] = {
+            "tools": {},
+            "resources": {},
+            "prompts": {},
+            "completions": {},
+            "logging": {},
+        }
+        if self._board.catalog.plan.strategy != "manifest":
+            return parts
+        told = {SCOPES: {"scopes": list(self._board.scopes)}}
+        return {**parts, "extensions": told, "experimental": told}
+
+    async def tools(self, asked: Params) -> Listing:
+        """List the tools.
+
+        Raises:
+            AnsweredError: a scope is asked for that does not exist.
+        """
+        board = await self._listed()
+        scope = _scope(asked) if board.catalog.plan.strategy == "manifest" else None
+        if scope is None:
+            return board.tools
+        if scope not in board.scopes:
+            known = ", ".join(f"`{name}`" for name in board.scopes) or "none"
+            raise AnsweredError(
+                INVALID_PARAMS, f"Unknown scope: {scope}; there are {known}", {"scopes": list(board.scopes)}
+            )
+        return board.scopes[scope]
+
+    def input_schema(self, name: str) -> Mapping[str, Any] | None:
+        """Tell what a tool takes, as it was when the lists were last made."""
+        for served in spelt(name):
+            if served in list(Own):
+                return DEFINITIONS[Own(served)]["inputSchema"]
+        catalog = self._board.catalog
+        key = catalog.names.find(name)
+        item = None if key is None else catalog.items.get(key)
+        return None if item is None else item.get("inputSchema")
+
+    async def call(self, asked: Params, caller: Caller) -> Answer:
+        """Call a tool.
+
+        Raises:
+            AnsweredError: there is no such tool, or the upstream answers with an error.
+        """
+        name = asked.get("name")
+        if not isinstance(name, str):
+            raise AnsweredError(INVALID_PARAMS, "`name` is not a text")
+        own = next((Own(each) for each in spelt(name) if each in self._board.catalog.plan.own_tools), None)
+        with _told():
+            if own is not None:
+                return await self._call_own(own, asked, caller)
+            if self._board.groups:
+                groups = (await self.fresh()).groups
+                if group := next((groups[each] for each in spelt(name) if each in groups), None):
+                    return open_group(group)
+            return await self._calls.call(name, asked, caller)
+
+    async def resources(self) -> Listing:
+        """List the resources of visible servers, and the rooms."""
+        return (await self._listed()).resources
+
+    async def templates(self) -> Listing:
+        """List the templates of resources."""
+        return (await self._listed()).templates
+
+    async def prompts(self) -> Listing:
+        """List the prompts of visible servers."""
+        return (await self._listed()).prompts
+
+    async def pass_on(self, method: str, asked: Params, caller: Caller) -> Answer:
+        """Read or subscribe to a resource, get a prompt, complete an argument, set a log level.
+
+        Raises:
+            AnsweredError: what it asks for is not there, or the upstream answers with an error.
+        """
+        with _told():
+            return await self._passing.pass_on(method, asked, caller, await self.fresh())
+
+    def changes(self) -> AbstractAsyncContextManager[AsyncIterator[Change]]:
+        """Listen to what changes from now on."""
+        return self._announcer.listening()
+
+    async def leave(self, session: str) -> None:
+        """End what is kept for a caller's session alone."""
+        await self._links.leave(session)
+
+    async def fresh(self) -> Board:
+        """Give what is listed as things are now."""
+        board = await self._clerk.do(Inventory.board)
+        if board is not self._board:
+            before, now = self._board.catalog.upstreams, board.catalog.upstreams
+            gone = frozenset(key for key, upstream in before.items() if now.get(key) != upstream)
+            self._board = board
+            self._stocker.consider(board)
+            if gone:
+                await self._links.drop(gone)
+        return board
+
+    def stir(self) -> None:
+        """Have those who listen told soon of what has just changed."""
+        self._bell.set()
+
+    async def watch(self) -> None:
+        """Tell those who listen what changes, until cancelled."""
+        differences = Differences(_revisions(self._board))
+        while True:
+            with anyio.move_on_after(_POLL):
+                await self._bell.wait()
+            self._bell = anyio.Event()
+            if not self._announcer.is_heard:
+                differences.since(_revisions(self._board))
+                continue
+            try:
+                board = await self.fresh()
+            except RemitError as error:
+                _log.warning("the lists cannot be made anew: %s", error)
+                continue
+            for change in differences.since(_revisions(board)):
+                self._announcer.announce(change)
+
+    async def heed(self) -> None:
+        """Follow what servers say by themselves, until cancelled."""
+        async with self._links.notices() as notices:
+            async for key, method, params in notices:
+                if key not in self._board.catalog.upstreams:
+                    continue
+                if method.endswith(_LIST_CHANGED):
+                    self._stocker.ask(key)
+                elif (
+                    method == _UPDATED
+                    and key in set(self._board.servers())
+                    and isinstance(params.get("uri"), str)
+                ):
+                    self._announcer.announce(Change(Part.RESOURCES, params["uri"]))
+
+    async def _listed(self) -> Board:
+        """Give what is listed; in the first seconds, with servers that are asked for the first time."""
+        patience = self._patient_until - anyio.current_time()
+        if patience > 0:
+            with anyio.move_on_after(patience):
+                await self._stocker.settled()
+        with _told():
+            return await self.fresh()
+
+    async def _call_own(self, own: Own, asked: Params, caller: Caller) -> Answer:
+        try:
+            arguments = arguments_of(asked)
+            if own is Own.DISCOVER:
+                return await self._discovery.find(await self.fresh(), arguments)
+            if own is Own.WHY:
+                return await self._clerk.do(why, text_of(arguments, "name"))
+            if own is Own.REPORT:
+                return await self._clerk.do(report, arguments.get("tools"))
+            name = text_of(arguments, "name")
+            if Own.CALL in spelt(name):
+                raise BadArgumentsError("`call_tool` does not call itself")
+            inner = {**asked, "name": name, "arguments": arguments_of(arguments)}
+        except BadArgumentsError as error:
+            return failure(f"`{own}`: {error}")
+        return await self.call(inner, caller)
+
+
+@asynccontextmanager
+async def opened(
+    inventory: Inventory,
+    links: Links,
+    read: ReadOffer,
+    open_registry: Callable[[], Registry],
+    identity: Identity,
+    now: Callable[[], int],
+) -> AsyncGenerator[LiveEndpoint]:
+    """Serve an endpoint, until the context is left; what was acknowledged till then is kept."""
+    clerk = Clerk(inventory)
+    board = await clerk.do(Inventory.board)
+    recorder = Recorder(open_registry, lambda: inventory.context)
+    discovery = Discovery(open_registry)
+    error: Exception | None = None
+    try:
+        async with anyio.create_task_group() as group:
+            stocker = Stocker(clerk, links, read, group, lambda: endpoint.stir())
+            calls = Calls(clerk, links, recorder, identity, now)
+            endpoint = LiveEndpoint(clerk, links, calls, discovery, stocker, board)
+            stocker.consider(board)
+            for task in (recorder.run, endpoint.watch, endpoint.heed):
+                group.start_soon(task)
+            try:
+                yield endpoint
+            except Exception as raised:  # as it is, and not in a group
+                error = raised
+            group.cancel_scope.cancel()
+    finally:
+        with anyio.CancelScope(shield=True):
+            await recorder.close()
+            await discovery.close()
+    if error is not None:
+        raise error
+
+
+@contextmanager
+def _told() -> Generator[None]:
+    """Answer with an error where Remit itself cannot go on."""
+    try:
+        yield
+    except RemitError as error:
+        hint = f" ({error.hint})" if error.hint else ""
+        raise AnsweredError(INTERNAL_ERROR, f"{error}{hint}") from error
+
+
+def _revisions(board: Board) -> dict[Part, str]:
+    return {
+        Part.TOOLS: board.tools.revision,
+        Part.RESOURCES: f"{board.resources.revision} {board.templates.revision}",
+        Part.PROMPTS: board.prompts.revision,
+    }
+
+
+def _scope(asked: Params) -> str | None:
+    found = asked.get("scope", members(asked.get("_meta")).get(SCOPE))
+    return None if found is None else str(found)

@@ -1,0 +1,101 @@
+"""Stocking: asks servers what they offer, those that are not known yet and those that say it changed."""
+
+import logging
+from collections.abc import Callable
+
+import anyio
+import anyio.abc
+
+from remit.core.declarations import Key
+from remit.core.upstreams import Failure, Offer, Upstream
+from remit.errors import RemitError, UpstreamError
+from remit.exchange import Links, Stock
+from remit.gateway.board import Board
+from remit.gateway.catalog import Catalog
+from remit.gateway.clerk import Clerk
+from remit.gateway.inventory import Inventory
+
+ReadOffer = Callable[[Stock, Upstream], Offer]
+
+PARTS = frozenset({"tools", "resources", "templates", "prompts"})
+FIRST_LIST = 5.0  # seconds for which a first list waits
+_MOST_AT_ONCE = 16
+_log = logging.getLogger("remit.gateway")
+
+
+class Stocker:
+    """Keeps what servers offer up to date; each is asked once at a time."""
+
+    def __init__(
+        self,
+        clerk: Clerk[Inventory],
+        links: Links,
+        read: ReadOffer,
+        group: anyio.abc.TaskGroup,
+        on_kept: Callable[[], None],
+    ) -> None:
+        self._clerk = clerk
+        self._links = links
+        self._read = read
+        self._group = group
+        self._on_kept = on_kept
+        self._places = anyio.CapacityLimiter(_MOST_AT_ONCE)
+        self._tried: set[tuple[Key, str | None]] = set()  # with the digest of the entry
+        self._asking: dict[Key, bool] = {}  # and whether it is to be asked again
+        self._is_idle = anyio.Event()
+        self._is_idle.set()
+
+    def consider(self, board: Board) -> None:
+        """Have those servers asked that may be, and are not known as they stand in their file."""
+        catalog = board.catalog
+        for key in board.servers():
+            mark = (key, catalog.servers[key].digest)
+            if key not in catalog.wares and mark not in self._tried:
+                self._tried.add(mark)
+                self.ask(key)
+
+    def ask(self, key: Key) -> None:
+        """Have a server asked; where that is being done, once more after it."""
+        if key in self._asking:
+            self._asking[key] = True
+            return
+        if self._is_idle.is_set():
+            self._is_idle = anyio.Event()
+        self._asking[key] = True
+        self._group.start_soon(self._keep_asking, key)
+
+    async def settled(self) -> None:
+        """Wait until nobody is being asked."""
+        while self._asking:
+            await self._is_idle.wait()
+
+    async def _keep_asking(self, key: Key) -> None:
+        try:
+            while self._asking[key]:
+                self._asking[key] = False
+                async with self._places:
+                    await self._ask(key)
+        finally:
+            del self._asking[key]
+            if not self._asking:
+                self._is_idle.set()
+
+    async def _ask(self, key: Key) -> None:
+        catalog = await self._clerk.do(Inventory.catalog)
+        upstream = catalog.upstreams.get(key)
+        if upstream is None:
+            return
+        try:
+            offer = self._read(await self._links.stock(upstream, parts=PARTS), upstream)
+        except UpstreamError as error:
+            _log.warning("%s does not say what it offers: %s", upstream.label, error)
+            offer = Offer(failure=Failure(reason=str(error), hint=error.hint))
+        try:
+            await self._clerk.do(_keep, catalog, key, offer)
+        except RemitError as error:
+            _log.warning("what %s offers cannot be kept: %s", upstream.label, error)
+        self._on_kept()
+
+
+def _keep(inventory: Inventory, catalog: Catalog, key: Key, offer: Offer) -> None:
+    inventory.registry.supply.keep(catalog.declarations[key], offer, catalog.context)

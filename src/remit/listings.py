@@ -1,0 +1,91 @@
+"""Listings: every tool that is known in a workspace, with the decision about it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from remit.core.adoption import adopt
+from remit.core.costs import charge
+from remit.core.decide import UNKNOWN, Context, Listed, decide
+from remit.core.declarations import Key
+from remit.core.filters import Filter, Filtering
+from remit.core.globs import glob
+from remit.core.kinds import Authority, Kind
+from remit.core.lookup import closest_to_being_visible, find
+from remit.core.scopes import Scope
+from remit.core.tools import Definition, Tool
+from remit.errors import PolicyError
+from remit.ports import Judge, Store
+from remit.states import States
+
+_NOT_CALLED = (Kind.MCP_SERVER, Kind.PLUGIN)
+_NOBODY = Tool("", Kind.BUILTIN, "", Scope.GLOBAL, "", Authority.HOOK)
+
+
+class Listings:
+    """Puts what is stored, what the states are and what filters say before `decide`."""
+
+    def __init__(self, store: Store, states: States, judge: Judge | None) -> None:
+        self._store = store
+        self._states = states
+        self._judge = judge
+        self._filterings: list[Filtering] = []
+        self._refusals: tuple[object, Mapping[Key, str]] | None = None  # with what they were worked out for
+
+    def add_filter(self, filter: Filter, server: str | None) -> None:
+        """Have a function say which tools may be used, or which of the servers that a pattern names.
+
+        Raises:
+            PolicyError: there is nobody to ask filters.
+        """
+        if self._judge is None:
+            raise PolicyError("this registry was opened without filters")
+        self._filterings.append(Filtering(filter, None if server is None else glob(server)))
+        self._refusals = None
+
+    @property
+    def has_filters(self) -> bool:
+        """Whether functions say which tools may be used."""
+        return bool(self._filterings)
+
+    def list(self, context: Context) -> tuple[Context, list[Listed]]:
+        """List every tool with the decision about it, and the context in which that was made."""
+        tools = charge(adopt(self._store.catalog(context.workspace, context.flags)))
+        catalog = sorted(tools, key=_by_name)
+        context = self._filtered(catalog, self._judging(context))
+        return context, [Listed(tool, decide(tool, context)) for tool in catalog]
+
+    def callable(self, name: str, context: Context) -> Listed:
+        """Find the one tool that a call would mean; what is no tool by itself cannot be called."""
+        tools = [item for item in self.list(context)[1] if item.tool.kind not in _NOT_CALLED]
+        exact = [item for item in tools if item.tool.name == name]
+        found = exact or find(name, tools)
+        return min(found, key=closest_to_being_visible, default=Listed(_NOBODY, UNKNOWN))
+
+    def definition(self, item: Listed, context: Context) -> Definition | None:
+        """Find what is said of a tool that was listed."""
+        tool = item.tool
+        found = self._store.definitions([tool], context.workspace)
+        # A tool that was only seen goes by its server's label, and not by the one it is stored under.
+        named = (said for key, said in found.items() if (key[0], key[-1]) == (tool.client, tool.name))
+        return found.get(tool.key) or next(named, None)
+
+    def _judging(self, context: Context) -> Context:
+        """Give a context all that decisions go by: a snapshot only where anything needs a state."""
+        if context.snapshot is not None:
+            return context
+        context = self._states.ruled(context)
+        is_needed = self.has_filters or not context.requirements.is_empty
+        return self._states.now(context) if is_needed else context
+
+    def _filtered(self, tools: Sequence[Tool], context: Context) -> Context:
+        """Ask the filters about tools, unless nothing changed since they were asked."""
+        if self._judge is None or not self._filterings:
+            return context
+        asked = (tools, replace(context, refusals=None))
+        if self._refusals is None or self._refusals[0] != asked:
+            self._refusals = asked, self._judge(self._filterings, tools, context)
+        return replace(context, refusals=self._refusals[1])
+
+
+def _by_name(tool: Tool) -> tuple[str, str, str, str]:
+    return tool.name, tool.client, tool.scope, tool.dir or ""

@@ -1,0 +1,106 @@
+"""Recording: what agents use and report, and the projects that something is kept about."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+
+from remit.contexts import DEFAULT_CLIENT
+from remit.core.decide import Context
+from remit.core.kinds import Authority
+from remit.core.names import canonical, classify, storable
+from remit.core.projects import Project
+from remit.core.scopes import Scope
+from remit.core.sightings import Sighting, Use
+from remit.core.tools import Definition
+from remit.core.views import USUAL
+from remit.errors import NoSuchDirectoryError, UnknownProjectError
+from remit.ports import Clock, Sources, Store
+from remit.scanning import Scanner
+from remit.states import States
+
+
+class Recording:
+    """Keeps what agents use and report, where it belongs."""
+
+    def __init__(self, store: Store, scanner: Scanner, states: States, clock: Clock) -> None:
+        self._store = store
+        self._scanner = scanner
+        self._states = states
+        self._clock = clock
+
+    def record(self, name: str, use: Use, context: Context, *, server: str | None) -> bool:
+        """Count one use of a tool; False when the same call was reported before."""
+        return self._store.record(self._sighting(name, context, Authority.HOOK, server=server), use)
+
+    def report(
+        self,
+        name: str,
+        context: Context,
+        *,
+        description: str | None,
+        input_schema: Mapping[str, object] | None,
+        server: str | None,
+        scope: Scope | None,
+    ) -> None:
+        """Keep what an agent says of one of its tools, for this project.
+
+        Raises:
+            ValueError: the scope is `managed`, which only an administrator's files give.
+        """
+        if scope is Scope.MANAGED:
+            raise ValueError("an agent cannot report a tool as managed")
+        definition = Definition(
+            name=canonical(name),
+            server=server or classify(canonical(name)).server,
+            description=None if description is None else storable(description),
+            input_schema=None if input_schema is None else json.dumps(input_schema, sort_keys=True),
+        )
+        self._store.report(
+            definition, self._sighting(name, context, Authority.REPORT, server=server, scope=scope)
+        )
+
+    def _sighting(
+        self,
+        name: str,
+        context: Context,
+        authority: Authority,
+        *,
+        server: str | None,
+        scope: Scope | None = None,
+    ) -> Sighting:
+        self._scanner.refresh(replace(context, flags=USUAL))  # the usual view tells where a tool belongs
+        self._states.read_configuration(context)  # a success may change a state
+        return Sighting(
+            name=name,
+            client=context.client or DEFAULT_CLIENT,
+            workspace=context.workspace,
+            authority=authority,
+            at=self._clock(),
+            is_scanned=True,
+            server=None if server is None else storable(server),
+            scope=scope,
+        )
+
+
+def find_project(name: str, store: Store, sources: Sources) -> Project:
+    """Find a project that something is stored about, by its hash or a directory in it.
+
+    Raises:
+        UnknownProjectError: nothing is stored about it.
+    """
+    clean = storable(name)
+    found = None
+    if clean.strip():  # nothing is no directory, and not this one
+        found = store.find_project(clean) or store.find_project(_project_path(clean, sources))
+    if found is None:
+        raise UnknownProjectError(
+            f"nothing is stored about `{clean}`", hint="name a project's directory, or its hash"
+        )
+    return found
+
+
+def _project_path(directory: str, sources: Sources) -> str:
+    try:
+        return sources.locate(directory).project.path
+    except NoSuchDirectoryError:  # a project may be forgotten after its directory is gone
+        return sources.canonical(directory)

@@ -1,0 +1,80 @@
+"""What an application may ask of states and of Remit's own configuration, for the context that it has."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from remit.configurations import Current, Noticed
+from remit.core.configuration.layers import Demand
+from remit.core.decide import Context
+from remit.core.declarations import Problem
+from remit.core.states import Snapshot
+from remit.core.tools import Tool
+from remit.errors import StateError
+from remit.situation import Situation, StateReport
+
+
+class States:
+    """The situation of a context's workspace; of a registry that has none, nothing is known or said."""
+
+    def __init__(self, situation: Situation | None) -> None:
+        self._situation = situation
+
+    @property
+    def situation(self) -> Situation:
+        """What keeps the states.
+
+        Raises:
+            StateError: there is none.
+        """
+        if self._situation is None:
+            raise StateError("this registry was opened without states")
+        return self._situation
+
+    def current(self, context: Context) -> Current | None:
+        """Tell what the configuration says, with what that was made of."""
+        if self._situation is None:
+            return None
+        return self._situation.configurations.current(context.workspace)
+
+    def ruled(self, context: Context) -> Context:
+        """Give a context what the configuration says."""
+        current = self.current(context)
+        if current is None:
+            return context
+        return replace(context, requirements=current.requirements, policy=current.ruled.policy)
+
+    def now(self, context: Context) -> Context:
+        """Give a context one snapshot of the states, which counts for all that is asked with it."""
+        if self._situation is None or context.snapshot is not None:
+            return context
+        agent = None if context.agent is None else context.agent.name
+        snapshot = self._situation.snapshot(context.workspace, client=context.client, agent=agent)
+        return replace(self.ruled(context), snapshot=snapshot)
+
+    def read_configuration(self, context: Context) -> None:
+        """Read the configuration where it changed, for those who go by what is stored of it."""
+        self.current(context)
+
+    def reports(self, context: Context) -> list[StateReport]:
+        """List every state with its value, and where both come from."""
+        if self._situation is None:
+            return []
+        return self._situation.states(self.now(context).snapshot or Snapshot(), context.workspace)
+
+    def ways(self, context: Context) -> Mapping[str, str]:
+        """Say for each state what would make it true, where that is known."""
+        return {} if self._situation is None else self._situation.ways(context.workspace)
+
+    def demands(self, context: Context) -> Sequence[Demand]:
+        """List the states and the rules that only count with the user's trust."""
+        return [] if self._situation is None else self._situation.configurations.demands(context.workspace)
+
+    def problems(self, context: Context) -> list[Problem]:
+        """List what is wrong in the configuration."""
+        return [] if self._situation is None else self._situation.configurations.problems(context.workspace)
+
+    def check(self, tools: Sequence[Tool], context: Context) -> list[Noticed]:
+        """List all that is wrong, contradictory or meaningless in the configuration."""
+        if self._situation is None:
+            return []
+        return self._situation.configurations.check(tools, context.workspace)

@@ -1,0 +1,89 @@
+"""Supplying: for those who keep a catalog in memory, what it is made of and whether it is still right."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from remit.core.audit import AUDIT_LIFETIME, MOST_AUDITED, AuditEntry
+from remit.core.configuration.layers import Configuration, combine
+from remit.core.decide import Context, Listed
+from remit.core.declarations import Declaration, Key, Resolved
+from remit.core.upstreams import Offer, Wares
+from remit.listings import Listings
+from remit.ports import Clock, Sources, Store
+from remit.scanning import Scanner
+from remit.states import States
+
+
+class Supplying:
+    """Tells cheaply whether anything changed, and hands over the parts of a catalog."""
+
+    def __init__(
+        self,
+        store: Store,
+        sources: Sources,
+        clock: Clock,
+        scanner: Scanner,
+        states: States,
+        listings: Listings,
+    ) -> None:
+        self._store = store
+        self._sources = sources
+        self._clock = clock
+        self._scanner = scanner
+        self._states = states
+        self._listings = listings
+        self._unconfigured = combine((), {})
+
+    def inputs(self, context: Context) -> Mapping[str, str]:
+        """List what the last scan looked at, with the fingerprints it found."""
+        found = (self._store.inputs(context.view(client)) for client in self._scanner.clients(context))
+        return {name: seen for inputs in found for name, seen in inputs.items()}
+
+    def are_unchanged(self, inputs: Mapping[str, str]) -> bool:
+        """Tell whether a scan that found these inputs would find them again."""
+        return self._sources.is_unchanged(inputs)
+
+    def revision(self) -> int:
+        """Count the changes of what is stored of tools; uses and states do not count."""
+        return self._store.revision()
+
+    def resolved(self, context: Context) -> Sequence[Resolved]:
+        """Read everything again, for what is in the entries themselves and never stored."""
+        return self._scanner.resolved(context)
+
+    def configured(self, context: Context) -> tuple[Configuration, Context]:
+        """Tell what Remit's own files say, and give it to a context."""
+        current = self._states.current(context)
+        if current is None:
+            return self._unconfigured, context
+        ruled = replace(context, requirements=current.requirements, policy=current.ruled.policy)
+        return current.configuration, ruled
+
+    def listing(self, context: Context) -> tuple[Context, list[Listed]]:
+        """List every tool with the decision about it, and the context in which that was made.
+
+        A context that has a snapshot is taken as it is.
+        """
+        return self._listings.list(context)
+
+    @property
+    def has_filters(self) -> bool:
+        """Whether functions say which tools may be used."""
+        return self._listings.has_filters
+
+    def wares(self, context: Context) -> Mapping[Key, Wares]:
+        """List what servers offer besides tools, by the servers' keys."""
+        return self._store.wares(context.workspace)
+
+    def keep(self, declaration: Declaration, offer: Offer, context: Context) -> None:
+        """Keep what came of asking a server."""
+        self._store.keep(declaration, offer, context.workspace, self._clock())
+
+    def add_audit(self, entries: Sequence[AuditEntry], context: Context) -> None:
+        """Keep what became of calls, and drop what is too old or too much."""
+        self._store.add_audit(entries, context.workspace)
+        self._store.prune_audit(self._clock() - AUDIT_LIFETIME, MOST_AUDITED)
+
+    def audit(self, context: Context, *, limit: int = 100) -> Sequence[AuditEntry]:
+        """List what became of the last calls in the project, the newest first."""
+        return self._store.audit(context.workspace, limit)

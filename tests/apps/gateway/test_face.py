@@ -1,0 +1,270 @@
+"""One endpoint, as clients of both eras see it: the SDK's client, over real sockets."""
+
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import anyio
+import mcp_types as types
+import pytest
+from mcp import Client, MCPError
+
+import endpoints
+from endpoints import SmallEndpoint
+from gateways import gateway
+
+Mode = Literal["legacy", "2026-07-28"]
+BOTH = pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+
+
+class Person:
+    """Somebody at the client, who answers what is asked and hears what is told."""
+
+    def __init__(self) -> None:
+        self.told: list[object] = []
+        self.asked = 0
+        self._news = anyio.Event()
+
+    async def hear(self, message: object) -> None:
+        self.told.append(message)
+        self._news.set()
+        self._news = anyio.Event()
+
+    async def until(self, kind: type[Any]) -> Any:
+        """Wait until something is told."""
+        with anyio.fail_after(30):
+            while not (found := [message for message in self.told if isinstance(message, kind)]):
+                await self._news.wait()
+        return found[0]
+
+    async def elicit(self, _: object, __: object) -> types.ElicitResult:
+        self.asked += 1
+        return types.ElicitResult(action="accept", content={"name": f"Ada {self.asked}"})
+
+    async def sample(self, _: object, __: object) -> types.CreateMessageResult:
+        content = types.TextContent(type="text", text="hello to you")
+        return types.CreateMessageResult(role="assistant", content=content, model="m")
+
+    async def roots(self, _: object) -> types.ListRootsResult:
+        return types.ListRootsResult(roots=[types.Root(uri=cast(Any, "file:///code"))])
+
+
+@asynccontextmanager
+async def client(
+    mode: Mode, notes: Path, person: Person, *, can_answer: bool = True
+) -> AsyncGenerator[Client]:
+    answers: dict[str, Any] = {}
+    if can_answer:
+        answers = {
+            "elicitation_callback": person.elicit,
+            "sampling_callback": person.sample,
+            "list_roots_callback": person.roots,
+        }
+    async with (
+        gateway(endpoint=lambda: SmallEndpoint(notes)) as served,
+        Client(
+            f"{served.url}/mcp", mode=mode, message_handler=cast(Any, person.hear), **answers
+        ) as connected,
+    ):
+        yield connected
+
+
+def use(
+    mode: Mode, notes: Path, work: Callable[[Client, Person], Awaitable[None]], *, can_answer: bool = True
+) -> list[str]:
+    """Do something with a client; gives what the endpoint noted."""
+
+    async def run() -> None:
+        person = Person()
+        async with client(mode, notes, person, can_answer=can_answer) as connected:
+            await work(connected, person)
+
+    anyio.run(run)
+    noted = notes.read_text("utf-8").splitlines() if notes.exists() else []
+    return [re.sub(r"http:\w+$", "session", line) for line in noted]
+
+
+async def said(connected: Client, tool: str, **arguments: object) -> str:
+    result = await connected.call_tool(tool, arguments)
+    assert isinstance(result, types.CallToolResult)
+    (content,) = result.content
+    assert isinstance(content, types.TextContent)
+    return content.text
+
+
+@BOTH
+def test_lists_calls_and_reads_are_what_the_endpoint_says(mode: Mode, tmp_path: Path) -> None:
+    async def work(connected: Client, _: Person) -> None:
+        assert [tool.name for tool in (await connected.list_tools()).tools] == list(endpoints.TOOLS)
+        assert await said(connected, "echo", text="größer") == "größer"
+        assert [item.uri for item in (await connected.list_resources()).resources] == ["note://one"]
+        (template,) = (await connected.list_resource_templates()).resource_templates
+        assert template.uri_template == "note://{name}"
+        (content,) = (await connected.read_resource("note://one")).contents
+        assert isinstance(content, types.TextResourceContents)
+        assert content.text == "one"
+        assert [prompt.name for prompt in (await connected.list_prompts()).prompts] == ["greet"]
+        assert (await connected.get_prompt("greet")).messages
+        reference = types.PromptReference(type="ref/prompt", name="greet")
+        completed = await connected.complete(reference, {"name": "who", "value": "A"})
+        assert completed.completion.values == ["Ada"]
+
+    use(mode, tmp_path / "notes", work)
+
+
+def test_an_older_client_is_told_what_there_is_and_that_it_may_change(tmp_path: Path) -> None:
+    async def work(connected: Client, _: Person) -> None:
+        can = connected.server_capabilities
+        assert can.tools == types.ToolsCapability(list_changed=True)
+        assert can.resources == types.ResourcesCapability(subscribe=True, list_changed=True)
+        assert can.prompts == types.PromptsCapability(list_changed=True)
+        assert can.experimental == {"remit/scopes": {"names": ["git"]}}
+        assert connected.instructions == "Use the tools."
+
+    use("legacy", tmp_path / "notes", work)
+
+
+@BOTH
+def test_what_an_upstream_asks_is_asked_of_the_client(mode: Mode, tmp_path: Path) -> None:
+    async def work(connected: Client, _: Person) -> None:
+        assert await said(connected, "ask") == "accept Ada 1"
+        assert await said(connected, "ask_twice") == "accept Ada 2, accept Ada 3"
+        assert await said(connected, "sample") == "hello to you"
+        assert await said(connected, "roots") == "file:///code"
+        assert (await connected.read_resource("note://asking")).contents
+
+    use(mode, tmp_path / "notes", work)
+
+
+@BOTH
+def test_a_client_that_cannot_answer_is_asked_nothing(mode: Mode, tmp_path: Path) -> None:
+    async def work(connected: Client, _: Person) -> None:
+        assert (await said(connected, "who")).endswith(" None []")
+        with pytest.raises(MCPError, match="does not answer `elicitation/create`") as failed:
+            await connected.call_tool("ask", {})
+        assert failed.value.code == types.METHOD_NOT_FOUND
+
+    use(mode, tmp_path / "notes", work, can_answer=False)
+
+
+@BOTH
+def test_what_a_client_can_answer_is_what_is_shown_of_it(mode: Mode, tmp_path: Path) -> None:
+    async def work(connected: Client, _: Person) -> None:
+        assert (await said(connected, "who")).endswith(" None ['elicitation', 'roots', 'sampling']")
+
+    use(mode, tmp_path / "notes", work)
+
+
+@BOTH
+def test_errors_and_refusals_pass_unchanged(mode: Mode, tmp_path: Path) -> None:
+    async def work(connected: Client, _: Person) -> None:
+        with pytest.raises(MCPError) as failed:
+            await connected.call_tool("fail", {})
+        error = failed.value.error
+        assert (error.code, error.message, error.data) == (-32042, "it failed", {"because": "it does"})
+        with pytest.raises(MCPError, match="Unknown tool: nothing"):
+            await connected.call_tool("nothing", {})
+        refused = await connected.call_tool("refuse", {})
+        assert isinstance(refused, types.CallToolResult)
+        assert refused.is_error
+        assert refused.structured_content == {"gate": "state"}
+
+    use(mode, tmp_path / "notes", work)
+
+
+@BOTH
+def test_progress_comes_back_under_the_clients_own_token(mode: Mode, tmp_path: Path) -> None:
+    heard: list[tuple[float, float | None]] = []
+
+    async def hear(progress: float, total: float | None, _: str | None) -> None:
+        heard.append((progress, total))
+
+    async def work(connected: Client, _: Person) -> None:
+        result = await connected.call_tool("progress", {}, progress_callback=hear)
+        assert isinstance(result, types.CallToolResult)
+        # Nothing of the envelope of a request goes further than here.
+        assert result.content == [types.TextContent(type="text", text="['progressToken']")]
+
+    use(mode, tmp_path / "notes", work)
+    assert heard == [(1, 2), (2, 2)]
+
+
+@BOTH
+def test_a_call_that_the_client_cancels_is_cancelled(mode: Mode, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+
+    async def work(connected: Client, _: Person) -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(connected.call_tool, "wait", {})
+            await until_noted(notes, "waiting")
+            tasks.cancel_scope.cancel()
+        await until_noted(notes, "cancelled")
+        assert await said(connected, "echo", text="still here") == "still here"
+
+    use(mode, notes, work)
+
+
+async def until_noted(notes: Path, words: str) -> None:
+    with anyio.fail_after(30):
+        while not notes.exists() or words not in notes.read_text("utf-8"):
+            await anyio.sleep(0.01)
+
+
+@pytest.mark.filterwarnings("ignore:The logging capability is deprecated")
+def test_an_older_client_is_told_of_changes_and_sets_its_level(tmp_path: Path) -> None:
+    async def work(connected: Client, person: Person) -> None:
+        await connected.call_tool("grow", {})
+        await person.until(types.ToolListChangedNotification)
+        assert "grown_12" in [tool.name for tool in (await connected.list_tools()).tools]
+        await connected.set_logging_level("warning")  # pyright: ignore[reportDeprecated] - older clients do
+        assert await said(connected, "log") == "warning"
+        message = await person.until(types.LoggingMessageNotification)
+        assert message.params.data == "at warning"
+
+    noted = use("legacy", tmp_path / "notes", work)
+    assert noted == ["logging/setLevel warning session", "left session"]
+
+
+@pytest.mark.filterwarnings("ignore:resources/(un)?subscribe is removed")
+def test_an_older_client_hears_of_the_resources_that_it_subscribed_to(tmp_path: Path) -> None:
+    async def work(connected: Client, person: Person) -> None:
+        await connected.subscribe_resource("note://one")
+        await connected.call_tool("grow", {"text": "note://two"})
+        await connected.call_tool("grow", {"text": "note://one"})
+        updated = await person.until(types.ResourceUpdatedNotification)
+        assert str(updated.params.uri) == "note://one"
+        await connected.unsubscribe_resource("note://one")
+        await connected.subscribe_resource("note://three")
+
+    noted = use("legacy", tmp_path / "notes", work)
+    assert noted == [
+        "resources/subscribe note://one session",
+        "resources/unsubscribe note://one session",
+        "resources/subscribe note://three session",
+        "resources/unsubscribe note://three session",
+        "left session",
+    ]
+
+
+def test_a_newer_client_listens_to_what_it_asked_for(tmp_path: Path) -> None:
+    async def work(connected: Client, _: Person) -> None:
+        uris = ["note://one", "note://none"]
+        async with connected.listen(tools_list_changed=True, resource_subscriptions=uris) as heard:
+            assert heard.honored.resource_subscriptions == ["note://one"]
+            await connected.call_tool("grow", {"text": "note://two"})
+            await connected.call_tool("grow", {"text": "note://one"})
+            await connected.call_tool("grow", {})
+            with anyio.fail_after(30):
+                first = await anext(aiter(heard))
+                second = await anext(aiter(heard))
+        assert [type(first).__name__, type(second).__name__] == ["ResourceUpdated", "ToolsListChanged"]
+        await until_noted(tmp_path / "notes", "unsubscribe")
+
+    noted = use("2026-07-28", tmp_path / "notes", work)
+    assert noted == [
+        "resources/subscribe note://one principal:",
+        "resources/subscribe note://none principal:",
+        "resources/unsubscribe note://one principal:",
+    ]

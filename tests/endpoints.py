@@ -1,0 +1,195 @@
+"""An endpoint of tests' own, which does what its tools' names say: `python endpoints.py` serves it on stdio."""
+
+import sys
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+from anyio.streams.memory import MemoryObjectSendStream
+
+from remit.exchange import Answer, AnsweredError, Caller, Change, Listing, Params, Part
+
+SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}}
+FORM = {"type": "object", "properties": {"name": {"type": "string"}}}
+TOOLS = (
+    "echo",
+    "ask",
+    "ask_twice",
+    "sample",
+    "roots",
+    "progress",
+    "log",
+    "fail",
+    "refuse",
+    "wait",
+    "grow",
+    "who",
+)
+
+
+def text(words: object) -> Answer:
+    return {"content": [{"type": "text", "text": str(words)}]}
+
+
+class SmallEndpoint:
+    """A handful of tools, a resource, a template and a prompt."""
+
+    def __init__(self, notes: Path | None = None, tools: int = 0) -> None:
+        self.instructions: str | None = "Use the tools."
+        self.capabilities: Mapping[str, Any] = {
+            "tools": {},
+            "resources": {},
+            "prompts": {},
+            "completions": {},
+            "logging": {},
+            "experimental": {"remit/scopes": {"names": ["git"]}},
+        }
+        self._notes = notes
+        self._tools = self._listing([*TOOLS, *(f"tool_{number}" for number in range(tools))])
+        self._resources = Listing([{"uri": "note://one", "name": "one"}], "1")
+        self._templates = Listing([{"uriTemplate": "note://{name}", "name": "note"}], "1")
+        self._prompts = Listing([{"name": "greet", "arguments": [{"name": "who"}]}], "1")
+        self._hearers: set[MemoryObjectSendStream[Change]] = set()
+        self.subscribed: list[str] = []
+        self.left: list[str] = []
+
+    async def tools(self, asked: Params) -> Listing:
+        if asked.get("scope") == "nowhere":
+            raise AnsweredError(-32602, "no scope is called `nowhere`", {"scopes": ["git"]})
+        return self._tools
+
+    def input_schema(self, name: str) -> Mapping[str, Any] | None:
+        return SCHEMA if name in TOOLS else None
+
+    async def call(self, asked: Params, caller: Caller) -> Answer:
+        does = getattr(self, f"_{asked['name']}", None)
+        if does is None:
+            raise AnsweredError(-32602, f"Unknown tool: {asked['name']}")
+        return await does(asked, caller)
+
+    async def resources(self) -> Listing:
+        return self._resources
+
+    async def templates(self) -> Listing:
+        return self._templates
+
+    async def prompts(self) -> Listing:
+        return self._prompts
+
+    async def pass_on(self, method: str, asked: Params, caller: Caller) -> Answer:
+        if method == "resources/read":
+            if asked["uri"] == "note://asking":
+                await caller.ask("elicitation/create", {"message": "Which?", "requestedSchema": FORM})
+            return {"contents": [{"uri": asked["uri"], "text": "one"}]}
+        if method == "prompts/get":
+            return {"messages": [{"role": "user", "content": {"type": "text", "text": asked["name"]}}]}
+        if method == "completion/complete":
+            return {"completion": {"values": ["Ada"], "hasMore": False}}
+        self._note(f"{method} {asked.get('uri', asked.get('level'))} {caller.session}")
+        if asked.get("uri") == "note://none":
+            raise AnsweredError(-32002, "Resource not found", {"uri": "note://none"})
+        return {}
+
+    def changes(self) -> AbstractAsyncContextManager[AsyncIterator[Change]]:
+        return self._heard()
+
+    async def leave(self, session: str) -> None:
+        self._note(f"left {session}")
+
+    async def publish(self, *changes: Change) -> None:
+        for change in changes:
+            for hearer in list(self._hearers):
+                await hearer.send(change)
+
+    @asynccontextmanager
+    async def _heard(self) -> AsyncGenerator[AsyncIterator[Change]]:
+        send, receive = anyio.create_memory_object_stream[Change](100)
+        self._hearers.add(send)
+        try:
+            yield receive
+        finally:
+            self._hearers.discard(send)
+            send.close()
+            receive.close()
+
+    def _listing(self, names: list[str]) -> Listing:
+        items = [{"name": name, "description": f"does {name}", "inputSchema": SCHEMA} for name in names]
+        return Listing(items, str(len(items)))
+
+    def _note(self, words: str) -> None:
+        if self._notes is not None:
+            with self._notes.open("a", encoding="utf-8") as notes:
+                notes.write(f"{words}\n")
+
+    async def _echo(self, asked: Params, _: Caller) -> Answer:
+        return text(asked.get("arguments", {}).get("text", ""))
+
+    async def _ask(self, _: Params, caller: Caller) -> Answer:
+        answer = await caller.ask("elicitation/create", {"message": "Who?", "requestedSchema": FORM})
+        return text(f"{answer['action']} {answer.get('content', {}).get('name')}")
+
+    async def _ask_twice(self, asked: Params, caller: Caller) -> Answer:
+        first = await self._ask(asked, caller)
+        second = await self._ask(asked, caller)
+        return text(f"{first['content'][0]['text']}, {second['content'][0]['text']}")
+
+    async def _sample(self, _: Params, caller: Caller) -> Answer:
+        said = {"role": "user", "content": {"type": "text", "text": "hello"}}
+        answer = await caller.ask("sampling/createMessage", {"messages": [said], "maxTokens": 5})
+        return text(answer["content"]["text"])
+
+    async def _roots(self, _: Params, caller: Caller) -> Answer:
+        return text((await caller.ask("roots/list", {}))["roots"][0]["uri"])
+
+    async def _progress(self, asked: Params, caller: Caller) -> Answer:
+        token = asked.get("_meta", {}).get("progressToken")
+        for done in (1, 2):
+            params = {"progressToken": token, "progress": done, "total": 2}
+            await caller.tell("notifications/progress", params)
+        return text(sorted(asked.get("_meta", {})))
+
+    async def _log(self, _: Params, caller: Caller) -> Answer:
+        for level in ("debug", "warning"):
+            await caller.tell("notifications/message", {"level": level, "data": f"at {level}"})
+        return text(caller.log_level)
+
+    async def _fail(self, _: Params, __: Caller) -> Answer:
+        raise AnsweredError(-32042, "it failed", {"because": "it does"})
+
+    async def _refuse(self, _: Params, __: Caller) -> Answer:
+        return {**text("hidden by state"), "isError": True, "structuredContent": {"gate": "state"}}
+
+    async def _wait(self, _: Params, __: Caller) -> Answer:
+        self._note("waiting")
+        try:
+            await anyio.sleep_forever()
+        except anyio.get_cancelled_exc_class():
+            self._note("cancelled")
+            raise
+        return {}
+
+    async def _grow(self, asked: Params, _: Caller) -> Answer:
+        names = [item["name"] for item in self._tools.items]
+        self._tools = self._listing([*names, f"grown_{len(names)}"])
+        uri = asked.get("arguments", {}).get("text")
+        changed = Change(Part.TOOLS) if uri is None else Change(Part.RESOURCES, uri)
+        await self.publish(changed, changed)
+        return text(len(names) + 1)
+
+    async def _who(self, _: Params, caller: Caller) -> Answer:
+        return text(f"{caller.session} {caller.principal} {sorted(caller.capabilities)}")
+
+
+@asynccontextmanager
+async def opened(endpoint: SmallEndpoint) -> AsyncGenerator[SmallEndpoint]:
+    yield endpoint
+
+
+if __name__ == "__main__":
+    from remit.apps.gateway.stdio import on_stdio
+
+    notes = Path(sys.argv[1]) if len(sys.argv) > 1 else None
+    count = int(sys.argv[2]) if len(sys.argv) > 2 else 0
+    anyio.run(on_stdio, opened(SmallEndpoint(notes, count)))

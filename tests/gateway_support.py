@@ -1,0 +1,159 @@
+"""What tests of endpoints are built from: upstreams that answer by hand, and a caller that is asked."""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from remit.adapters.upstream.offers import read_offer
+from remit.core.declarations import Key
+from remit.core.upstreams import Upstream
+from remit.exchange import Answer, AnsweredError, Caller, Condition, Health, Notice, Opening, Params, Stock
+from remit.gateway.endpoint import LiveEndpoint
+from remit.gateway.opening import serve
+from support import Desk
+
+SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}}
+
+
+def offered(name: str, **more: object) -> dict[str, Any]:
+    """A tool as a server lists it."""
+    return {"name": name, "description": f"does {name}", "inputSchema": SCHEMA, **more}
+
+
+@dataclass
+class Asked:
+    """A request that reached a server."""
+
+    server: str
+    method: str
+    params: Params
+    upstream: Upstream
+
+
+class _Heard:
+    def __init__(self) -> None:
+        self.notices: list[Notice] = []
+        self.bell = anyio.Event()
+
+    async def all(self) -> AsyncIterator[Notice]:
+        while True:
+            await self.bell.wait()
+            self.bell = anyio.Event()
+            while self.notices:
+                yield self.notices.pop(0)
+
+
+@dataclass
+class FakeLinks:
+    """Servers that answer by hand, by their labels."""
+
+    stocks: dict[str, Stock | Exception] = field(default_factory=dict[str, Stock | Exception])
+    answers: dict[str, Callable[[Params], Answer]] = field(
+        default_factory=dict[str, Callable[[Params], Answer]]
+    )
+    asked: list[Asked] = field(default_factory=list[Asked])
+    stocked: list[str] = field(default_factory=list[str])
+    dropped: list[frozenset[Key]] = field(default_factory=list[frozenset[Key]])
+    left: list[str] = field(default_factory=list[str])
+    before_stock: Callable[[str], Awaitable[None]] | None = None
+
+    def __post_init__(self) -> None:
+        self._listeners: list[_Heard] = []
+        self._keys: dict[str, Key] = {}
+
+    async def request(self, upstream: Upstream, method: str, params: Params, caller: Caller) -> Answer:  # noqa: ARG002
+        self._keys[upstream.label] = upstream.key
+        self.asked.append(Asked(upstream.label, method, params, upstream))
+        answer = self.answers.get(upstream.label)
+        if answer is not None:
+            return answer(params)
+        return {"content": [{"type": "text", "text": f"{upstream.label} did {params.get('name')}"}]}
+
+    async def stock(self, upstream: Upstream, *, parts: frozenset[str] = frozenset()) -> Stock:  # noqa: ARG002
+        self._keys[upstream.label] = upstream.key
+        self.stocked.append(upstream.label)
+        if self.before_stock is not None:
+            await self.before_stock(upstream.label)
+        stock = self.stocks.get(upstream.label, Stock())
+        if isinstance(stock, Exception):
+            raise stock
+        return stock
+
+    def tell(self, label: str, method: str, **params: object) -> None:
+        """Let a server say something by itself."""
+        for each in self._listeners:
+            each.notices.append(Notice(self._keys[label], method, params))
+            each.bell.set()
+
+    @asynccontextmanager
+    async def notices(self) -> AsyncGenerator[AsyncIterator[Notice]]:
+        heard = _Heard()
+        self._listeners.append(heard)
+        yield heard.all()
+
+    def conditions(self) -> list[Condition]:
+        return [Condition(key, label, Health.UP) for label, key in self._keys.items()]
+
+    async def drop(self, keys: frozenset[Key]) -> None:
+        self.dropped.append(keys)
+
+    async def leave(self, session: str) -> None:
+        self.left.append(session)
+
+
+@dataclass
+class FakeCaller:
+    """A client that answers questions by hand."""
+
+    session: str = "stdio"
+    principal: str | None = None
+    capabilities: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    takes_input_required: bool = False
+    log_level: str | None = None
+    answer: Answer | None = None
+    questions: list[tuple[str, Params]] = field(default_factory=list[tuple[str, Params]])
+
+    async def ask(self, method: str, params: Params) -> Answer:
+        self.questions.append((method, params))
+        if self.answer is None:
+            raise AnsweredError(-32601, "no")
+        return self.answer
+
+    async def tell(self, method: str, params: Params) -> None: ...
+
+
+@asynccontextmanager
+async def endpoint(
+    desk: Desk, links: FakeLinks, directory: Path, **opening: Any
+) -> AsyncGenerator[LiveEndpoint]:
+    """Serve an endpoint on a desk."""
+    wanted = Opening(str(directory), **opening)
+    async with serve(wanted, links, desk.registry, read_offer, lambda: desk.time) as served:
+        yield served
+
+
+async def names(served: LiveEndpoint, asked: Params | None = None) -> list[str]:
+    """The names that are listed, without Remit's own."""
+    listing = await served.tools(asked or {})
+    own = {"discover_tools", "call_tool", "why_tool", "report_available_tools"}
+    return [item["name"] for item in listing.items if item["name"] not in own]
+
+
+async def call(
+    served: LiveEndpoint,
+    name: str,
+    arguments: Mapping[str, Any] | None = None,
+    caller: Caller | None = None,
+    **more: Any,
+) -> Answer:
+    """Call a tool."""
+    return await served.call({"name": name, "arguments": arguments or {}, **more}, caller or FakeCaller())
+
+
+def text(answer: Answer) -> str:
+    """The words of an answer."""
+    return "\n".join(item["text"] for item in answer["content"])

@@ -1,0 +1,77 @@
+"""A gateway of tests' own on HTTP: real sockets, the endpoints of tests behind it."""
+
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import anyio
+import httpx2
+
+from endpoints import SmallEndpoint, opened
+from remit.apps.gateway.endpoints import Endpoints
+from remit.apps.gateway.http import Front, Site
+from remit.apps.gateway.web import Address, bound, on_http
+from remit.core.grants import Grant
+from remit.core.hosts import Hosts
+from remit.core.projects import Project, identify
+from remit.exchange import Opening
+
+SHOP = identify("/code/shop")
+BLOG = identify("/code/blog")
+
+
+@dataclass
+class Gateway:
+    """Where it listens, and what became of what it was asked."""
+
+    url: str
+    endpoints: Endpoints
+    opened: list[Opening] = field(default_factory=list[Opening])
+    pushed: list[tuple[str, Mapping[str, object]]] = field(
+        default_factory=list[tuple[str, Mapping[str, object]]]
+    )
+
+    async def post(self, path: str, body: object, **headers: str) -> httpx2.Response:
+        async with httpx2.AsyncClient() as client:
+            named = {name.replace("_", "-"): value for name, value in headers.items()}
+            return await client.post(f"{self.url}{path}", json=body, headers={**ACCEPT, **named})
+
+
+ACCEPT = {"accept": "application/json, text/event-stream"}
+
+
+@asynccontextmanager
+async def gateway(
+    *,
+    grants: Sequence[Grant] = (),
+    projects: Sequence[Project] = (SHOP, BLOG),
+    endpoint: Callable[[], SmallEndpoint] = SmallEndpoint,
+    hosts: Hosts | None = None,
+    most: int = 64,
+) -> AsyncGenerator[Gateway]:
+    listener = bound(Address("127.0.0.1", 0))
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+    def opening(asked: Opening) -> Any:
+        made.opened.append(asked)
+        return opened(endpoint())
+
+    def push(directory: str, said: Mapping[str, object]) -> None:
+        made.pushed.append((directory, said))
+
+    async with anyio.create_task_group() as tasks:
+        made = Gateway(url, Endpoints(opening, tasks, most=most))
+        site = Site(
+            Opening("/code/shop/web"),
+            SHOP,
+            hosts or Hosts("127.0.0.1"),
+            lambda: grants,
+            lambda: projects,
+            push,
+        )
+        tasks.start_soon(on_http, Front(site, made.endpoints), made.endpoints, listener)
+        try:
+            yield made
+        finally:
+            tasks.cancel_scope.cancel()

@@ -1,0 +1,69 @@
+"""What tests of links are built from: real links, upstreams of real servers, and a caller that notes all."""
+
+import os
+import sys
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from remit.adapters.upstream.links import LiveLinks, linked
+from remit.adapters.upstream.means import Means
+from remit.adapters.upstream.watch import Watch
+from remit.core.launch import Launch, Syntax
+from remit.core.upstreams import Upstream
+from remit.exchange import Answer, AnsweredError, Params
+
+SPEAKING = str(Path(__file__).with_name("speaking_servers.py"))
+
+
+def speaking(era: str, *arguments: str, env: Mapping[str, str] | None = None) -> Launch:
+    args = (SPEAKING, era, *arguments)
+    return Launch(command=sys.executable, args=args, env=env or {}, syntaxes=(Syntax.DEFAULTS,))
+
+
+def upstream(launch: Launch, label: str = "speaking", **others: Any) -> Upstream:
+    given = {"directory": "/", "deadline": 60.0, **others}
+    return Upstream(
+        key=(label,), label=label, client="claude-code", launch=launch, source="/files/.mcp.json", **given
+    )
+
+
+@asynccontextmanager
+async def links(*, idle: float = 3_600, **variables: str) -> AsyncGenerator[LiveLinks]:
+    known = {"PATH": os.environ["PATH"], **variables}
+    client = {"name": "remit", "version": "0"}
+    async with linked(Means(variables=known, home="/", client=client, watch=Watch()), idle=idle) as made:
+        yield made
+
+
+async def _refuse(method: str, _: Params) -> Answer:
+    raise AnsweredError(-32601, f"nobody answers {method}")
+
+
+@dataclass
+class Noting:
+    """A caller that notes what it is told, and answers as it was made to."""
+
+    session: str = "one"
+    principal: str | None = None
+    capabilities: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    takes_input_required: bool = False
+    log_level: str | None = None
+    answer: Callable[[str, Params], Awaitable[Answer]] = _refuse
+    told: list[tuple[str, Params]] = field(default_factory=list[tuple[str, Params]])
+
+    async def ask(self, method: str, params: Params) -> Answer:
+        return await self.answer(method, params)
+
+    async def tell(self, method: str, params: Params) -> None:
+        self.told.append((method, params))
+
+
+def said(answer: Answer) -> str:
+    return answer["content"][0]["text"]
+
+
+def tool(name: str, **arguments: object) -> dict[str, Any]:
+    return {"name": name, "arguments": arguments}
