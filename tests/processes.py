@@ -54,10 +54,12 @@ class Place:
         return {"PATH": os.environ["PATH"], **own}
 
     def declare(self, servers: Mapping[str, Reached], configuration: str = "") -> None:
-        """Write which servers there are, by command, URL or entry, and what `remit.toml` says."""
+        """Write which servers there are, by command, URL or entry, and what the user's `remit.toml` says."""
         entries = {label: _entry(reached) for label, reached in servers.items()}
         (self.home / ".claude.json").write_text(json.dumps({"mcpServers": entries}), "utf-8")
-        (self.project / "remit.toml").write_text(configuration, "utf-8")
+        own = self.home / ".config/remit/remit.toml"
+        own.parent.mkdir(parents=True, exist_ok=True)
+        own.write_text(configuration, "utf-8")
 
     def command(self, *arguments: str) -> list[str]:
         return [sys.executable, "-m", "remit", "serve", "--project", str(self.project), *arguments]
