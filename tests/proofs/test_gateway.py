@@ -52,19 +52,24 @@ def test_faulty_upstreams_cost_the_healthy_nothing(place: Place, capsys: Any) ->
 
 
 async def measured(place: Place, *, faulty: bool) -> list[float]:
-    """Call healthy upstreams while others are called as well; gives the milliseconds of each call."""
+    """Call healthy upstreams, and each faulty one as often as these; gives the milliseconds of each call."""
     place.declare(upstreams(faulty=faulty), f'strategy = "state"\n{DEADLINES}')
     with place.serving() as gateway:
         async with downstream(gateway.url, NEW) as ours, downstream(gateway.url, OLD) as theirs:
             for number in range(HEALTHY):
                 await ours.call(f"healthy{number}__echo", text="ready")
-            bothering = [asyncio.create_task(bother(theirs, number)) for number in range(len(FAULTS))]
-            try:
-                return [await timed(ours, f"healthy{at % HEALTHY}__echo", str(at)) for at in range(CALLS)]
-            finally:
-                for task in bothering:
-                    task.cancel()
-                await asyncio.gather(*bothering, return_exceptions=True)
+            turns = [asyncio.Semaphore(1) for _ in FAULTS]
+            bothering = [asyncio.create_task(bother(theirs, *each)) for each in enumerate(turns)]
+            samples: list[float] = []
+            for at in range(CALLS):
+                for turn in turns:
+                    turn.release()
+                samples.append(await timed(ours, f"healthy{at % HEALTHY}__echo", str(at)))
+            for task in bothering:
+                assert not task.done(), task
+                task.cancel()
+            await asyncio.gather(*bothering, return_exceptions=True)
+            return samples
 
 
 def upstreams(*, faulty: bool) -> dict[str, Reached]:
@@ -76,9 +81,10 @@ def upstreams(*, faulty: bool) -> dict[str, Reached]:
     return {**good, **bad}
 
 
-async def bother(client: Downstream, number: int) -> None:
-    """Call a faulty upstream again and again; whatever comes of it, it is an answer."""
+async def bother(client: Downstream, number: int, turn: asyncio.Semaphore) -> None:
+    """Call an upstream at every turn; whatever comes of it, it is an answer."""
     for at in count():
+        await turn.acquire()
         answer = await client.ask("tools/call", name=f"faulty{number}__echo", arguments={"text": str(at)})
         assert "result" in answer or "error" in answer
 
