@@ -18,3 +18,8 @@ def desk(tmp_path: Path) -> Desk:
     made.home.mkdir()
     made.write(made.home / ".claude/settings.json", {"enableAllProjectMcpServers": True})
     return made
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"

@@ -1,4 +1,4 @@
-"""An endpoint of tests' own, which does what its tools' names say: `python endpoints.py` serves it on stdio."""
+"""An endpoint for tests, which does what its tools' names say: `python endpoints.py` serves it on stdio."""
 
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 from anyio.streams.memory import MemoryObjectSendStream
 
-from remit.exchange import Answer, AnsweredError, Caller, Change, Listing, Params, Part
+from remit.exchange import Answer, AnsweredError, Caller, Change, Listing, Opening, Params, Part
 
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}}
 FORM = {"type": "object", "properties": {"name": {"type": "string"}}}
@@ -192,4 +192,4 @@ if __name__ == "__main__":
 
     notes = Path(sys.argv[1]) if len(sys.argv) > 1 else None
     count = int(sys.argv[2]) if len(sys.argv) > 2 else 0
-    anyio.run(on_stdio, opened(SmallEndpoint(notes, count)))
+    anyio.run(on_stdio, opened(SmallEndpoint(notes, count)), Opening("/code/shop"))

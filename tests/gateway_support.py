@@ -154,6 +154,6 @@ async def call(
     return await served.call({"name": name, "arguments": arguments or {}, **more}, caller or FakeCaller())
 
 
-def text(answer: Answer) -> str:
+def told(answer: Answer) -> str:
     """The words of an answer."""
     return "\n".join(item["text"] for item in answer["content"])

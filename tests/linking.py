@@ -10,6 +10,7 @@ from typing import Any
 
 from remit.adapters.upstream.links import LiveLinks, linked
 from remit.adapters.upstream.means import Means
+from remit.adapters.upstream.sign_ins import Files, SignIns
 from remit.adapters.upstream.watch import Watch
 from remit.core.launch import Launch, Syntax
 from remit.core.upstreams import Upstream
@@ -24,17 +25,24 @@ def speaking(era: str, *arguments: str, env: Mapping[str, str] | None = None) ->
 
 
 def upstream(launch: Launch, label: str = "speaking", **others: Any) -> Upstream:
-    given = {"directory": "/", "deadline": 60.0, **others}
+    given: dict[str, Any] = {"directory": "/", "deadline": 60.0, **others}
     return Upstream(
         key=(label,), label=label, client="claude-code", launch=launch, source="/files/.mcp.json", **given
     )
 
 
 @asynccontextmanager
-async def links(*, idle: float = 3_600, **variables: str) -> AsyncGenerator[LiveLinks]:
-    known = {"PATH": os.environ["PATH"], **variables}
-    client = {"name": "remit", "version": "0"}
-    async with linked(Means(variables=known, home="/", client=client, watch=Watch()), idle=idle) as made:
+async def links(
+    variables: Mapping[str, str] | None = None, *, idle: float = 3_600, sign_ins: SignIns | None = None
+) -> AsyncGenerator[LiveLinks]:
+    means = Means(
+        variables={"PATH": os.environ["PATH"], **(variables or {})},
+        home="/",
+        client={"name": "remit", "version": "0"},
+        watch=Watch(),
+        sign_ins=sign_ins or Files("/nowhere"),
+    )
+    async with linked(means, idle=idle) as made:
         yield made
 
 

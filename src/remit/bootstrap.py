@@ -265,13 +265,57 @@ async def open_links() -> "AsyncGenerator[Links]":
     from remit import __version__
     from remit.adapters.upstream.links import linked
     from remit.adapters.upstream.means import Means
+    from remit.adapters.upstream.sign_ins import open_sign_ins
     from remit.adapters.upstream.watch import Watch
 
     machine = _machine()
-    others = {name: value for name, value in machine.variables.items() if name != settings.KEY}
-    client = {"name": "remit", "version": __version__}
-    async with linked(Means(variables=others, home=machine.home, client=client, watch=Watch())) as links:
+    means = Means(
+        variables={name: value for name, value in machine.variables.items() if name != settings.KEY},
+        home=machine.home,
+        client={"name": "remit", "version": __version__},
+        watch=Watch(),
+        sign_ins=open_sign_ins(_data_directory(machine)),
+    )
+    async with linked(means) as links:
         yield links
+
+
+def sign_in(
+    upstream: "Upstream",
+    *,
+    on_url: Callable[[str], None],
+    open_browser: Callable[[str], None],
+    client_id: str | None = None,
+    client_secret: str | None = None,
+    port: int = 0,
+) -> None:
+    """Sign in to a remote server through the browser, and keep that for this user.
+
+    Raises:
+        SignInError: it came to nothing; the error says why.
+    """
+    from remit.adapters.upstream.oauth import Identity, reachable, sign_in
+    from remit.adapters.upstream.sign_ins import open_sign_ins
+
+    machine = _machine()
+    identity = Identity(client_id=client_id, client_secret=client_secret, port=port)
+    launch = reachable(upstream, machine.variables, machine.home)
+    signed_in = sign_in(upstream.label, launch, identity, on_url=on_url, open_browser=open_browser)
+    open_sign_ins(_data_directory(machine)).save(launch.url, signed_in)
+
+
+def sign_out(upstream: "Upstream") -> bool:
+    """Forget that this user signed in to a server; False where nothing was kept.
+
+    Raises:
+        SignInError: it is no remote server.
+    """
+    from remit.adapters.upstream.oauth import reachable
+    from remit.adapters.upstream.sign_ins import open_sign_ins
+
+    machine = _machine()
+    launch = reachable(upstream, machine.variables, machine.home)
+    return open_sign_ins(_data_directory(machine)).forget(launch.url)
 
 
 def open_embedder(chosen: settings.Embeddings) -> "Embedder":
@@ -352,9 +396,11 @@ def _configure(database: "Database", workspace: "Workspace", machine: "Machine")
 
 def database_path(machine: "Machine") -> str:
     """Name the file of the database."""
-    return os.path.join(
-        settings.data_directory(machine.variables, sys.platform, machine.home), settings.DATABASE
-    )
+    return os.path.join(_data_directory(machine), settings.DATABASE)
+
+
+def _data_directory(machine: "Machine") -> str:
+    return settings.data_directory(machine.variables, sys.platform, machine.home)
 
 
 def _open_arrays(table: "Table") -> "Adder":

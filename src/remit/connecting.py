@@ -9,8 +9,8 @@ from remit.core.declarations import Declaration, Key
 from remit.core.kinds import Kind
 from remit.core.lookup import closest_to_being_visible, find
 from remit.core.tools import Tool
-from remit.core.upstreams import Offer, Upstream, upstream
-from remit.errors import UnknownServerError
+from remit.core.upstreams import DEADLINE, Offer, Upstream, upstream
+from remit.errors import UnknownServerError, UpstreamError
 from remit.listings import Listings
 from remit.ports import Clock, Store, Upstreams
 from remit.scanning import Scanner
@@ -89,6 +89,25 @@ class Connecting:
         if asked:
             upstreams.ask(asked, keep)
         return [Connected(tool, decision, offers.get(tool.key)) for tool, decision in chosen]
+
+    def find(self, name: str, context: Context) -> Upstream:
+        """Find the server of a name that may be started or reached here.
+
+        Raises:
+            UnknownServerError: no server of this name is known here.
+            UpstreamError: it may not be started, or its entry cannot be read now.
+        """
+        declared = {item.declaration.key: item.declaration for item in self._scanner.resolved(context)}
+        context, listed = self._listings.list(replace(context, starts_servers=True))
+        (item,) = _to_connect(listed, [name], context)
+        found = _as_decided(item, declared)
+        place, home = context.workspace.dir, context.home
+        made = None if found is None else upstream(found, workspace=place, home=home, deadline=DEADLINE)
+        if made is None:
+            decision = item.decision
+            reason = "its file cannot be read now" if decision.visible else decision.reason
+            raise UpstreamError(f"`{name}` cannot be used here: {reason}", hint=decision.unlock)
+        return made
 
 
 def _as_decided(item: Listed, declared: dict[Key, Declaration]) -> Declaration | None:

@@ -11,6 +11,7 @@ RemitError
 ├── NoSuchDirectoryError      the directory asked about cannot be used
 ├── NoSuchFileError           a file that was named does not exist
 ├── PolicyError               a policy cannot be what it is said to be
+├── SignInError               a server cannot be signed in to
 ├── StateError                states cannot be what they are said to be
 │   └── UnknownStateError     no state of this name is declared here
 ├── ServingError              the gateway cannot be started as it was asked for
@@ -28,8 +29,6 @@ RemitError
     ├── StoreCorruptError       the database is damaged, or is something else
     └── StoreTooNewError        a newer Remit made this database
 """
-
-from collections.abc import Sequence
 
 
 class RemitError(Exception):
@@ -85,6 +84,10 @@ class PolicyError(RemitError):
     """A policy cannot be what it is said to be."""
 
 
+class SignInError(RemitError):
+    """A server cannot be signed in to."""
+
+
 class StateError(RemitError):
     """States cannot be what they are said to be."""
 
@@ -132,7 +135,7 @@ class UnknownServerError(RemitError):
 class UpstreamError(RemitError):
     """A server cannot be reached, or does not answer as the protocol asks; what it wrote last comes along."""
 
-    def __init__(self, message: str, *, hint: str | None = None, output: Sequence[str] = ()) -> None:
+    def __init__(self, message: str, *, hint: str | None = None, output: tuple[str, ...] = ()) -> None:
         super().__init__(message, hint=hint)
         self.output = output
 

@@ -1,7 +1,7 @@
 """Recording: what agents use and report, and the projects that something is kept about."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from remit.contexts import DEFAULT_CLIENT
@@ -31,6 +31,14 @@ class Recording:
     def record(self, name: str, use: Use, context: Context, *, server: str | None) -> bool:
         """Count one use of a tool; False when the same call was reported before."""
         return self._store.record(self._sighting(name, context, Authority.HOOK, server=server), use)
+
+    def record_all(self, used: Iterable[tuple[str, str | None, Use]], context: Context) -> None:
+        """Count many uses at once, of tools by name and server."""
+        seen = self._sighting("", context, Authority.HOOK, server=None)
+        self._store.record_all(
+            (seen._replace(name=name, server=None if server is None else storable(server)), use)
+            for name, server, use in used
+        )
 
     def report(
         self,

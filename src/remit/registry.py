@@ -20,7 +20,7 @@ from remit.core.sightings import Use
 from remit.core.states import Snapshot
 from remit.core.tools import Definition, Tool
 from remit.core.trust import Trustable
-from remit.core.upstreams import DEADLINE
+from remit.core.upstreams import DEADLINE, Upstream
 from remit.explanations import Explanation, explain_name
 from remit.listings import Listings
 from remit.ports import Clock, Engine, Judge, Sources, Store, Upstreams
@@ -289,6 +289,15 @@ class Registry:
             context, upstreams, names=names, deadline=deadline, on_progress=on_progress
         )
 
+    def server(self, name: str, context: Context) -> Upstream:
+        """Find the server of a name that may be started or reached here.
+
+        Raises:
+            UnknownServerError: no server of this name is known here.
+            UpstreamError: it may not be started, or its entry cannot be read now.
+        """
+        return self._connecting.find(name, context)
+
     def trustable(self, context: Context, names: Sequence[str] = ()) -> list[Trustable]:
         """List the servers of this project, or those that are named, that are only started when trusted.
 
@@ -336,6 +345,10 @@ class Registry:
         """Count one use of a tool; False when the same call was reported before."""
         use = Use(session_id=session_id, call_id=call_id, succeeded=succeeded, duration_ms=duration_ms)
         return self._recording.record(name, use, context, server=server)
+
+    def record_all(self, used: Iterable[tuple[str, str | None, Use]], context: Context) -> None:
+        """Count many uses at once, of tools by name and server."""
+        self._recording.record_all(used, context)
 
     def report(
         self,

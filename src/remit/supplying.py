@@ -1,7 +1,8 @@
 """Supplying: for those who keep a catalog in memory, what it is made of and whether it is still right."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from remit.core.audit import AUDIT_LIFETIME, MOST_AUDITED, AuditEntry
 from remit.core.configuration.layers import Configuration, combine
@@ -9,9 +10,19 @@ from remit.core.decide import Context, Listed
 from remit.core.declarations import Declaration, Key, Resolved
 from remit.core.upstreams import Offer, Wares
 from remit.listings import Listings
-from remit.ports import Clock, Sources, Store
+from remit.ports import Clock, Sources, Stamps, Store
 from remit.scanning import Scanner
 from remit.states import States
+
+_PRUNE_EVERY = 60_000  # milliseconds
+
+
+class Configured(NamedTuple):
+    """What Remit's own files say."""
+
+    configuration: Configuration
+    context: Context  # with what they say of states and policy
+    files: Sequence[str]  # all that count, whether they exist or not
 
 
 class Supplying:
@@ -33,6 +44,7 @@ class Supplying:
         self._states = states
         self._listings = listings
         self._unconfigured = combine((), {})
+        self._pruned_at = 0
 
     def inputs(self, context: Context) -> Mapping[str, str]:
         """List what the last scan looked at, with the fingerprints it found."""
@@ -43,21 +55,25 @@ class Supplying:
         """Tell whether a scan that found these inputs would find them again."""
         return self._sources.is_unchanged(inputs)
 
+    def stamps(self, inputs: Iterable[str]) -> Stamps:
+        """Remember how files and variables are now, to look often whether that changed."""
+        return self._sources.stamps(inputs)
+
     def revision(self) -> int:
-        """Count the changes of what is stored of tools; uses and states do not count."""
+        """Count the changes of what is stored of tools and trust; uses and states do not count."""
         return self._store.revision()
 
     def resolved(self, context: Context) -> Sequence[Resolved]:
         """Read everything again, for what is in the entries themselves and never stored."""
         return self._scanner.resolved(context)
 
-    def configured(self, context: Context) -> tuple[Configuration, Context]:
+    def configured(self, context: Context) -> Configured:
         """Tell what Remit's own files say, and give it to a context."""
         current = self._states.current(context)
         if current is None:
-            return self._unconfigured, context
+            return Configured(self._unconfigured, context, ())
         ruled = replace(context, requirements=current.requirements, policy=current.ruled.policy)
-        return current.configuration, ruled
+        return Configured(current.configuration, ruled, tuple(current.inputs))
 
     def listing(self, context: Context) -> tuple[Context, list[Listed]]:
         """List every tool with the decision about it, and the context in which that was made.
@@ -81,8 +97,11 @@ class Supplying:
 
     def add_audit(self, entries: Sequence[AuditEntry], context: Context) -> None:
         """Keep what became of calls, and drop what is too old or too much."""
-        self._store.add_audit(entries, context.workspace)
-        self._store.prune_audit(self._clock() - AUDIT_LIFETIME, MOST_AUDITED)
+        at = self._clock()
+        self._store.add_audit(entries, context.workspace, at)
+        if at - self._pruned_at > _PRUNE_EVERY:
+            self._store.prune_audit(at - AUDIT_LIFETIME, MOST_AUDITED)
+            self._pruned_at = at
 
     def audit(self, context: Context, *, limit: int = 100) -> Sequence[AuditEntry]:
         """List what became of the last calls in the project, the newest first."""

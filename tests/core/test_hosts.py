@@ -18,7 +18,7 @@ def test_on_this_machine_alone_no_other_name_is_taken(host: str | None) -> None:
 
 
 def test_for_other_machines_addresses_are_taken_and_names_that_were_allowed() -> None:
-    hosts = Hosts("0.0.0.0", ["Tools.example"])
+    hosts = Hosts("10.0.0.1", ["Tools.example"])
     assert hosts.is_ours("10.0.0.7:8080")
     assert hosts.is_ours("[fe80::1]:8080")
     assert hosts.is_ours("tools.example")
@@ -35,14 +35,14 @@ def test_programs_and_pages_of_this_machine_may_ask(origin: str | None) -> None:
 )
 def test_pages_of_others_may_not_ask(origin: str) -> None:
     assert not Hosts("127.0.0.1").takes(origin)
-    assert not Hosts("0.0.0.0").takes(origin)
+    assert not Hosts("10.0.0.2").takes(origin)
 
 
 def test_the_whole_of_127_is_this_machine_and_everything_is_not() -> None:
     assert is_loopback("127.1.2.3")
     assert is_loopback("::1")
     assert is_loopback("localhost")
-    assert not is_loopback("0.0.0.0")
+    assert not is_loopback("10.0.0.1")
     assert not is_loopback("::")
     assert not is_loopback("tools.example")
 

@@ -1,13 +1,19 @@
 """What an endpoint lists and calls: both by the same decisions."""
 
+import json
+from collections.abc import Callable
 from pathlib import Path
 
 import anyio
 import pytest
 
-from gateway_support import FakeLinks, call, endpoint, names, offered, text
-from remit.exchange import AnsweredError, Stock
-from support import Desk
+from gateway_support import FakeCaller, FakeLinks, call, endpoint, names, offered, told
+from remit.core.upstreams import Sharing
+from remit.errors import AgentError, UnknownRoomError, UpstreamError
+from remit.exchange import Answer, AnsweredError, Params, Stock
+from support import Desk, servers, stored
+
+pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
@@ -16,26 +22,433 @@ def shop(desk: Desk) -> Path:
     return desk.project("shop")
 
 
+@pytest.fixture
 def links() -> FakeLinks:
-    return FakeLinks({"git": Stock(tools=[offered("status"), offered("delete_branch")])})
+    return FakeLinks({"git": Stock(tools=[offered("status"), offered("push"), offered("delete_branch")])})
 
 
-def test_the_tools_of_a_server_are_listed_and_called(desk: Desk, shop: Path) -> None:
-    async def check() -> None:
-        git = links()
-        async with endpoint(desk, git, shop) as served:
-            assert await names(served) == ["git__delete_branch", "git__status"]
-            answer = await call(served, "git__status", {"path": "x"}, _meta={"progressToken": 1})
-            assert text(answer) == "git did status"
-            asked = git.asked[-1]
-            assert asked.params == {
-                "name": "status",
-                "arguments": {"path": "x"},
-                "_meta": {"progressToken": 1},
-            }
-            for name in ("mcp__git__status", "mcp__remit__git__status"):
-                assert text(await call(served, name)) == "git did status"
-            with pytest.raises(AnsweredError, match="Unknown tool: nothing"):
-                await call(served, "nothing")
+async def test_a_tool_is_listed_as_its_server_gave_it_and_called_by_each_of_its_names(
+    desk: Desk, shop: Path
+) -> None:
+    icon = {"src": "data:image/png;base64,AA=="}
+    given = offered(
+        "status",
+        title="Status",
+        outputSchema={"type": "object"},
+        annotations={"readOnlyHint": True},
+        icons=[icon],
+        execution={"taskSupport": "optional"},
+        _meta={"x": {"y": 1}},
+    )
+    links = FakeLinks({"git": Stock(tools=[given])})
+    async with endpoint(desk, links, shop) as served:
+        listing = await served.tools({})
+        assert listing.items[0] == {**given, "name": "git__status"}
+        assert list(listing.items[0]) == list(given)
+        for name in ("git__status", "mcp__git__status", "mcp__remit__git__status"):
+            answer = await call(served, name, {"path": "x"}, _meta={"progressToken": 1})
+            assert told(answer) == "git did status"
+        params = {"name": "status", "arguments": {"path": "x"}, "_meta": {"progressToken": 1}}
+        assert [asked.params for asked in links.asked] == [params] * 3
+        assert served.input_schema("mcp__remit__git__status") == given["inputSchema"]
+        assert served.input_schema("call_tool") is not None
+        assert served.input_schema("nothing") is None
 
-    anyio.run(check)
+
+async def test_an_unknown_tool_and_another_projects_get_the_same_answer(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    blog = desk.project("blog")
+    desk.write(blog / ".mcp.json", servers("secret"))
+    async with endpoint(desk, links, blog) as other:
+        assert "secret" not in await names(other)
+    async with endpoint(desk, links, shop) as served:
+        errors: list[tuple[int, str, object]] = []
+        for name in ("secret__do", "nobody__do"):
+            with pytest.raises(AnsweredError) as raised:
+                await call(served, name)
+            errors.append((raised.value.code, str(raised.value).replace(name, "X"), raised.value.data))
+        assert errors == [(-32602, "Unknown tool: X", None)] * 2
+        for name in ("secret__do", "nobody__do"):
+            answer = await call(served, "why_tool", {"name": name})
+            assert told(answer) == f"Unknown tool: {name}"
+
+
+async def test_an_answer_and_an_error_of_a_server_pass_unchanged(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    answer: Answer = {"content": [], "structuredContent": {"a": 1}, "isError": True, "_meta": {"b": 2}}
+    links.answers["git"] = lambda _: answer
+    async with endpoint(desk, links, shop) as served:
+        await served.tools({})
+        assert await call(served, "git__status") is answer
+        links.answers["git"] = _raise(AnsweredError(-32042, "sign in", {"url": "u"}))
+        with pytest.raises(AnsweredError, match="sign in") as raised:
+            await call(served, "git__status")
+        assert (raised.value.code, raised.value.data) == (-32042, {"url": "u"})
+        links.answers["git"] = _raise(UpstreamError("`git` does not answer", hint="wait"))
+        refused = await call(served, "git__status")
+        assert refused["isError"]
+        assert told(refused) == "`git` does not answer\nhint: wait"
+
+
+async def test_a_hidden_tool_is_not_listed_and_its_call_is_refused_with_what_would_unlock_it(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    desk.write(
+        shop / "remit.toml", '[states.ready]\nfile = "ready"\n[tools."git__push"]\nstates = ["ready"]\n'
+    )
+    async with endpoint(desk, links, shop) as served:
+        assert await names(served) == ["git__delete_branch", "git__status"]
+        refused = await call(served, "git__push")
+        assert refused["isError"]
+        assert refused["structuredContent"]["gate"] == "state"
+        assert refused["structuredContent"]["tool"] == "git__push"
+        assert "ready" in told(refused)
+        assert links.asked == []
+        deferred = await call(served, "call_tool", {"name": "git__push"})
+        assert deferred == refused
+        (shop / "ready").write_text("x")
+        assert await names(served) == ["git__delete_branch", "git__push", "git__status"]
+        assert told(await call(served, "git__push")) == "git did push"
+        (shop / "ready").unlink()
+        assert (await call(served, "git__push"))["isError"]
+
+
+async def test_where_a_tool_has_an_output_schema_the_refusal_is_beside_its_content(
+    desk: Desk, shop: Path
+) -> None:
+    links = FakeLinks({"git": Stock(tools=[offered("push", outputSchema={"type": "object"})])})
+    desk.write(shop / "remit.toml", 'block = ["git__push"]\n')
+    async with endpoint(desk, links, shop) as served:
+        await served.tools({})
+        refused = await call(served, "git__push")
+        assert "structuredContent" not in refused
+        assert refused["_meta"]["remit/refusal"]["gate"] == "policy"
+
+
+async def test_flat_switches_the_gate_of_states_off_in_lists_and_calls_and_no_other(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    desk.write(
+        shop / "remit.toml", 'block = ["git__delete_*"]\n[tools."git__push"]\nstates = ["git-merging"]\n'
+    )
+    async with endpoint(desk, links, shop, strategy="flat") as served:
+        assert await names(served) == ["git__push", "git__status"]
+        assert told(await call(served, "git__push")) == "git did push"
+        assert (await call(served, "git__delete_branch"))["isError"]
+
+
+async def test_a_project_cannot_choose_flat(desk: Desk, shop: Path, links: FakeLinks) -> None:
+    desk.write(shop / "remit.toml", 'strategy = "flat"\n')
+    desk.write(desk.home / ".config/remit/remit.toml", '[tools."git__push"]\nstates = ["git-merging"]\n')
+    async with endpoint(desk, links, shop) as served:
+        assert await names(served) == ["git__delete_branch", "git__status"]
+    with desk.registry() as registry:
+        problems = registry.own_problems(registry.at(str(shop)))
+    assert "a project cannot choose `flat`" in problems[0].reason
+
+
+async def test_a_projects_server_is_neither_started_nor_called_before_it_is_trusted(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    desk.write(shop / ".mcp.json", servers("till"))
+    links.stocks["till"] = Stock(tools=[offered("open")])
+    async with endpoint(desk, links, shop) as served:
+        assert "till__open" not in await names(served)
+        refused = await call(served, "till__open")
+        assert "not trusted" in told(refused)
+        assert "till" not in links.stocked
+        with desk.registry() as registry:
+            at = registry.at(str(shop))
+            registry.trust(registry.trustable(at, ["till"]), at)
+        async with served.changes() as changes:
+            await anext(changes)
+        assert "till__open" in await names(served)
+        assert told(await call(served, "till__open")) == "till did open"
+
+
+async def test_what_a_client_is_told_to_ask_about_is_asked_by_the_client(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    desk.write(shop / "remit.toml", '[tools."git__push"]\napproval = true\n')
+    async with endpoint(desk, links, shop) as served:
+        assert "git__push" in await names(served)
+        yes = FakeCaller(capabilities={"elicitation": {}}, answer={"action": "accept"})
+        assert told(await call(served, "git__push", {"path": "p"}, yes)) == "git did push"
+        ((method, question),) = yes.questions
+        assert method == "elicitation/create"
+        assert "git__push" in question["message"]
+        assert '"path": "p"' in question["message"]
+        no = FakeCaller(capabilities={"elicitation": {"form": {}}}, answer={"action": "decline"})
+        refused = await call(served, "git__push", {"path": "p"}, no)
+        assert refused["structuredContent"]["error"] == "denied"
+        assert len(links.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "caller",
+    [
+        FakeCaller(),
+        FakeCaller(capabilities={"elicitation": {"url": {}}}, answer={"action": "accept"}),
+        FakeCaller(capabilities={"elicitation": {}}),
+        FakeCaller(capabilities={"elicitation": {}}, answer={"action": "cancel"}),
+    ],
+)
+async def test_where_nobody_answers_a_person_can_approve_elsewhere(
+    desk: Desk, shop: Path, links: FakeLinks, caller: FakeCaller
+) -> None:
+    desk.write(shop / "remit.toml", '[tools."git__push"]\napproval = true\n')
+    async with endpoint(desk, links, shop) as served:
+        await served.tools({})
+        refused = await call(served, "git__push", {"path": "p"}, caller)
+        assert refused["structuredContent"]["error"] == "approval_required"
+        id = refused["structuredContent"]["approval"]
+        assert f"remit approve {id}" in told(refused)
+        with desk.registry() as registry:
+            registry.approvals.answer(id, registry.at(str(shop)), approve=True)
+        assert told(await call(served, "git__push", {"path": "p"}, caller)) == "git did push"
+        again = await call(served, "git__push", {"path": "p"}, caller)
+        assert again["structuredContent"]["error"] == "approval_required"
+
+
+async def test_an_approval_does_not_help_a_tool_that_is_blocked_meanwhile(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    desk.write(shop / "remit.toml", '[tools."git__push"]\napproval = true\n')
+
+    class Slow(FakeCaller):
+        async def ask(self, method: str, params: object) -> dict[str, object]:  # noqa: ARG002
+            desk.write(shop / "remit.toml", 'block = ["git__push"]\n')
+            return {"action": "accept"}
+
+    async with endpoint(desk, links, shop) as served:
+        await served.tools({})
+        refused = await call(served, "git__push", {}, Slow(capabilities={"elicitation": {}}))
+        assert refused["isError"]
+        assert links.asked == []
+
+
+async def test_a_tool_that_its_server_did_not_list_is_decided_by_the_servers_row(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    desk.write(shop / "remit.toml", 'block = ["git__new_bad"]\n')
+    async with endpoint(desk, links, shop) as served:
+        await served.tools({})
+        assert told(await call(served, "git__new.good")) == "git did new.good"
+        assert (await call(served, "git__new_bad"))["structuredContent"]["gate"] == "policy"
+    desk.write(desk.home / ".claude/settings.json", {"deniedMcpServers": [{"serverName": "git"}]})
+    async with endpoint(desk, links, shop) as served:
+        assert await names(served) == []
+        for name in ("git__new", "git__status"):
+            assert (await call(served, name))["structuredContent"]["gate"] == "config"
+
+
+async def test_a_known_server_is_not_asked_again_until_its_entry_changes(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    async with endpoint(desk, links, shop) as served:
+        first = await served.tools({})
+    assert links.stocked == ["git"]
+    async with endpoint(desk, links, shop) as served:
+        assert (await served.tools({})).revision == first.revision
+        assert links.stocked == ["git"]
+        desk.write(desk.home / ".claude.json", servers(git={"command": "another"}))
+        await served.tools({})  # which finds that the entry is another one
+        await served.tools({})
+        assert links.stocked == ["git", "git"]
+        assert len(links.dropped) == 1
+
+
+async def test_the_first_list_waits_for_servers_but_not_for_ever(desk: Desk, shop: Path) -> None:
+    desk.write_state("git", "slow")
+    links = FakeLinks({"git": Stock(tools=[offered("status")]), "slow": Stock(tools=[offered("late")])})
+    arrived, release = anyio.Event(), anyio.Event()
+
+    async def wait(label: str) -> None:
+        if label == "slow":
+            arrived.set()
+            await release.wait()
+
+    links.before_stock = wait
+    async with endpoint(desk, links, shop) as served:
+        served.wait_no_more()
+        await arrived.wait()
+        while not await names(served):
+            await anyio.lowlevel.checkpoint()
+        assert await names(served) == ["git__status"]
+        async with served.changes() as changes:
+            release.set()
+            assert (await anext(changes)).part == "tools"
+        assert await names(served) == ["git__status", "slow__late"]
+
+
+async def test_a_server_that_fails_costs_the_others_nothing(desk: Desk, shop: Path, links: FakeLinks) -> None:
+    desk.write_state("git", "broken")
+    links.stocks["broken"] = UpstreamError("`broken` fell over")
+    async with endpoint(desk, links, shop) as served:
+        assert await names(served) == ["git__delete_branch", "git__push", "git__status"]
+    with desk.registry() as registry:
+        failed = [tool.failure for tool, _ in registry.tools(registry.at(str(shop))) if tool.failure]
+    assert failed == ["`broken` fell over"]
+
+
+async def test_each_call_is_counted_once_and_audited_without_what_was_said(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    desk.write(shop / "remit.toml", 'block = ["git__push"]\n')
+    links.answers["git"] = lambda params: {"content": [], "isError": params["arguments"].get("path") == "bad"}
+    async with endpoint(desk, links, shop) as served:
+        await served.tools({})
+        await call(served, "git__status", {"path": "hunter2"}, _meta={"claudecode/toolUseId": "toolu_1"})
+        await call(served, "git__status", {"path": "bad"})
+        await call(served, "git__push")
+        with pytest.raises(AnsweredError):
+            await call(served, "nobody__knows")
+    with desk.registry() as registry:
+        at = registry.at(str(shop))
+        assert registry.record("mcp__git__status", at, session_id="s", call_id="toolu_1") is False
+        used = {tool.name: (tool.usage_count, tool.outcomes) for tool, _ in registry.tools(at)}
+        audit = registry.supply.audit(at)
+    assert used["mcp__git__status"] == (2, "+-")
+    assert used["mcp__git__push"][0] == 0
+    outcomes = [(entry.tool, entry.verdict, entry.gate, entry.outcome) for entry in reversed(audit)]
+    assert outcomes == [
+        ("mcp__git__status", "visible", None, "done"),
+        ("mcp__git__status", "visible", None, "failed"),
+        ("mcp__git__push", "hidden", "policy", "refused"),
+        ("nobody__knows", "hidden", "scope", "unknown"),
+    ]
+    assert audit[-1].bytes_in == len('{"path":"hunter2"}')
+    assert "hunter2" not in str(stored(desk.database, "select * from audit"))
+
+
+async def test_a_success_that_changes_a_state_counts_for_the_very_next_call(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    desk.write(
+        shop / "remit.toml",
+        '[states.ready]\non = "git__status"\noff = "git__push"\n[tools."git__push"]\nstates = ["ready"]\n',
+    )
+    async with endpoint(desk, links, shop) as served:
+        await served.tools({})
+        assert (await call(served, "git__push"))["isError"]
+        await call(served, "git__status")
+        assert told(await call(served, "git__push")) == "git did push"
+        assert (await call(served, "git__push"))["isError"]
+
+
+async def test_lists_are_the_same_object_until_what_is_visible_changes(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    async with endpoint(desk, links, shop) as served:
+        first = await served.tools({})
+        await call(served, "git__status")
+        desk.write(shop / "remit.toml", "token_budget = 5999\n")
+        assert await served.tools({}) is first
+        desk.write(shop / "remit.toml", 'block = ["git__push"]\n')
+        second = await served.tools({})
+        assert second.revision != first.revision
+        desk.write(shop / "remit.toml", "")
+        assert json.dumps((await served.tools({})).items) == json.dumps(first.items)
+
+
+async def test_a_change_is_told_once_and_only_where_something_changed(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    async with endpoint(desk, links, shop) as served:
+        await served.tools({})
+        async with served.changes() as changes:
+            desk.write(shop / "remit.toml", "token_budget = 5999\n")  # changes nothing
+            desk.write(shop / "remit.toml", 'block = ["git__push"]\n')
+            assert await anext(changes) == ("tools", None)
+            links.stocks["git"] = Stock(tools=[offered("status")], prompts=[{"name": "say"}])
+            links.tell("git", "notifications/tools/list_changed")
+            links.tell("git", "notifications/prompts/list_changed")
+            assert {(await anext(changes)).part, (await anext(changes)).part} == {"tools", "prompts"}
+            links.tell("git", "notifications/resources/updated", uri="file:///x")
+            assert await anext(changes) == ("resources", "file:///x")
+
+
+async def test_own_tools_can_be_switched_off(desk: Desk, shop: Path, links: FakeLinks) -> None:
+    desk.write(shop / "remit.toml", 'own_tools = ["why_tool"]\n')
+    async with endpoint(desk, links, shop, strategy="search") as served:
+        assert [item["name"] for item in (await served.tools({})).items] == ["why_tool"]
+        with pytest.raises(AnsweredError, match="Unknown tool: call_tool"):
+            await call(served, "call_tool", {"name": "git__status"})
+        assert "is visible" in told(await call(served, "why_tool", {"name": "git__status"}))
+
+
+async def test_one_server_may_be_served_without_its_name(desk: Desk, shop: Path, links: FakeLinks) -> None:
+    machine = '[servers.git]\nprefix = false\nsessions = "shared"\ninherit_env = ["PATH"]\ndeadline = 7\n'
+    desk.write(desk.home / ".config/remit/remit.toml", machine)
+    links.stocks["git"] = Stock(tools=[offered("status"), offered("call_tool")], prompts=[{"name": "say"}])
+    async with endpoint(desk, links, shop) as served:
+        listed = await names(served)
+        assert listed[1] == "status"
+        assert listed[0].startswith("call_tool_")
+        for name in ("status", "git__status", "mcp__git__status", "mcp__remit__status", listed[0], "unheard"):
+            await call(served, name)
+        assert [asked.params["name"] for asked in links.asked] == [*["status"] * 4, "call_tool", "unheard"]
+        upstream = links.asked[0].upstream
+        assert (upstream.sharing, upstream.inherits, upstream.patience) == (Sharing.SHARED, ("PATH",), 7)
+        assert [item["name"] for item in (await served.prompts()).items] == ["say"]
+
+
+async def test_a_project_cannot_say_how_servers_are_run(desk: Desk, shop: Path, links: FakeLinks) -> None:
+    desk.write(shop / "remit.toml", '[servers.git]\nprefix = false\nsessions = "shared"\n')
+    async with endpoint(desk, links, shop) as served:
+        assert "git__status" in await names(served)
+    with desk.registry() as registry:
+        problems = registry.own_problems(registry.at(str(shop)))
+    assert ["a project cannot say how servers are run" in each.reason for each in problems] == [True, True]
+
+
+async def test_an_agents_endpoint_serves_what_the_agent_has(desk: Desk, shop: Path, links: FakeLinks) -> None:
+    desk.write(
+        shop / ".claude/agents/reviewer.md",
+        "---\nname: reviewer\ndescription: x\ntools: mcp__git__status\n---\n",
+    )
+    async with endpoint(desk, links, shop, agent="reviewer") as served:
+        assert await names(served) == ["git__status"]
+        assert (await call(served, "git__push"))["structuredContent"]["gate"] == "agent"
+    with pytest.raises(AgentError):
+        async with endpoint(desk, links, shop, agent="nobody"):
+            pass
+
+
+async def test_a_rooms_endpoint_serves_the_room_and_nothing_else(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    desk.write(shop / "remit.toml", '[rooms.look]\ntools = ["git__status"]\n')
+    async with endpoint(desk, links, shop, room="look") as served:
+        assert await names(served) == ["git__status"]
+        refused = await call(served, "git__push")
+        assert refused["structuredContent"]["gate"] == "policy"
+        assert "rooms.look.tools" in told(refused)
+    with pytest.raises(UnknownRoomError, match="no room is called `loook`") as raised:
+        async with endpoint(desk, links, shop, room="loook"):
+            pass
+    assert raised.value.hint == "did you mean `look`?"
+
+
+async def test_a_strategy_or_mode_that_is_none_is_refused(desk: Desk, shop: Path, links: FakeLinks) -> None:
+    for wrong in ({"strategy": "wild"}, {"mode": "wild"}):
+        with pytest.raises(ValueError, match="wild"):
+            async with endpoint(desk, links, shop, **wrong):
+                pass
+
+
+async def test_what_goes_wrong_inside_reaches_the_one_who_opened_it(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    with pytest.raises(LookupError, match="outside"):
+        async with endpoint(desk, links, shop):
+            raise LookupError("outside")
+
+
+def _raise(error: Exception) -> Callable[[Params], Answer]:
+    def answer(_: object) -> Answer:
+        raise error
+
+    return answer

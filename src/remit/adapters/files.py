@@ -11,7 +11,7 @@ from remit.core.scopes import ancestors
 from remit.errors import BadVariableError
 
 HOME = "~"
-_SETTLED_NS = 2_000_000_000  # a file younger than this may change again without a new time stamp
+SETTLED_NS = 2_000_000_000  # a file younger than this may change again without a new time stamp
 _ABSENT = (errno.ENOENT, errno.ENOTDIR)
 _REASONS = {
     errno.EISDIR: "not a regular file",
@@ -78,7 +78,7 @@ def are_unchanged(inputs: Mapping[str, str], machine: Machine, *, now_ns: int) -
 
 def _print(found: os.stat_result, now_ns: int) -> str:
     marks = f"{found.st_size} {found.st_mtime_ns} {found.st_ctime_ns} {found.st_ino}"
-    is_settled = now_ns - max(found.st_mtime_ns, found.st_ctime_ns) > _SETTLED_NS
+    is_settled = now_ns - max(found.st_mtime_ns, found.st_ctime_ns) > SETTLED_NS
     return marks if is_settled else f"{marks} read at {now_ns}"
 
 

@@ -50,6 +50,7 @@ class Launch:
     cwd: str | None = None  # None: the launch directory
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    headers_helper: str | None = None  # a shell's command that prints more of them
     variables: Mapping[str, str] = field(default_factory=dict[str, str])  # those the client sets for it
     syntaxes: tuple[Syntax, ...] = ()  # its client's; where there is none, the text is taken as it stands
 
@@ -75,7 +76,8 @@ class Launch:
         A value that may hand over a variable of the user's is no such secret, whatever its name.
         """
         if self.is_remote:
-            return _digest(self.transport, self.url, _lasting(self.headers))
+            helper = () if self.headers_helper is None else (self.headers_helper,)
+            return _digest(self.transport, self.url, _lasting(self.headers), *helper)
         entry = (self.command, list(self.args), _lasting(self.env), self.cwd, dict(self.variables))
         return _digest(self.transport, *entry)
 

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 import anyio
 
-from remit.exchange import Change, Part
+from remit.exchange import Change
 
 _MOST_WAITING = 1_000  # changes that one who is slow has not heard of yet
 
@@ -59,13 +59,13 @@ class _Listener:
 
 
 class Differences:
-    """Tells what of an endpoint's lists changed since it was last asked."""
+    """Tells what changed of that which may be announced, since it was last asked."""
 
-    def __init__(self, revisions: Mapping[Part, str]) -> None:
-        self._before = dict(revisions)
+    def __init__(self, revisions: Mapping[Change, str]) -> None:
+        self._before = revisions
 
-    def since(self, revisions: Mapping[Part, str]) -> list[Change]:
-        """List the parts that are different now."""
-        changed = [Change(part) for part, revision in revisions.items() if self._before[part] != revision]
-        self._before = dict(revisions)
+    def since(self, revisions: Mapping[Change, str]) -> list[Change]:
+        """List what is different now."""
+        changed = [change for change, revision in revisions.items() if self._before.get(change) != revision]
+        self._before = revisions
         return changed

@@ -15,7 +15,7 @@ from remit.exchange import Answer, AnsweredError, Caller, Links, Params
 from remit.gateway.asking import ask_person, can_elicit
 from remit.gateway.catalog import Catalog, Target
 from remit.gateway.clerk import Clerk
-from remit.gateway.inventory import Inventory
+from remit.gateway.inventory import Found, Inventory
 from remit.gateway.raw import members
 from remit.gateway.recording import Done, Recorder
 
@@ -50,8 +50,10 @@ class Calls:
         recorder: Recorder,
         identity: Identity,
         now: Callable[[], int],
+        glance: Callable[[str], Found | None],
     ) -> None:
         self._clerk = clerk
+        self._glance = glance
         self._links = links
         self._recorder = recorder
         self._identity = identity
@@ -64,7 +66,7 @@ class Calls:
             AnsweredError: there is no such tool, or its server answers with an error.
         """
         record = _Record(self._now(), time.perf_counter(), asked, caller)
-        catalog, target = await self._clerk.do(Inventory.target, name)
+        catalog, target = self._glance(name) or await self._clerk.do(Inventory.target, name)
         if target is None or target.decision.gate is Gate.SCOPE:
             self._note(record, name, UNKNOWN, None, Outcome.UNKNOWN, None)
             raise unknown(name)

@@ -1,8 +1,8 @@
 """An endpoint: what one client is served, in one project and perhaps as one agent or in one room."""
 
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Generator, Mapping
+from contextlib import AbstractAsyncContextManager, contextmanager
 from typing import Any
 
 import anyio
@@ -11,20 +11,19 @@ from remit.core.serving.instructions import instructions
 from remit.core.serving.names import spelt
 from remit.core.serving.own_tools import DEFINITIONS, Own
 from remit.core.serving.refusals import failure
+from remit.core.serving.strategies import ROOM
 from remit.errors import RemitError
 from remit.exchange import Answer, AnsweredError, Caller, Change, Links, Listing, Params, Part
 from remit.gateway.announcing import Announcer, Differences
 from remit.gateway.board import Board
-from remit.gateway.calling import INVALID_PARAMS, Calls, Identity
+from remit.gateway.calling import INVALID_PARAMS, Calls
 from remit.gateway.clerk import Clerk
 from remit.gateway.discovering import Discovery
 from remit.gateway.inventory import Inventory
 from remit.gateway.own_calls import BadArgumentsError, arguments_of, open_group, report, text_of, why
 from remit.gateway.passing import INTERNAL_ERROR, Passing
 from remit.gateway.raw import members
-from remit.gateway.recording import Recorder
-from remit.gateway.stocking import FIRST_LIST, ReadOffer, Stocker
-from remit.registry import Registry
+from remit.gateway.stocking import FIRST_LIST, Stocker
 
 SCOPES = "remit/scopes"  # under which scopes are told of, where the strategy has them
 SCOPE = "remit/scope"  # in `_meta`, or `scope` among the parameters
@@ -35,7 +34,7 @@ _log = logging.getLogger("remit.gateway")
 
 
 class LiveEndpoint:
-    """Serves lists and calls by the same decisions; made by `opened`."""
+    """Serves lists and calls by the same decisions."""
 
     def __init__(
         self,
@@ -45,7 +44,9 @@ class LiveEndpoint:
         discovery: Discovery,
         stocker: Stocker,
         board: Board,
+        glance: Callable[[], Board | None],
     ) -> None:
+        self._glance = glance
         self._clerk = clerk
         self._links = links
         self._calls = calls
@@ -160,7 +161,7 @@ class LiveEndpoint:
 
     async def fresh(self) -> Board:
         """Give what is listed as things are now."""
-        board = await self._clerk.do(Inventory.board)
+        board = self._glance() or await self._clerk.do(Inventory.board)
         if board is not self._board:
             before, now = self._board.catalog.upstreams, board.catalog.upstreams
             gone = frozenset(key for key, upstream in before.items() if now.get(key) != upstream)
@@ -169,6 +170,10 @@ class LiveEndpoint:
             if gone:
                 await self._links.drop(gone)
         return board
+
+    def wait_no_more(self) -> None:
+        """Have lists wait for no server any more."""
+        self._patient_until = anyio.current_time()
 
     def stir(self) -> None:
         """Have those who listen told soon of what has just changed."""
@@ -234,42 +239,6 @@ class LiveEndpoint:
         return await self.call(inner, caller)
 
 
-@asynccontextmanager
-async def opened(
-    inventory: Inventory,
-    links: Links,
-    read: ReadOffer,
-    open_registry: Callable[[], Registry],
-    identity: Identity,
-    now: Callable[[], int],
-) -> AsyncGenerator[LiveEndpoint]:
-    """Serve an endpoint, until the context is left; what was acknowledged till then is kept."""
-    clerk = Clerk(inventory)
-    board = await clerk.do(Inventory.board)
-    recorder = Recorder(open_registry, lambda: inventory.context)
-    discovery = Discovery(open_registry)
-    error: Exception | None = None
-    try:
-        async with anyio.create_task_group() as group:
-            stocker = Stocker(clerk, links, read, group, lambda: endpoint.stir())
-            calls = Calls(clerk, links, recorder, identity, now)
-            endpoint = LiveEndpoint(clerk, links, calls, discovery, stocker, board)
-            stocker.consider(board)
-            for task in (recorder.run, endpoint.watch, endpoint.heed):
-                group.start_soon(task)
-            try:
-                yield endpoint
-            except Exception as raised:  # as it is, and not in a group
-                error = raised
-            group.cancel_scope.cancel()
-    finally:
-        with anyio.CancelScope(shield=True):
-            await recorder.close()
-            await discovery.close()
-    if error is not None:
-        raise error
-
-
 @contextmanager
 def _told() -> Generator[None]:
     """Answer with an error where Remit itself cannot go on."""
@@ -280,11 +249,16 @@ def _told() -> Generator[None]:
         raise AnsweredError(INTERNAL_ERROR, f"{error}{hint}") from error
 
 
-def _revisions(board: Board) -> dict[Part, str]:
+def _revisions(board: Board) -> dict[Change, str]:
+    rooms = {
+        Change(Part.RESOURCES, f"{ROOM}{name}"): " ".join(each.name for each in group.entries)
+        for name, group in board.rooms.items()
+    }
     return {
-        Part.TOOLS: board.tools.revision,
-        Part.RESOURCES: f"{board.resources.revision} {board.templates.revision}",
-        Part.PROMPTS: board.prompts.revision,
+        Change(Part.TOOLS): board.tools.revision,
+        Change(Part.RESOURCES): f"{board.resources.revision} {board.templates.revision}",
+        Change(Part.PROMPTS): board.prompts.revision,
+        **rooms,
     }
 
 

@@ -1,6 +1,6 @@
 """The inventory of one endpoint: its catalog in memory, made anew when files or the store have changed.
 
-All of it is synchronous, and belongs to whoever may use the registry.
+All but the glances belongs to whoever may use the registry.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,17 +22,44 @@ from remit.errors import UnknownRoomError
 from remit.gateway.board import Board, post
 from remit.gateway.catalog import Catalog, Target
 from remit.gateway.cataloguing import Known, catalogue
+from remit.ports import Stamps
 from remit.registry import Registry
+from remit.supplying import Configured
 
 
 class _Kept(NamedTuple):
     """A catalog, with what it was made of."""
 
     read: "_Read"
-    configuration: Configuration
+    configured: Configured
     revision: int
     catalog: Catalog
     roster: Roster
+    stamps: Stamps | None = None  # taken before it was found to be right; None: nobody has looked since
+
+    @property
+    def looked_at(self) -> list[str]:
+        """All files and variables that it depends on."""
+        return [*self.read.inputs, *self.configured.files]
+
+    def is_right(self, revision: int) -> bool:
+        """Tell whether nothing has changed, as far as a glance can tell."""
+        return self.stamps is not None and revision == self.revision and self.stamps.are_same()
+
+
+class Found(NamedTuple):
+    """What a call means, by which catalog; no target: nothing of its name is known."""
+
+    catalog: Catalog
+    target: Target | None
+
+
+class _TakesTimeError(Exception):
+    """A snapshot would have to be taken."""
+
+
+def _no_time() -> Snapshot:
+    raise _TakesTimeError
 
 
 class _Read(NamedTuple):
@@ -59,6 +86,7 @@ class Inventory:
 
     def __init__(self, registry: Registry, make: Callable[[], Context], chosen: Chosen) -> None:
         self._registry = registry
+        self._supply = registry.supply
         self._make = make  # an agent's definition may change
         self._chosen = chosen
         self._context = replace(make(), starts_servers=True)
@@ -80,13 +108,13 @@ class Inventory:
         """Give the catalog; the same one, as long as nothing changed."""
         return self._current().catalog
 
-    def target(self, name: str) -> tuple[Catalog, Target | None]:
+    def target(self, name: str) -> Found:
         """Find what a call of a name means, and decide about it, as things are now."""
         catalog = self.catalog()
-        if self._registry.supply.has_filters:
-            context, _ = self._registry.supply.listing(replace(catalog.context, snapshot=self.snapshot()))
+        if self._supply.has_filters:
+            context, _ = self._supply.listing(replace(catalog.context, snapshot=self.snapshot()))
             catalog = replace(catalog, context=replace(catalog.context, refusals=context.refusals))
-        return catalog, catalog.target(name, self.snapshot)
+        return Found(catalog, catalog.target(name, self.snapshot))
 
     def board(self) -> Board:
         """Give what is listed; the same board, as long as nothing of it changed."""
@@ -98,9 +126,27 @@ class Inventory:
         self._board = listed, board
         return board
 
+    def glance_at_target(self, name: str, revision: int) -> Found | None:
+        """Do what `target` does where nothing has to be read for it, whoever uses the registry meanwhile."""
+        kept = self._kept
+        if kept is None or self._supply.has_filters or not kept.is_right(revision):
+            return None
+        try:
+            return Found(kept.catalog, kept.catalog.target(name, _no_time))
+        except _TakesTimeError:
+            return None
+
+    def glance_at_board(self, revision: int) -> Board | None:
+        """Do what `board` does where nothing has to be read for it, whoever uses the registry meanwhile."""
+        kept, board = self._kept, self._board
+        if kept is None or board is None or board[1].catalog is not kept.catalog:
+            return None
+        is_lasting = kept.catalog.context.requirements.is_empty and not self._supply.has_filters
+        return board[1] if is_lasting and kept.is_right(revision) else None
+
     def _listed(self, kept: _Kept) -> list[Listed]:
-        if self._registry.supply.has_filters:  # which may have another answer at every moment
-            return self._registry.supply.listing(replace(kept.catalog.context, snapshot=self.snapshot()))[1]
+        if self._supply.has_filters:  # which may have another answer at every moment
+            return self._supply.listing(replace(kept.catalog.context, snapshot=self.snapshot()))[1]
         is_needed = not kept.catalog.context.requirements.is_empty
         return kept.roster.at(self.snapshot() if is_needed else Snapshot())
 
@@ -109,41 +155,49 @@ class Inventory:
         return self._registry.snapshot(self._context)
 
     def _current(self) -> _Kept:
-        registry, kept = self._registry, self._kept
-        configuration, ruled = registry.supply.configured(self._context)
-        revision = registry.supply.revision()
-        is_same = kept is not None and configuration is kept.configuration and revision == kept.revision
-        if kept is not None and registry.supply.are_unchanged(kept.read.inputs):
+        kept = self._kept
+        if kept is None or not kept.is_right(self._supply.revision()):
+            kept = self._kept = self._renewed(kept)
+        return kept
+
+    def _renewed(self, kept: _Kept | None) -> _Kept:
+        """Look closely: much of what may have changed did not."""
+        supply = self._supply
+        stamps = None if kept is None else supply.stamps(kept.looked_at)  # before anything is read
+        configured, revision = supply.configured(self._context), supply.revision()
+        is_same = (
+            kept is not None
+            and configured.configuration is kept.configured.configuration
+            and revision == kept.revision
+        )
+        if kept is not None and supply.are_unchanged(kept.read.inputs):
             if is_same:
-                return kept
+                return kept._replace(stamps=stamps)
             read = kept.read
         else:
             read = self._read()
-            revision = registry.supply.revision()
+            revision = supply.revision()
             if (
                 kept is not None and is_same and read.says(kept.read)
             ):  # a file that was touched, or is too young
-                self._kept = kept._replace(read=read, revision=revision)
-                return self._kept
+                return kept._replace(read=read, revision=revision, stamps=None)
             self._context = replace(self._make(), starts_servers=True)
-            configuration, ruled = registry.supply.configured(self._context)
-        self._kept = self._make_catalog(read, configuration, revision, ruled)
-        return self._kept
+            configured = supply.configured(self._context)
+        return self._make_catalog(read, configured, revision)
 
     def _read(self) -> _Read:
-        resolved = self._registry.supply.resolved(self._context)
-        return _Read(self._registry.supply.inputs(self._context), resolved)
+        resolved = self._supply.resolved(self._context)
+        return _Read(self._supply.inputs(self._context), resolved)
 
-    def _make_catalog(
-        self, read: _Read, configuration: Configuration, revision: int, ruled: Context
-    ) -> _Kept:
+    def _make_catalog(self, read: _Read, configured: Configured, revision: int) -> _Kept:
+        configuration = configured.configuration
         chosen = plan(configuration, self._chosen)
-        context = self._narrowed(ruled, configuration)
+        context = self._narrowed(configured.context, configuration)
         if chosen.strategy == FLAT:
             context = replace(context, requirements=NO_REQUIREMENTS)
-        is_needed = not context.requirements.is_empty or self._registry.supply.has_filters
+        is_needed = not context.requirements.is_empty or self._supply.has_filters
         snapshot = self.snapshot() if is_needed else Snapshot()
-        _, listed = self._registry.supply.listing(replace(context, snapshot=snapshot))
+        _, listed = self._supply.listing(replace(context, snapshot=snapshot))
         tools = [tool for tool, _ in listed]
         for tool in tools:
             self._uses.setdefault(tool.name, tool.usage_count)
@@ -153,12 +207,12 @@ class Inventory:
                 plan=chosen,
                 listed=listed,
                 definitions=self._registry.definitions(tools, context),
-                wares=self._registry.supply.wares(context),
+                wares=self._supply.wares(context),
                 declarations=read.declarations,
                 transitions=configuration.transitions,
             )
         )
-        return _Kept(read, configuration, revision, catalog, Roster(tools, context))
+        return _Kept(read, configured, revision, catalog, Roster(tools, context))
 
     def _narrowed(self, context: Context, configuration: Configuration) -> Context:
         """Keep to the room of the endpoint: what is outside is as if a list did not allow it."""

@@ -4,28 +4,32 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 
-import anyio.to_thread
+import anyio
+from anyio import to_thread
 
 from remit.core.configuration.reading import STRATEGIES
 from remit.core.decide import Context
 from remit.core.serving.plan import Chosen
 from remit.exchange import Links, Opening
-from remit.gateway.calling import Identity
-from remit.gateway.endpoint import LiveEndpoint, opened
+from remit.gateway.calling import Calls, Identity
+from remit.gateway.clerk import Clerk
+from remit.gateway.discovering import Discovery
+from remit.gateway.endpoint import LiveEndpoint
+from remit.gateway.glancing import Glances
 from remit.gateway.inventory import Inventory
-from remit.gateway.stocking import ReadOffer
+from remit.gateway.recording import Recorder
+from remit.gateway.stocking import ReadOffer, Stocker
 from remit.registry import Registry
+
+Open = Callable[[], Registry]
+Now = Callable[[], int]  # Unix milliseconds
 
 
 @asynccontextmanager
 async def serve(
-    opening: Opening,
-    links: Links,
-    open_registry: Callable[[], Registry],
-    read: ReadOffer,
-    now: Callable[[], int],
+    opening: Opening, links: Links, open_registry: Open, read: ReadOffer, now: Now
 ) -> AsyncGenerator[LiveEndpoint]:
-    """Serve an endpoint, with a registry of its own, until the context is left.
+    """Serve an endpoint, with registries of its own, until the context is left.
 
     Raises:
         RemitError: there is no such directory, client, agent or room, or the store cannot be used.
@@ -33,16 +37,49 @@ async def serve(
     """
     if opening.strategy is not None and opening.strategy not in STRATEGIES:
         raise ValueError(f"no strategy is called `{opening.strategy}`: there are {', '.join(STRATEGIES)}")
-    registry = await anyio.to_thread.run_sync(open_registry)
+    registry = await to_thread.run_sync(open_registry)
     try:
         chosen = Chosen(opening.strategy, opening.agent, opening.room)
-        make = partial(_context, registry, opening)
-        inventory = await anyio.to_thread.run_sync(Inventory, registry, make, chosen)
-        identity = Identity(_name(opening), opening.client, opening.agent)
-        async with opened(inventory, links, read, open_registry, identity, now) as endpoint:
+        inventory = await to_thread.run_sync(
+            Inventory, registry, partial(_context, registry, opening), chosen
+        )
+        calls_of = Identity(_name(opening), opening.client, opening.agent)
+        async with _live(inventory, links, open_registry, read, calls_of, now) as endpoint:
             yield endpoint
     finally:
         registry.close()
+
+
+@asynccontextmanager
+async def _live(
+    inventory: Inventory, links: Links, open_registry: Open, read: ReadOffer, identity: Identity, now: Now
+) -> AsyncGenerator[LiveEndpoint]:
+    """Have an endpoint watch and record; what was acknowledged is kept when it ends."""
+    clerk = Clerk(inventory)
+    board = await clerk.do(Inventory.board)
+    recorder, discovery = Recorder(open_registry, lambda: inventory.context), Discovery(open_registry)
+    glances = Glances(inventory, await to_thread.run_sync(open_registry))
+    error: Exception | None = None
+    try:
+        async with anyio.create_task_group() as group:
+            stocker = Stocker(clerk, links, read, group, lambda: endpoint.stir())
+            calls = Calls(clerk, links, recorder, identity, now, glances.at_target)
+            endpoint = LiveEndpoint(clerk, links, calls, discovery, stocker, board, glances.at_board)
+            stocker.consider(board)
+            for task in (recorder.run, endpoint.watch, endpoint.heed):
+                group.start_soon(task)
+            try:
+                yield endpoint
+            except Exception as raised:  # as it is, and not in a group
+                error = raised
+            group.cancel_scope.cancel()
+    finally:
+        with anyio.CancelScope(shield=True):
+            await recorder.close()
+            await discovery.close()
+            glances.close()
+    if error is not None:
+        raise error
 
 
 def _context(registry: Registry, opening: Opening) -> Context:

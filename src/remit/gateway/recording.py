@@ -1,21 +1,22 @@
 """Recording: what became of calls, kept after they were answered and off their way."""
 
-import json
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import anyio
 
 from remit.core.audit import AuditEntry, Outcome
 from remit.core.decide import Context
+from remit.core.sightings import Use
 from remit.gateway.clerk import Clerk
 from remit.registry import Registry
 
 _PAUSE = 0.2  # seconds in which calls are gathered
 _ENOUGH = 64  # calls that are kept without waiting for more
+_MOST_SESSIONS = 1_000
 _USED = (Outcome.DONE, Outcome.FAILED, Outcome.ERROR)
 _log = logging.getLogger("remit.gateway")
 
@@ -47,6 +48,7 @@ class Recorder:
         self._bell = anyio.Event()
         self._is_enough = anyio.Event()
         self._run = os.urandom(8).hex()
+        self._sessions: dict[str, str] = {}
 
     def note(self, done: Done) -> None:
         """Keep what became of a call, soon."""
@@ -84,26 +86,27 @@ class Recorder:
     def _keep(self, done: Sequence[Done]) -> None:
         self._registry = registry = self._registry or self._open()
         context = self._context()
-        for each in done:
-            if each.outcome in _USED:
-                registry.record(
-                    each.entry.tool,
-                    context,
-                    server=each.server,
-                    # The client's hook, which may report the same call, knows another name for the session.
-                    session_id=None if each.call_id is not None else self._session(each.session),
-                    call_id=each.call_id,
-                    succeeded=each.outcome is Outcome.DONE,
-                    duration_ms=each.entry.duration_ms,
-                )
+        used = [(each.entry.tool, each.server, self._use(each)) for each in done if each.outcome in _USED]
+        if used:
+            registry.record_all(used, context)
         entries = [
             each.entry._replace(bytes_in=_size(each.asked), bytes_out=_size(each.answer)) for each in done
         ]
         registry.supply.add_audit(entries, context)
 
+    def _use(self, done: Done) -> Use:
+        # The client's hook, which may report the same call, knows another name for the session.
+        session = None if done.call_id is not None else self._session(done.session)
+        return Use(session, done.call_id, done.outcome is Outcome.DONE, done.entry.duration_ms)
+
     def _session(self, session: str) -> str:
         """Tell one session from another without its name, by which others could go on with it."""
-        return sha256(f"{self._run} {session}".encode("utf-8", "replace")).hexdigest()[:16]
+        if session not in self._sessions:
+            if len(self._sessions) >= _MOST_SESSIONS:
+                self._sessions.clear()
+            mark = sha256(f"{self._run} {session}".encode("utf-8", "replace"))
+            self._sessions[session] = mark.hexdigest()[:16]
+        return self._sessions[session]
 
     def _close(self) -> None:
         if self._registry is not None:
@@ -111,5 +114,13 @@ class Recorder:
 
 
 def _size(message: object) -> int:
-    text = json.dumps(message, ensure_ascii=False, separators=(",", ":"), default=str)
-    return 0 if message is None else len(text.encode("utf-8", "replace"))
+    """Tell about how long a message is as JSON, without writing it: it may be very long."""
+    if isinstance(message, str):
+        return len(message) + 2
+    if isinstance(message, Mapping):
+        members = cast("Mapping[str, object]", message)
+        return 2 + sum(len(key) + 4 + _size(value) for key, value in members.items()) - bool(members)
+    if isinstance(message, list | tuple):
+        items = cast("Sequence[object]", message)
+        return 2 + sum(1 + _size(item) for item in items) - bool(items)
+    return len(str(message))

@@ -8,7 +8,8 @@ import anyio
 import pytest
 
 from linking import Noting, links, said, speaking, tool, upstream
-from remit.core.launch import Launch
+from remit.adapters.upstream.links import LiveLinks
+from remit.core.launch import Launch, Syntax
 from remit.core.upstreams import Upstream
 from remit.errors import UpstreamError
 from remit.exchange import Health
@@ -21,9 +22,9 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-async def failing(made: object, server: Upstream, name: str, **arguments: object) -> UpstreamError:
+async def failing(made: LiveLinks, server: Upstream, name: str, **arguments: object) -> UpstreamError:
     with pytest.raises(UpstreamError) as caught:
-        await made.request(server, "tools/call", tool(name, **arguments), Noting())  # type: ignore[attr-defined]
+        await made.request(server, "tools/call", tool(name, **arguments), Noting())
     return caught.value
 
 
@@ -69,7 +70,7 @@ async def test_a_server_that_fails_again_and_again_is_left_alone_for_a_while() -
 
 
 async def test_a_call_that_takes_too_long_fails_alone() -> None:
-    server = upstream(speaking("old"), patience=0.3)
+    server = upstream(speaking("old"), patience=3.0)
     async with links() as made:
         before = json.loads(said(await made.request(server, "tools/call", tool("count"), Noting())))
         errors: list[UpstreamError] = []
@@ -82,12 +83,12 @@ async def test_a_call_that_takes_too_long_fails_alone() -> None:
             while not errors:
                 await made.request(server, "tools/call", tool("echo"), Noting())
         after = json.loads(said(await made.request(server, "tools/call", tool("count"), Noting())))
-    assert str(errors[0]) == "`speaking` did not answer within 0.3 s"
+    assert str(errors[0]) == "`speaking` did not answer within 3 s"
     assert (after[0], after[1]) == (2, before[1])
 
 
 async def test_a_server_that_hangs_as_a_whole_is_started_anew() -> None:
-    server = upstream(speaking("old"), patience=0.3)
+    server = upstream(speaking("old"), patience=2.0)
     async with links() as made:
         before = json.loads(said(await made.request(server, "tools/call", tool("count"), Noting())))
         await failing(made, server, "freeze")
@@ -149,8 +150,6 @@ async def test_a_server_that_does_not_start_in_time_is_ended_and_named() -> None
 
 
 async def test_a_command_that_does_not_exist_and_a_variable_that_is_not_set_are_named() -> None:
-    from remit.core.launch import Syntax
-
     async with links() as made:
         absent = await failing(made, upstream(Launch(command="/no/such/program")), "echo")
         unset = Launch(command="${NOWHERE}", syntaxes=(Syntax.DEFAULTS,))
@@ -165,11 +164,10 @@ async def test_the_environment_is_the_users_without_the_internals_of_clients_and
     given = {"TOKEN": "t", "CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "s", "REMIT_SECRET": "x"}
     server = upstream(speaking("old", env={"OWN": "${TOKEN}-own"}), directory=os.getcwd())
     bare = upstream(speaking("old"), "bare", inherits=("TOKEN",))
-    async with links(**given, OTHER="o") as made:
+    async with links({**given, "OTHER": "o"}) as made:
         full = json.loads(said(await made.request(server, "tools/call", tool("environment"), Noting())))
         few = json.loads(said(await made.request(bare, "tools/call", tool("environment"), Noting())))
     assert (full["TOKEN"], full["OWN"], full["OTHER"], full["REMIT_DEPTH"]) == ("t", "t-own", "o", "1")
     assert full["CLAUDE_PROJECT_DIR"] == full["PWD"] == os.getcwd()
     assert not {"CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "REMIT_SECRET"} & set(full)
-    assert few["TOKEN"] == "t"
-    assert "OTHER" not in few
+    assert ("TOKEN" in few, "OTHER" in few) == (True, False)

@@ -14,6 +14,11 @@ pytestmark = pytest.mark.anyio
 eras = pytest.mark.parametrize("era", ["old", "new"])
 
 
+NONE: Params = {}
+ROOTS: Params = {"roots": NONE}
+SAMPLING: Params = {"sampling": NONE}
+
+
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
@@ -114,7 +119,11 @@ async def test_a_caller_of_the_new_era_gets_the_question_itself_and_asks_again()
     server, asked = upstream(speaking("new")), tool("ask", method="roots/list")
     async with links() as made:
         question = await made.request(server, "tools/call", asked, caller)
-        more = {**asked, "inputResponses": {"q": {"roots": []}}, "requestState": question["requestState"]}
+        more: Params = {
+            **asked,
+            "inputResponses": {"q": {"roots": []}},
+            "requestState": question["requestState"],
+        }
         answer = await made.request(server, "tools/call", more, caller)
     assert question["resultType"] == "input_required"
     assert json.loads(said(answer)) == {"responses": {"q": {"roots": []}}, "state": "s1"}
@@ -124,7 +133,7 @@ async def test_a_server_of_the_old_era_is_shown_the_callers_capabilities_once_an
     server = upstream(speaking("old"))
     async with links() as made:
         shown: list[Mapping[str, object]] = []
-        for capabilities in ({"roots": {}}, {"sampling": {}}, {"roots": {}}):
+        for capabilities in (ROOTS, SAMPLING, ROOTS):
             caller = Noting(capabilities=capabilities)
             told = json.loads(said(await made.request(server, "tools/call", tool("heard"), caller)))
             shown.append(told["greeting"]["capabilities"])
@@ -136,7 +145,7 @@ async def test_a_server_of_the_new_era_is_shown_them_with_each_request() -> None
     server = upstream(speaking("new"))
     async with links() as made:
         shown: list[tuple[object, object]] = []
-        for capabilities, level in (({"roots": {}}, "info"), ({}, None)):
+        for capabilities, level in ((ROOTS, "info"), (NONE, None)):
             caller = Noting(capabilities=capabilities, log_level=level)
             meta = json.loads(said(await made.request(server, "tools/call", tool("heard"), caller)))["meta"]
             prefix = "io.modelcontextprotocol/"

@@ -1,18 +1,20 @@
 """Calls that wait for the answer of a client that is only ever answered."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import pytest
 
 from remit.apps.gateway.callers import RequestCaller
 from remit.apps.gateway.held import HeldCalls
+from remit.apps.gateway.sdk import Channel
 from remit.exchange import Answer, AnsweredError, Caller
 
 ASKED = {"name": "deploy", "arguments": {"to": "production"}}
+HERE = {"roots": [{"uri": "file:///code"}]}
 QUESTION = {"message": "Sure?", "requestedSchema": {"type": "object"}}
-YES = {"action": "accept", "content": {}}
+YES: dict[str, object] = {"action": "accept", "content": {}}
 
 
 class Told:
@@ -21,16 +23,23 @@ class Told:
     def __init__(self) -> None:
         self.told: list[object] = []
 
-    async def send_raw_request(self, method: str, params: object, opts: object = None) -> dict[str, Any]:
+    async def send_raw_request(self, *_: object) -> dict[str, Any]:
         raise AssertionError("a client of 2026 is never sent a request")
 
-    async def notify(self, method: str, params: object, opts: object = None) -> None:
+    async def notify(self, _: str, params: object, __: object = None) -> None:
         self.told.append(params)
 
 
 def caller(principal: str | None = "ada", told: Told | None = None) -> RequestCaller:
-    can = {"elicitation": {}, "sampling": {}}
-    return RequestCaller(told or Told(), session="s", principal=principal, capabilities=can)
+    can: dict[str, object] = {"elicitation": {}, "sampling": {}}
+    return RequestCaller(
+        cast(Channel, told or Told()),
+        session="s",
+        principal=principal,
+        capabilities=can,
+        log_level=None,
+        roots=HERE,
+    )
 
 
 class Work:
@@ -198,6 +207,38 @@ def test_a_failure_after_the_answer_is_the_requests_own() -> None:
         with pytest.raises(AnsweredError, match="it failed") as failed:
             await held.run("tools/call", retry(first), caller(), work)
         assert (failed.value.code, failed.value.data) == (-1, {"x": 1})
+
+    hold(use)
+
+
+def test_what_a_call_came_to_without_the_answer_is_there_when_the_client_comes_back() -> None:
+    done = anyio.Event()
+
+    async def work(asking: Caller) -> Answer:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(asking.ask, "elicitation/create", QUESTION)  # as a server does by the way
+            await anyio.sleep(0)
+            await done.wait()
+            tasks.cancel_scope.cancel()
+        return {"content": [], "said": "done"}
+
+    async def use(held: HeldCalls) -> None:
+        first = await held.run("tools/call", ASKED, caller(), work)
+        done.set()
+        await anyio.wait_all_tasks_blocked()
+        assert (await held.run("tools/call", retry(first), caller(), work))["said"] == "done"
+        with pytest.raises(AnsweredError):
+            await held.run("tools/call", retry(first), caller(), work)
+
+    hold(use)
+
+
+def test_a_client_is_not_held_up_for_its_roots() -> None:
+    async def work(asking: Caller) -> Answer:
+        return await asking.ask("roots/list", {})
+
+    async def use(held: HeldCalls) -> None:
+        assert await held.run("tools/call", ASKED, caller(), work) == HERE
 
     hold(use)
 

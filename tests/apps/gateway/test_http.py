@@ -18,6 +18,7 @@ from remit.core.projects import identify
 from remit.errors import AgentError
 from remit.exchange import Opening
 
+CI = "Bearer token_of_ci"
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 HELLO = {
     "jsonrpc": "2.0",
@@ -76,7 +77,7 @@ def test_each_url_is_an_endpoint_of_its_own() -> None:
 )
 def test_what_is_no_endpoint_is_not_found(path: str) -> None:
     async def work(served: Gateway) -> None:
-        response = await served.post(path, HELLO, authorization="Bearer token_of_ci")
+        response = await served.post(path, HELLO, authorization=CI)
         assert response.status_code == 404
         assert served.opened == []
 
@@ -85,9 +86,8 @@ def test_what_is_no_endpoint_is_not_found(path: str) -> None:
 
 def test_a_project_that_is_forbidden_is_answered_like_one_that_does_not_exist() -> None:
     async def work(served: Gateway) -> None:
-        token = "Bearer token_of_ci"
-        forbidden = await served.post(f"/p/{BLOG.short_name}/mcp", HELLO, authorization=token)
-        unknown = await served.post(f"/p/{identify('/x').short_name}/mcp", HELLO, authorization=token)
+        forbidden = await served.post(f"/p/{BLOG.short_name}/mcp", HELLO, authorization=CI)
+        unknown = await served.post(f"/p/{identify('/x').short_name}/mcp", HELLO, authorization=CI)
         assert (forbidden.status_code, forbidden.content) == (unknown.status_code, unknown.content)
         assert forbidden.status_code == 404
         shaped = [{**dict(each.headers), "date": ""} for each in (forbidden, unknown)]
@@ -99,8 +99,8 @@ def test_a_project_that_is_forbidden_is_answered_like_one_that_does_not_exist() 
 
 def test_a_token_means_its_only_project_and_its_only_agent() -> None:
     async def work(served: Gateway) -> None:
-        assert (await served.post("/mcp", HELLO, authorization="Bearer token_of_ci")).status_code == 200
-        other = await served.post("/a/writer/mcp", HELLO, authorization="Bearer token_of_ci")
+        assert (await served.post("/mcp", HELLO, authorization=CI)).status_code == 200
+        other = await served.post("/a/writer/mcp", HELLO, authorization=CI)
         assert other.status_code == 404
         assert served.opened == [Opening("/code/blog", agent="reviewer")]
 
@@ -124,7 +124,7 @@ def test_a_token_that_is_revoked_is_refused_at_once() -> None:
     grants = [holder("ci")]
 
     async def work(served: Gateway) -> None:
-        first = await served.post("/mcp", HELLO, authorization="Bearer token_of_ci")
+        first = await served.post("/mcp", HELLO, authorization=CI)
         grants[:] = [holder("other")]
         named = {"authorization": "Bearer token_of_ci", "mcp_session_id": first.headers["mcp-session-id"]}
         assert first.status_code == 200
@@ -182,7 +182,7 @@ def test_from_other_machines_nobody_is_let_in_without_a_token() -> None:
         assert (await served.post("/mcp", HELLO, host="10.0.0.7")).status_code == 401
         assert (await served.post("/mcp", HELLO, host="evil.example")).status_code == 421
 
-    at(work, hosts=Hosts("0.0.0.0"))
+    at(work, hosts=Hosts("10.0.0.7"))
 
 
 def test_a_body_that_is_too_large_is_refused() -> None:
@@ -204,17 +204,16 @@ def test_anybody_may_ask_whether_it_is_well() -> None:
 
 def test_an_application_pushes_its_states_with_a_token() -> None:
     async def work(served: Gateway) -> None:
-        token = "Bearer token_of_app"
         states = {"cart-open": True, "location": {"page": "/cart"}}
-        pushed = await served.post("/state", states, authorization=token)
+        pushed = await served.post("/state", states, authorization=CI)
         assert (pushed.status_code, pushed.json()) == (200, {"pushed": ["cart-open", "location"]})
-        other = await served.post(f"/p/{BLOG.hash}/state", {"x": None}, authorization=token)
+        other = await served.post(f"/p/{BLOG.hash}/state", {"x": None}, authorization=CI)
         assert other.status_code == 200
         assert served.pushed == [("/code/shop/web", states), ("/code/blog", {"x": None})]
-        assert (await served.post("/state", [1], authorization=token)).status_code == 400
-        assert (await served.post("/state", {"x": "y" * 2**19}, authorization=token)).status_code == 413
+        assert (await served.post("/state", [1], authorization=CI)).status_code == 400
+        assert (await served.post("/state", {"x": "y" * 2**19}, authorization=CI)).status_code == 413
 
-    at(work, grants=[holder("app")])
+    at(work, grants=[holder("ci")])
 
 
 def test_states_are_pushed_by_nobody_without_a_token_even_here() -> None:
@@ -275,11 +274,11 @@ def test_two_who_come_at_once_get_the_same_endpoint() -> None:
 def test_a_newer_client_is_told_of_a_bad_request_in_its_own_way() -> None:
     async def work(served: Gateway) -> None:
         headers = {**ACCEPT, "mcp-protocol-version": "2026-07-28", "mcp-method": "no/such"}
-        meta = {
+        meta: dict[str, object] = {
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientCapabilities": {},
         }
-        body = {"jsonrpc": "2.0", "id": 1, "method": "no/such", "params": {"_meta": meta}}
+        body: dict[str, object] = {"jsonrpc": "2.0", "id": 1, "method": "no/such", "params": {"_meta": meta}}
         async with httpx2.AsyncClient() as client:
             response = await client.post(f"{served.url}/mcp", json=body, headers=headers)
         assert response.status_code == 404

@@ -22,7 +22,7 @@ HELLO = {
     "capabilities": {},
     "clientInfo": {"name": "test", "version": "1"},
 }
-ENVELOPE = {
+ENVELOPE: dict[str, object] = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientCapabilities": {},
 }
@@ -135,7 +135,7 @@ def test_a_client_that_reads_nothing_is_not_heard_for_ever(tmp_path: Path) -> No
         assert server.process.wait(timeout=60) != 0
 
 
-def test_what_is_printed_by_mistake_does_not_get_between_messages(tmp_path: Path) -> None:
+def test_what_is_printed_by_mistake_does_not_get_between_messages() -> None:
     script = f"""
 import os, sys, runpy
 sys.argv = [{endpoints.__file__!r}]
@@ -147,7 +147,7 @@ async def chatter(self, asked, caller):
 endpoints.SmallEndpoint._echo = chatter
 import anyio
 from remit.apps.gateway.stdio import on_stdio
-anyio.run(on_stdio, endpoints.opened(endpoints.SmallEndpoint()))
+anyio.run(on_stdio, endpoints.opened(endpoints.SmallEndpoint()), endpoints.Opening("/code"))
 """
     lines = [
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO},
@@ -212,7 +212,7 @@ def test_the_sdks_client_is_served_by_a_process(mode: Any, tmp_path: Path) -> No
         command=sys.executable, args=[endpoints.__file__, str(tmp_path / "notes")]
     )
 
-    async def elicit(_: object, __: object) -> types.ElicitResult:
+    async def elicit(context: object, params: object) -> types.ElicitResult:  # noqa: ARG001 - the SDK's names
         return types.ElicitResult(action="accept", content={"name": "Ada"})
 
     async def run() -> None:
@@ -233,7 +233,7 @@ import anyio, endpoints, pathlib
 from remit.apps.gateway.running import until_told
 from remit.apps.gateway.stdio import on_stdio
 endpoint = endpoints.SmallEndpoint(pathlib.Path({str(tmp_path / "notes")!r}))
-sys.exit(anyio.run(until_told, lambda: on_stdio(endpoints.opened(endpoint))))
+sys.exit(anyio.run(until_told, lambda: on_stdio(endpoints.opened(endpoint), endpoints.Opening("/code"))))
 """
     with subprocess.Popen(
         [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE

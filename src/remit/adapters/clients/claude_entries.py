@@ -27,7 +27,7 @@ def read_entry(name: str, entry: Fields) -> Entry:
         raise EntryError("the name is reserved by the client")
     transport = entry.text("type") if "type" in entry else "stdio"
     if transport in _REMOTE:
-        return Entry(remote(entry, _REMOTE[transport]))
+        return Entry(remote(entry, _REMOTE[transport], helper="headersHelper"))
     if transport != "stdio":
         raise EntryError("type: not one of stdio, http, streamable-http, sse, ws")
     if "command" not in entry and "url" in entry:

@@ -47,9 +47,14 @@ def process(
     )
 
 
-def remote(entry: Fields, transport: Transport, *, url: str = "url") -> Launch:
-    """Read an entry that names a URL."""
-    return Launch(transport=transport, url=entry.text(url), headers=entry.pairs("headers"))
+def remote(entry: Fields, transport: Transport, *, url: str = "url", helper: str | None = None) -> Launch:
+    """Read an entry that names a URL; a helper is a command that makes headers, where the client knows it."""
+    return Launch(
+        transport=transport,
+        url=entry.text(url),
+        headers=entry.pairs("headers"),
+        headers_helper=entry.text(helper) if helper is not None and helper in entry else None,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

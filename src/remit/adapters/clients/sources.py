@@ -2,12 +2,13 @@
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from remit.adapters.clients import CLIENTS, load
 from remit.adapters.clients.reading import read_client
 from remit.adapters.files import Machine, are_unchanged
 from remit.adapters.git import locate
+from remit.adapters.stamps import Stamps
 from remit.adapters.surroundings import examine
 from remit.core.declarations import Declaration
 from remit.core.findings import Facts
@@ -40,6 +41,10 @@ class ClientFiles:
     def is_unchanged(self, inputs: Mapping[str, str]) -> bool:
         """Tell whether every file and variable is as a scan found it."""
         return are_unchanged(inputs, self._machine, now_ns=self._now_ns())
+
+    def stamps(self, inputs: Iterable[str]) -> Stamps:
+        """Remember how files and variables are now, to look often whether that changed."""
+        return Stamps(inputs, self._machine, now_ns=self._now_ns())
 
     def read(self, view: View) -> Reading:
         """Read all that one client's files say for a workspace."""

@@ -88,6 +88,10 @@ class SqliteStore:
         """Count one use of a tool; False when the call was known already."""
         return usage.record(self.database, sighting, use)
 
+    def record_all(self, used: Iterable[tuple[Sighting, Use]]) -> None:
+        """Count many uses at once."""
+        usage.record_all(self.database, used)
+
     def report(self, definition: Definition, sighting: Sighting) -> None:
         """Keep what somebody says of a tool, for the project it was said in."""
         project = sighting.workspace.project.hash
@@ -123,13 +127,14 @@ class SqliteStore:
         """Count the changes of what catalogs are made of."""
         return self.database.rows("revision")[0][0]
 
-    def add_audit(self, entries: Iterable[AuditEntry], workspace: Workspace) -> None:
+    def add_audit(self, entries: Iterable[AuditEntry], workspace: Workspace, at: int) -> None:
         """Keep what became of calls."""
         project = workspace.project
         with self.database.transaction():
-            for entry in entries:
-                self.database.run("see_project", hash=project.hash, path=project.path, at=entry.called_at)
-                self.database.run("add_audit", project=project.hash, **entry._asdict())
+            self.database.run("see_project", hash=project.hash, path=project.path, at=at)
+            self.database.run_each(
+                "add_audit", [{"project": project.hash, **entry._asdict()} for entry in entries]
+            )
 
     def audit(self, workspace: Workspace, limit: int) -> list[AuditEntry]:
         """List what became of the last calls in a project, the newest first."""

@@ -5,6 +5,8 @@ force. Otherwise the tool stays in that workspace: nothing is drawn into a wider
 what no configuration declares, a report outranks a hook, in whatever order they arrive.
 """
 
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import NamedTuple
 
 from remit.adapters.storage import states
@@ -41,6 +43,27 @@ class Placement(NamedTuple):
 
 def record(database: Database, sighting: Sighting, use: Use) -> bool:
     """Count one use of a tool; False when the call was reported before and only its gaps were filled."""
+    with database.transaction():
+        return _count(database, sighting, use, lambda: sight(database, sighting))
+
+
+def record_all(database: Database, used: Iterable[tuple[Sighting, Use]]) -> None:
+    """Count many uses at once; each tool's row is looked for once."""
+    found: dict[tuple[str, str, str | None], int] = {}
+
+    def row(sighting: Sighting) -> int:
+        key = (sighting.name, sighting.client, sighting.server)
+        if key not in found:
+            found[key] = sight(database, sighting)
+        return found[key]
+
+    with database.transaction():
+        for sighting, use in used:
+            _count(database, sighting, use, partial(row, sighting))
+
+
+def _count(database: Database, sighting: Sighting, use: Use, row: Callable[[], int]) -> bool:
+    """Count a use, inside a transaction."""
     call = {
         "client": sighting.client,
         "project": sighting.workspace.project.hash,
@@ -51,14 +74,13 @@ def record(database: Database, sighting: Sighting, use: Use) -> bool:
         "succeeded": None if use.succeeded is None else int(use.succeeded),
         "duration_ms": use.duration_ms,
     }
-    with database.transaction():
-        earlier = database.rows("earlier_report", **call) if use.call_id is not None else []
-        for event, _ in earlier:
-            database.run("complete_event", event=event, session_id=use.session_id, **outcome)
-        if not earlier:
-            database.run("add_event", tool=sight(database, sighting), at=sighting.at, **call, **outcome)
-        if use.succeeded and all(outcome is None for _, outcome in earlier):  # once for each call
-            states.advance(database, canonical(sighting.name), sighting.workspace, sighting.at)
+    earlier = database.rows("earlier_report", **call) if use.call_id is not None else []
+    for event, _ in earlier:
+        database.run("complete_event", event=event, session_id=use.session_id, **outcome)
+    if not earlier:
+        database.run("add_event", tool=row(), at=sighting.at, **call, **outcome)
+    if use.succeeded and all(outcome is None for _, outcome in earlier):  # once for each call
+        states.advance(database, canonical(sighting.name), sighting.workspace, sighting.at)
     return not earlier
 
 

@@ -80,7 +80,7 @@ class LiveServers:
         if expanded.missing:
             return Offer(failure=missing(expanded.missing, upstream))
         ready = replace(upstream, launch=expanded.launch)
-        variables, began = environment(ready, self._variables), time.monotonic()
+        variables, began = self.environment(ready), time.monotonic()
         way = Way(ready.launch, variables, ready.place)
         offer = None
         try:
@@ -94,6 +94,10 @@ class LiveServers:
                 return Offer(failure=failure, seconds=time.monotonic() - began)
         assert offer is not None  # noqa: S101 - else it was an error
         return offer
+
+    def environment(self, ready: Upstream) -> dict[str, str]:
+        """Make a server's environment."""
+        return environment(ready, self._variables)
 
 
 async def _offer(connection: Connection, ready: Upstream, began: float) -> Offer:

@@ -24,6 +24,8 @@ from remit.adapters.upstream.messages import (
 )
 from remit.adapters.upstream.wires import Receiver
 
+BROKEN_OFF = "broke off before it answered"
+
 _SESSION = "mcp-session-id"
 _LAST_EVENT = "last-event-id"
 _HEADERS = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
@@ -98,7 +100,7 @@ class Posts:
                 break
             await self._resume(stream, call)
         if call.answer is None:
-            raise LostError("broke off before it answered")
+            raise LostError(BROKEN_OFF)
 
     async def send(self, message: Message) -> None:
         """Post what is not answered."""
@@ -117,7 +119,7 @@ class Posts:
                     failures = 0
                     async for message, size in stream.messages(response):
                         self._receiver.take(message, size)
-            except (httpx2.TransportError, ProtocolError):
+            except (httpx2.TransportError, LostError, ProtocolError):
                 failures += 1
             await anyio.sleep(stream.pause)
 
@@ -128,7 +130,7 @@ class Posts:
                 try:
                     async with self._asked("DELETE"):
                         pass
-                except httpx2.TransportError:
+                except (httpx2.TransportError, LostError):
                     pass
 
     async def _resume(self, stream: Stream, call: Call) -> None:
@@ -184,8 +186,13 @@ class Posts:
         if self.version is not None:
             own["mcp-protocol-version"] = self.version
         own.update(headers or {})
-        async with within_origin(self._client, method, self._url, content, own) as response:
-            yield response
+        try:
+            async with within_origin(self._client, method, self._url, content, own) as response:
+                yield response
+        except (httpx2.RemoteProtocolError, httpx2.ReadError):
+            if self.version is None:
+                raise
+            raise LostError(BROKEN_OFF) from None
 
 
 @asynccontextmanager

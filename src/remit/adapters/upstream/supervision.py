@@ -98,7 +98,9 @@ class Supervisor:
     def error(self, failure: Failure | None) -> UpstreamError:
         """Say why the server could not be asked."""
         found = failure or Failure(reason="was ended", hint="try again")
-        return UpstreamError(f"`{self.upstream.label}` {found.reason}", hint=found.hint, output=found.output)
+        return UpstreamError(
+            f"`{self.upstream.label}` {found.reason}", hint=found.hint, output=tuple(found.output)
+        )
 
     def condition(self) -> Condition:
         """Say how the server is."""

@@ -10,7 +10,7 @@ from remit.apps.cli import render
 from remit.apps.cli.options import JSON
 from remit.bootstrap import open_gateway_files
 
-NONE = "No gateway runs.\nhint: `remit serve` starts one; a client that has it in its configuration does so itself"
+NONE = "No gateway runs.\nhint: `remit serve` starts one, and so does a client that is configured to"
 
 
 @click.command()

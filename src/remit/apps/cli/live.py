@@ -120,6 +120,8 @@ def _entry(item: Trustable, context: Context) -> list[str]:
     elif launch.is_remote:
         lines.append(f"  reaches {redact_url(launch.url)}")
         lines.append(f"  headers {_names(launch.headers, launch.syntaxes)}" if launch.headers else "")
+        if launch.headers_helper is not None:
+            lines.append(f"  runs    {redact_words((launch.headers_helper,))[0]} (for its headers)")
     else:
         lines.append(f"  runs    {shlex.join(redact_words((launch.command, *launch.args)))}")
         lines.append(f"  in      {launch.cwd}" if launch.cwd is not None else "")

@@ -20,6 +20,7 @@ from remit.apps.cli import (
     scanning,
     searching,
     serving,
+    signing_in,
     states,
     tokens,
     trusting,
@@ -70,6 +71,8 @@ COMMANDS = (  # in the order of the reference
     evaluation.evaluate,
     names.names,
     trusting.trust,
+    signing_in.login,
+    signing_in.logout,
     projects.forget,
     completion,
 )

@@ -78,7 +78,7 @@ def serve(
         raise click.UsageError("--allow-host is for --http")
     _start_log(as_json=log_json, verbose=verbose)
     opening = Opening(os.path.abspath(project), client, agent, room, strategy, mode)
-    # Imported late: no other command should wait for what only a server needs, nor one server for the other's.
+    # Imported late: no other command should wait for what only a server needs.
     if address is None:
         from remit.apps.gateway import stdio
 

@@ -211,6 +211,9 @@ def _trustable(item: Trustable) -> Shape:
         "url": None if launch is None or not launch.is_remote else redact_url(launch.url),
         "env": [] if launch is None else sorted(launch.env),
         "headers": [] if launch is None else sorted(launch.headers),
+        "headers_helper": None
+        if launch is None or launch.headers_helper is None
+        else redact_words((launch.headers_helper,))[0],
         "reads": [] if launch is None else sorted(_read_by(launch)),
     }
 

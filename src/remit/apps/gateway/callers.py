@@ -12,16 +12,17 @@ from remit.apps.gateway.sdk import Channel
 from remit.exchange import Answer, AnsweredError, Params
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
+ROOTS = "roots/list"
 
-_NEEDED = {
-    "elicitation/create": "elicitation",
-    "sampling/createMessage": "sampling",
-    "roots/list": "roots",
-}
+_NEEDED = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", ROOTS: "roots"}
 
 
 class SessionCaller:
-    """One request of a client with a session: it is asked back on the request's own stream."""
+    """One request of a client with a session: it is asked back on the request's own stream.
+
+    Which directories it is about, an upstream may always ask: where the client does not say, it is the
+    endpoint's.
+    """
 
     takes_input_required = False
 
@@ -31,13 +32,15 @@ class SessionCaller:
         *,
         session: str,
         principal: str | None,
-        capabilities: Mapping[str, Any] = NOTHING,
-        log_level: str | None = None,
+        capabilities: Mapping[str, Any],
+        log_level: str | None,
+        roots: Answer,
     ) -> None:
         self._channel = channel
+        self._roots = None if "roots" in capabilities else roots
         self.session = session
         self.principal = principal
-        self.capabilities = capabilities
+        self.capabilities: Mapping[str, Any] = {"roots": {}, **capabilities}
         self.log_level = log_level
 
     async def ask(self, method: str, params: Params) -> Answer:
@@ -46,6 +49,8 @@ class SessionCaller:
         Raises:
             AnsweredError: the client cannot, or says no with an error.
         """
+        if method == ROOTS and self._roots is not None:
+            return self._roots
         require(method, params, self.capabilities)
         try:
             return await self._channel.send_raw_request(method, params)
@@ -60,7 +65,10 @@ class SessionCaller:
 
 
 class RequestCaller:
-    """One request of a client of 2026, which is only ever answered."""
+    """One request of a client of 2026, which is only ever answered.
+
+    It is not troubled for its roots, which would take a request more: they are the endpoint's directory.
+    """
 
     takes_input_required = True
 
@@ -70,26 +78,26 @@ class RequestCaller:
         *,
         session: str,
         principal: str | None,
-        capabilities: Mapping[str, Any] = NOTHING,
-        log_level: str | None = None,
+        capabilities: Mapping[str, Any],
+        log_level: str | None,
+        roots: Answer,
     ) -> None:
         self._channel = channel
+        self.may_be_asked = "elicitation" in capabilities or "sampling" in capabilities
         self.session = session
         self.principal = principal
-        self.capabilities = capabilities
+        self.capabilities: Mapping[str, Any] = {"roots": {}, **capabilities}
         self.log_level = log_level
-
-    @property
-    def may_be_asked(self) -> bool:
-        """Whether its client can answer any question."""
-        return any(name in self.capabilities for name in _NEEDED.values())
+        self.roots = roots
 
     async def ask(self, method: str, params: Params) -> Answer:
-        """Refuse: only a call that is held can ask, and this one is not.
+        """Refuse all but roots: only a call that is held can ask, and this one is not.
 
         Raises:
-            AnsweredError: always.
+            AnsweredError: the client cannot answer, or not now.
         """
+        if method == ROOTS:
+            return self.roots
         require(method, params, self.capabilities)
         raise AnsweredError(METHOD_NOT_FOUND, f"`{method}` cannot be asked during this request")
 
@@ -110,7 +118,7 @@ class Nobody:
         self.session = session
         self.principal = principal
 
-    async def ask(self, method: str, params: Params) -> Answer:
+    async def ask(self, method: str, params: Params) -> Answer:  # noqa: ARG002 - a caller can be asked
         """Refuse.
 
         Raises:

@@ -1,7 +1,7 @@
 """Lists that are turned into JSON once, however often they are asked for."""
 
 import json
-from typing import Any, cast
+from typing import Any
 
 import pydantic_core
 
@@ -33,7 +33,7 @@ class Lists:
 def encoded(value: object) -> bytes:
     """Turn a value into JSON on one line."""
     try:
-        return pydantic_core.to_json(value)
+        return pydantic_core.to_json(value, inf_nan_mode="null")
     except (ValueError, pydantic_core.PydanticSerializationError):  # half of a surrogate pair, for one
         return json.dumps(value, separators=(",", ":")).encode("ascii")
 
@@ -44,7 +44,7 @@ def answer_line(identity: str | int, result: dict[str, Any]) -> bytes:
     if not prepared:
         return b'{"jsonrpc":"2.0","id":%b,"result":%b}\n' % (encoded(identity), encoded(result))
     parts = [
-        b"%b:%b" % (encoded(name), cast(Prepared, value).json if type(value) is Prepared else encoded(value))
+        b"%b:%b" % (encoded(name), value.json if type(value) is Prepared else encoded(value))
         for name, value in result.items()
     ]
     return b'{"jsonrpc":"2.0","id":%b,"result":{%b}}\n' % (encoded(identity), b",".join(parts))

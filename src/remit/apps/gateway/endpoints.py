@@ -1,4 +1,4 @@
-"""The endpoints of one gateway: each is opened when it is first asked for, and closed when others need room."""
+"""The endpoints of one gateway: each is opened when first asked for, and closed when others need room."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -109,7 +109,7 @@ class Endpoints:
     async def _hold(self, opening: Opening, *, task_status: TaskStatus[Served]) -> None:
         has_started = False
         try:
-            async with faced(self._open(opening)) as face, anyio.create_task_group() as own:
+            async with faced(self._open(opening), opening) as face, anyio.create_task_group() as own:
                 served = Served(opening, face)
                 await own.start(served.run)
                 self._served[opening] = served

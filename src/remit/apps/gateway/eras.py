@@ -1,11 +1,13 @@
 """What the two eras of the protocol spell differently: envelopes around requests, and around answers."""
 
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 from mcp_types import (
     CLIENT_CAPABILITIES_META_KEY,
     CLIENT_INFO_META_KEY,
+    INVALID_PARAMS,
     LOG_LEVEL_META_KEY,
     PROTOCOL_VERSION_META_KEY,
     SERVER_INFO_META_KEY,
@@ -21,6 +23,7 @@ _ENVELOPE = frozenset(
     {PROTOCOL_VERSION_META_KEY, CLIENT_INFO_META_KEY, CLIENT_CAPABILITIES_META_KEY, LOG_LEVEL_META_KEY}
 )
 _CACHED = frozenset({*LISTS, "resources/read", "server/discover"})
+_NO_RESOURCE = -32002
 _OF_2026 = ("resultType", "ttlMs", "cacheScope")
 _FRESH = {"ttlMs": 0, "cacheScope": "private"}  # a state may change any list at any time, for one alone
 
@@ -30,12 +33,23 @@ def is_modern(version: str) -> bool:
     return version in MODERN_PROTOCOL_VERSIONS
 
 
+def as_object(value: object) -> Mapping[str, Any]:
+    """Take a value for the object that it should be; anything else is an empty one."""
+    return cast(Mapping[str, Any], value) if isinstance(value, Mapping) else {}
+
+
+def roots_of(directory: str) -> Answer:
+    """Say which directory it is all about, as a client says it of its own."""
+    path = Path(directory)
+    return {"roots": [{"uri": path.as_uri(), "name": path.name}]}
+
+
 def without_envelope(params: Mapping[str, Any] | None) -> Params:
     """Take away what a request of 2026 says of its sender, which is for us alone."""
     if not params:
         return {}
-    meta = params.get("_meta")
-    if not isinstance(meta, Mapping) or _ENVELOPE.isdisjoint(meta):
+    meta = as_object(params.get("_meta"))
+    if _ENVELOPE.isdisjoint(meta):
         return params
     kept = {name: value for name, value in meta.items() if name not in _ENVELOPE}
     rest = {name: value for name, value in params.items() if name != "_meta"}
@@ -57,6 +71,11 @@ def for_older(answer: Answer) -> Answer:
     if not any(name in answer for name in _OF_2026):
         return answer
     return {name: value for name, value in answer.items() if name not in _OF_2026}
+
+
+def code_for(code: int, *, is_modern: bool) -> int:
+    """Spell the code of an error: that a resource does not exist had one of its own until 2026."""
+    return INVALID_PARAMS if is_modern and code == _NO_RESOURCE else code
 
 
 def is_heard(level: object, least: str | None) -> bool:

@@ -7,13 +7,13 @@ the client comes back with what was asked.
 import math
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
 from mcp_types import INVALID_PARAMS
 
-from remit.apps.gateway.callers import RequestCaller, require
+from remit.apps.gateway.callers import ROOTS, RequestCaller, require
+from remit.apps.gateway.eras import as_object
 from remit.exchange import Answer, AnsweredError, Caller, Params
 
 PATIENCE = 300.0  # seconds that a person may take
@@ -61,6 +61,7 @@ class HeldCalls:
                 INVALID_PARAMS, "nothing waits for this answer: it came too late, or the request is another"
             )
         del self._waiting[state]
+        call.claimed.set()
         return call
 
     def _wait(self, call: "_HeldCall") -> Answer:
@@ -90,6 +91,7 @@ class _HeldCall:
         self.principal = caller.principal
         self.capabilities = caller.capabilities
         self.log_level = caller.log_level
+        self._roots = caller.roots
         self.essence = essence
         self._caller: RequestCaller | None = caller
         self._questions: dict[str, _Question] = {}
@@ -99,7 +101,9 @@ class _HeldCall:
         self._answer: Answer | None = None
         self._failure: Exception | None = None
         self._is_over = False
+        self._deadline = math.inf
         self._forget: Callable[[], object] = lambda: None
+        self.claimed = anyio.Event()  # the client came back
 
     async def run(self, work: Work) -> None:
         """Do the work; what comes of it is kept for the request that asks."""
@@ -109,12 +113,17 @@ class _HeldCall:
             except Exception as failure:  # raised again where the request is answered
                 self._failure = failure
         self._is_over = True
-        self._forget()
         self._moved.set()
+        if self._caller is None and not self._scope.cancelled_caught:
+            # What was asked was not needed in the end; the client answers it all the same, and wants this.
+            with anyio.move_on_after(self._deadline - anyio.current_time()):
+                await self.claimed.wait()
+        self._forget()
 
     async def attend(self, caller: RequestCaller) -> bool:
         """Stay with the call until it is over, or until something is asked; whether it is over."""
-        self._caller, self._scope.deadline = caller, math.inf
+        self._caller, self._deadline = caller, math.inf
+        self._scope.deadline = math.inf
         try:
             while not self._is_over and not self._questions:
                 self._moved = anyio.Event()
@@ -144,7 +153,7 @@ class _HeldCall:
 
     def answer(self, responses: object) -> None:
         """Hand over answers; what has none yet stays asked."""
-        given: Mapping[str, Any] = responses if isinstance(responses, Mapping) else {}
+        given = as_object(responses)
         for key in [key for key in self._questions if isinstance(given.get(key), Mapping)]:
             question = self._questions.pop(key)
             question.answer = dict(given[key])
@@ -152,7 +161,8 @@ class _HeldCall:
 
     def await_until(self, deadline: float, forget: Callable[[], object]) -> None:
         """Wait for the client's next request; give up at a time."""
-        self._scope.deadline, self._forget = deadline, forget
+        self._deadline = self._scope.deadline = deadline
+        self._forget, self.claimed = forget, anyio.Event()
 
     def give_up(self) -> None:
         """End the call."""
@@ -164,6 +174,8 @@ class _HeldCall:
         Raises:
             AnsweredError: the client did not say that it can answer.
         """
+        if method == ROOTS:
+            return self._roots
         require(method, params, self.capabilities)
         self._asked += 1
         key = f"{method.split('/')[0]}-{self._asked}"

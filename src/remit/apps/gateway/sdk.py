@@ -1,4 +1,4 @@
-"""What the gateway needs of the SDK and the SDK does not give away; a test holds each to the pinned version."""
+"""What the gateway needs of the SDK, and the SDK does not give away; tests notice when that changes."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol, cast

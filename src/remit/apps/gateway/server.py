@@ -12,8 +12,9 @@ from typing import Any, cast
 import anyio
 import mcp_types as types
 from anyio.abc import TaskGroup
+from mcp.server.connection import Connection
 from mcp.server.context import CallNext, HandlerResult
-from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
 from mcp_types.methods import validate_client_request
@@ -23,12 +24,20 @@ from remit import __version__
 from remit.apps.gateway.audience import Audience, Listener, notification
 from remit.apps.gateway.callers import NOTHING, Nobody, RequestCaller, SessionCaller
 from remit.apps.gateway.encoding import Lists
-from remit.apps.gateway.eras import for_2026, for_older, is_modern, without_envelope
+from remit.apps.gateway.eras import (
+    as_object,
+    code_for,
+    for_2026,
+    for_older,
+    is_modern,
+    roots_of,
+    without_envelope,
+)
 from remit.apps.gateway.held import HeldCalls
 from remit.apps.gateway.sdk import RequestContext, channel_of, connection_of
 from remit.apps.gateway.tally import Tally
 from remit.errors import RemitError
-from remit.exchange import Answer, AnsweredError, Caller, Change, Endpoint, Listing, Params, Part
+from remit.exchange import Answer, AnsweredError, Caller, Change, Endpoint, Listing, Opening, Params, Part
 
 NAME = "remit"
 
@@ -56,7 +65,7 @@ class Session:
 class Face(Server[Any]):
     """One endpoint, as its clients see it."""
 
-    def __init__(self, endpoint: Endpoint, tasks: TaskGroup, *, is_stdio: bool) -> None:
+    def __init__(self, endpoint: Endpoint, opening: Opening, tasks: TaskGroup, *, is_stdio: bool) -> None:
         super().__init__(
             NAME,
             version=__version__,
@@ -71,6 +80,7 @@ class Face(Server[Any]):
         self._endpoint = endpoint
         self._tasks = tasks
         self._is_stdio = is_stdio
+        self._roots = roots_of(opening.directory)
         self._held = HeldCalls(tasks)
         self._lists = Lists()
         self._over = anyio.Event()
@@ -106,14 +116,7 @@ class Face(Server[Any]):
         self.instructions = self._endpoint.instructions
         return super().create_initialization_options()
 
-    def get_capabilities(
-        self,
-        notification_options: NotificationOptions | None = None,
-        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
-        extensions: dict[str, dict[str, Any]] | None = None,
-        *,
-        protocol_version: str | None = None,
-    ) -> types.ServerCapabilities:
+    def get_capabilities(self, *_: Any, **__: Any) -> types.ServerCapabilities:
         """Say what this endpoint has; lists may change in both eras."""
         return types.ServerCapabilities.model_validate(self._capabilities())
 
@@ -132,25 +135,25 @@ class Face(Server[Any]):
                 shown[name] = said[name]
         return shown
 
-    async def _answer(self, context: RequestContext, call_next: CallNext) -> HandlerResult:
-        if context.request_id is None:
-            return await self._hear(context, call_next)
-        if context.method == "initialize":
-            return await self._greet(context, call_next)
-        handler = self._handlers.get(context.method)
+    async def _answer(self, ctx: RequestContext, call_next: CallNext) -> HandlerResult:
+        """Answer a request, as a middleware of the SDK does."""
+        if ctx.request_id is None:
+            return await self._hear(ctx, call_next)
+        if ctx.method == "initialize":
+            return await self._greet(ctx, call_next)
+        handler = self._handlers.get(ctx.method)
         if handler is None:
-            return await call_next(context)
-        self._check(context)
+            return await call_next(ctx)
+        self._check(ctx)
+        is_new = is_modern(ctx.protocol_version)
         try:
-            answer = await handler(context, without_envelope(context.params))
+            answer = await handler(ctx, without_envelope(ctx.params))
         except AnsweredError as error:
-            raise MCPError(error.code, str(error), error.data) from None
+            raise MCPError(code_for(error.code, is_modern=is_new), str(error), error.data) from None
         except RemitError as error:
             hint = f" ({error.hint})" if error.hint else ""
             raise MCPError(types.INTERNAL_ERROR, f"{error}{hint}") from None
-        if is_modern(context.protocol_version):
-            return for_2026(answer, context.method, self._info)
-        return for_older(answer)
+        return for_2026(answer, ctx.method, self._info) if is_new else for_older(answer)
 
     def _check(self, context: RequestContext) -> None:
         """Refuse what this version of the protocol does not have, or not in this form, or not yet."""
@@ -167,7 +170,7 @@ class Face(Server[Any]):
         said = (context.params or {}).get("capabilities")
         name = "stdio" if connection.session_id is None else f"http:{connection.session_id}"
         is_new = _STATE not in connection.state
-        connection.state[_STATE] = Session(name, said if isinstance(said, Mapping) else NOTHING)
+        connection.state[_STATE] = Session(name, as_object(said))
         if is_new:
             self.sessions += 1
             connection.exit_stack.push_async_callback(self._part, connection.state, _principal(context))
@@ -178,16 +181,18 @@ class Face(Server[Any]):
         connection = connection_of(context)
         session = connection.state.get(_STATE)
         if context.method == "notifications/initialized" and isinstance(session, Session):
-            if session.listener is None:
-
-                async def send(change: Change) -> None:
-                    method, params = notification(change)
-                    await connection.notify(method, params or None)
-
-                session.listener = Listener(self._tasks, send)
-                session.listener.is_ready()
-                self.audience.join(session.listener)
+            self._start_telling(session, connection)
         return answer
+
+    def _start_telling(self, session: Session, connection: Connection) -> None:
+        async def send(change: Change) -> None:
+            method, params = notification(change)
+            await connection.notify(method, params or None)
+
+        if session.listener is None:
+            session.listener = Listener(self._tasks, send)
+            session.listener.is_ready()
+            self.audience.join(session.listener)
 
     async def _part(self, state: dict[str, Any], principal: str | None) -> None:
         """Let go of what was kept for a session."""
@@ -322,6 +327,7 @@ class Face(Server[Any]):
                 principal=principal,
                 capabilities=session.capabilities,
                 log_level=session.log_level,
+                roots=self._roots,
             )
         meta = cast(Mapping[str, Any], (context.params or {}).get("_meta") or {})
         said = meta.get(types.CLIENT_CAPABILITIES_META_KEY)
@@ -330,8 +336,9 @@ class Face(Server[Any]):
             channel_of(context),
             session="stdio" if self._is_stdio else f"principal:{principal or ''}",
             principal=principal,
-            capabilities=cast(Mapping[str, Any], said) if isinstance(said, Mapping) else NOTHING,
+            capabilities=as_object(said),
             log_level=level if isinstance(level, str) else None,
+            roots=self._roots,
         )
 
 

@@ -25,15 +25,17 @@ def serve(opening: Opening, say: Say) -> int:
                 tasks.start_soon(monitor(lambda: [(opening, face)], links).run)
                 say(f"serving {described(opening)} on stdio")
 
-            await on_stdio(open_endpoint(opening, links), on_open)
+            await on_stdio(open_endpoint(opening, links), opening, on_open)
             tasks.cancel_scope.cancel()
 
     return anyio.run(until_told, work)
 
 
-async def on_stdio(opened: AbstractAsyncContextManager[Endpoint], on_open: OnOpen | None = None) -> None:
+async def on_stdio(
+    opened: AbstractAsyncContextManager[Endpoint], opening: Opening, on_open: OnOpen | None = None
+) -> None:
     """Serve one endpoint on the standard streams, until the client goes away."""
-    async with standard_streams() as (source, target), faced(opened, is_stdio=True) as face:
+    async with standard_streams() as (source, target), faced(opened, opening, is_stdio=True) as face:
         if on_open is not None:
             await on_open(face)
         await face.run(source, target, face.create_initialization_options())

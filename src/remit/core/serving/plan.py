@@ -10,7 +10,7 @@ from remit.core.globs import Glob, glob, tool_globs
 from remit.core.names import full_label, normalise
 from remit.core.tools import Tool
 
-AUTO = "auto"
+AUTO, STATE, ROOMS = "auto", "state", "rooms"
 TOKEN_BUDGET = 6_000
 
 Value = TypeVar("Value")
@@ -61,8 +61,10 @@ def plan(configuration: Configuration, chosen: Chosen) -> Plan:
     presented = list(_presented(configuration, chosen))
     budget = _last(each.token_budget for each in presented)
     own = configuration.own_tools
+    strategy = _last(each.strategy for each in presented) or AUTO
     return Plan(
-        strategy=_last(each.strategy for each in presented) or AUTO,
+        # In a room, there is no other to go to.
+        strategy=STATE if strategy == ROOMS and chosen.room is not None else strategy,
         token_budget=TOKEN_BUDGET if budget is None else budget,
         own_tools=OWN_TOOLS if own is None else tuple(name for name in OWN_TOOLS if name in own),
         rooms={room.name: (room, _globs(room.tools)) for _, room in configuration.rooms},

@@ -91,3 +91,12 @@ end;
 create trigger catalog_wares_removed after delete on wares begin
     update revisions set number = number + 1 where part = 'catalog';
 end;
+create trigger catalog_part_trusted after insert on configuration_trust begin
+    update revisions set number = number + 1 where part = 'catalog';
+end;
+create trigger catalog_part_changed after update on configuration_trust begin
+    update revisions set number = number + 1 where part = 'catalog';
+end;
+create trigger catalog_part_revoked after delete on configuration_trust begin
+    update revisions set number = number + 1 where part = 'catalog';
+end;

@@ -1,0 +1,85 @@
+"""Where a browser lands after signing in: a page on this machine that takes the code."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from functools import partial
+from html import escape
+from urllib.parse import parse_qs, urlsplit
+
+import anyio
+from anyio.abc import SocketAttribute, SocketStream
+
+PATH = "/callback"
+_MAX_HEAD = 16_384  # bytes
+_PATIENCE = 10.0  # seconds for one request
+
+Landed = dict[str, str]
+
+
+class Landing:
+    """Takes what the browser brings."""
+
+    def __init__(self, port: int) -> None:
+        self.url = f"http://127.0.0.1:{port}{PATH}"
+        self.state: str | None = None  # what it must bring along to be meant
+        self._landed: Landed = {}
+        self._is_there = anyio.Event()
+
+    async def wait(self) -> Landed:
+        """Wait until someone lands with the right state."""
+        await self._is_there.wait()
+        return self._landed
+
+    async def serve(self, stream: SocketStream) -> None:
+        """Answer one request."""
+        async with stream:
+            with anyio.move_on_after(_PATIENCE):
+                try:
+                    page = self._page(await _head(stream))
+                    await stream.send(page)
+                    if self._landed:
+                        self._is_there.set()
+                except (anyio.BrokenResourceError, anyio.EndOfStream, OSError):
+                    return
+
+    def _page(self, head: bytes) -> bytes:
+        words = head.split(b" ", 2)
+        target = urlsplit(words[1].decode("ascii", "replace")) if len(words) == 3 else urlsplit("")
+        if words[0] != b"GET" or target.path != PATH:
+            return _page(404, "There is nothing here.")
+        found = {name: values[0] for name, values in parse_qs(target.query).items()}
+        if self.state is None or found.get("state") != self.state:
+            return _page(400, "This is not the sign-in that Remit waits for.")
+        self._landed = found
+        if "error" in found:
+            return _page(200, f"The sign-in was refused: {found['error']}. You can close this page.")
+        return _page(200, "You are signed in. You can close this page and go back.")
+
+
+@asynccontextmanager
+async def landing(port: int = 0) -> AsyncGenerator[Landing]:
+    """Wait for a browser while the block lasts.
+
+    Raises:
+        OSError: the port is taken.
+    """
+    listener = await anyio.create_tcp_listener(local_host="127.0.0.1", local_port=port)
+    async with listener, anyio.create_task_group() as tasks:
+        made = Landing(listener.extra(SocketAttribute.local_port))  # noqa: S610 - that is another `extra`
+        tasks.start_soon(partial(listener.serve, made.serve))
+        yield made
+        tasks.cancel_scope.cancel()
+
+
+async def _head(stream: SocketStream) -> bytes:
+    head = b""
+    while b"\r\n\r\n" not in head and len(head) < _MAX_HEAD:
+        head += await stream.receive()
+    return head
+
+
+def _page(status: int, text: str) -> bytes:
+    page = f"<!doctype html><meta charset=utf-8><title>Remit</title><p>{escape(text)}".encode()
+    phrase = {200: "OK", 400: "Bad Request", 404: "Not Found"}[status]
+    head = f"HTTP/1.1 {status} {phrase}\r\nContent-Type: text/html; charset=utf-8\r\n"
+    return f"{head}Content-Length: {len(page)}\r\nConnection: close\r\n\r\n".encode() + page

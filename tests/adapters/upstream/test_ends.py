@@ -1,0 +1,95 @@
+"""However Remit ends, no process that it started is left."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from linking import SPEAKING
+
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/stat").exists(), reason="processes are looked at in /proc"
+)
+
+REMIT = """
+import signal, sys
+import anyio
+from linking import Noting, links, speaking, tool, upstream
+
+async def main(note: str, ends: bool) -> None:
+    async with links() as made:
+        await made.request(upstream(speaking("old", note)), "tools/call", tool("echo"), Noting())
+        print("ready", flush=True)
+        if not ends:
+            await anyio.sleep_forever()
+        await anyio.to_thread.run_sync(sys.stdin.read)
+
+anyio.run(main, sys.argv[1], sys.argv[2] == "ends")
+"""
+
+
+def is_running(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def is_left(processes: list[int]) -> bool:
+    """Tell whether something is left after as long as even a slow machine needs."""
+    for _ in range(1_200):
+        if not any(map(is_running, processes)):
+            return False
+        time.sleep(0.05)
+    return True
+
+
+@contextmanager
+def remit(note: Path, how: str = "sleeps") -> Generator[subprocess.Popen[str]]:
+    """Run a process with links to a server that heeds nothing and has a child that heeds nothing."""
+    tests = str(Path(SPEAKING).parent)
+    process = subprocess.Popen(
+        [sys.executable, "-c", REMIT, str(note), how],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": tests},
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        for stream in filter(None, (process.stdin, process.stdout)):
+            stream.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_nothing_is_left_when_remit_is_ended_by_a_signal(number: signal.Signals, tmp_path: Path) -> None:
+    note = tmp_path / "note"
+    with remit(note) as process:
+        processes = [int(word) for word in note.read_text().split()]
+        assert all(map(is_running, processes))
+        process.send_signal(number)
+        process.wait(timeout=60)
+        assert not is_left(processes)
+
+
+def test_nothing_is_left_when_its_input_ends(tmp_path: Path) -> None:
+    note = tmp_path / "note"
+    with remit(note, "ends") as process:
+        processes = [int(word) for word in note.read_text().split()]
+        assert process.stdin is not None
+        process.stdin.close()
+        assert process.wait(timeout=60) == 0
+        assert not any(map(is_running, processes))

@@ -1,0 +1,259 @@
+"""How each strategy presents what is visible, and how the rest is reached."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway_support import FakeCaller, FakeLinks, call, endpoint, names, offered, told
+from remit.exchange import AnsweredError, Listing, Stock
+from remit.gateway.endpoint import LiveEndpoint
+from support import Desk
+
+pytestmark = pytest.mark.anyio
+
+OWN = {"discover_tools", "call_tool", "why_tool", "report_available_tools"}
+
+
+@pytest.fixture
+def shop(desk: Desk) -> Path:
+    desk.write_state("git", "web")
+    return desk.project("shop")
+
+
+@pytest.fixture
+def links() -> FakeLinks:
+    git = [offered("status"), offered("push"), offered("log")]
+    web = [offered("fetch", description="Fetch a page of the web"), offered("search")]
+    return FakeLinks({"git": Stock(tools=git), "web": Stock(tools=web)})
+
+
+ALL = ["git__log", "git__push", "git__status", "web__fetch", "web__search"]
+
+
+def own(listing: Listing) -> set[str]:
+    return {item["name"] for item in listing.items} & OWN
+
+
+async def test_auto_shows_all_that_fits_and_no_way_to_find_more(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    async with endpoint(desk, links, shop) as served:
+        assert await names(served) == ALL
+        assert own(await served.tools({})) == {"why_tool", "report_available_tools"}
+
+
+async def test_auto_shows_the_pinned_and_the_most_used_where_not_all_fits(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    async with endpoint(desk, links, shop) as served:
+        await served.tools({})
+        for _ in range(3):
+            await call(served, "web__search")
+        await call(served, "git__log")
+    desk.write(shop / "remit.toml", 'token_budget = 80\npinned = ["git__push"]\n')
+    async with endpoint(desk, links, shop) as served:
+        listing = await served.tools({})
+        assert await names(served) == ["git__push", "web__search"]
+        assert own(listing) == OWN
+        for _ in range(9):
+            await call(served, "git__status")  # used most by now, and deferred
+        assert await served.tools({}) is listing
+        assert told(await call(served, "call_tool", {"name": "git__status"})) == "git did status"
+        assert "discover_tools" in (served.instructions or "")
+        desk.write(shop / "remit.toml", "token_budget = 80\n")
+        assert await names(served) == ["git__log", "web__search"]
+
+
+async def test_a_budget_of_nothing_shows_only_what_is_pinned(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    desk.write(shop / "remit.toml", 'token_budget = 0\npinned = ["mcp__web__*"]\n')
+    async with endpoint(desk, links, shop) as served:
+        assert await names(served) == ["web__fetch", "web__search"]
+
+
+async def test_search_shows_the_pinned_and_how_to_find_the_rest(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    desk.write(shop / "remit.toml", 'strategy = "search"\npinned = ["git__status"]\nblock = ["git__push"]\n')
+    async with endpoint(desk, links, shop) as served:
+        assert await names(served) == ["git__status"]
+        assert own(await served.tools({})) == OWN
+        found = (await call(served, "discover_tools", {"query": "fetch a page"}))["structuredContent"]
+        assert found["tools"][0]["name"] == "web__fetch"
+        assert "input_schema" not in found["tools"][0]
+        full = await call(served, "discover_tools", {"query": "fetch a page", "detail": "full", "limit": 1})
+        assert [tool["name"] for tool in full["structuredContent"]["tools"]] == ["web__fetch"]
+        assert full["structuredContent"]["tools"][0]["input_schema"]["type"] == "object"
+        assert told(await call(served, "call_tool", {"name": "web__fetch"})) == "web did fetch"
+        assert told(await call(served, "web__fetch")) == "web did fetch"
+        for hidden, is_found in ((False, False), (True, True)):
+            asked = {"query": "push", "include_hidden": hidden, "limit": 50}
+            found = (await call(served, "discover_tools", asked))["structuredContent"]["tools"]
+            listed = {tool["name"]: tool for tool in found}
+            assert ("git__push" in listed) is is_found
+        assert listed["git__push"]["gate"] == "policy"
+
+
+async def test_what_is_found_follows_the_states(desk: Desk, shop: Path, links: FakeLinks) -> None:
+    desk.write(shop / "remit.toml", '[states.ready]\nfile = "r"\n[tools."git__push"]\nstates = ["ready"]\n')
+
+    async def found(served: LiveEndpoint) -> list[str]:
+        answer = await call(served, "discover_tools", {"query": "push"})
+        return [tool["name"] for tool in answer["structuredContent"]["tools"]]
+
+    async with endpoint(desk, links, shop, strategy="search") as served:
+        await served.tools({})
+        assert "git__push" not in await found(served)
+        (shop / "r").touch()
+        assert "git__push" in await found(served)
+        desk.write(shop / "remit.toml", 'block = ["git__push"]\n')
+        assert "git__push" not in await found(served)
+
+
+async def test_a_namespace_is_one_entry_that_returns_its_tools(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    desk.write(
+        shop / "remit.toml",
+        'block = ["git__log"]\n[tools."git__*"]\nnamespace = "Version control"\n'
+        '[tools."git__status"]\nnamespace = "look"\n',
+    )
+    async with endpoint(desk, links, shop, strategy="namespace") as served:
+        listing = await served.tools({})
+        assert await names(served) == ["Version_control", "look", "web"]
+        assert own(listing) == {"call_tool", "why_tool", "report_available_tools"}
+        assert "git__push" in listing.items[0]["description"]
+        for name in ("web", "mcp__remit__web"):
+            answer = await call(served, name)
+            assert [item["name"] for item in answer["structuredContent"]["tools"]] == ALL[3:]
+            assert "web__fetch: Fetch a page" in told(answer)
+        opened = await call(served, "Version_control")
+        assert [item["name"] for item in opened["structuredContent"]["tools"]] == ["git__push"]
+        assert told(await call(served, "call_tool", {"name": "git__push"})) == "git did push"
+        assert (await call(served, "call_tool", {"name": "git__log"}))["isError"]
+
+
+async def test_rooms_are_resources_that_return_their_tools(desk: Desk, shop: Path, links: FakeLinks) -> None:
+    desk.write(
+        shop / "remit.toml",
+        'block = ["git__log"]\n[rooms.git]\ndescription = "Git work"\ntools = ["mcp__git__*"]\n'
+        '[rooms.empty]\ntools = ["nothing"]\n',
+    )
+    async with endpoint(desk, links, shop, strategy="rooms") as served:
+        assert await names(served) == ALL[3:]
+        listed = (await served.resources()).items
+        assert [(item["uri"], item["description"]) for item in listed] == [
+            ("room://empty", "Tools of the room `empty` (0 tools)"),
+            ("room://git", "Git work (2 tools)"),
+        ]
+        read = await served.pass_on("resources/read", {"uri": "room://git"}, FakeCaller())
+        content = json.loads(read["contents"][0]["text"])
+        assert [tool["name"] for tool in content["tools"]] == ["git__push", "git__status"]
+        assert told(await call(served, "call_tool", {"name": "git__push"})) == "git did push"
+        assert await served.pass_on("resources/subscribe", {"uri": "room://git"}, FakeCaller()) == {}
+    async with endpoint(desk, links, shop, strategy="rooms", room="git") as served:
+        assert await names(served) == ["git__push", "git__status"]
+
+
+async def test_a_manifest_advertises_scopes_and_lists_the_one_that_is_asked_for(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    desk.write(
+        shop / "remit.toml", 'strategy = "manifest"\n[rooms.look]\ntools = ["git__status", "web__*"]\n'
+    )
+    async with endpoint(desk, links, shop) as served:
+        assert await names(served) == ALL
+        scopes = {"remit/scopes": {"scopes": ["git", "look", "web"]}}
+        assert served.capabilities["extensions"] == served.capabilities["experimental"] == scopes
+        asked: list[dict[str, Any]] = [{"scope": "look"}, {"_meta": {"remit/scope": "look"}}]
+        for params in asked:
+            assert await names(served, params) == ["git__status", *ALL[3:]]
+        assert await served.tools({"scope": "web"}) is await served.tools({"scope": "web"})
+        with pytest.raises(AnsweredError, match="Unknown scope: wild; there are `git`, `look`, `web`"):
+            await served.tools({"scope": "wild"})
+
+
+async def test_other_strategies_have_no_scopes(desk: Desk, shop: Path, links: FakeLinks) -> None:
+    async with endpoint(desk, links, shop, strategy="state") as served:
+        assert await names(served, {"scope": "wild"}) == ALL
+        assert "extensions" not in served.capabilities
+
+
+async def test_an_agent_and_a_room_may_have_a_strategy_of_their_own(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    desk.write(shop / ".claude/agents/scout.md", "---\nname: scout\ndescription: x\n---\n")
+    desk.write(
+        shop / "remit.toml",
+        '[agents.scout]\nstrategy = "search"\n[rooms.all]\ntools = ["*"]\nstrategy = "namespace"\n',
+    )
+    for opening, expected in (
+        ({}, ALL),
+        ({"agent": "scout"}, []),
+        ({"room": "all", "agent": "scout"}, ["git", "web"]),
+        ({"room": "all", "strategy": "state"}, ALL),
+    ):
+        async with endpoint(desk, links, shop, **opening) as served:
+            assert await names(served) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "complaint"),
+    [
+        ("discover_tools", {}, "`query` is not a text"),
+        ("discover_tools", {"query": "x", "limit": 0}, "`limit` is not a number from 1 to 50"),
+        ("discover_tools", {"query": "x", "limit": True}, "`limit` is not a number from 1 to 50"),
+        ("discover_tools", {"query": "x", "scope": "wild"}, "`scope` is none of managed"),
+        ("call_tool", {"name": "mcp__remit__call_tool"}, "`call_tool` does not call itself"),
+        ("call_tool", {"name": "git__status", "arguments": []}, "`arguments` is not an object"),
+        ("call_tool", [], "`arguments` is not an object"),
+        ("why_tool", {"name": 7}, "`name` is not a text"),
+        ("report_available_tools", {}, "`tools` is not a list of at most 200 tools"),
+        ("report_available_tools", {"tools": ["x"]}, "`name` is not a text"),
+        ("report_available_tools", {"tools": [{"name": "x" * 257}]}, "a name is longer than 256 characters"),
+        ("report_available_tools", {"tools": [{"name": "x", "description": 1}]}, "the description of `x`"),
+        ("report_available_tools", {"tools": [{"name": "x", "input_schema": 1}]}, "the input schema of `x`"),
+    ],
+)
+async def test_an_own_tool_says_what_is_wrong_with_its_arguments(
+    desk: Desk, shop: Path, links: FakeLinks, name: str, arguments: Any, complaint: str
+) -> None:
+    async with endpoint(desk, links, shop) as served:
+        answer = await served.call({"name": name, "arguments": arguments}, FakeCaller())
+        assert answer["isError"]
+        assert complaint in told(answer)
+
+
+async def test_an_agent_tells_of_its_tools_and_cannot_redefine_a_servers(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    reported = [
+        {"name": "Sketch", "description": "Draws", "input_schema": {"type": "object"}},
+        {"name": "mcp__git__status", "description": "evil words"},
+        {"name": "mcp__git__made_up", "description": "evil words"},
+    ]
+    async with endpoint(desk, links, shop) as served:
+        first = await served.tools({})
+        answer = await call(served, "report_available_tools", {"tools": reported})
+        assert answer["structuredContent"]["tools"] == [item["name"] for item in reported]
+        assert (await served.tools({})).revision == first.revision
+        assert "is visible: reported by an agent" in told(await call(served, "why_tool", {"name": "Sketch"}))
+
+
+async def test_why_tells_every_gate_by_the_name_that_can_be_called(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    desk.write(shop / "remit.toml", 'block = ["git__push"]\n')
+    async with endpoint(desk, links, shop) as served:
+        await served.tools({})
+        answer = await call(served, "why_tool", {"name": "mcp__git__push"})
+        content = answer["structuredContent"]
+        assert (content["tool"], content["verdict"], content["gate"]) == ("git__push", "hidden", "policy")
+        assert [line["gate"] for line in content["gates"]][:2] == ["scope", "config"]
+        assert "unlock: take `git__push` out of `block`" in told(answer)
+        unknown = await call(served, "why_tool", {"name": "git__statsu"})
+        assert "is visible" in told(unknown)  # its server may have it
+        assert "did you mean" in told(await call(served, "why_tool", {"name": "gitt__status"}))
