@@ -98,7 +98,10 @@ def bound(address: Address) -> socket.socket:
     try:
         found = socket.getaddrinfo(*address, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, _, _, _, place = found[0]
-        return socket.create_server(place[:2], family=family, backlog=1024)
+        listener = socket.create_server(place[:2], family=family, backlog=1024)
+        # Connections inherit it. Without it, an answer's body waits 40 ms for its head to be acknowledged.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return listener
     except (OSError, UnicodeError) as error:
         words = error.strerror if isinstance(error, OSError) else None
         raise ServingError(
