@@ -127,6 +127,11 @@ class SqliteStore:
             for row in self.database.rows("wares_here", **seen_from(workspace))
         }
 
+    def uses_here(self, workspace: Workspace) -> dict[Key, tuple[int, int]]:
+        """Tell how often tools were used in a project, and when last, by their keys."""
+        found = self.database.rows("uses_here", **seen_from(workspace))
+        return {tuple(row[:8]): (row[8], row[9]) for row in found}
+
     def revision(self) -> int:
         """Count the changes of what catalogs are made of."""
         return self.database.rows("revision")[0][0]

@@ -602,3 +602,8 @@ limit :limit
 -- name: prune_audit
 delete from audit
 where called_at < :before or id <= (select max(id) from audit) - :most
+
+-- name: uses_here
+select t.client, t.kind, t.scope, t.project_hash, t.dir, t.agent, t.server, t.name, u.uses, u.last_used_at
+from usage_totals u join tools t on t.id = u.tool_id
+where u.project_hash = :project and {in_scope}
