@@ -31,18 +31,18 @@ def upstream(launch: Launch, label: str = "speaking", **others: Any) -> Upstream
     )
 
 
+def means(variables: Mapping[str, str], home: str = "/", sign_ins: SignIns | None = None) -> Means:
+    client = {"name": "remit", "version": "0"}
+    kept = sign_ins or Files("/nowhere")
+    return Means(variables=variables, home=home, client=client, watch=Watch(), sign_ins=kept)
+
+
 @asynccontextmanager
 async def links(
     variables: Mapping[str, str] | None = None, *, idle: float = 3_600, sign_ins: SignIns | None = None
 ) -> AsyncGenerator[LiveLinks]:
-    means = Means(
-        variables={"PATH": os.environ["PATH"], **(variables or {})},
-        home="/",
-        client={"name": "remit", "version": "0"},
-        watch=Watch(),
-        sign_ins=sign_ins or Files("/nowhere"),
-    )
-    async with linked(means, idle=idle) as made:
+    known = {"PATH": os.environ["PATH"], **(variables or {})}
+    async with linked(means(known, sign_ins=sign_ins), idle=idle) as made:
         yield made
 
 

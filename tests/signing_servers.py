@@ -8,7 +8,7 @@ import secrets
 import socket
 import sys
 import time
-from typing import Any
+from typing import Any, cast
 
 import uvicorn
 from mcp.server.auth.provider import (
@@ -110,7 +110,7 @@ def app(address: str, gatekeeper: Gatekeeper) -> Any:
         resource_server_url=AnyHttpUrl(f"{address}/mcp"),
         client_registration_options=ClientRegistrationOptions(enabled=True),
     )
-    server = MCPServer("signing", auth=settings, auth_server_provider=gatekeeper)
+    server = MCPServer("signing", auth=settings, auth_server_provider=cast("Any", gatekeeper))
 
     @server.tool()
     def echo(x: str) -> str:  # pyright: ignore[reportUnusedFunction] - the SDK calls it

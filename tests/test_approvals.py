@@ -71,6 +71,21 @@ def test_a_call_that_needs_approval_asks_once_and_goes_ahead_once(
     assert not approvals.permit(PUSH, ARGUMENTS, here).is_allowed
 
 
+def test_so_many_calls_wait_and_no_more_and_what_expired_is_not_kept(
+    desk: Desk, approvals: Approvals, here: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("remit.approvals.MOST_WAITING", 2)
+    for number in (1, 2):
+        approvals.request(PUSH, {"number": number}, here)
+    with pytest.raises(ApprovalError, match="2 calls wait for a person's word already"):
+        approvals.permit(PUSH, {"number": 3}, here)
+    assert approvals.permit(PUSH, {"number": 2}, here).approval is not None  # that was asked before
+    desk.time += 1_000_000
+    approvals.request(PUSH, {"number": 3}, here)
+    shown = stored(desk.database, "select shown from approvals order by requested_at")
+    assert shown == [("",), ("",), ('{"number": 3}',)]
+
+
 def test_a_person_is_told_who_calls_what_and_why(approvals: Approvals, here: Context) -> None:
     asked = approvals.request(PUSH, {"remote": "origin", "password": "correct-horse"}, here)
     assert asked.binding.tool == PUSH

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from linking import means
 from remit.adapters.upstream.live import LiveServers
 from remit.bootstrap import diagnose
 from remit.connecting import Connected, Progress
@@ -31,7 +32,7 @@ def entry(kind: str, *arguments: str, **more: object) -> dict[str, object]:
 def connect(
     registry: Registry, at: Context, *labels: str, deadline: float = 60, home: str = "/"
 ) -> dict[str, Connected]:
-    upstreams = LiveServers({"PATH": os.environ["PATH"]}, home=home, version="0")
+    upstreams = LiveServers(means({"PATH": os.environ["PATH"]}, home))
     found = registry.connect(at, upstreams, names=labels, deadline=deadline)
     return {str(item.tool.server): item for item in found}
 
@@ -368,7 +369,7 @@ def test_progress_is_told_from_nothing_to_all(desk: Desk, shop: Path) -> None:
     desk.write(desk.home / ".claude.json", servers(git=entry("old"), gone={"command": "/no/such/program"}))
     steps: list[Progress] = []
     with desk.registry() as registry:
-        upstreams = LiveServers({"PATH": os.environ["PATH"]}, home="/", version="0")
+        upstreams = LiveServers(means({"PATH": os.environ["PATH"]}))
         registry.connect(registry.at(str(shop)), upstreams, on_progress=steps.append)
     assert [(step.done, step.total) for step in steps] == [(0, 2), (1, 2), (2, 2)]
     assert {step.label for step in steps[1:]} == {"git", "gone"}

@@ -55,6 +55,33 @@ def verdicts(registry: Registry, at: Context) -> dict[str, str]:
     return {tool.name: decision.verdict for tool, decision in registry.tools(at) if tool.name in TOOLS}
 
 
+def test_what_is_said_of_a_tool_counts_before_its_server_was_asked_for_it(
+    desk: Desk, shop: Path, registry: Registry
+) -> None:
+    desk.write_state("shelf")
+    mine = """
+[servers.shelf]
+block = ["reset"]
+[tools."mcp__shelf__push"]
+approval = true
+[tools."mcp__shelf__tag"]
+states = ["docker"]
+"""
+    desk.write(desk.home / ".config/remit/remit.toml", mine)
+    here = registry.at(str(shop))
+    said = {name: registry.explain(f"mcp__shelf__{name}", here) for name in ("reset", "push", "tag", "log")}
+    assert {name: (item.decision.verdict, item.decision.gate) for name, item in said.items()} == {
+        "reset": ("hidden", "policy"),
+        "push": ("ask", "danger"),
+        "tag": ("hidden", "state"),
+        "log": ("visible", None),
+    }
+    assert all(item.is_assumed for item in said.values())
+    assert (
+        registry.approvals.permit("mcp__shelf__log", {}, here).is_allowed is False
+    )  # nobody knows such a tool
+
+
 def test_files_hide_and_ask_and_say_where(desk: Desk, shop: Path, registry: Registry) -> None:
     desk.write(machine_file(desk), 'ask_from = "destructive"\n[servers.web]\nallow = []\n')
     desk.write(shop / "remit.toml", '[tools."user.delete"]\nai_enabled = false\n')

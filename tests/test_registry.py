@@ -158,7 +158,12 @@ def test_a_tool_nobody_has_seen_is_explained_by_its_server(
     desk: Desk, shop: Path, registry: Registry
 ) -> None:
     desk.write(shop / ".mcp.json", servers("my", "my__server"))
-    assert registry.explain("mcp__my__server__new", at(registry, shop)).name == "mcp__my__server__*"
+    explained = registry.explain("mcp__my__server__new", at(registry, shop))
+    assert (explained.name, explained.is_assumed) == ("mcp__my__server__new", True)
+    assert explained.tool is not None
+    assert (explained.tool.server, explained.decision.visible) == ("my__server", True)
+    for name in ("my__server", "mcp__my__server__*"):
+        assert not registry.explain(name, at(registry, shop)).is_assumed
 
 
 def test_a_server_whose_name_looks_odd_is_found_by_it(desk: Desk, shop: Path, registry: Registry) -> None:

@@ -283,6 +283,10 @@ def test_what_was_pushed_expires_to_unknown(desk: Desk, shop: Path, registry: Re
     assert registry.snapshot(here).values["location"] == {}
 
 
+NESTED: list[object] = []
+NESTED.append(NESTED)
+
+
 @pytest.mark.parametrize(
     ("pushed", "error"),
     [
@@ -291,6 +295,9 @@ def test_what_was_pushed_expires_to_unknown(desk: Desk, shop: Path, registry: Re
         ({"online": "yes"}, StateError),
         ({"location": 3}, StateError),
         ({"location": {"page": "x" * 70_000}}, StateError),
+        ({"location": {"selected": NESTED}}, StateError),
+        ({"location": {"selected": {"a": object()}}}, StateError),
+        ({"location": {"selected": {1: 2}}}, StateError),
     ],
 )
 def test_what_cannot_be_pushed_is_an_error_and_changes_nothing(
@@ -311,6 +318,19 @@ def test_only_workflow_states_are_set_by_hand(desk: Desk, shop: Path, registry: 
     assert unknown.value.hint == "did you mean `editing`?"
     with pytest.raises(StateError, match="`docker` is not set and cleared by hand: it is found by `file`"):
         registry.clear_state("docker", here)
+
+
+def test_a_state_that_others_imply_is_cleared_with_them_and_cannot_be_set(
+    desk: Desk, shop: Path, registry: Registry
+) -> None:
+    desk.write(shop / "remit.toml", '[states."project.editing"]\nkind = "workflow"')
+    here = registry.at(str(shop))
+    registry.set_state("project.editing", here)
+    with pytest.raises(StateError, match="`project` is only implied by others"):
+        registry.set_state("project", here)
+    assert value(registry, here, "project").truth is True
+    assert registry.clear_state("project", here) == ["project.editing"]
+    assert value(registry, here, "project").truth is False
 
 
 def test_a_slow_answer_is_kept_for_its_lifetime(desk: Desk, shop: Path, registry: Registry) -> None:
@@ -444,6 +464,68 @@ def test_a_file_that_was_never_good_says_nothing_and_hides_nothing(
     (problem,) = registry.problems(here)
     assert problem.reason.endswith("; nothing that it says counts")
     assert visible(registry, here) == {"mcp__deploy__*"}
+
+
+def test_a_file_that_is_emptied_to_be_written_loses_nothing_meanwhile(
+    desk: Desk, shop: Path, registry: Registry
+) -> None:
+    desk.write_state("deploy")
+    file = desk.write(shop / "remit.toml", '[tools."mcp__deploy__*"]\nstates = ["docker"]\n')
+    here = registry.at(str(shop))
+    assert visible(registry, here) == set()
+    desk.write(file, "\n")
+    assert visible(registry, here) == set()
+    (problem,) = registry.problems(here)
+    assert problem.reason == "it was emptied just now; what it said when it could last be used still holds"
+    desk.later_ns = 10**11
+    assert visible(registry, here) == {"mcp__deploy__*"}
+    assert registry.problems(here) == []
+    desk.later_ns = 0
+    desk.write(file, "")
+    assert registry.problems(here) == []  # there is nothing to lose
+
+
+def test_of_a_broken_file_nothing_is_told_at_places_that_it_no_longer_has(
+    desk: Desk, shop: Path, registry: Registry
+) -> None:
+    file = desk.write(shop / "remit.toml", '[tools."mcp__deploy__*"]\nstates = ["dockr"]\n')
+    here = registry.at(str(shop))
+    assert ["unknown state" in each.reason for each in registry.problems(here)] == [True]
+    desk.write(file, "x = [")
+    assert ["unknown state" in each.reason for each in registry.problems(here)] == [False]
+    (noticed,) = registry.check_policy(here)
+    assert "not valid TOML" in noticed.problem.reason
+
+
+@pytest.mark.parametrize("layer", ["machine", "managed"])
+def test_a_file_of_the_user_or_administrator_that_was_never_good_hides_all(
+    desk: Desk, shop: Path, registry: Registry, layer: str
+) -> None:
+    desk.write_state("deploy")
+    path = {"machine": desk.home / ".config/remit", "managed": desk.root / "machine/etc/remit"}[layer]
+    file = desk.write(path / "remit.toml", "[tools.x]\nwhn = 'a'")
+    here = registry.at(str(shop))
+    (problem,) = registry.problems(here)
+    assert problem.reason.endswith("; nobody knows what it forbids, so that all tools are hidden")
+    (item,) = registry.tools(here)
+    assert (item.decision.gate, item.decision.verdict) == ("policy", "hidden")
+    assert "nobody knows what a file that could never be used forbids: " in item.decision.reason
+    assert (item.decision.unlock or "").startswith("mend ")
+    assert visible(desk.registry(), here) == set()
+    desk.write(file, "")
+    assert visible(registry, here) == {"mcp__deploy__*"}
+    desk.write(file, "x = [")  # what was good, if empty, still holds
+    assert visible(registry, here) == {"mcp__deploy__*"}
+    file.unlink()
+    assert visible(registry, here) == {"mcp__deploy__*"}
+    desk.write(file, "x = [")  # another file: nobody ever read this one
+    assert visible(registry, here) == set()
+
+
+def test_a_managed_file_that_nobody_may_read_hides_all(desk: Desk, shop: Path, registry: Registry) -> None:
+    desk.write_state("deploy")
+    (desk.root / "machine/etc/remit/remit.toml").mkdir(parents=True)
+    assert visible(registry, registry.at(str(shop))) == set()
 
 
 @pytest.mark.parametrize("trap", ["fifo", "link", "directory", "huge"])

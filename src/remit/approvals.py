@@ -19,6 +19,7 @@ from remit.core.tools import Definition
 from remit.errors import ApprovalError, UnknownApprovalError
 from remit.ports import ApprovalStore, Clock
 
+MOST_WAITING = 1_000  # calls in one project: more than anybody answers
 _KEPT = 86_400_000  # milliseconds for which an approval is remembered after its end
 
 
@@ -57,7 +58,8 @@ class Approvals:
         """Tell whether a call may go ahead now; one that needs approval uses it up, or asks for it.
 
         Raises:
-            ApprovalError: the arguments are nothing that JSON could write, or the lifetime is no time.
+            ApprovalError: the arguments are nothing that JSON could write, the lifetime is no time, or
+                too many calls wait already.
         """
         found = self._find(name, context)
         decision = found.decision
@@ -81,7 +83,7 @@ class Approvals:
         """Ask for approval of a call; what was asked before, and is not used up, is not asked again.
 
         Raises:
-            ApprovalError: the call needs none, or would not be allowed with one.
+            ApprovalError: the call needs none, would not be allowed with one, or too many wait already.
         """
         found = self._find(name, context)
         if found.decision.verdict is not Verdict.ASK:
@@ -165,7 +167,13 @@ class Approvals:
             requested_at=at,
             expires_at=at + int(lifetime * 1000),
         )
-        return self._store.request(wanted, context.workspace, forget_before=at - _KEPT)
+        asked = self._store.request(wanted, context.workspace, forget_before=at - _KEPT, most=MOST_WAITING)
+        if asked is None:
+            raise ApprovalError(
+                f"{MOST_WAITING:,} calls wait for a person's word already, and no more are taken",
+                hint="`remit approve` lists them; each goes away when it expires",
+            )
+        return asked
 
     def _binding(
         self, found: Listed, arguments: Mapping[str, object], context: Context, principal: str | None

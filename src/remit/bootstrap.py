@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from remit.adapters.gateways import GatewayFiles
     from remit.adapters.storage.database import Database
     from remit.adapters.tokens import TokenFile
+    from remit.adapters.upstream.means import Means
     from remit.core.configuration.layers import Configuration
     from remit.core.configuration.values import Content, File, Mistake, Said, ToolEntry
     from remit.core.decide import Context
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from remit.core.upstreams import Offer, Upstream
     from remit.exchange import Endpoint, Links, Opening, Stock
     from remit.names.generator import Generator as NameGenerator
-    from remit.ports import Clock, Embedder, Entry, Index, Store, Upstreams
+    from remit.ports import Clock, Embedder, Entry, Index, Notifier, Store, Upstreams
     from remit.registry import Registry
     from remit.situation import Situation
 
@@ -204,14 +205,18 @@ def diagnose(registry: "Registry", context: "Context") -> "list[Finding]":
     return diagnosis.diagnose(registry.examine(context))
 
 
+def open_notifier() -> "Notifier":
+    """Make ready to watch directories on this machine."""
+    from remit.adapters.watching import DirectoryNotifier
+
+    return DirectoryNotifier()
+
+
 def open_upstreams() -> "Upstreams":
     """Make ready to start and reach servers, as this user on this machine."""
-    from remit import __version__
     from remit.adapters.upstream.live import LiveServers
 
-    machine = _machine()
-    others = {name: value for name, value in machine.variables.items() if name != settings.KEY}
-    return LiveServers(others, home=machine.home, version=__version__)
+    return LiveServers(_means())
 
 
 def open_tokens() -> "TokenFile":
@@ -262,21 +267,9 @@ def _read_offer(stock: "Stock", upstream: "Upstream") -> "Offer":
 @asynccontextmanager
 async def open_links() -> "AsyncGenerator[Links]":
     """Make ready to pass requests on to servers, as this user on this machine; all end with the block."""
-    from remit import __version__
     from remit.adapters.upstream.links import linked
-    from remit.adapters.upstream.means import Means
-    from remit.adapters.upstream.sign_ins import open_sign_ins
-    from remit.adapters.upstream.watch import Watch
 
-    machine = _machine()
-    means = Means(
-        variables={name: value for name, value in machine.variables.items() if name != settings.KEY},
-        home=machine.home,
-        client={"name": "remit", "version": __version__},
-        watch=Watch(),
-        sign_ins=open_sign_ins(_data_directory(machine)),
-    )
-    async with linked(means) as links:
+    async with linked(_means()) as links:
         yield links
 
 
@@ -392,6 +385,22 @@ def _configure(database: "Database", workspace: "Workspace", machine: "Machine")
     from remit.configurations import Configurations
 
     Configurations(SqliteStates(database), TomlFiles(machine), ConditionLanguage(), _now).current(workspace)
+
+
+def _means() -> "Means":
+    from remit import __version__
+    from remit.adapters.upstream.means import Means
+    from remit.adapters.upstream.sign_ins import open_sign_ins
+    from remit.adapters.upstream.watch import Watch
+
+    machine = _machine()
+    return Means(
+        variables={name: value for name, value in machine.variables.items() if name != settings.KEY},
+        home=machine.home,
+        client={"name": "remit", "version": __version__},
+        watch=Watch(),
+        sign_ins=open_sign_ins(_data_directory(machine)),
+    )
 
 
 def database_path(machine: "Machine") -> str:

@@ -5,7 +5,7 @@ Files are read again only when they changed, and of a broken one what it last sa
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from remit.core.configuration.layers import Configuration, Demand, Trusted, combine
@@ -31,8 +31,12 @@ from remit.core.tools import Tool
 from remit.ports import Clock, ConfigurationFiles, Language, StateStore
 
 _NOTHING = "{}"
+_FLAWLESS = "[]"
+_UNREAD = "null"  # of a file that exists, and could never be used
 _STILL = "what it said when it could last be used still holds"
+_EMPTIED = "it was emptied just now"
 _NEVER = "nothing that it says counts"
+_ALL = "nobody knows what it forbids, so that all tools are hidden"
 
 
 class Current(NamedTuple):
@@ -107,7 +111,10 @@ class Configurations:
         files = {each.file.path: at for at, each in enumerate(current.said)}
         places = {each.file.path: each.places for each in current.said}
         found = [Noticed(Severity.ERROR, each) for each in self.problems(workspace)]
+        broken = _broken(self._store.files(current.inputs, workspace).values())
         for severity, file, mistake in self._language.remarks(current.said, tools):
+            if file.path in broken:
+                continue
             source, place, reason = _told(file, places.get(file.path, {}), mistake)
             found.append(Noticed(severity, Problem(source=source, place=place, reason=reason)))
         return sorted(found, key=lambda each: (files.get(each.problem.source, -1), each.position))
@@ -151,7 +158,7 @@ class Configurations:
             },
             KeptConfiguration(
                 inputs=inputs,
-                problems=self._problems(configuration, said, trusted),
+                problems=self._problems(configuration, said, trusted, _broken(read_now.values())),
                 transitions=list(configuration.transitions),
             ),
             workspace,
@@ -163,14 +170,18 @@ class Configurations:
         if before is not None and before.fingerprint == fingerprint:
             return before
         text = self._files.read(file, workspace)
-        empty = KeptFile(file.path, fingerprint, _NOTHING, _NOTHING, "[]")
+        empty = KeptFile(file.path, fingerprint, _NOTHING, _NOTHING, _FLAWLESS)
         if text is None:
             return empty
         problems = self._wrong(file, text)
-        if problems and before is not None and before.content != _NOTHING:
-            return before._replace(fingerprint=fingerprint, problems=_with(problems, _STILL))
+        if before is not None and before.fingerprint and before.content != _UNREAD:
+            if text.may_grow and before.content != _NOTHING:
+                problems = [(file.path, "", _EMPTIED)]
+            if problems:
+                return before._replace(fingerprint=fingerprint, problems=_with(problems, _STILL))
         if problems:
-            return empty._replace(problems=_with(problems, _NEVER))
+            consequence = _NEVER if file.layer in OF_A_PROJECT else _ALL
+            return empty._replace(content=_UNREAD, problems=_with(problems, consequence))
         return empty._replace(content=json.dumps(text.content), places=json.dumps(text.places))
 
     def _wrong(self, file: File, text: FileText) -> list[tuple[str, str, str]]:
@@ -181,14 +192,16 @@ class Configurations:
         return [_told(file, text.places, each) for each in mistakes]
 
     def _problems(
-        self, configuration: Configuration, said: Sequence[Said], trusted: Trusted
+        self, configuration: Configuration, said: Sequence[Said], trusted: Trusted, broken: Collection[str]
     ) -> list[tuple[str, str, str]]:
-        """List what is wrong only when all files are put together."""
+        """List what is wrong only when all files are put together; of a broken one, its places are old."""
         found = [*rule(said, trusted).violations]
         if any(each.content.states or each.content.tools for each in said):
             found.extend(self._language.mistakes_of(configuration))
         places = {each.file.path: each.places for each in said}
-        return [_told(file, places.get(file.path, {}), each) for file, each in found]
+        return [
+            _told(file, places.get(file.path, {}), each) for file, each in found if file.path not in broken
+        ]
 
     def _reconsider(self, workspace: Workspace) -> None:
         """Say anew what is wrong: trust has changed, and with it what counts."""
@@ -216,9 +229,15 @@ class Configurations:
 
 
 def _recalled(file: File, kept: KeptFile) -> Said:
+    if kept.content == _UNREAD:
+        return Said(file, Content(), is_unread=True)
     content, mistakes = read(json.loads(kept.content))
     places: dict[str, list[int]] = json.loads(kept.places)
     return Said(file, Content() if mistakes else content, places)
+
+
+def _broken(files: Iterable[KeptFile]) -> frozenset[str]:
+    return frozenset(each.source for each in files if each.problems != _FLAWLESS)
 
 
 def _with(problems: Iterable[tuple[str, str, str]], consequence: str) -> str:

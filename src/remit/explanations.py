@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from remit.core.decide import UNKNOWN, Context, Decision, Explained, Gate, Listed, Ruling, explain
+from remit.core.decide import UNKNOWN, Context, Decision, Explained, Gate, Listed, Ruling, decide, explain
 from remit.core.kinds import Kind
 from remit.core.lookup import closest_to_being_visible, find, suggest
-from remit.core.names import is_covered
+from remit.core.names import is_covered, spellings
 from remit.core.tools import Tool
 
 
@@ -21,6 +21,7 @@ class Explanation:
     shadowed: Sequence[Listed] = ()  # the other declarations of the same name
     tools: Sequence[Tool] = ()  # of a server: those that are known
     suggestions: Sequence[str] = ()  # where the name is not known: names that are, and nearly are it
+    is_assumed: bool = False  # its server is known, and was not asked yet whether it has such a tool
 
 
 def explain_name(name: str, listed: Sequence[Listed], context: Context) -> Explanation:
@@ -28,7 +29,8 @@ def explain_name(name: str, listed: Sequence[Listed], context: Context) -> Expla
     found = find(name, listed)
     if not found:
         return _unknown(name, [item for item in listed if context.client in (None, item.tool.client)])
-    (tool, decision), *others = sorted(found, key=closest_to_being_visible)
+    assumed = [_assumed(name, item, context) for item in found]
+    (tool, decision), *others = sorted(assumed, key=closest_to_being_visible)
     return Explanation(
         name=tool.name,
         tool=tool,
@@ -36,7 +38,20 @@ def explain_name(name: str, listed: Sequence[Listed], context: Context) -> Expla
         gates=explain(tool, context),
         shadowed=others,
         tools=[item.tool for item in listed if _is_tool_of(item.tool, tool)],
+        is_assumed=not any(item.tool is tool for item in found),
     )
+
+
+def _assumed(name: str, item: Listed, context: Context) -> Listed:
+    """Decide about a tool that only its server stands for: what is said of that very tool counts."""
+    server = item.tool
+    if server.kind is not Kind.MCP_SERVER or name == server.server:
+        return item
+    form = next((form for form in spellings(name) if is_covered(form, server.name)), server.name)
+    if form == server.name:
+        return item
+    tool = server._replace(name=form, kind=Kind.MCP_TOOL, description=None, tokens=None, usage_count=0)
+    return Listed(tool, decide(tool, context))
 
 
 def _unknown(name: str, listed: Sequence[Listed]) -> Explanation:

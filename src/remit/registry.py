@@ -22,8 +22,9 @@ from remit.core.tools import Definition, Tool
 from remit.core.trust import Trustable
 from remit.core.upstreams import DEADLINE, Upstream
 from remit.explanations import Explanation, explain_name
+from remit.following import Follower
 from remit.listings import Listings
-from remit.ports import Clock, Engine, Judge, Sources, Store, Upstreams
+from remit.ports import Clock, Engine, Judge, Notifier, Sources, Store, Upstreams
 from remit.recording import Recording, find_project
 from remit.scanning import Presence, Scan, Scanner
 from remit.search import DEFAULT_LIMIT, Search, Searcher
@@ -180,6 +181,10 @@ class Registry:
     def refresh(self, context: Context) -> None:
         """Read what changed since the last scan of this workspace, if anything did."""
         self._scanner.refresh(context)
+
+    def follow(self, context: Context, notifier: Notifier) -> Follower:
+        """Follow a context: with each turn of a `for`, or of an `async for`, its tools may be others."""
+        return Follower(context, self._scanner, self._states, self._store, notifier)
 
     def tools(self, context: Context) -> list[Listed]:
         """List every tool known here with the decision about it, hidden ones too."""

@@ -1,6 +1,7 @@
 """Scanning: what the clients' files say now, and of a file that is broken for the moment, said before."""
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from remit.core.client_settings import ClientSettings
@@ -66,9 +67,17 @@ class Scanner:
 
     def refresh(self, context: Context) -> None:
         """Read what changed since the last scan of this workspace, if anything did."""
-        for client in self.clients(context):
-            if not self._sources.is_unchanged(self._store.inputs(context.view(client))):
-                self._scan(client, context)
+        for client in self._changed(context):
+            self._scan(client, context)
+
+    def is_current(self, context: Context) -> bool:
+        """Tell whether nothing changed since the last scan of this workspace."""
+        return next(self._changed(context), None) is None
+
+    def places(self, context: Context) -> list[str]:
+        """Name the files and directories that the last scan looked at or for."""
+        looked_at = [self._store.inputs(context.view(client)) for client in self.clients(context)]
+        return [name for names in looked_at for name in names if os.path.isabs(name)]
 
     def resolved(self, context: Context) -> list[Resolved]:
         """Read everything again, for what is in the entries themselves and never stored."""
@@ -93,6 +102,11 @@ class Scanner:
     def facts(self, resolved: Sequence[Resolved], context: Context) -> Facts:
         """Find out what the machine says of declarations."""
         return self._sources.examine([item.declaration for item in resolved], context.workspace)
+
+    def _changed(self, context: Context) -> Iterator[str]:
+        for client in self.clients(context):
+            if not self._sources.is_unchanged(self._store.inputs(context.view(client))):
+                yield client
 
     def _scan(self, client: str, context: Context) -> tuple[Changes, list[Resolved]]:
         view = context.view(client)

@@ -1,7 +1,7 @@
 """The situation: the states of a workspace, now, and what they are set to."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import NamedTuple, cast
 
@@ -118,6 +118,15 @@ class Situation:
         }
         return Snapshot(states=closed, variables=variables)
 
+    def places(self, workspace: Workspace) -> Iterator[str]:
+        """Name the files and directories that the configuration and the states depend on."""
+        current = self.configurations.current(workspace)
+        yield from current.inputs
+        look = self._detectors.look(workspace)
+        for state in current.configuration.states.values():
+            if state.entry.detector is not None:
+                yield from look.places(state.entry.detector, base_dirs(state.file, workspace))
+
     def states(self, snapshot: Snapshot, workspace: Workspace) -> list[StateReport]:
         """List every state with its value, its detector and its file."""
         declared = self.configuration(workspace).states
@@ -146,12 +155,13 @@ class Situation:
             StateError: it is no workflow state.
         """
         configuration = self.configuration(workspace)
-        self._require(name, workspace, WORKFLOW)
         cleared = [
             each
             for each, state in configuration.states.items()
             if state.entry.kind == WORKFLOW and (each == name or _implies(each, name, configuration))
         ]
+        if name in configuration.states or not cleared:  # else those that imply it are all there is to clear
+            self._require(name, workspace, WORKFLOW)
         self._store.clear_states(cleared, workspace)
         return cleared
 
@@ -172,6 +182,7 @@ class Situation:
         for name, value in pushed.items():
             if name == LOCATION:
                 check_location(value)
+                Snapshot(variables={LOCATION: value or {}})  # what no snapshot can hold, nobody may push
                 until[name] = now + int(PUSH_SECONDS * 1000)
                 continue
             state = self._require(name, workspace, DetectorKind.PUSH)
@@ -224,7 +235,10 @@ class Situation:
 
     def _require(self, name: str, workspace: Workspace, wanted: str) -> State:
         """Find a state that is set in a certain way."""
-        states = self.configuration(workspace).states
+        configuration = self.configuration(workspace)
+        states = configuration.states
+        if name not in states and name in configuration.implications.names:
+            raise StateError(f"`{name}` is only implied by others", hint=f"declare it with `{_HOW[wanted]}`")
         if name not in states:
             hint = did_you_mean(name, states) or "`remit states` lists those there are"
             raise UnknownStateError(f"no state is called `{name}` here", hint=hint)

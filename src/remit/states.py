@@ -1,6 +1,6 @@
 """What an application may ask of states and of Remit's own configuration, for the context that it has."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from remit.configurations import Current, Noticed
@@ -64,6 +64,10 @@ class States:
     def ways(self, context: Context) -> Mapping[str, str]:
         """Say for each state what would make it true, where that is known."""
         return {} if self._situation is None else self._situation.ways(context.workspace)
+
+    def places(self, context: Context) -> Iterable[str]:
+        """Name the files and directories that the configuration and the states depend on."""
+        return () if self._situation is None else self._situation.places(context.workspace)
 
     def demands(self, context: Context) -> Sequence[Demand]:
         """List the states and the rules that only count with the user's trust."""

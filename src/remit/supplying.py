@@ -87,6 +87,10 @@ class Supplying:
         """Whether functions say which tools may be used."""
         return self._listings.has_filters
 
+    def uses_here(self, context: Context) -> Mapping[Key, tuple[int, int]]:
+        """Tell how often tools were used in the project, and when last, by their keys."""
+        return self._store.uses_here(context.workspace)
+
     def wares(self, context: Context) -> Mapping[Key, Wares]:
         """List what servers offer besides tools, by the servers' keys."""
         return self._store.wares(context.workspace)

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from remit.core.danger import LEVELS, Danger, by_annotations, by_name, derive
+from remit.core.danger import LEVELS, Danger, by_annotations, by_name, derive, of_command
 from remit.core.kinds import Kind
 from remit.core.tools import Tool
 from support import server
@@ -62,9 +62,29 @@ def test_without_hints_the_worst_word_of_a_name_counts(name: str, level: Danger)
     assert by_name(name).level is level
 
 
+@pytest.mark.parametrize(
+    ("name", "level"),
+    [
+        ("list", Danger.SAFE),
+        ("a.show-all", Danger.SAFE),
+        ("search", Danger.SAFE),
+        ("search-and-replace", Danger.MODERATE),
+        ("list-and-delete", Danger.DESTRUCTIVE),
+        ("getOrCreate", Danger.MODERATE),
+        ("delete.list", Danger.SAFE),
+        ("cache.prune", Danger.DESTRUCTIVE),
+        ("listen", Danger.LOW),
+    ],
+)
+def test_a_command_is_safe_where_a_word_of_its_own_says_that_it_reads(name: str, level: Danger) -> None:
+    assert of_command(name) is level
+
+
 def test_a_rating_says_where_it_comes_from() -> None:
     assert by_name("user.delete").origin == "its name says `delete`"
     assert derive(tool("push", danger=Danger.LOW), is_believed=True).origin == "its server says so"
+    defined = tool("push", danger=Danger.LOW, kind=Kind.BUILTIN)._replace(server=None)
+    assert derive(defined, is_believed=True).origin == "its definition says so"
 
 
 def test_who_is_not_believed_can_raise_a_danger_and_not_lower_it() -> None:

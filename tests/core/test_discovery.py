@@ -48,7 +48,7 @@ def test_the_data_says_the_same() -> None:
         "tools": [
             {
                 "name": "mcp__git__git_commit",
-                "description": "Records changes\nto the repository",
+                "description": "Records changes to the repository",
                 "scope": "project",
                 "usage_count": 3,
                 "last_used_at": "2026-11-02",
@@ -67,6 +67,7 @@ def test_in_full_each_tool_comes_with_its_input_schema() -> None:
     found = Found(query="q", results=[Ranked(COMMIT, VISIBLE, 0.9), Ranked(DEPLOY, VISIBLE, 0.3)])
     text, content = present(found, defined)
     assert [tool["input_schema"] for tool in content["tools"]] == [schema, None]  # pyright: ignore
+    assert content["tools"][0]["description"] == COMMIT.description  # pyright: ignore
     assert f"   input: {json.dumps(schema)}" in text.splitlines()
 
 
@@ -86,6 +87,7 @@ def test_what_does_not_fit_into_the_budget_is_left_out_from_the_end_and_counted(
     assert 5 < len(shown) < 50  # pyright: ignore[reportUnknownArgumentType]
     assert content["left_out"] == 50 - len(shown)  # pyright: ignore[reportUnknownArgumentType]
     assert estimate(text) <= 500
+    assert estimate(json.dumps(content)) <= 500
     assert text.endswith(f"({content['left_out']} more left out: ask for fewer, or more exactly)")
 
 

@@ -1,13 +1,14 @@
 """Tools that are defined in Python: which are there, and why."""
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from remit import ToolRegistry, location_scope, requires, tool
 from remit.core.conditions.requirements import LocationScope
-from remit.core.decide import Gate
+from remit.core.decide import Gate, Verdict
 from remit.errors import ConditionError, HiddenToolError, StateError, ToolError, UnknownStateError
 from remit.functions.definitions import DefinedTool
 from remit.state_registry import DetectedState
@@ -98,12 +99,76 @@ def test_why_names_the_gate_and_what_is_missing(supernal: ToolRegistry, tmp_path
     assert why.decision.gate is Gate.STATE
     assert why.decision.reason == "needs state project-loaded (false: its detector says so)"
     assert why.decision.unlock == "bring it about: A supernal project is loaded"
-    assert supernal.why("user.delete").decision.unlock == "a person may set `ai_enabled = true` for it"
+    off = supernal.why("user.delete").decision
+    assert off.gate is Gate.POLICY
+    assert off.unlock is not None
+    assert off.unlock.startswith("set to true `ai_enabled` in ")
+    assert off.unlock.endswith("test_registry:delete_user")
     assert [gate for gate, ruling in why.gates if not ruling.passed] == [Gate.STATE]
     (tmp_path / "supernal.yaml").touch()
     assert supernal.why("requirement.list").decision.visible
     unknown = supernal.why("requirement.lst")
     assert (unknown.tool, unknown.suggestions) == (None, ["requirement.list"])
+
+
+@tool(name="till.pay", approval=True)
+def pay() -> str:
+    return "paid"
+
+
+@tool(name="till.refund", danger="critical")
+def refund() -> str:
+    return "refunded"
+
+
+@pytest.mark.parametrize(
+    ("function", "because"),
+    [(pay, "needs approval: `approval` in "), (refund, "it is `critical` (its definition says so)")],
+)
+def test_what_needs_an_approval_is_hidden_where_there_is_nobody_to_ask(
+    function: Callable[[], str], because: str
+) -> None:
+    registry = ToolRegistry()
+    registry.register(function)
+    (item,) = registry.listed()
+    assert (item.decision.gate, item.decision.verdict) == (Gate.DANGER, Verdict.HIDDEN)
+    assert because in item.decision.reason
+    assert item.decision.reason.endswith(", and there is nobody here to ask")
+    assert registry.tools() == registry.tools_for_states([]) == []
+    why = registry.why(item.tool.name)
+    assert why.decision == item.decision
+    assert [gate for gate, ruling in why.gates if not ruling.passed or ruling.asks] == [Gate.DANGER]
+    with pytest.raises(HiddenToolError, match="nobody here to ask") as caught:
+        asyncio.run(registry.call(item.tool.name))
+    assert caught.value.hint == "a person may run it, or say that it needs no approval"
+
+
+def test_the_policy_of_a_project_counts_and_undoes_nothing_that_a_tool_says(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop = desk.project("shop")
+    rules = """
+block = ["bell.ring"]
+[tools."till.*"]
+approval = false
+ai_enabled = true
+danger = "safe"
+[tools."door.open"]
+ai_enabled = false
+[tools."door.shut"]
+when = "git.repository"
+"""
+    desk.write(desk.home / ".config/remit/remit.toml", rules)
+    for name, value in desk.environment.items():
+        monkeypatch.setenv(name, value)
+    with ToolRegistry(project=str(shop)) as registry:
+        for function in (pay, refund):
+            registry.register(function)
+        for name in ("bell.ring", "door.open", "door.shut"):
+            registry.register(list, name=name)
+        assert names(registry.tools()) == ["till.refund", "door.shut"]
+        # What a file says of a danger is a person's word, and counts before the tool's own.
+        assert names(registry.tools_for_states([])) == ["till.refund", "door.shut"]
 
 
 def test_a_registry_that_is_bound_to_a_project_has_its_states_and_rules(

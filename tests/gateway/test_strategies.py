@@ -57,13 +57,24 @@ async def test_auto_shows_the_pinned_and_the_most_used_where_not_all_fits(
         listing = await served.tools({})
         assert await names(served) == ["git__push", "web__search"]
         assert own(listing) == OWN
+        assert "tools of: git (2), web (1)." in (served.instructions or "")
         for _ in range(9):
             await call(served, "git__status")  # used most by now, and deferred
         assert await served.tools({}) is listing
         assert told(await call(served, "call_tool", {"name": "git__status"})) == "git did status"
-        assert "discover_tools" in (served.instructions or "")
         desk.write(shop / "remit.toml", "token_budget = 80\n")
         assert await names(served) == ["git__log", "web__search"]
+
+
+async def test_auto_shows_nothing_that_nothing_speaks_for(desk: Desk, shop: Path, links: FakeLinks) -> None:
+    desk.write(
+        shop / "remit.toml",
+        'token_budget = 150\n[states.ready]\nfile = "r"\n[tools."git__push"]\nstates = ["ready"]\n',
+    )
+    async with endpoint(desk, links, shop) as served:
+        assert await names(served) == ALL[:1] + ALL[2:]  # which fit, without it
+        (shop / "r").touch()
+        assert await names(served) == ["git__push"]  # now not all fits, and it alone was said to belong here
 
 
 async def test_a_budget_of_nothing_shows_only_what_is_pinned(

@@ -5,7 +5,7 @@ import tomllib
 import pytest
 
 from remit.errors import BadFileError
-from remit.names.labels import guess_danger, label
+from remit.names.labels import label
 from remit.names.scopes import Server, read_scopes
 from remit.names.tree import Command, Label, Names, Start
 
@@ -107,18 +107,3 @@ def test_a_file_that_cannot_be_added_to_is_refused() -> None:
 def test_a_scopes_file_may_say_how_the_program_is_started() -> None:
     text = b'[server]\nname = "sc"\ncommand = ["sc", "--quiet"]\ntimeout = 5\n'
     assert read_scopes(text, "x").server == Server("sc", ("sc", "--quiet"), 5.0)
-
-
-@pytest.mark.parametrize(
-    ("name", "danger"),
-    [
-        ("list", "safe"),
-        ("a.show-all", "safe"),
-        ("list-and-delete", "destructive"),
-        ("getOrCreate", "moderate"),
-        ("delete.list", "safe"),
-        ("listen", "low"),
-    ],
-)
-def test_the_words_of_a_name_say_how_dangerous_it_may_be(name: str, danger: str) -> None:
-    assert guess_danger(name) == danger

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 
 from remit.adapters.configuration_paths import configuration_paths
-from remit.adapters.files import FileError, Machine, fingerprint, read_text
+from remit.adapters.files import FileError, Machine, fingerprint, is_settled, read_text
 from remit.adapters.formats import parse_toml
 from remit.core.configuration.positions import positions
 from remit.core.configuration.values import File, FileText, Layer
@@ -39,7 +39,10 @@ class TomlFiles:
             if file.dir is not None and not _is_inside(file.path, workspace):
                 raise FileError("a symbolic link leads out of the project")
             text = read_text(file.path, limit=_LIMIT)
-            return None if text is None else FileText(parse_toml(text), positions(text))
+            if text is None:
+                return None
+            may_grow = not text.strip() and not is_settled(file.path, now_ns=self._now_ns())
+            return FileText(parse_toml(text), positions(text), may_grow=may_grow)
         except FileError as error:
             return FileText(problem=error.reason, place=error.place)
 

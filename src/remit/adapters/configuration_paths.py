@@ -32,7 +32,11 @@ def configuration_paths(workspace: Workspace, machine: Machine) -> list[Found]:
 
 def _all(workspace: Workspace, machine: Machine) -> Iterator[Found]:
     given = machine.variables.get("REMIT_CONFIG")
-    yield "machine", given or os.path.join(_config(machine), "remit", SHARED), None
+    yield (
+        "machine",
+        os.path.abspath(given) if given else os.path.join(_config(machine), "remit", SHARED),
+        None,
+    )
     for dir in reversed(ancestors(workspace.dir, up_to=workspace.checkout)):
         yield "project", os.path.join(dir, SHARED), dir
         yield "local", os.path.join(dir, PERSONAL), dir

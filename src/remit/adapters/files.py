@@ -76,10 +76,21 @@ def are_unchanged(inputs: Mapping[str, str], machine: Machine, *, now_ns: int) -
     )
 
 
+def is_settled(path: str, *, now_ns: int) -> bool:
+    """Tell whether a file was left alone for a while."""
+    try:
+        return _is_settled(os.stat(path), now_ns)
+    except OSError:
+        return False
+
+
 def _print(found: os.stat_result, now_ns: int) -> str:
     marks = f"{found.st_size} {found.st_mtime_ns} {found.st_ctime_ns} {found.st_ino}"
-    is_settled = now_ns - max(found.st_mtime_ns, found.st_ctime_ns) > SETTLED_NS
-    return marks if is_settled else f"{marks} read at {now_ns}"
+    return marks if _is_settled(found, now_ns) else f"{marks} read at {now_ns}"
+
+
+def _is_settled(found: os.stat_result, now_ns: int) -> bool:
+    return now_ns - max(found.st_mtime_ns, found.st_ctime_ns) > SETTLED_NS
 
 
 def is_only_roots(path: str) -> bool:

@@ -43,20 +43,25 @@ _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 _NAMED = (Kind.MCP_TOOL, Kind.BUILTIN)  # what others do goes through tools, which are rated themselves
 
 _READS = "count describe get has is list show view"  # what follows them is a thing
+_TELLS = """
+    cat check diff doctor find help info inspect log logs ls print read report routes search stat stats
+    status tree version which whoami why
+"""
 _CHANGES = """
     accept add append apply approve archive assign attach build change clear click close comment commit
-    configure connect convert copy create deploy disable edit enable fill fork format generate import insert
-    install invite invoke lock mark merge migrate modify move mute open patch pin post press publish push
-    put rebase register reject rename replace reply reopen resolve restart restore resume rotate run save
+    configure connect convert copy create deploy disable edit enable fill fork format generate import init
+    insert install invite invoke lock mark merge migrate modify move mute open patch pin post press publish
+    push put rebase register reject rename replace reply reopen resolve restart restore resume rotate run save
     schedule send set share sign start stop submit subscribe switch sync tag toggle trigger type unlock
-    update upload upsert write
+    unset update upgrade upload upsert write
 """
 _DESTROYS = """
     bash charge cmd destroy delete drop empty erase eval evaluate exec execute flush force kill nuke
-    overwrite pay powershell purchase purge refund remove reset revoke rm sh shell shred shutdown terminal
-    terminate transfer truncate uninstall unlink unpublish wipe withdraw
+    overwrite pay powershell prune purchase purge refund remove reset revoke rm sh shell shred shutdown
+    terminal terminate transfer truncate uninstall unlink unpublish wipe withdraw
 """
 _READING = frozenset(_READS.split())
+_HARMLESS = _READING.union(_TELLS.split())
 _TELLING = (
     (Danger.DESTRUCTIVE, frozenset(_DESTROYS.split())),
     (Danger.MODERATE, frozenset(_CHANGES.split())),
@@ -86,7 +91,7 @@ def derive(tool: Tool, *, is_believed: bool) -> Rating:
     named = by_name(tool.name) if tool.kind in _NAMED else _PLAIN
     if tool.danger is None:
         return named
-    said = _BY_ANNOTATIONS[tool.danger]
+    said = (_BY_DEFINITION if tool.server is None else _BY_ANNOTATIONS)[tool.danger]
     return said if is_believed or said.level > named.level else named
 
 
@@ -106,4 +111,13 @@ def by_name(name: str) -> Rating:
     return _PLAIN
 
 
+def of_command(name: str) -> Danger:
+    """Rate a command by its own last name: as any tool, but `safe` where a word says that it reads."""
+    own = name.rpartition(".")[2]
+    level = by_name(own).level
+    reads = not _HARMLESS.isdisjoint(split(own).lower().split())
+    return Danger.SAFE if reads and level is Danger.LOW else level
+
+
 _BY_ANNOTATIONS = {level: Rating(level, "its server says so") for level in Danger}
+_BY_DEFINITION = {level: Rating(level, "its definition says so") for level in Danger}

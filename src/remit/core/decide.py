@@ -313,7 +313,8 @@ def _rating(rated: Rated, context: Context) -> str:
 
 def _place(origin: Origin, context: Context) -> str:
     line = f" line {origin.line}" if origin.line else ""
-    return f"`{origin.key}` in {shorten(origin.path, context)}{line}"
+    key = f"`{origin.key}` in " if origin.key else ""
+    return f"{key}{shorten(origin.path, context)}{line}"
 
 
 def lacking(need: Need) -> Ruling:

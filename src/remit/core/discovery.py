@@ -9,7 +9,7 @@ from remit.core.declarations import Key
 from remit.core.ranking import Found, Ranked
 from remit.core.text import one_line
 from remit.core.tokens import estimate
-from remit.core.tools import Definition
+from remit.core.tools import Definition, Tool
 
 TOKEN_BUDGET = 2_000
 MAX_DESCRIPTION = 160
@@ -22,18 +22,27 @@ class Discovery(NamedTuple):
     text: str
     content: dict[str, object]
 
+    @property
+    def cost(self) -> int:
+        """What a model pays for it, whichever of both it is shown."""
+        return max(estimate(self.text), estimate(json.dumps(self.content, ensure_ascii=False)))
+
 
 def present(
     found: Found, definitions: Mapping[Key, Definition] | None = None, *, budget: float = TOKEN_BUDGET
 ) -> Discovery:
-    """Tell what a search found; with definitions, each tool's input schema, too.
+    """Tell what a search found; with definitions, each tool's whole description and input schema, too.
 
-    What does not fit into the budget is left out, from the end, and the text says so.
+    What does not fit into the budget, as text or as data, is left out from the end, and both say so.
     """
     entries = [_entry(item, definitions) for item in found.results]
     count = len(entries)
-    while estimate(text := _text(found, entries[:count])) > budget and count:
+    while (made := _discovery(found, entries, count)).cost > budget and count:
         count -= 1
+    return made
+
+
+def _discovery(found: Found, entries: "list[_Entry]", count: int) -> Discovery:
     content: dict[str, object] = {
         "query": found.query,
         "tools": [entry.data for entry in entries[:count]],
@@ -41,7 +50,7 @@ def present(
         "nearest": list(found.nearest),
         "note": found.note,
     }
-    return Discovery(text, content)
+    return Discovery(_text(found, entries[:count]), content)
 
 
 class _Entry(NamedTuple):
@@ -53,7 +62,7 @@ def _entry(item: Ranked, definitions: Mapping[Key, Definition] | None) -> _Entry
     tool, decision, score = item
     data: dict[str, object] = {
         "name": tool.name,
-        "description": tool.description,
+        "description": tool.description if definitions is not None else _in_one_line(tool),
         "scope": tool.scope,
         "usage_count": tool.usage_count,
         "last_used_at": None if tool.last_used_at is None else _day(tool.last_used_at),
@@ -70,8 +79,12 @@ def _entry(item: Ranked, definitions: Mapping[Key, Definition] | None) -> _Entry
     return _Entry(tuple(lines), data)
 
 
+def _in_one_line(tool: Tool) -> str | None:
+    return None if tool.description is None else one_line(tool.description, MAX_DESCRIPTION)
+
+
 def _headline(item: Ranked) -> str:
-    description = one_line(item.tool.description or "", MAX_DESCRIPTION)
+    description = _in_one_line(item.tool)
     name = one_line(item.tool.name, MAX_DESCRIPTION)
     return f"{name}: {description}" if description else name
 

@@ -39,7 +39,7 @@ class Origin(NamedTuple):
     """Where a file says something."""
 
     path: str
-    key: str
+    key: str  # empty: the file as a whole
     line: int = 0  # 0: not known
 
 
@@ -127,6 +127,7 @@ class Policy:
         ask_from: tuple[Danger, Origin] | None = None,
         mode: ModeSetting | None = None,  # where none is asked for
         fixed_mode: ModeSetting | None = None,  # an administrator's: it can only be narrowed
+        unread: Origin | None = None,  # a file of the user's or an administrator's that nobody could ever use
     ) -> None:
         self._lists = sorted(lists, key=lambda each: each.allows)  # what blocks is named first
         self._labels = tuple(labels)
@@ -136,7 +137,8 @@ class Policy:
         self.ask_from = ask_from
         self.mode = mode
         self.fixed_mode = fixed_mode
-        self.is_silent = not (self._lists or any(each.ai_enabled for each in self._labels))
+        self._unread = unread
+        self.is_silent = not (unread or self._lists or any(each.ai_enabled for each in self._labels))
         usual = mode.mode if mode is not None else Mode.DEFAULT
         fixed = () if fixed_mode is None else (fixed_mode.mode,)
         self._modes = {each: tuple(dict.fromkeys((*fixed, each or usual))) for each in (None, *Mode)}
@@ -144,17 +146,29 @@ class Policy:
 
     def narrowed(self, more: ToolList) -> "Policy":
         """Make a policy that has one list more."""
+        return self._with(lists=(*self._lists, more), labels=self._labels)
+
+    def including(self, labels: Iterable[Label]) -> "Policy":
+        """Add what others than files say of tools."""
+        return self._with(lists=self._lists, labels=(*self._labels, *labels))
+
+    def _with(self, *, lists: Sequence[ToolList], labels: Sequence[Label]) -> "Policy":
         return Policy(
-            lists=(*self._lists, more),
-            labels=self._labels,
+            lists=lists,
+            labels=labels,
             beliefs=self._beliefs,
             ask_from=self.ask_from,
             mode=self.mode,
             fixed_mode=self.fixed_mode,
+            unread=self._unread,
         )
 
     def refusal(self, tool: Tool, agents: Sequence[str]) -> Objection | None:
         """Tell why no list lets a tool through, for an agent and those above it."""
+        if self._unread is not None:
+            return Objection(
+                "nobody knows what a file that could never be used forbids", self._unread, "mend"
+            )
         key = (tool.name, tool.server, tool.plugin, tool.kind, *agents)
         if key not in self._refused:
             self._refused[key] = self._refusal(tool, agents)

@@ -48,6 +48,7 @@ class DefinedTool:
     danger: str | None = None
     approval: bool | None = None
     ai_enabled: bool | None = None
+    labelled_in: str | None = None  # where these are said; None: in its source
     is_async: bool = False
 
 

@@ -22,12 +22,21 @@ from remit.core.decide import (
     explain,
 )
 from remit.core.lookup import suggest
+from remit.core.policy import Policy
 from remit.core.requirements import Requirements
 from remit.core.states import Snapshot
 from remit.errors import HiddenToolError, ToolError
 from remit.explanations import Explanation
 from remit.functions.definitions import DefinedTool, define, marks_of
-from remit.functions.rules import WAYS, entry, read_condition, requirements, row
+from remit.functions.rules import (
+    entry,
+    label,
+    read_condition,
+    requirements,
+    row,
+    unasked,
+    unasked_gate,
+)
 from remit.functions.surroundings import Location, Surroundings, require_state
 from remit.state_registry import TIMEOUT, Detect, DetectedState, StateAwareRegistry
 
@@ -68,7 +77,7 @@ class ToolRegistry:
         self._detected = StateAwareRegistry[object](states or {}, timeout=timeout)
         self._surroundings = Surroundings(self._detected, project)
         self._tools: dict[str, DefinedTool] = {}
-        self._requirements: tuple[Requirements, int, Requirements] | None = None
+        self._said: tuple[tuple[Requirements, Policy, int], tuple[Requirements, Policy]] | None = None
 
     def __enter__(self) -> "ToolRegistry":
         return self
@@ -150,7 +159,7 @@ class ToolRegistry:
     def listed(self, location: Location | None = None) -> list[Defined]:
         """List every tool with the decision about it, here and now; hidden ones too."""
         context = self._judging(self._surroundings.now(location))
-        return [Defined(tool, decide(row(tool), context)) for tool in self._tools.values()]
+        return [_decided(tool, context) for tool in self._tools.values()]
 
     def tools(self, location: Location | None = None) -> list[DefinedTool]:
         """List the tools that are there now."""
@@ -167,7 +176,7 @@ class ToolRegistry:
         if states is None:
             return self.tools(location)
         context = self._judging(self._surroundings.given(states, location))
-        listed = [Defined(tool, decide(row(tool), context)) for tool in self._tools.values()]
+        listed = [_decided(tool, context) for tool in self._tools.values()]
         return [item.tool for item in listed if item.is_there]
 
     def by_namespace(self, tools: Iterable[DefinedTool] | None = None) -> dict[str | None, list[DefinedTool]]:
@@ -188,9 +197,8 @@ class ToolRegistry:
                 name=name, tool=None, decision=UNKNOWN, gates=gates, suggestions=suggest(name, listed)
             )
         found = row(tool)
-        return Explanation(
-            name=name, tool=found, decision=decide(found, context), gates=explain(found, context)
-        )
+        gates = [unasked_gate(each) for each in explain(found, context)]
+        return Explanation(name=name, tool=found, decision=_decided(tool, context).decision, gates=gates)
 
     async def call(
         self, name: str, arguments: Mapping[str, object] | None = None, location: Location | None = None
@@ -204,7 +212,7 @@ class ToolRegistry:
             ArgumentsError: it does not take these arguments.
             HiddenToolError: it is hidden, or there is none of this name.
         """
-        found = await asyncio.to_thread(self._decided, name, location)
+        found = await asyncio.to_thread(self._find, name, location)
         if not found.is_there:
             raise HiddenToolError(f"`{name}`: {found.decision.reason}", hint=found.decision.unlock)
         if found.tool.is_async:
@@ -219,21 +227,24 @@ class ToolRegistry:
         """Find a tool by its name, whether it is there now or not."""
         return self._tools.get(name)
 
-    def _decided(self, name: str, location: Location | None) -> Defined:
+    def _find(self, name: str, location: Location | None) -> Defined:
         tool = self._tools.get(name)
         if tool is None:
             raise HiddenToolError(f"`{name}`: {UNKNOWN.reason}")
-        return Defined(tool, decide(row(tool), self._judging(self._surroundings.now(location))))
+        return _decided(tool, self._judging(self._surroundings.now(location)))
 
     def _judging(self, context: Context) -> Context:
-        """Add to a context what the tools themselves need."""
-        kept = self._requirements
-        if kept is None or kept[0] is not context.requirements or kept[1] != len(self._tools):
-            own = [each for tool in self._tools.values() for each in requirements(tool)]
-            ways = WAYS | self._surroundings.ways
-            kept = (context.requirements, len(self._tools), context.requirements.including(own, ways))
-            self._requirements = kept
-        return replace(context, requirements=kept[2])
+        """Add to a context what the tools themselves say."""
+        key = (context.requirements, context.policy, len(self._tools))
+        if self._said is None or self._said[0] != key:
+            needed = [each for tool in self._tools.values() for each in requirements(tool)]
+            said = (
+                context.requirements.including(needed, self._surroundings.ways),
+                context.policy.including(map(label, self._tools.values())),
+            )
+            self._said = key, said
+        own_requirements, policy = self._said[1]
+        return replace(context, requirements=own_requirements, policy=policy)
 
     def _check(self, need: ToolEntry) -> None:
         vocabulary = self._surroundings.vocabulary
@@ -242,6 +253,10 @@ class ToolRegistry:
             require_state(name, vocabulary.states)
         for mistake in check(read_condition(need), vocabulary):
             raise mistake.as_error()
+
+
+def _decided(tool: DefinedTool, context: Context) -> Defined:
+    return Defined(tool, unasked(decide(row(tool), context)))
 
 
 def _namespace(container: object) -> str | None:

@@ -1,52 +1,56 @@
 """What a tool that is defined in Python needs, in the form in which `decide` asks for it."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from remit.core.conditions.condition import Condition, condition
 from remit.core.conditions.requirements import LocationScope, StateScope
 from remit.core.configuration.language import RuleCondition
 from remit.core.configuration.values import Asked, Place, ToolEntry
+from remit.core.danger import LEVELS
+from remit.core.decide import Decision, Explained, Ruling, Verdict
+from remit.core.globs import Glob
 from remit.core.kinds import Authority, ConfigStatus, Kind
-from remit.core.requirements import About, Requirement
+from remit.core.policy import Label, Origin, Standing
+from remit.core.requirements import Requirement
 from remit.core.scopes import Scope
-from remit.core.states import Snapshot, Value
 from remit.core.tools import Tool
 from remit.functions.definitions import DefinedTool
 
 CLIENT = "python"
-WAYS = {  # what would let a tool be there that is held back
-    "ai_enabled": "a person may set `ai_enabled = true` for it",
-    "approval": "a person may run it, or set `approval = false` for it",
-}
-_HELD_BACK = {
-    "ai_enabled": "it is switched off for AI (`ai_enabled = false`)",
-    "approval": "it needs an approval (`approval = true`), and there is nobody here to ask for one",
-}
-
-
-class _Never:
-    """A condition that no state makes hold."""
-
-    def __init__(self, key: str) -> None:
-        self._key = key
-
-    def judge(self, snapshot: Snapshot) -> Value:  # noqa: ARG002 - whatever the states are
-        return Value(False, _HELD_BACK[self._key])
-
-    def missing(self, snapshot: Snapshot) -> Sequence[str]:  # noqa: ARG002
-        return (self._key,)
-
-    def about(self) -> About:
-        return About()
+_NOBODY = "and there is nobody here to ask"
+_INSTEAD = "a person may run it, or say that it needs no approval"
 
 
 def requirements(tool: DefinedTool) -> Iterable[Requirement]:
-    """List what a tool needs, for those who decide."""
-    if tool.ai_enabled is False:
-        yield Requirement(tool.name, _Never("ai_enabled"), tool.source)
-    if tool.approval:
-        yield Requirement(tool.name, _Never("approval"), tool.source)
-    yield from (Requirement(tool.name, RuleCondition(need), tool.source) for need in tool.needs)
+    """List what a tool needs of the states, for those who decide."""
+    return (Requirement(tool.name, RuleCondition(need), tool.source) for need in tool.needs)
+
+
+def label(tool: DefinedTool) -> Label:
+    """Say who may use a tool; what files say of it can take more away, and nothing back."""
+    where = tool.labelled_in or tool.source
+    return Label(
+        (Glob((tool.name,)),),
+        Standing.NARROWING,
+        approval=(True, Origin(where, "approval")) if tool.approval else None,
+        ai_enabled=(False, Origin(where, "ai_enabled")) if tool.ai_enabled is False else None,
+    )
+
+
+def unasked(decision: Decision) -> Decision:
+    """Hide what needs an approval, where there is nobody to ask for one."""
+    if decision.verdict is not Verdict.ASK:
+        return decision
+    reason = f"{decision.reason}, {_NOBODY}"
+    return replace(decision, verdict=Verdict.HIDDEN, reason=reason, unlock=_INSTEAD)
+
+
+def unasked_gate(each: Explained) -> Explained:
+    """Say the same of the gate that would ask."""
+    if not each.ruling.asks:
+        return each
+    return Explained(each.gate, Ruling(False, f"{each.ruling.reason}, {_NOBODY}", _INSTEAD))
 
 
 def row(tool: DefinedTool) -> Tool:
@@ -60,6 +64,7 @@ def row(tool: DefinedTool) -> Tool:
         authority=Authority.CONFIG,
         config_status=ConfigStatus.ENABLED,
         description=tool.description or None,
+        danger=None if tool.danger is None else LEVELS[tool.danger],
     )
 
 

@@ -71,13 +71,19 @@ class Surroundings:
         """Take one reading of all states, for all that is asked with it."""
         check_location(None if location is None else dict(location))
         own = self._detected.snapshot(location)
-        if self._registry is None:
-            return replace(self._context, snapshot=own)
-        with self._lock:
-            context = self._registry.now(self._context)
-        there = context.snapshot or Snapshot()
+        context = self._there()
+        if context.snapshot is None:
+            return replace(context, snapshot=own)
+        there = context.snapshot
         variables = there.variables if location is None else {**there.variables, **own.variables}
         return replace(context, snapshot=Snapshot(states={**there.states, **own.states}, variables=variables))
+
+    def _there(self) -> Context:
+        """Give the project's rules and states, as they are now; without a project there are none."""
+        if self._registry is None:
+            return self._context
+        with self._lock:
+            return self._registry.now(self._context)
 
     def succeeded(self, tool: str) -> None:
         """Let the project's workflow states follow the success of a tool."""
@@ -99,8 +105,9 @@ class Surroundings:
         closed = Implications(known, _implied(self._detected.states)).close(
             {name: Value(True, "given") for name in holding}
         )
-        variables = {"location": dict(location or {})}
-        return replace(self._context, snapshot=Snapshot(states=closed, variables=variables))
+        context = self._there()
+        variables = {**(context.snapshot or Snapshot()).variables, "location": dict(location or {})}
+        return replace(context, snapshot=Snapshot(states=closed, variables=variables))
 
 
 def require_state(name: str, known: Collection[str]) -> None:

@@ -11,7 +11,7 @@ from remit.core.declarations import Key
 from remit.core.kinds import Kind
 from remit.core.serving.items import Item
 from remit.core.serving.own_tools import DEFINITIONS, Own
-from remit.core.serving.strategies import STRATEGIES, Entry, Group, Shown, group_item, room_resource
+from remit.core.serving.strategies import NEVER, STRATEGIES, Entry, Group, Shown, group_item, room_resource
 from remit.exchange import Listing
 from remit.gateway.catalog import Catalog
 
@@ -25,6 +25,7 @@ class Board:
     catalog: Catalog
     decisions: Mapping[Key, Decision]
     visible: Sequence[Entry]  # all that may be called, listed or not
+    deferred: Mapping[str, int]  # how many tools of each server are not listed
     tools: Listing
     resources: Listing
     templates: Listing
@@ -39,7 +40,9 @@ class Board:
         return (key for key in _servers(self.catalog, self.decisions))
 
 
-def post(catalog: Catalog, listed: Sequence[Listed], uses: Mapping[str, int], before: Board | None) -> Board:
+def post(
+    catalog: Catalog, listed: Sequence[Listed], uses: Mapping[Key, tuple[int, int]], before: Board | None
+) -> Board:
     """Make a board of the decisions of the moment; what is as it was before stays the same object."""
     decisions = {tool.key: decision for tool, decision in listed}
     visible = sorted(_entries(catalog, listed, uses), key=lambda each: each.name)
@@ -50,6 +53,7 @@ def post(catalog: Catalog, listed: Sequence[Listed], uses: Mapping[str, int], be
         catalog=catalog,
         decisions=decisions,
         visible=visible,
+        deferred=_deferred(visible, shown),
         tools=_listing(_tools(catalog, shown), before and before.tools),
         resources=_listing(_resources(catalog, owners, shown), before and before.resources),
         templates=_listing(_templates(catalog, servers), before and before.templates),
@@ -67,15 +71,28 @@ def post(catalog: Catalog, listed: Sequence[Listed], uses: Mapping[str, int], be
     )
 
 
-def _entries(catalog: Catalog, listed: Iterable[Listed], uses: Mapping[str, int]) -> Iterator[Entry]:
+def _entries(
+    catalog: Catalog, listed: Iterable[Listed], uses: Mapping[Key, tuple[int, int]]
+) -> Iterator[Entry]:
+    requirements = catalog.context.requirements
     for tool, decision in listed:
         if decision.visible and (item := catalog.items.get(tool.key)) is not None:
-            yield Entry(tool, item, uses.get(tool.name, 0))
+            yield Entry(tool, item, uses.get(tool.key, NEVER), bool(requirements.of(tool.name)))
 
 
 def _tools(catalog: Catalog, shown: Shown) -> list[Item]:
     own = [DEFINITIONS[each] for each in Own if each in shown.own and each in catalog.plan.own_tools]
     return [*(each.item for each in shown.entries), *map(group_item, shown.groups), *own]
+
+
+def _deferred(visible: Iterable[Entry], shown: Shown) -> dict[str, int]:
+    listed = {each.name for each in shown.entries}
+    found: dict[str, int] = {}
+    for each in visible:
+        if each.name not in listed:
+            server = each.tool.server or ""
+            found[server] = found.get(server, 0) + 1
+    return dict(sorted(found.items()))
 
 
 def _servers(catalog: Catalog, decisions: Mapping[Key, Decision]) -> Iterator[Key]:

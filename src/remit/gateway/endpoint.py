@@ -67,7 +67,7 @@ class LiveEndpoint:
             for key in self._board.servers()
             if key in catalog.wares
         }
-        return instructions(catalog.plan, said)
+        return instructions(catalog.plan, self._board.deferred, said)
 
     @property
     def capabilities(self) -> Mapping[str, Any]:

@@ -91,7 +91,7 @@ class Inventory:
         self._chosen = chosen
         self._context = replace(make(), starts_servers=True)
         self._kept: _Kept | None = None
-        self._uses: dict[str, int] = {}  # of tools, when they were first seen
+        self._uses: Mapping[Key, tuple[int, int]] | None = None  # when it was opened
         self._board: tuple[Sequence[Listed], Board] | None = None
 
     @property
@@ -122,7 +122,7 @@ class Inventory:
         listed = self._listed(kept)
         if self._board is not None and self._board[1].catalog is kept.catalog and self._board[0] == listed:
             return self._board[1]
-        board = post(kept.catalog, listed, self._uses, self._board and self._board[1])
+        board = post(kept.catalog, listed, self._uses or {}, self._board and self._board[1])
         self._board = listed, board
         return board
 
@@ -199,8 +199,8 @@ class Inventory:
         snapshot = self.snapshot() if is_needed else Snapshot()
         _, listed = self._supply.listing(replace(context, snapshot=snapshot))
         tools = [tool for tool, _ in listed]
-        for tool in tools:
-            self._uses.setdefault(tool.name, tool.usage_count)
+        if self._uses is None:  # what is called from now on moves nothing
+            self._uses = self._supply.uses_here(context)
         catalog = catalogue(
             Known(
                 context=context,

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from remit.core.decide import Decision, Explained, Gate, explain
 from remit.core.serving.refusals import failure
-from remit.core.serving.strategies import Group, definitions_of, in_words
+from remit.core.serving.strategies import HOW_TO_CALL, Group, definitions_of, in_words
 from remit.core.spelling import did_you_mean
 from remit.exchange import Answer, Params
 from remit.gateway.inventory import Inventory
@@ -30,7 +30,7 @@ def answer(text: str, content: Mapping[str, Any]) -> Answer:
 
 def open_group(group: Group) -> Answer:
     """Answer with the tools of a group, so that a model can call them at once."""
-    return answer(in_words(group), {"tools": definitions_of(group.entries)})
+    return answer(in_words(group), {"how": HOW_TO_CALL, "tools": definitions_of(group.entries)})
 
 
 def arguments_of(asked: Params) -> Mapping[str, Any]:

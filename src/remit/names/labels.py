@@ -1,11 +1,10 @@
 """Keeps the scopes file: who may use which command, and when; what a person wrote stays as it is."""
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from remit.core.configuration.reading import DANGERS
+from remit.core.danger import of_command
 from remit.core.globs import glob
 from remit.core.text import one_line
 from remit.names.scopes import read_scopes
@@ -20,18 +19,6 @@ _HEAD = """\
 # approval    whether a person has to agree to each call
 # states, when, location, namespace    as in remit.toml
 """
-# The words of a command's own name, the strongest first.
-_DANGERS = {
-    "destructive": "delete remove destroy purge wipe drop erase kill prune reset rm "
-    "unset clear uninstall revoke",
-    "moderate": "add apply approve assign build change compile create deploy disable edit enable eval exec "
-    "execute import init install merge migrate modify move new post publish push put record register "
-    "rename restart run save send set shell start stop submit sync update upgrade upload write",
-    "safe": "cat check count describe diff doctor find get help info inspect list log logs ls print read "
-    "report routes search show stat stats status tree version view which whoami why",
-}
-_BY_WORD = {word: danger for danger, words in reversed(_DANGERS.items()) for word in words.split()}
-_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 
 
 class Labelled(NamedTuple):
@@ -62,13 +49,6 @@ def label(names: Names, before: bytes | None, path: str) -> Labelled:
     return Labelled(text, tuple(command.name for command in new), removed)
 
 
-def guess_danger(name: str) -> str:
-    """Guess from the words of a command's name how dangerous it is."""
-    words = [word.lower() for word in _WORDS.findall(name.rpartition(".")[2])]
-    found = [_BY_WORD[word] for word in words if word in _BY_WORD]
-    return max(found, key=DANGERS.index, default="low")
-
-
 def _labelled(data: bytes, path: str) -> set[str]:
     return set(read_scopes(data, path).tables)
 
@@ -80,7 +60,7 @@ def _section(command: Command) -> str:
 def _lines(command: Command) -> Iterator[str]:
     """Write what a new command starts with: what its code says, else what is safe."""
     said = command.label
-    danger = said.danger or guess_danger(command.name)
+    danger = said.danger or of_command(command.name).word
     enabled = danger == "safe" if said.ai_enabled is None else said.ai_enabled
     if command.description:
         yield f"# {one_line(command.description, 100)}"

@@ -75,6 +75,7 @@ def tools_of(server: Mapping[str, Any], tools: Mapping[str, Mapping[str, Any]]) 
             danger=strict.danger,
             approval=strict.approval,
             ai_enabled=strict.ai_enabled is True,
+            labelled_in="its scopes",
             is_async=True,
         )
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import socket
 import sys
 import threading
@@ -387,6 +388,40 @@ def test_a_program_is_stopped_at_the_first_word_where_one_is_enough(shop: Path) 
     script = "import time; print('x', flush=True); time.sleep(600)"
     ended = commands.run((sys.executable, "-c", script), str(shop), machine, timeout=60, until_output=True)
     assert ended.has_output
+
+
+def test_all_that_a_project_has_looked_at_takes_a_bounded_time_together(shop: Path) -> None:
+    machine = Machine(home="/nowhere", variables={"PATH": os.environ["PATH"]})
+    look = LocalDetectors(machine, seconds=1e-9).look(locate(str(shop)))
+    there = Detector(DIRECTORY, paths=(".git",))
+    assert look.detect(there, (str(shop),)).truth is True
+    late = Observation(None, "looking at all states takes longer than 1e-09 s")
+    assert look.detect(there, (str(shop),)) == late
+    assert look.detect(Detector(DetectorKind.COMMAND, argv=("true",), timeout=30), (str(shop),)).truth
+
+
+@pytest.mark.parametrize("end", ["", "-wal", "-journal"])
+def test_a_database_that_would_have_to_be_waited_for_is_not_opened(shop: Path, end: str) -> None:
+    connection: Any = apsw.Connection(str(shop / "app.db"))
+    connection.execute("create table posts (id)")
+    connection.close()
+    if not end:
+        (shop / "app.db").unlink()
+    os.mkfifo(shop / f"app.db{end}")
+    posts = Detector(DetectorKind.ENTITIES, database="app.db", table="posts", timeout=30)
+    assert observe(posts, shop) == Observation(None, "app.db is not a regular file")
+
+
+def test_whoever_keeps_a_programs_output_open_is_not_waited_for(shop: Path) -> None:
+    machine = Machine(home="/nowhere", variables={"PATH": os.environ["PATH"]})
+    script = (
+        "import subprocess, sys\n"
+        "child = [sys.executable, '-c', 'import time; time.sleep(600)']\n"
+        "print(subprocess.Popen(child, start_new_session=True).pid, file=open('pid', 'w'))"
+    )
+    ended = commands.run((sys.executable, "-c", script), str(shop), machine, timeout=3, until_output=True)
+    os.kill(int((shop / "pid").read_text()), signal.SIGKILL)
+    assert ended == commands.Ended(exit_code=0)
 
 
 class Answers(BaseHTTPRequestHandler):

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from linking import means
 from remit.adapters.upstream.live import LiveServers
 from remit.core.launch import Launch, Syntax, Transport
 from remit.core.upstreams import Offer, Upstream
@@ -40,7 +41,7 @@ def process(kind: str, *arguments: str, env: dict[str, str] | None = None) -> La
 
 def ask(*upstreams: Upstream, variables: dict[str, str] | None = None) -> list[Offer]:
     environment = {"PATH": os.environ["PATH"], **(variables or {})}
-    return LiveServers(environment, home="/", version="0").ask(upstreams, _ignore)
+    return LiveServers(means(environment)).ask(upstreams, _ignore)
 
 
 def _ignore(_: Upstream, __: Offer) -> None:
@@ -306,7 +307,7 @@ def test_answers_come_in_the_order_of_the_question_and_are_told_as_they_arrive()
     asked = [upstream(process("old"), label=f"s{at}") for at in range(10)]
     told: list[str] = []
     environment = {"PATH": os.environ["PATH"]}
-    offers = LiveServers(environment, home="/", version="0").ask(asked, lambda one, _: told.append(one.label))
+    offers = LiveServers(means(environment)).ask(asked, lambda one, _: told.append(one.label))
     assert [offer.tools[0].server for offer in offers] == [f"s{at}" for at in range(10)]
     assert sorted(told) == sorted(one.label for one in asked)
 
@@ -324,7 +325,7 @@ def test_a_slow_listener_keeps_no_server_waiting(tmp_path: Path) -> None:
         upstream(Launch(command="/no/such/program"), label="gone"),
         upstream(process("farewell", str(tmp_path / "pipe"))),
     ]
-    LiveServers({"PATH": os.environ["PATH"]}, home="/", version="0").ask(asked, listen)
+    LiveServers(means({"PATH": os.environ["PATH"]})).ask(asked, listen)
     os.close(pipe)
     assert heard == [[pipe]]
 
@@ -334,4 +335,4 @@ def test_an_error_of_the_listener_comes_out_as_it_is() -> None:
         raise LookupError("the store is gone")
 
     with pytest.raises(LookupError, match="the store is gone"):
-        LiveServers({}, home="/", version="0").ask([upstream(Launch(command="/no/such/program"))], refuse)
+        LiveServers(means({})).ask([upstream(Launch(command="/no/such/program"))], refuse)

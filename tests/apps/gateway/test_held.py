@@ -6,9 +6,8 @@ from typing import Any, cast
 import anyio
 import pytest
 
-from remit.apps.gateway.callers import RequestCaller
+from remit.apps.gateway.callers import Channel, RequestCaller
 from remit.apps.gateway.held import HeldCalls
-from remit.apps.gateway.sdk import Channel
 from remit.exchange import Answer, AnsweredError, Caller
 
 ASKED = {"name": "deploy", "arguments": {"to": "production"}}
@@ -23,10 +22,10 @@ class Told:
     def __init__(self) -> None:
         self.told: list[object] = []
 
-    async def send_raw_request(self, *_: object) -> dict[str, Any]:
+    async def ask(self, *_: object) -> dict[str, Any]:
         raise AssertionError("a client of 2026 is never sent a request")
 
-    async def notify(self, _: str, params: object, __: object = None) -> None:
+    async def tell(self, _: str, params: object) -> None:
         self.told.append(params)
 
 

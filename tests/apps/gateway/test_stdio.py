@@ -16,6 +16,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 import endpoints
+from remit.apps.gateway.encoding import encoded
 
 HELLO = {
     "protocolVersion": "2025-11-25",
@@ -187,6 +188,57 @@ def test_a_newer_client_gets_what_its_era_asks_for(tmp_path: Path) -> None:
             "code"
         ] == (types.METHOD_NOT_FOUND)
         assert server.ask("initialize", HELLO)["error"]["code"] == types.UNSUPPORTED_PROTOCOL_VERSION
+
+
+def test_a_client_that_asks_and_loses_patience_may_open_as_an_older_one(tmp_path: Path) -> None:
+    with spoken(tmp_path) as server:
+        found = server.ask("server/discover", {"_meta": ENVELOPE})
+        assert found["result"]["supportedVersions"] == ["2026-07-28"]
+        assert server.start()["protocolVersion"] == "2025-11-25"
+        assert "result" in server.ask("tools/list", {})
+        assert server.ask("tools/list", {"_meta": ENVELOPE})["error"]["code"] == types.INVALID_REQUEST
+
+
+def test_a_version_that_nobody_knows_is_answered_with_one_that_is_known(tmp_path: Path) -> None:
+    with spoken(tmp_path) as server:
+        unknown = {**ENVELOPE, "io.modelcontextprotocol/protocolVersion": "2031-01-01"}
+        refused = server.ask("tools/list", {"_meta": unknown})["error"]
+        assert refused["code"] == types.UNSUPPORTED_PROTOCOL_VERSION
+        assert refused["data"] == {"supported": ["2026-07-28"], "requested": "2031-01-01"}
+        bare = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
+        assert server.ask("tools/list", {"_meta": bare})["error"]["code"] == types.INVALID_PARAMS
+        hello = server.ask("initialize", {**HELLO, "protocolVersion": "2031-01-01"})
+        assert hello["result"]["protocolVersion"] == "2025-11-25"
+
+
+def test_two_requests_of_one_id_are_not_mixed_up(tmp_path: Path) -> None:
+    with spoken(tmp_path) as server:
+        server.start()
+        server.write({"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {"name": "wait"}}, echo(5))
+        assert server.read()["error"]["code"] == types.INVALID_REQUEST
+
+
+def test_what_comes_from_a_file_is_answered_into_a_file(tmp_path: Path) -> None:
+    asked, said = tmp_path / "asked", tmp_path / "said"
+    lines = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        *(echo(number) for number in range(2, 30)),
+    ]
+    asked.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    with asked.open("rb") as source, said.open("wb") as target:
+        subprocess.run(
+            [sys.executable, endpoints.__file__], stdin=source, stdout=target, check=True, timeout=60
+        )
+    answers = [json.loads(line) for line in said.read_text("utf-8").splitlines()]
+    assert sorted(answer["id"] for answer in answers) == list(range(1, 30))
+    assert all("result" in answer for answer in answers)
+
+
+def test_numbers_and_texts_that_json_does_not_have_are_written_so_that_everybody_can_read_them() -> None:
+    assert json.loads(encoded({"a": [float("nan"), 1.5], "b": float("inf")})) == {"a": [None, 1.5], "b": None}
+    assert json.loads(encoded({"half": "\ud83d"})) == {"half": "\ud83d"}
+    assert encoded({"whole": "größer"}) == '{"whole":"größer"}'.encode()
 
 
 def test_nothing_is_served_before_the_handshake(tmp_path: Path) -> None:

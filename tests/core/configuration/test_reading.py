@@ -329,6 +329,13 @@ def test_a_workflow_state_follows_what_tools_do() -> None:
         ("[states.x]\nentities = 3", "states.x.entities", "expected a table", None),
         ("[states.x]\nentities = {}", "states.x.entities", "expected one of `glob`", None),
         ("[states.x]\nentities = { glob = '../a' }", "states.x.entities.glob", "a path leads out", None),
+        ("[states.x]\nentities = { glob = 'a**b' }", "states.x.entities.glob", "`**` stands for", None),
+        (
+            "[states.x]\nentities = { file = 'a.txt', at = 'items' }",
+            "states.x.entities.file",
+            "not the name of a JSON, TOML or YAML file",
+            "it ends in .json",
+        ),
         (
             "[states.x]\nentities = { file = 'a.json' }",
             "states.x.entities.at",

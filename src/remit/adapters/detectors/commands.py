@@ -5,9 +5,10 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from remit.adapters.files import Machine
 from remit.core.configuration.values import Detector
@@ -33,6 +34,7 @@ _KEPT = (  # variables that a program gets; what else the user has may be secret
     "TEMP",
     "PATHEXT",
 )
+_PARTING = 1.0  # seconds in which a program that was ended has gone
 _OWN = {"REMIT_DEPTH": "1", "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}
 
 
@@ -71,21 +73,34 @@ def run(
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else None
         return Ended(trouble=f"cannot be started: {(reason or 'it is no program').lower()}")
-    alarm = threading.Timer(timeout, _kill, [process])
-    alarm.start()
+    deadline = time.monotonic() + timeout
+    listening = None if process.stdout is None else _Listening(process.stdout)
     try:
-        has_output = process.stdout is not None and bool(process.stdout.read(1))
-        exit_code = None if has_output else process.wait()
-        is_late = alarm.finished.is_set()
-    finally:
-        alarm.cancel()
-        _kill(process)
-        process.wait()
-        if process.stdout is not None:
-            process.stdout.close()
-    if is_late and not has_output:
+        if listening is not None:
+            listening.join(timeout)
+            if listening.has_heard:
+                return Ended(has_output=True)
+        return Ended(process.wait(max(0.0, deadline - time.monotonic())))
+    except subprocess.TimeoutExpired:
         return Ended(trouble=f"did not end within {timeout:g} s")
-    return Ended(exit_code, has_output)
+    finally:
+        _kill(process)
+        with suppress(subprocess.TimeoutExpired):  # another user's program may be none of ours to end
+            process.wait(_PARTING)
+
+
+class _Listening(threading.Thread):
+    """Waits for a first word in a thread that can be left behind: who inherited the pipe may keep it open."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        super().__init__(daemon=True)
+        self._stream = stream
+        self.has_heard = False
+        self.start()
+
+    def run(self) -> None:
+        with self._stream:
+            self.has_heard = bool(self._stream.read(1))
 
 
 def _environment(variables: Mapping[str, str]) -> dict[str, str]:

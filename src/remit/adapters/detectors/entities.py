@@ -1,5 +1,7 @@
 """Counts entities: files that a pattern names, items in a file, or rows of a table."""
 
+import os
+import stat
 import time
 from collections.abc import Sequence
 from typing import Any, cast
@@ -16,6 +18,7 @@ from remit.core.projects import Workspace
 
 _STEPS = 1000  # of SQLite's machine, between two looks at the clock
 _LIMIT = 2**30  # bytes of a database
+_BESIDE = ("-wal", "-shm", "-journal")  # files that SQLite looks for next to a database
 
 
 def detect(detector: Detector, bases: Sequence[str], workspace: Workspace, _machine: Machine) -> Observation:
@@ -38,10 +41,20 @@ def _items(detector: Detector, bases: Sequence[str], workspace: Workspace) -> in
 
 def _rows(detector: Detector, bases: Sequence[str], workspace: Workspace) -> int:
     for where, found in look(detector.database, bases, workspace):
+        if not stat.S_ISREG(found.st_mode) or not all(map(_is_plain, (f"{where}{end}" for end in _BESIDE))):
+            raise FileError(f"{detector.database} is not a regular file")
         if found.st_size > _LIMIT:
             raise FileError(f"{detector.database} is too large")
         return _count(where, detector)
     return 0
+
+
+def _is_plain(path: str) -> bool:
+    """Tell whether a file, if it is there, can be opened without waiting or leaving the project."""
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except FileNotFoundError:
+        return True
 
 
 def _count(path: str, detector: Detector) -> int:

@@ -1,6 +1,7 @@
 """What git's own files say of a checkout, without starting git."""
 
 import os
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from remit.adapters.files import FileError, read_text
@@ -13,6 +14,7 @@ from remit.core.scopes import ancestors, is_at_or_below
 
 _HEAD_LIMIT = 4096
 _REFS = "ref: refs/heads/"
+_MERGE = "MERGE_HEAD"
 _REBASES = ("rebase-merge", "rebase-apply")
 
 
@@ -43,10 +45,18 @@ def facts(workspace: Workspace) -> Facts:
         is_repository=True,
         branch=line.removeprefix(_REFS) if line.startswith(_REFS) else None,
         is_detached=bool(line) and not line.startswith("ref: "),
-        is_merging=os.path.isfile(os.path.join(directory, "MERGE_HEAD")),
+        is_merging=os.path.isfile(os.path.join(directory, _MERGE)),
         is_rebasing=any(os.path.isdir(os.path.join(directory, name)) for name in _REBASES),
         trouble=None if line else "there is no HEAD",
     )
+
+
+def places(workspace: Workspace) -> Iterator[str]:
+    """Name the files and directories that tell."""
+    yield os.path.join(workspace.checkout, ".git")
+    directory = git_directory(workspace.checkout)
+    if _belongs(directory, workspace):
+        yield from (os.path.join(directory, name) for name in ("HEAD", _MERGE, *_REBASES))
 
 
 def tell(detector: Detector, found: Facts, workspace: Workspace) -> Observation:

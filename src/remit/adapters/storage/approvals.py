@@ -11,15 +11,24 @@ class SqliteApprovals:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def request(self, wanted: Approval, workspace: Workspace, forget_before: int) -> Approval:
-        """Keep what is asked, unless the same was asked and is not used up: then give that."""
+    def request(
+        self, wanted: Approval, workspace: Workspace, *, forget_before: int, most: int
+    ) -> Approval | None:
+        """Keep what is asked, unless the same was asked and is not used up: then give that.
+
+        None where so many wait already that no more are taken.
+        """
         project = workspace.project
         binding, at = wanted.binding._asdict(), wanted.requested_at
         with self._database.transaction():
             self._database.run("see_project", hash=project.hash, path=project.path, at=at)
             self._database.run("forget_approvals", before=forget_before)
+            self._database.run("drop_expired_arguments", at=at)
             found = self._database.rows("approvals_like", project=project.hash, **_moment(at), **binding)
             if not found:
+                waiting = self._database.rows("count_waiting_approvals", project=project.hash, **_moment(at))
+                if waiting[0][0] >= most:
+                    return None
                 self._database.run(
                     "request_approval",
                     id=wanted.id,

@@ -74,6 +74,11 @@ class Database:
         with self._translated():
             return self._connection.execute(_queries()[query], values).fetchall()
 
+    def revision(self) -> int:
+        """Give a number that is another one whenever another connection has written."""
+        with self._translated():
+            return self._number("data_version")
+
     def load(self, extension: str) -> bool:
         """Load an extension of SQLite; False where that is not possible here."""
         try:

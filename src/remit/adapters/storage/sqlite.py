@@ -37,6 +37,10 @@ class SqliteStore:
         """Close the database."""
         self.database.close()
 
+    def revision(self) -> int:
+        """Give a number that is another one whenever somebody else has written."""
+        return self.database.revision()
+
     def catalog(self, workspace: Workspace, flags: Flags) -> list[Tool]:
         """List every tool in scope for a workspace, with how its client's configuration resolved it there."""
         found = self.database.rows("catalog", flags=flags.key, **seen_from(workspace))
@@ -122,6 +126,11 @@ class SqliteStore:
             tuple(row[:8]): rows.wares(row[8:])
             for row in self.database.rows("wares_here", **seen_from(workspace))
         }
+
+    def uses_here(self, workspace: Workspace) -> dict[Key, tuple[int, int]]:
+        """Tell how often tools were used in a project, and when last, by their keys."""
+        found = self.database.rows("uses_here", **seen_from(workspace))
+        return {tuple(row[:8]): (row[8], row[9]) for row in found}
 
     def revision(self) -> int:
         """Count the changes of what catalogs are made of."""

@@ -4,8 +4,8 @@ import logging
 import signal
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from queue import Empty, SimpleQueue
 
@@ -15,7 +15,8 @@ from mcp_types import METHOD_NOT_FOUND
 
 from remit.adapters.upstream.connection import Connection
 from remit.adapters.upstream.failures import explain, missing, secrets_of
-from remit.adapters.upstream.opening import Greeting, Traces, Way, connect
+from remit.adapters.upstream.means import Means
+from remit.adapters.upstream.opening import Greeting, Traces, connect
 from remit.adapters.upstream.tools import MAX_NAME, read_tools
 from remit.core.environments import environment
 from remit.core.expansion import expand
@@ -33,10 +34,9 @@ Answers = SimpleQueue[tuple[int, Offer] | None]  # None: all have answered
 class LiveServers:
     """Starts servers with the user's own environment, as their client would."""
 
-    def __init__(self, variables: Mapping[str, str], *, home: str, version: str) -> None:
-        self._variables = variables
-        self._home = home
-        self._greeting = Greeting({"name": "remit", "version": version}, {})
+    def __init__(self, means: Means) -> None:
+        self._means = means
+        self._greeting = Greeting(means.client, {})
 
     def ask(self, upstreams: Sequence[Upstream], on_answer: Callable[[Upstream, Offer], None]) -> list[Offer]:
         """Ask servers for their tools, a few at once; each failure is an answer, too.
@@ -47,7 +47,12 @@ class LiveServers:
             logging.getLogger(name).addHandler(logging.NullHandler())
         answers, offers = Answers(), dict[int, Offer]()
         traces = [Traces() for _ in upstreams]
-        with _interrupted_by_signals(), _nothing_left(traces), start_blocking_portal() as portal:
+        with (
+            closing(self._means.watch),
+            _interrupted_by_signals(),
+            _nothing_left(traces),
+            start_blocking_portal() as portal,
+        ):
             asking = portal.start_task_soon(self._ask_all, upstreams, traces, answers)
             asking.add_done_callback(lambda _: answers.put(None))
             for at, offer in _arriving(answers):
@@ -73,19 +78,19 @@ class LiveServers:
         """Ask one server for its tools."""
         expanded = expand(
             upstream.launch,
-            self._variables,
+            self._means.variables,
             workspace=upstream.directory,
-            home=self._home,
+            home=self._means.home,
         )
         if expanded.missing:
             return Offer(failure=missing(expanded.missing, upstream))
         ready = replace(upstream, launch=expanded.launch)
         variables, began = self.environment(ready), time.monotonic()
-        way = Way(ready.launch, variables, ready.place)
         offer = None
         try:
             with anyio.fail_after(ready.deadline):
-                async with connect(way, self._greeting, traces) as connection:
+                way = await self._means.way(ready, variables)
+                async with connect(way, self._greeting, traces, watch=self._means.watch) as connection:
                     offer = await _offer(connection, ready, began)
         except Exception as error:  # whatever one server does, the others are asked
             if offer is None:
@@ -97,7 +102,7 @@ class LiveServers:
 
     def environment(self, ready: Upstream) -> dict[str, str]:
         """Make a server's environment."""
-        return environment(ready, self._variables)
+        return environment(ready, self._means.variables)
 
 
 async def _offer(connection: Connection, ready: Upstream, began: float) -> Offer:

@@ -6,6 +6,7 @@ import click
 
 from remit.apps.cli import render, shapes
 from remit.apps.cli.options import NOTHING_DONE, Asked, for_a_workspace, for_an_agent, known_names
+from remit.apps.cli.watching import watch
 from remit.bootstrap import open_registry
 from remit.core.session_context import MAX_CHARACTERS
 from remit.core.summary import summarise
@@ -15,8 +16,16 @@ from remit.core.summary import summarise
 @for_a_workspace
 @for_an_agent
 @click.option("--all", "everything", is_flag=True, help="Add the hidden ones, with gate and reason.")
-def tools(*, asked: Asked, everything: bool, as_json: bool) -> None:
-    """List the tools in force here, by scope."""
+@click.option("--watch", "is_followed", is_flag=True, help="Follow changes live, until Ctrl-C.")
+def tools(*, asked: Asked, everything: bool, is_followed: bool, as_json: bool) -> None:
+    """List the tools in force here, by scope.
+
+    With --watch, the list is shown again when files, states or rules change it; not on a terminal, a line
+    tells each change. With --json that is an object on a line of its own.
+    """
+    if is_followed:
+        watch(asked, everything=everything, as_json=as_json)
+        return
     with open_registry() as registry:
         context = asked.context(registry)
         context = registry.now(context) if as_json else context

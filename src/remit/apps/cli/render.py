@@ -57,6 +57,11 @@ def data(shape: dict[str, object]) -> None:
     out(json.dumps(shape, indent=2))
 
 
+def line(shape: dict[str, object]) -> None:
+    """Write one of many answers as JSON, in a line of its own."""
+    out(json.dumps(shape))
+
+
 def problems(found: Iterable[Problem], context: Context) -> None:
     """Warn of what is wrong in configuration files."""
     for problem in found:
@@ -135,6 +140,8 @@ def _facts(explained: Explanation) -> Iterator[str]:
     tool = explained.tool
     if tool is None:
         return
+    if explained.is_assumed:
+        yield f"whether `{tool.server}` has this tool is not known yet: `remit scan --connect` asks it"
     if tool.description:
         yield f"about it: {tool.description.splitlines()[0][:200]}"
     if explained.tools:

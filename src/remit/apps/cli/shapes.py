@@ -9,6 +9,7 @@ from remit.contexts import ALL_CLIENTS
 from remit.core.costs import Costs
 from remit.core.decide import Context, Listed
 from remit.core.declarations import Declaration, Problem
+from remit.core.differences import Difference
 from remit.core.discovery import Discovery
 from remit.core.findings import Finding, Severity
 from remit.core.kinds import Kind
@@ -33,6 +34,22 @@ def listing(listed: Sequence[Listed], summary: Summary, context: Context) -> Sha
     }
 
 
+def change(
+    changes: Difference, problems: Sequence[Problem], summary: Summary, context: Context, at: datetime
+) -> Shape:
+    """A line of `remit tools --watch`."""
+    return {
+        "at": at.isoformat(timespec="milliseconds"),
+        **asked_for(context),
+        "states": truths(context),
+        "tokens": _costs(summary.costs),
+        "appeared": [_listed(item) for item in changes.appeared],
+        "disappeared": [_listed(item) for item in changes.disappeared],
+        "changed": [_listed(item) for item in changes.changed],
+        "problems": [_problem(item) for item in problems],
+    }
+
+
 def explanation(explained: Explanation) -> Shape:
     """The answer of `remit why`."""
     decision = explained.decision
@@ -51,6 +68,7 @@ def explanation(explained: Explanation) -> Shape:
             {"gate": gate, "passed": ruling.passed, "reason": ruling.reason}
             for gate, ruling in explained.gates
         ],
+        "known": explained.tool is not None and not explained.is_assumed,
         "shadowed": [_listed(item) for item in explained.shadowed],
         "suggestions": list(explained.suggestions),
     }

@@ -2,19 +2,30 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
-
-from mcp.shared.exceptions import MCPError
-from mcp_types import METHOD_NOT_FOUND
+from typing import Any, Protocol
 
 from remit.apps.gateway.eras import is_heard
-from remit.apps.gateway.sdk import Channel
+from remit.core.protocol import METHOD_NOT_FOUND
 from remit.exchange import Answer, AnsweredError, Params
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 ROOTS = "roots/list"
 
 _NEEDED = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", ROOTS: "roots"}
+
+
+class Channel(Protocol):
+    """The way back to the client for one request: on its own stream, where the transport has several."""
+
+    async def ask(self, method: str, params: Params) -> Answer:
+        """Ask the client, where its era has that.
+
+        Raises:
+            AnsweredError: it says no, or is gone.
+        """
+        ...
+
+    async def tell(self, method: str, params: Params) -> None: ...
 
 
 class SessionCaller:
@@ -52,16 +63,13 @@ class SessionCaller:
         if method == ROOTS and self._roots is not None:
             return self._roots
         require(method, params, self.capabilities)
-        try:
-            return await self._channel.send_raw_request(method, params)
-        except MCPError as error:
-            raise AnsweredError(error.code, error.message, error.data) from None
+        return await self._channel.ask(method, params)
 
     async def tell(self, method: str, params: Params) -> None:
         """Tell its client something about this request."""
         is_log = method == "notifications/message"
         if not is_log or self.log_level is None or is_heard(params.get("level"), self.log_level):
-            await self._channel.notify(method, params)
+            await self._channel.tell(method, params)
 
 
 class RequestCaller:
@@ -104,7 +112,7 @@ class RequestCaller:
     async def tell(self, method: str, params: Params) -> None:
         """Tell its client something about this request, of log messages only those that it asked for."""
         if method != "notifications/message" or is_heard(params.get("level"), self.log_level):
-            await self._channel.notify(method, params)
+            await self._channel.tell(method, params)
 
 
 class Nobody:

@@ -1,11 +1,12 @@
 """Lists that are turned into JSON once, however often they are asked for."""
 
 import json
-from typing import Any
-
-import pydantic_core
+import math
+from typing import Any, cast
 
 from remit.exchange import Listing
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 class Prepared(list[Any]):
@@ -31,20 +32,41 @@ class Lists:
 
 
 def encoded(value: object) -> bytes:
-    """Turn a value into JSON on one line."""
+    """Turn a value into JSON on one line, of which any reader can make sense."""
     try:
-        return pydantic_core.to_json(value, inf_nan_mode="null")
-    except (ValueError, pydantic_core.PydanticSerializationError):  # half of a surrogate pair, for one
-        return json.dumps(value, separators=(",", ":")).encode("ascii")
+        return _ENCODER.encode(value).encode()
+    except UnicodeEncodeError:  # half of a surrogate pair: only an escape can say that
+        return json.dumps(value, separators=(",", ":")).encode()
+    except ValueError:  # no reader knows what Python calls NaN
+        return encoded(_finite(value))
 
 
-def answer_line(identity: str | int, result: dict[str, Any]) -> bytes:
+def result_line(identity: str | int, result: dict[str, Any]) -> bytes:
     """Write an answer as one line, taking over what is prepared of it."""
-    prepared = [name for name, value in result.items() if type(value) is Prepared]
-    if not prepared:
+    if not any(type(value) is Prepared for value in result.values()):
         return b'{"jsonrpc":"2.0","id":%b,"result":%b}\n' % (encoded(identity), encoded(result))
     parts = [
         b"%b:%b" % (encoded(name), value.json if type(value) is Prepared else encoded(value))
         for name, value in result.items()
     ]
     return b'{"jsonrpc":"2.0","id":%b,"result":{%b}}\n' % (encoded(identity), b",".join(parts))
+
+
+def error_line(identity: str | int | None, code: int, message: str, data: object = None) -> bytes:
+    """Write an answer that is an error as one line."""
+    error = {"code": code, "message": message, **({} if data is None else {"data": data})}
+    return message_line({"id": identity, "error": error})
+
+
+def message_line(message: dict[str, Any]) -> bytes:
+    """Write a message as one line."""
+    return encoded({"jsonrpc": "2.0", **message}) + b"\n"
+
+
+def _finite(value: Any) -> Any:
+    """Replace what is no number by nothing."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in cast(dict[Any, Any], value).items()}
+    return [_finite(each) for each in cast(list[Any], value)] if isinstance(value, list) else value

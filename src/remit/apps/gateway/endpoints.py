@@ -9,8 +9,9 @@ from anyio.abc import TaskGroup, TaskStatus
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.types import Receive, Scope, Send
 
-from remit.apps.gateway.faces import faced
-from remit.apps.gateway.server import Face
+from remit.apps.gateway.desk import Desk
+from remit.apps.gateway.opening import open_desk
+from remit.apps.gateway.server import SdkServer
 from remit.errors import ServingError
 from remit.exchange import Endpoint, Opening
 
@@ -27,12 +28,15 @@ Open = Callable[[Opening], AbstractAsyncContextManager[Endpoint]]
 class Served:
     """An endpoint that is open."""
 
-    def __init__(self, opening: Opening, face: Face) -> None:
+    def __init__(self, opening: Opening, desk: Desk) -> None:
         self.opening = opening
-        self.face = face
+        self.desk = desk
         self.over = anyio.Event()
         self._sessions = StreamableHTTPSessionManager(
-            face, session_idle_timeout=IDLE, max_sessions=MOST_SESSIONS, max_request_body_size=LARGEST_BODY
+            SdkServer(desk),
+            session_idle_timeout=IDLE,
+            max_sessions=MOST_SESSIONS,
+            max_request_body_size=LARGEST_BODY,
         )
         self._requests = 0
         self.last_used = 0.0
@@ -40,7 +44,7 @@ class Served:
     @property
     def is_idle(self) -> bool:
         """Whether nobody would miss it."""
-        return not self._requests and not self.face.sessions
+        return not self._requests and not self.desk.sessions
 
     async def run(self, *, task_status: TaskStatus[None]) -> None:
         """Keep it ready until it is over."""
@@ -93,7 +97,7 @@ class Endpoints:
     def end(self) -> None:
         """Close them all."""
         for served in self:
-            served.face.end()
+            served.desk.end()
             served.over.set()
 
     def _make_room(self) -> None:
@@ -109,8 +113,8 @@ class Endpoints:
     async def _hold(self, opening: Opening, *, task_status: TaskStatus[Served]) -> None:
         has_started = False
         try:
-            async with faced(self._open(opening), opening) as face, anyio.create_task_group() as own:
-                served = Served(opening, face)
+            async with open_desk(self._open(opening), opening) as desk, anyio.create_task_group() as own:
+                served = Served(opening, desk)
                 await own.start(served.run)
                 self._served[opening] = served
                 has_started = True

@@ -4,33 +4,30 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from mcp_types import (
-    CLIENT_CAPABILITIES_META_KEY,
-    CLIENT_INFO_META_KEY,
+from remit.core.protocol import (
+    CAPABILITIES_KEY,
+    CLIENT_KEY,
     INVALID_PARAMS,
-    LOG_LEVEL_META_KEY,
-    PROTOCOL_VERSION_META_KEY,
-    SERVER_INFO_META_KEY,
+    LEVELS,
+    LOG_LEVEL_KEY,
+    NEWER,
+    NO_RESOURCE,
+    SERVER_KEY,
+    VERSION_KEY,
 )
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-
 from remit.exchange import Answer, Params
 
-LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 LISTS = frozenset({"tools/list", "resources/list", "resources/templates/list", "prompts/list"})
 
-_ENVELOPE = frozenset(
-    {PROTOCOL_VERSION_META_KEY, CLIENT_INFO_META_KEY, CLIENT_CAPABILITIES_META_KEY, LOG_LEVEL_META_KEY}
-)
+_ENVELOPE = frozenset({VERSION_KEY, CLIENT_KEY, CAPABILITIES_KEY, LOG_LEVEL_KEY})
 _CACHED = frozenset({*LISTS, "resources/read", "server/discover"})
-_NO_RESOURCE = -32002
 _OF_2026 = ("resultType", "ttlMs", "cacheScope")
 _FRESH = {"ttlMs": 0, "cacheScope": "private"}  # a state may change any list at any time, for one alone
 
 
 def is_modern(version: str) -> bool:
     """Whether a version of the protocol is of the era without sessions."""
-    return version in MODERN_PROTOCOL_VERSIONS
+    return version in NEWER
 
 
 def as_object(value: object) -> Mapping[str, Any]:
@@ -62,7 +59,7 @@ def for_2026(answer: Answer, method: str, server: Mapping[str, Any]) -> Answer:
     if method in _CACHED and shaped["resultType"] == "complete":
         shaped = {**_FRESH, **shaped}
     meta = shaped.get("_meta")
-    shaped["_meta"] = {**(meta if isinstance(meta, dict) else {}), SERVER_INFO_META_KEY: server}
+    shaped["_meta"] = {**(meta if isinstance(meta, dict) else {}), SERVER_KEY: server}
     return shaped
 
 
@@ -75,7 +72,7 @@ def for_older(answer: Answer) -> Answer:
 
 def code_for(code: int, *, is_modern: bool) -> int:
     """Spell the code of an error: that a resource does not exist had one of its own until 2026."""
-    return INVALID_PARAMS if is_modern and code == _NO_RESOURCE else code
+    return INVALID_PARAMS if is_modern and code == NO_RESOURCE else code
 
 
 def is_heard(level: object, least: str | None) -> bool:

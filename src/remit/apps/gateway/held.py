@@ -10,10 +10,10 @@ from collections.abc import Awaitable, Callable, Mapping
 
 import anyio
 from anyio.abc import TaskGroup
-from mcp_types import INVALID_PARAMS
 
 from remit.apps.gateway.callers import ROOTS, RequestCaller, require
 from remit.apps.gateway.eras import as_object
+from remit.core.protocol import INVALID_PARAMS
 from remit.exchange import Answer, AnsweredError, Caller, Params
 
 PATIENCE = 300.0  # seconds that a person may take

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import anyio
 
 from remit import __version__
-from remit.apps.gateway.server import Face
+from remit.apps.gateway.desk import Desk
 from remit.exchange import Condition, Opening
 
 PACE = 1.0  # seconds between two looks
@@ -27,7 +27,7 @@ class Monitor:
         self,
         files: Files,
         *,
-        endpoints: Callable[[], Iterable[tuple[Opening, Face]]],
+        endpoints: Callable[[], Iterable[tuple[Opening, Desk]]],
         conditions: Callable[[], Iterable[Condition]],
         memory: Callable[[], float | None],
         url: str | None,
@@ -53,7 +53,7 @@ class Monitor:
         """Say how it is, if that changed."""
         said = {
             **self._fixed,
-            "endpoints": [_endpoint(opening, face) for opening, face in self._endpoints()],
+            "endpoints": [_endpoint(opening, desk) for opening, desk in self._endpoints()],
             "upstreams": [_upstream(condition) for condition in self._conditions()],
         }
         if said != self._said:
@@ -61,14 +61,14 @@ class Monitor:
             self._files.tell({**said, "memory_mb": self._memory()})
 
 
-def _endpoint(opening: Opening, face: Face) -> dict[str, Any]:
-    half, most = face.tally.percentiles()
+def _endpoint(opening: Opening, desk: Desk) -> dict[str, Any]:
+    half, most = desk.tally.percentiles()
     return {
         **opening._asdict(),
-        "sessions": face.sessions,
-        "listeners": len(face.audience),
-        "calls": face.tally.calls,
-        "errors": face.tally.errors,
+        "sessions": desk.sessions,
+        "listeners": len(desk.audience),
+        "calls": desk.tally.calls,
+        "errors": desk.tally.errors,
         "p50_ms": half,
         "p95_ms": most,
     }

@@ -1,36 +1,26 @@
-"""The standard streams as the protocol's transport, without a thread in the way.
+"""The standard streams as the protocol's transport.
 
-The wire is read and written directly where both ends are pipes or sockets, which is how clients start
-servers; anything else (a terminal, a file) goes through the SDK's own transport. While it is served, file
+The wire is read and written by the event loop itself where both ends are pipes or sockets, which is how
+clients start servers; anything else (a terminal, a file) is read by a thread. While it is served, file
 descriptor 1 points to stderr: whatever else is printed in this process cannot end up between two messages.
 """
 
 import asyncio
+import json
 import os
 import stat
 import sys
+import threading
 from collections import deque
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
 
 import anyio
-import pydantic_core
-from mcp.server.stdio import stdio_server
-from mcp.shared.message import SessionMessage
-from mcp_types import (
-    INVALID_REQUEST,
-    PARSE_ERROR,
-    ErrorData,
-    JSONRPCError,
-    JSONRPCMessage,
-    JSONRPCRequest,
-    JSONRPCResponse,
-    jsonrpc_message_adapter,
-)
-from pydantic import ValidationError
 
-from remit.apps.gateway.encoding import answer_line
+from remit.apps.gateway.encoding import error_line
+from remit.apps.gateway.eras import as_object
+from remit.core.protocol import INVALID_REQUEST, PARSE_ERROR
 
 LONGEST_LINE = 32 * 2**20
 MOST_UNREAD = 4 * 2**20  # bytes that a client may leave unread before it gets no further hearing
@@ -38,6 +28,8 @@ MOST_UNSERVED = 1000  # messages that are read ahead
 LAST_WORDS = 1.5  # seconds that requests have to be answered when the client sends no more
 
 _CHUNK = 2**18
+
+Message = Mapping[str, Any]
 
 
 class Outlet:
@@ -53,23 +45,6 @@ class Outlet:
         self._unanswered: set[str | int] = set()
         self._is_answered = asyncio.Event()
         self.is_broken = False  # nobody reads any more
-
-    async def send(self, item: SessionMessage, /) -> None:
-        """Write a message, whole; waits while the client leaves too much unread.
-
-        Raises:
-            BrokenResourceError: nobody reads any more.
-        """
-        message = item.message
-        if isinstance(message, JSONRPCResponse):
-            self.write(answer_line(message.id, message.result))
-        else:
-            self.write(_line(message))
-        if isinstance(message, JSONRPCResponse | JSONRPCError) and message.id is not None:
-            self.settle(message.id)
-        if self.is_broken:
-            raise anyio.BrokenResourceError
-        await self.room()
 
     def write(self, line: bytes) -> None:
         """Write at once what the pipe takes, and the rest when it takes more."""
@@ -110,9 +85,6 @@ class Outlet:
             self._is_answered.clear()
             await self._is_answered.wait()
 
-    async def aclose(self) -> None:
-        """Write no more than what was said."""
-
     async def flush(self) -> None:
         """Wait until everything is written."""
         while self._unread and not self.is_broken:
@@ -124,12 +96,6 @@ class Outlet:
         if self._is_waiting:
             self._is_waiting = False
             self._loop.remove_writer(self._descriptor)
-
-    async def __aenter__(self) -> "Outlet":
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
 
     def _go_on(self) -> None:
         del self._unread[: self._write(self._unread)]
@@ -157,64 +123,52 @@ class Inlet:
         self._descriptor = descriptor
         self._outlet = outlet
         self._loop = asyncio.get_running_loop()
-        self._messages: deque[SessionMessage] = deque()
+        self._messages: deque[Message] = deque()
         self._news = asyncio.Event()
         self._line = bytearray()  # what came of a line that is not complete
         self._is_skipping = False  # the rest of a line that is too long
         self._is_reading = False
         self._has_ended = False
+        self._thread = None if is_pipe(descriptor) else _Reading(descriptor, self._loop, self._got)
 
-    async def receive(self) -> SessionMessage:
-        """Give the next message.
+    def __aiter__(self) -> "Inlet":
+        return self
 
-        Raises:
-            EndOfStream: the client sends no more, and what it asked is answered or has had its time.
-        """
+    async def __anext__(self) -> Message:
+        """Give the next message; the end comes when all that was asked is answered or has had its time."""
         await self._outlet.room()
         while not self._messages:
             if self._has_ended:
                 with anyio.move_on_after(LAST_WORDS):
                     await self._outlet.answered()
-                raise anyio.EndOfStream
+                raise StopAsyncIteration
             self._news.clear()
-            if not self._is_reading:
-                self._is_reading = True
-                self._loop.add_reader(self._descriptor, self._read)
+            self._start()
             await self._news.wait()
         return self._messages.popleft()
 
-    async def aclose(self) -> None:
-        """Read no more."""
-        self.close()
-
     def close(self) -> None:
         """Let go of the descriptor."""
-        if self._is_reading:
-            self._is_reading = False
+        if self._is_reading and self._thread is None:
             self._loop.remove_reader(self._descriptor)
+        self._is_reading = False
 
-    def __aiter__(self) -> "Inlet":
-        return self
-
-    async def __anext__(self) -> SessionMessage:
-        try:
-            return await self.receive()
-        except anyio.EndOfStream:
-            raise StopAsyncIteration from None
-
-    async def __aenter__(self) -> "Inlet":
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
+    def _start(self) -> None:
+        if self._thread is not None:
+            self._thread.go_on()
+        elif not self._is_reading:
+            self._loop.add_reader(self._descriptor, self._read)
+        self._is_reading = True
 
     def _read(self) -> None:
         try:
-            chunk = os.read(self._descriptor, _CHUNK)
+            self._got(os.read(self._descriptor, _CHUNK))
         except BlockingIOError:
             return
         except OSError:
-            chunk = b""
+            self._got(b"")
+
+    def _got(self, chunk: bytes) -> None:
         if chunk:
             self._take(chunk)
         else:
@@ -242,43 +196,76 @@ class Inlet:
         if not line or line.isspace():
             return
         try:
-            message = jsonrpc_message_adapter.validate_json(line, by_name=False)
-        except ValidationError:
-            self._refuse(*_fault(line))
+            value = json.loads(line.decode())
+        except (ValueError, RecursionError):
+            self._refuse(None, PARSE_ERROR, "this is not JSON")
             return
-        if isinstance(message, JSONRPCRequest):
-            self._outlet.expect(message.id)
-        self._messages.append(SessionMessage(message))
+        message = as_object(value)
+        identity, method = message.get("id"), message.get("method")
+        if isinstance(value, list):
+            self._refuse(None, INVALID_REQUEST, "messages come one on a line, and not in a list")
+        elif not _is_message(message):
+            known = identity if isinstance(identity, str | int) else None
+            self._refuse(known, INVALID_REQUEST, "this is no message of JSON-RPC 2.0")
+        else:
+            if method is not None and identity is not None:
+                self._outlet.expect(identity)
+            self._messages.append(message)
 
     def _refuse(self, identity: str | int | None, code: int, words: str) -> None:
-        fault = ErrorData(code=code, message=words)
-        self._outlet.write(_line(JSONRPCError(jsonrpc="2.0", id=identity, error=fault)))
+        self._outlet.write(error_line(identity, code, words))
 
 
-def _line(message: JSONRPCMessage) -> bytes:
-    return message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
+class _Reading(threading.Thread):
+    """Reads what the event loop cannot wait for, a piece at a time and when asked."""
+
+    def __init__(
+        self, descriptor: int, loop: asyncio.AbstractEventLoop, got: Callable[[bytes], None]
+    ) -> None:
+        super().__init__(daemon=True)
+        self._descriptor = descriptor
+        self._loop = loop
+        self._got = got
+        self._may = threading.Semaphore(0)
+        self._is_asked = False
+
+    def go_on(self) -> None:
+        """Read a piece, unless one is being read."""
+        if not self.is_alive():
+            self.start()
+        if not self._is_asked:
+            self._is_asked = True
+            self._may.release()
+
+    def run(self) -> None:
+        chunk = b"?"
+        while chunk:
+            self._may.acquire()
+            try:
+                chunk = os.read(self._descriptor, _CHUNK)
+            except OSError:
+                chunk = b""
+            with suppress(RuntimeError):  # nobody waits for it any more
+                self._loop.call_soon_threadsafe(self._hand_over, chunk)
+
+    def _hand_over(self, chunk: bytes) -> None:
+        self._is_asked = False
+        self._got(chunk)
 
 
-def _fault(line: bytes) -> tuple[str | int | None, int, str]:
-    """Say what is wrong with a line that is no message, and whom to tell."""
-    try:
-        value: Any = pydantic_core.from_json(line)
-    except ValueError:
-        return None, PARSE_ERROR, "this is not JSON"
-    if isinstance(value, list):
-        return None, INVALID_REQUEST, "messages come one on a line, and not in a list"
-    identity = value.get("id") if isinstance(value, dict) else None  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
-    known = identity if isinstance(identity, str | int) and not isinstance(identity, bool) else None
-    return known, INVALID_REQUEST, "this is no message of JSON-RPC 2.0"
+def _is_message(message: Message) -> bool:
+    identity, params = message.get("id"), message.get("params")
+    return (
+        message.get("jsonrpc") == "2.0"
+        and (identity is None or (isinstance(identity, str | int) and not isinstance(identity, bool)))
+        and (params is None or isinstance(params, dict))
+        and (isinstance(message.get("method"), str) or "result" in message or "error" in message)
+    )
 
 
 @asynccontextmanager
-async def standard_streams() -> AsyncGenerator[tuple[Any, Any]]:
+async def standard_streams() -> AsyncGenerator[tuple[Inlet, Outlet]]:
     """Give a stream to read messages from and one to write them to."""
-    if sys.platform == "win32" or not (_is_pipe(0) and _is_pipe(1)):
-        async with stdio_server() as streams:
-            yield streams
-        return
     with _taken(0, os.open(os.devnull, os.O_RDONLY)) as source, _taken(1, os.dup(2)) as target:
         outlet = Outlet(target)
         inlet = Inlet(source, outlet)
@@ -291,12 +278,10 @@ async def standard_streams() -> AsyncGenerator[tuple[Any, Any]]:
             outlet.close()
 
 
-def _is_pipe(descriptor: int) -> bool:
-    try:
-        mode = os.fstat(descriptor).st_mode
-    except OSError:
-        return False
-    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+def is_pipe(descriptor: int) -> bool:
+    """Whether the event loop can wait for a descriptor."""
+    mode = os.fstat(descriptor).st_mode
+    return sys.platform != "win32" and (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode))
 
 
 @contextmanager
@@ -305,12 +290,14 @@ def _taken(descriptor: int, stand_in: int) -> Generator[int]:
     own = os.dup(descriptor)  # which no child inherits
     os.dup2(stand_in, descriptor)
     os.close(stand_in)
-    was_blocking = os.get_blocking(own)
-    os.set_blocking(own, False)
+    was_blocking = is_pipe(own) and os.get_blocking(own)
+    if was_blocking:
+        os.set_blocking(own, False)
     try:
         yield own
     finally:
         with suppress(OSError):
-            os.set_blocking(own, was_blocking)
+            if was_blocking:
+                os.set_blocking(own, True)
             os.dup2(own, descriptor)
-            os.close(own)
+            # Not closed: a thread may still read from it, and must not find another file there.

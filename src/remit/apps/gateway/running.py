@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Iterable
 import anyio
 from anyio.abc import TaskStatus
 
+from remit.apps.gateway.desk import Desk
 from remit.apps.gateway.monitor import Monitor
-from remit.apps.gateway.server import Face
 from remit.bootstrap import memory_of_this_process, open_gateway_files
 from remit.exchange import Links, Opening
 
@@ -38,7 +38,7 @@ async def until_told(work: Callable[[], Awaitable[None]]) -> int:
 
 
 def monitor(
-    endpoints: Callable[[], Iterable[tuple[Opening, Face]]], links: Links, url: str | None = None
+    endpoints: Callable[[], Iterable[tuple[Opening, Desk]]], links: Links, url: str | None = None
 ) -> Monitor:
     """Watch a gateway that starts now."""
     return Monitor(

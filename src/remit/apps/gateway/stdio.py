@@ -5,14 +5,15 @@ from contextlib import AbstractAsyncContextManager
 
 import anyio
 
-from remit.apps.gateway.faces import faced
+from remit.apps.gateway.desk import Desk
+from remit.apps.gateway.opening import open_desk
 from remit.apps.gateway.pipes import standard_streams
 from remit.apps.gateway.running import Say, described, monitor, until_told
-from remit.apps.gateway.server import Face
+from remit.apps.gateway.speaking import speak
 from remit.bootstrap import open_endpoint, open_links
 from remit.exchange import Endpoint, Opening
 
-OnOpen = Callable[[Face], Awaitable[None]]
+OnOpen = Callable[[Desk], Awaitable[None]]
 
 
 def serve(opening: Opening, say: Say) -> int:
@@ -21,8 +22,8 @@ def serve(opening: Opening, say: Say) -> int:
     async def work() -> None:
         async with open_links() as links, anyio.create_task_group() as tasks:
 
-            async def on_open(face: Face) -> None:
-                tasks.start_soon(monitor(lambda: [(opening, face)], links).run)
+            async def on_open(desk: Desk) -> None:
+                tasks.start_soon(monitor(lambda: [(opening, desk)], links).run)
                 say(f"serving {described(opening)} on stdio")
 
             await on_stdio(open_endpoint(opening, links), opening, on_open)
@@ -35,7 +36,7 @@ async def on_stdio(
     opened: AbstractAsyncContextManager[Endpoint], opening: Opening, on_open: OnOpen | None = None
 ) -> None:
     """Serve one endpoint on the standard streams, until the client goes away."""
-    async with standard_streams() as (source, target), faced(opened, opening, is_stdio=True) as face:
+    async with standard_streams() as (source, target), open_desk(opened, opening) as desk:
         if on_open is not None:
-            await on_open(face)
-        await face.run(source, target, face.create_initialization_options())
+            await on_open(desk)
+        await speak(desk, source, target)

@@ -55,7 +55,7 @@ def serve(opening: Opening, address: Address, names: Sequence[str], say: Say) ->
         async with open_links() as links, anyio.create_task_group() as tasks:
             endpoints = Endpoints(lambda asked: open_endpoint(asked, links), tasks)
             watched = monitor(
-                lambda: [(served.opening, served.face) for served in endpoints], links, address.url("/mcp")
+                lambda: [(served.opening, served.desk) for served in endpoints], links, address.url("/mcp")
             )
             tasks.start_soon(watched.run)
             say(f"serving {described(opening)} on {address.url('/mcp')}")

@@ -77,12 +77,16 @@ def _are_inside(fields: Fields, name: str, paths: tuple[str, ...]) -> bool:
 
 def _glob(fields: Fields, kind: DetectorKind) -> Detector | None:
     pattern = fields.text(kind)
-    if pattern is None or not _are_inside(fields, kind, (pattern,)):
-        return None
-    if any("**" in part and part != "**" for part in pattern.split("/")):
-        fields.note(kind, "`**` stands for whole directories", "write `*` inside a name")
+    if pattern is None or not _are_inside(fields, kind, (pattern,)) or not _is_glob(fields, kind, pattern):
         return None
     return Detector(kind, glob=pattern, amount=_count(fields, "count"))
+
+
+def _is_glob(fields: Fields, name: str, pattern: str) -> bool:
+    if all("**" not in part or part == "**" for part in pattern.split("/")):
+        return True
+    fields.note(name, "`**` stands for whole directories", "write `*` inside a name")
+    return False
 
 
 def _count(fields: Fields, name: str) -> Comparison | None:
@@ -132,15 +136,19 @@ def _value(fields: Fields, kind: DetectorKind) -> Detector | None:
     if file is None:
         table.note("file", "expected the path of a JSON, TOML or YAML file")
         return None
-    if not file.endswith((".json", ".toml", ".yaml", ".yml")):
-        table.note(
-            "file", "not the name of a JSON, TOML or YAML file", "it ends in .json, .toml, .yaml or .yml"
-        )
+    if not _has_values(table, file):
         return None
     equals = table.scalar("equals")
     keys = _keys(table)
     is_good = _are_inside(table, "file", (file,)) and keys is not None
     return Detector(kind, paths=(file,), keys=keys, equals=equals) if is_good and keys else None
+
+
+def _has_values(table: Fields, file: str) -> bool:
+    if file.endswith((".json", ".toml", ".yaml", ".yml")):
+        return True
+    table.note("file", "not the name of a JSON, TOML or YAML file", "it ends in .json, .toml, .yaml or .yml")
+    return False
 
 
 def _keys(table: Fields) -> tuple[str, ...] | None:
@@ -196,9 +204,9 @@ def _entities(fields: Fields, kind: DetectorKind) -> Detector | None:
         return None
     count = _count(fields, "count") or SOME
     if way == "glob":
-        return Detector(kind, glob=path, amount=count)
+        return Detector(kind, glob=path, amount=count) if _is_glob(table, way, path) else None
     if way == "file":
-        keys = _keys(table)
+        keys = _keys(table) if _has_values(table, path) else None
         return None if not keys else Detector(kind, paths=(path,), keys=keys, amount=count)
     name = table.text("table")
     if name is None:

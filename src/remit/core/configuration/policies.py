@@ -53,7 +53,8 @@ class Ruled(NamedTuple):
 
 def rule(said: Sequence[Said], trusted: Trusted) -> Ruled:
     """Put together what files say of who may use what, the weakest first."""
-    if not any(map(_says_anything, said)):
+    unread = [each.file for each in said if each.is_unread and each.file.layer not in OF_A_PROJECT]
+    if not unread and not any(map(_says_anything, said)):
         return Ruled()
     demands = [demand for each in said for demand in _demands(each, said, trusted)]
     granted = {(each.file.path, each.subject) for each in demands if each.is_trusted}
@@ -65,6 +66,7 @@ def rule(said: Sequence[Said], trusted: Trusted) -> Ruled:
         ask_from=min(((LEVELS[word], origin) for word, origin in asked), default=None),
         mode=_mode(said, Layer.MACHINE),
         fixed_mode=_mode(said, Layer.MANAGED),
+        unread=Origin(unread[-1].path, "") if unread else None,
     )
     return Ruled(policy, tuple(demands), tuple(_violations(said, granted)))
 

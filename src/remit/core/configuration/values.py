@@ -215,6 +215,7 @@ class FileText(NamedTuple):
     places: Mapping[str, Sequence[int]] = {}
     problem: str = ""
     place: str = ""  # of the problem
+    may_grow: bool = False  # there is nothing in it, since a moment ago: somebody may just be writing it
 
 
 class Said(NamedTuple):
@@ -225,6 +226,7 @@ class Said(NamedTuple):
     places: Mapping[
         str, Sequence[int]
     ] = {}  # of keys, joined by `KEYS`: line, column, and those of the value
+    is_unread: bool = False  # it exists, and could never be used: nobody knows what it says
 
 
 KEYS = "\0"

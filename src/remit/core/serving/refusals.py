@@ -21,13 +21,13 @@ def approval_required(
     name: str, decision: Decision, approval: str, *, beside: bool = False
 ) -> dict[str, Any]:
     """Say that a person has to be asked first, and how that is answered."""
-    lines = [
-        f"{APPROVAL_REQUIRED}: `{name}` {decision.reason}",
-        f"A person can allow this call with `remit approve {approval}`; then call it again with the same "
-        "arguments.",
-    ]
-    told = {**_told(APPROVAL_REQUIRED, name, decision), "approval": approval}
-    return _answer(lines, {**told, "unlock": f"remit approve {approval}"}, beside)
+    unlock = (
+        f"a person can allow this call with `remit approve {approval}`; then call it again with the same "
+        "arguments"
+    )
+    lines = [f"{APPROVAL_REQUIRED}: `{name}` {decision.reason}", f"unlock: {unlock}"]
+    told = {**_told(APPROVAL_REQUIRED, name, decision), "approval": approval, "unlock": unlock}
+    return _answer(lines, told, beside)
 
 
 def denied(name: str, decision: Decision, *, beside: bool = False) -> dict[str, Any]:

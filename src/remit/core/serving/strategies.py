@@ -16,9 +16,11 @@ from remit.core.text import one_line
 from remit.core.tools import Tool
 
 _MOST_NAMED = 12  # tools that the entry of a group names
+HOW_TO_CALL = "Call them by `call_tool`."
 _ALWAYS = (Own.WHY, Own.REPORT)
 _FINDING = (Own.DISCOVER, Own.CALL, *_ALWAYS)
 ROOM = "room://"
+NEVER = (0, 0)
 
 
 class Entry(NamedTuple):
@@ -26,7 +28,8 @@ class Entry(NamedTuple):
 
     tool: Tool
     item: Item
-    uses: int  # as they were when the endpoint was opened: what is called later moves nothing
+    uses: tuple[int, int] = NEVER  # how often here and when last, as it was when the endpoint was opened
+    is_wanted: bool = False  # its own condition holds: somebody said that it belongs here now
 
     @property
     def name(self) -> str:
@@ -61,17 +64,23 @@ def show_all(visible: Sequence[Entry], _: Plan) -> Shown:
 
 
 def show_what_fits(visible: Sequence[Entry], plan: Plan) -> Shown:
-    """Show all within the budget, else the pinned and the most used, and how to find the rest."""
+    """Show all within the budget, else what something speaks for, and how to find the rest."""
     if sum(map(_cost, visible)) <= plan.token_budget:
         return Shown(visible)
-    pinned = {each.name for each in visible if plan.is_pinned(each.tool)}
-    left = plan.token_budget - sum(_cost(each) for each in visible if each.name in pinned)
-    chosen = set(pinned)
-    for each in sorted(visible, key=lambda each: (-each.uses, each.name)):
-        if each.name not in pinned and _cost(each) <= left:
+    chosen = {each.name for each in visible if plan.is_pinned(each.tool)}
+    left = plan.token_budget - sum(_cost(each) for each in visible if each.name in chosen)
+    for each in _spoken_for(visible):
+        if each.name not in chosen and _cost(each) <= left:
             chosen.add(each.name)
             left -= _cost(each)
     return Shown([each for each in visible if each.name in chosen], _FINDING)
+
+
+def _spoken_for(visible: Sequence[Entry]) -> list[Entry]:
+    """List the tools that were used here, the most used first, and then those that belong here now."""
+    used = [each for each in visible if each.uses[0]]
+    used.sort(key=lambda each: (-each.uses[0], -each.uses[1], each.name))
+    return [*used, *(each for each in visible if each.is_wanted)]
 
 
 def show_pinned(visible: Sequence[Entry], plan: Plan) -> Shown:
@@ -159,7 +168,7 @@ def definitions_of(entries: Iterable[Entry]) -> list[dict[str, Any]]:
 def in_words(group: Group) -> str:
     """Tell of a group's tools in a line each."""
     lines = [f"- {each.name}: {one_line(each.item.get('description') or '', 160)}" for each in group.entries]
-    return "\n".join([f"{group.description}. Call them by `call_tool`.", *lines])
+    return "\n".join([f"{group.description}. {HOW_TO_CALL}", *lines])
 
 
 def _pinned(visible: Sequence[Entry], plan: Plan) -> list[Entry]:

@@ -552,6 +552,13 @@ where used_at is null and id = (
 )
 returning {approval}
 
+-- name: count_waiting_approvals
+select count(*) from approvals
+where project_hash = :project and is_approved is null and requested_at <= :latest and expires_at > :at
+
+-- name: drop_expired_arguments
+update approvals set shown = '' where expires_at <= :at and shown <> ''
+
 -- name: forget_approvals
 delete from approvals where expires_at < :before
 
@@ -595,3 +602,8 @@ limit :limit
 -- name: prune_audit
 delete from audit
 where called_at < :before or id <= (select max(id) from audit) - :most
+
+-- name: uses_here
+select t.client, t.kind, t.scope, t.project_hash, t.dir, t.agent, t.server, t.name, u.uses, u.last_used_at
+from usage_totals u join tools t on t.id = u.tool_id
+where u.project_hash = :project and {in_scope}

@@ -1,0 +1,118 @@
+"""`remit tools --watch`, as a user meets it: the real command, and files that are really edited."""
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+from support import Desk, servers
+
+
+@pytest.fixture
+def shop(desk: Desk) -> Path:
+    path = desk.project("shop")
+    desk.write(path / ".git/HEAD", "ref: refs/heads/main\n")
+    desk.write_state("deploy", "git")
+    desk.write(
+        path / "remit.toml",
+        '[states.editing]\nkind = "workflow"\n[tools."mcp__deploy__*"]\nstates = ["editing"]\n',
+    )
+    return path
+
+
+@contextmanager
+def watching(desk: Desk, shop: Path, *options: str) -> Generator[tuple[IO[str], IO[str]]]:
+    """Run the command, give what it writes and what it says, and end it as a user does."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "remit", "tools", "--watch", *options],
+        cwd=shop,
+        env=desk.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    late = threading.Timer(120, process.kill)  # else a test that waits for a line waits for ever
+    late.start()
+    try:
+        yield process.stdout, process.stderr
+        process.send_signal(signal.SIGINT)
+        left, said = process.communicate(timeout=60)
+        assert (process.returncode, left) == (0, ""), said
+        assert "Traceback" not in said
+    finally:
+        late.cancel()
+        process.kill()
+        process.communicate()
+
+
+def test_each_change_is_a_line_of_json(desk: Desk, shop: Path) -> None:
+    with watching(desk, shop, "--json") as (lines, _):
+        first = json.loads(lines.readline())
+        assert [tool["server"] for tool in first["appeared"]] == ["git"]
+        assert first["states"]["editing"] is False
+        assert desk.remit("state", "set", "editing", cwd=shop).returncode == 0
+        second = json.loads(lines.readline())
+        assert [tool["server"] for tool in second["appeared"]] == ["deploy"]
+        assert second["states"]["editing"] is True
+        desk.write(shop / "Dockerfile", "FROM scratch")
+        third = json.loads(lines.readline())
+        assert third["states"]["docker"] is True
+        assert (third["appeared"], third["disappeared"], third["changed"]) == ([], [], [])
+        desk.write_state("git", "till")
+        fourth = json.loads(lines.readline())
+        assert [tool["server"] for tool in fourth["appeared"]] == ["till"]
+        assert [(tool["server"], tool["gate"]) for tool in fourth["disappeared"]] == [("deploy", "config")]
+        desk.write(shop / "remit.toml", "not = [")
+        fifth = json.loads(lines.readline())
+        assert "still holds" in fifth["problems"][0]["reason"]
+        assert fifth["at"] >= fourth["at"]
+
+
+def test_without_a_terminal_the_list_is_followed_by_lines(desk: Desk, shop: Path) -> None:
+    with watching(desk, shop) as (lines, _):
+        assert "1 server visible" in "".join(lines.readline() for _ in range(7))
+        lines.readline()  # what is hidden
+        desk.write(shop / "remit.toml", '[tools."mcp__git__*"]\nstates = ["docker"]\n')
+        told = [lines.readline()[10:].rstrip() for _ in range(3)]
+        assert told == [
+            "state editing is unknown: no such state is declared",
+            "+ mcp__deploy__* (global): visible, declared in ~/.claude.json",
+            "- mcp__git__* (global): hidden, needs state docker (false: no Dockerfile or Containerfile"
+            " or compose.yaml or 3 others in shop)",
+        ]
+
+
+def test_hidden_ones_are_followed_with_all(desk: Desk, shop: Path) -> None:
+    desk.write(desk.home / ".claude/settings.json", {})
+    with watching(desk, shop, "--all", "--json") as (lines, _):
+        assert len(json.loads(lines.readline())["appeared"]) == 2
+        desk.write(shop / ".mcp.json", servers("till"))
+        (found,) = json.loads(lines.readline())["appeared"]
+        assert (found["server"], found["verdict"]) == ("till", "hidden")
+
+
+def test_an_agent_whose_file_breaks_for_the_moment_is_warned_of_and_followed(desk: Desk, shop: Path) -> None:
+    agent = shop / ".claude/agents/reviewer.md"
+    text = "---\nname: reviewer\ndescription: reviews\ntools: mcp__git\n---\nReview.\n"
+    desk.write(agent, text)
+    with watching(desk, shop, "--json", "--agent", "reviewer") as (lines, said):
+        assert "git" in [tool["server"] for tool in json.loads(lines.readline())["appeared"]]
+        agent.unlink()
+        assert "reviewer" in said.readline()
+        desk.write(agent, text.replace("mcp__git", "Read"))
+        assert "git" in [tool["server"] for tool in json.loads(lines.readline())["disappeared"]]
+
+
+def test_an_agent_that_does_not_exist_is_an_error_at_once(desk: Desk, shop: Path) -> None:
+    done = desk.remit("tools", "--watch", "--agent", "nobody", cwd=shop)
+    assert done.returncode == 2
+    assert "nobody" in done.stderr
