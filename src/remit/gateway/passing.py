@@ -48,7 +48,7 @@ class Passing:
         room = board.rooms.get(uri.removeprefix(ROOM)) if uri.startswith(ROOM) else None
         if room is not None:
             return _room(uri, room) if method == "resources/read" else {}
-        return await self._ask(_owner(uri, board), method, asked, caller, board)
+        return await self._ask(_owner(uri, board, caller), method, asked, caller, board)
 
     async def _complete(self, asked: Params, caller: Caller, board: Board) -> Answer:
         said = members(asked.get("ref"))
@@ -58,7 +58,8 @@ class Passing:
                 key, "completion/complete", {**asked, "ref": {**said, "name": name}}, caller, board
             )
         if said.get("type") == "ref/resource" and isinstance(said.get("uri"), str):
-            return await self._ask(_owner(said["uri"], board), "completion/complete", asked, caller, board)
+            owner = _owner(said["uri"], board, caller)
+            return await self._ask(owner, "completion/complete", asked, caller, board)
         raise AnsweredError(INVALID_PARAMS, "`ref` is neither a prompt nor a resource")
 
     async def _set_level(self, asked: Params, caller: Caller, board: Board) -> Answer:
@@ -96,7 +97,7 @@ def _prompt(name: object, board: Board) -> tuple[Key, str]:
     return found
 
 
-def _owner(uri: str, board: Board) -> Key:
+def _owner(uri: str, board: Board, caller: Caller) -> Key:
     """Find the server of a resource: who lists it, or whose template says most of it."""
     if uri in board.resource_owners:
         return board.resource_owners[uri]
@@ -108,7 +109,8 @@ def _owner(uri: str, board: Board) -> Key:
             if found is not None and (best is None or found > best[0]):
                 best = found, key
     if best is None:
-        raise AnsweredError(RESOURCE_NOT_FOUND, f"Resource not found: {uri}", {"uri": uri})
+        code = INVALID_PARAMS if caller.takes_input_required else RESOURCE_NOT_FOUND  # each era has its own
+        raise AnsweredError(code, f"Resource not found: {uri}", {"uri": uri})
     return best[1]
 
 

@@ -24,7 +24,7 @@ from definitions import tools
 NEW, OLD = "2026-07-28", "2025-11-25"
 META = "io.modelcontextprotocol/"
 VERSION, SUBSCRIPTION = f"{META}protocolVersion", f"{META}subscriptionId"
-CAPABILITIES = {"tools": {"listChanged": True}}
+CAPABILITIES = {"tools": {"listChanged": True}, "resources": {}}
 INFO = {"name": "by-hand", "version": "1.0.0"}
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 NOTHING: dict[str, Any] = {"type": "object", "properties": {}}
@@ -96,6 +96,10 @@ class Server:
                 result = {"tools": [*OWN, *passing, *self.others]}
             case "tools/call":
                 result = self.called(params, request)
+            case "resources/list":
+                result = {"resources": []}
+            case "resources/templates/list":
+                result = {"resourceTemplates": []}
             case "ping":
                 return {}
             case _:
@@ -168,6 +172,12 @@ def crash(*_: object) -> None:
     sys.exit(3)
 
 
+def complain(_: Server, request: Request) -> None:
+    """Answer with an error of its own."""
+    error = {"code": -32603, "message": "the database cannot be reached"}
+    say({"jsonrpc": "2.0", "id": request.get("id"), "error": error})
+
+
 def garble(server: Server, request: Request) -> None:
     """Say what is no message, then answer."""
     sys.stdout.write('Starting...\n\n{"jsonrpc": "2.0", "id"\n[1, 2\n\x00\x01\n"text"\n{"id": 7}\n')
@@ -205,6 +215,7 @@ def answer_too_late(server: Server, request: Request) -> None:
 FAULTS: Mapping[str, Callable[[Server, Request], None]] = {
     "hang": hang,
     "crash": crash,
+    "complain": complain,
     "garbage": garble,
     "long-line": say_too_much,
     "drip": drip,

@@ -1,4 +1,7 @@
-"""A server with everything that the official conformance suite asks of one: `everything.py stdio|http`."""
+"""A server with everything that the official conformance suite asks of one: `everything.py stdio|http [old]`.
+
+An old one does not know the new era.
+"""
 
 import sys
 from typing import Any
@@ -28,4 +31,4 @@ def everything() -> Server[Any]:
 
 
 if __name__ == "__main__":
-    serve(everything(), sys.argv[1])
+    serve(everything(), *sys.argv[1:])

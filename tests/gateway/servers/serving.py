@@ -8,6 +8,7 @@ import anyio
 import uvicorn
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
+from mcp.server.runner import serve_loop
 from mcp.server.stdio import stdio_server
 
 ALL = NotificationOptions(prompts_changed=True, resources_changed=True, tools_changed=True)
@@ -27,12 +28,12 @@ class Announcing(Server[Any]):
         )
 
 
-def serve(server: Server[Any], transport: str) -> None:
-    """Serve until the other side is gone, or the process is ended."""
+def serve(server: Server[Any], transport: str, era: str = "both") -> None:
+    """Serve until the other side is gone, or the process is ended; over stdio, perhaps only the old era."""
     if transport == "http":
         listen(server.streamable_http_app())
     else:
-        anyio.run(_over_stdio, server)
+        anyio.run(_over_stdio, server, era)
 
 
 def listen(app: Any) -> None:
@@ -46,6 +47,10 @@ def listen(app: Any) -> None:
     uvicorn.Server(uvicorn.Config(app, log_level="critical")).run(sockets=[listener])
 
 
-async def _over_stdio(server: Server[Any]) -> None:
+async def _over_stdio(server: Server[Any], era: str) -> None:
     async with stdio_server() as (reading, writing):
-        await server.run(reading, writing, server.create_initialization_options())
+        options = server.create_initialization_options()
+        if era == "old":
+            await serve_loop(server, reading, writing, lifespan_state={}, init_options=options)
+        else:
+            await server.run(reading, writing, options)
