@@ -9,11 +9,12 @@ from typing import Any
 import anyio
 
 from remit.adapters.upstream.offers import read_offer
+from remit.bootstrap import open_notifier
 from remit.core.declarations import Key
 from remit.core.upstreams import Upstream
 from remit.exchange import Answer, AnsweredError, Caller, Condition, Health, Notice, Opening, Params, Stock
 from remit.gateway.endpoint import LiveEndpoint
-from remit.gateway.opening import serve
+from remit.gateway.opening import Means, serve
 from support import Desk
 
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}}
@@ -132,7 +133,8 @@ async def endpoint(
 ) -> AsyncGenerator[LiveEndpoint]:
     """Serve an endpoint on a desk."""
     wanted = Opening(str(directory), **opening)
-    async with serve(wanted, links, desk.registry, read_offer, lambda: desk.time) as served:
+    means = Means(desk.registry, open_notifier, read_offer, lambda: desk.time)
+    async with serve(wanted, links, means) as served:
         yield served
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from remit.adapters.upstream.links import LiveLinks, linked
 from remit.adapters.upstream.means import Means
+from remit.adapters.upstream.remote import Remote
 from remit.adapters.upstream.sign_ins import Files, SignIns
 from remit.adapters.upstream.watch import Watch
 from remit.core.launch import Launch, Syntax
@@ -34,7 +35,7 @@ def upstream(launch: Launch, label: str = "speaking", **others: Any) -> Upstream
 def means(variables: Mapping[str, str], home: str = "/", sign_ins: SignIns | None = None) -> Means:
     client = {"name": "remit", "version": "0"}
     kept = sign_ins or Files("/nowhere")
-    return Means(variables=variables, home=home, client=client, watch=Watch(), sign_ins=kept)
+    return Means(variables=variables, home=home, client=client, watch=Watch(), remote=lambda: Remote(kept))
 
 
 @asynccontextmanager

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import repeat
 from typing import Any
 
+HEADED = {"type": "string", "x-mcp-header": "Place"}
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}}
 
 
@@ -37,6 +38,12 @@ PAGES: Mapping[str, list[list[object]]] = {
             {"name": "titled", "inputSchema": SCHEMA, "title": "x" * 2**20},
             {"name": "boundless", "inputSchema": {"type": "object", "x": float("inf")}},
             {"name": "noted", "inputSchema": SCHEMA, "annotations": {"x": "x" * 2**20}},
+        ]
+    ],
+    "headed": [
+        [
+            {"name": "good", "inputSchema": {"type": "object", "properties": {"a": HEADED}}},
+            {"name": "split", "inputSchema": {"type": "object", "properties": {"a": HEADED, "b": HEADED}}},
         ]
     ],
     "endless": [offered("a"), offered("b")],

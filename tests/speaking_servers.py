@@ -48,9 +48,14 @@ class Server:
             if "method" not in message:
                 self.resume(message)
             elif "id" not in message:
-                self.heard.append(message)
+                self.note(message)
             else:
                 self.answer(message["id"], message["method"], message.get("params", {}))
+
+    def note(self, message: Message) -> None:
+        self.heard.append(message)
+        cancelled = message.get("params", {}).get("requestId")
+        self.listening = {what: number for what, number in self.listening.items() if number != cancelled}
 
     def answer(self, number: object, method: str, params: Message) -> None:
         done = {"resultType": "complete"} if self.is_new else {}
@@ -69,6 +74,9 @@ class Server:
                 result = {"resourceTemplates": [{"uriTemplate": "note://{name}", "name": "note"}]}
             case "resources/subscribe" if not self.is_new:
                 self.subscribed.add(params["uri"])
+                result = {}
+            case "resources/unsubscribe" if not self.is_new:
+                self.subscribed.discard(params["uri"])
                 result = {}
             case "subscriptions/listen" if self.is_new:
                 self.listen(number, params["notifications"])

@@ -201,6 +201,18 @@ def test_filters_are_asked_again_only_when_something_changed(shop: Path, registr
     assert len(asked) > first
 
 
+def test_filters_are_asked_again_after_a_while_because_of_what_only_they_see(
+    desk: Desk, shop: Path, registry: Registry
+) -> None:
+    allowed = {"mcp__git__log"}
+    registry.add_filter(lambda _, tool: tool.name in allowed)
+    here = registry.at(str(shop))
+    assert verdicts(registry, here)["mcp__git__log"] == "visible"
+    allowed.clear()
+    desk.time += 2_000
+    assert verdicts(registry, here)["mcp__git__log"] == "hidden"
+
+
 def test_filters_work_where_a_loop_is_running(shop: Path, registry: Registry) -> None:
     async def never(context: FilterContext, tool: Tool) -> bool:
         await asyncio.sleep(0)

@@ -442,6 +442,7 @@ def test_a_broken_file_is_named_with_its_place_and_what_it_said_before_holds(
         ),
         (good + "whn = 'a'", "line 3 column 1", 'tools."mcp__deploy__*".whn: `whn` is no key'),
         (good + "when = 'a &&'", "line 3 column 13", 'tools."mcp__deploy__*".when: '),
+        (good + "when = 'git.branch != 3'", "line 3 column 20", 'tools."mcp__deploy__*".when: `git.branch'),
         ("\0", "line 1 column 1", "not valid TOML"),
     ):
         desk.write(file, text)
@@ -520,6 +521,18 @@ def test_a_file_of_the_user_or_administrator_that_was_never_good_hides_all(
     assert visible(registry, here) == {"mcp__deploy__*"}
     desk.write(file, "x = [")  # another file: nobody ever read this one
     assert visible(registry, here) == set()
+
+
+def test_who_names_the_null_device_wants_no_file_of_their_own(
+    desk: Desk, shop: Path, registry: Registry
+) -> None:
+    desk.write_state("deploy")
+    desk.write(desk.home / ".config/remit/remit.toml", 'block = ["*"]')
+    here = registry.at(str(shop))
+    assert visible(registry, here) == set()
+    desk.variables["REMIT_CONFIG"] = os.devnull
+    assert visible(registry, here) == {"mcp__deploy__*"}
+    assert registry.problems(here) == []
 
 
 def test_a_managed_file_that_nobody_may_read_hides_all(desk: Desk, shop: Path, registry: Registry) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from remit.adapters.gateways import GatewayFiles
     from remit.adapters.storage.database import Database
     from remit.adapters.tokens import TokenFile
-    from remit.adapters.upstream.means import Means
+    from remit.adapters.upstream.means import Means, Reaching
     from remit.core.configuration.layers import Configuration
     from remit.core.configuration.values import Content, File, Mistake, Said, ToolEntry
     from remit.core.decide import Context
@@ -252,9 +252,9 @@ async def open_endpoint(opening: "Opening", links: "Links") -> "AsyncGenerator[E
         UnknownRoomError: no room of this name is declared.
         ValueError: there is no such mode or strategy.
     """
-    from remit.gateway.opening import serve
+    from remit.gateway.opening import Means, serve
 
-    async with serve(opening, links, open_registry, _read_offer, _now) as endpoint:
+    async with serve(opening, links, Means(open_registry, open_notifier, _read_offer, _now)) as endpoint:
         yield endpoint
 
 
@@ -390,7 +390,6 @@ def _configure(database: "Database", workspace: "Workspace", machine: "Machine")
 def _means() -> "Means":
     from remit import __version__
     from remit.adapters.upstream.means import Means
-    from remit.adapters.upstream.sign_ins import open_sign_ins
     from remit.adapters.upstream.watch import Watch
 
     machine = _machine()
@@ -399,8 +398,15 @@ def _means() -> "Means":
         home=machine.home,
         client={"name": "remit", "version": __version__},
         watch=Watch(),
-        sign_ins=open_sign_ins(_data_directory(machine)),
+        remote=lambda: _open_remote(_data_directory(machine)),
     )
+
+
+def _open_remote(directory: str) -> "Reaching":
+    from remit.adapters.upstream.remote import Remote
+    from remit.adapters.upstream.sign_ins import open_sign_ins
+
+    return Remote(open_sign_ins(directory))
 
 
 def database_path(machine: "Machine") -> str:

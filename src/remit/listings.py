@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from remit.core.adoption import adopt
 from remit.core.costs import charge
@@ -14,22 +15,32 @@ from remit.core.lookup import closest_to_being_visible, find
 from remit.core.scopes import Scope
 from remit.core.tools import Definition, Tool
 from remit.errors import PolicyError
-from remit.ports import Judge, Store
+from remit.ports import Clock, Judge, Store
 from remit.states import States
 
+_FILTERED_MS = 2_000  # for which an answer counts: what else a filter goes by, nobody here can see
 _NOT_CALLED = (Kind.MCP_SERVER, Kind.PLUGIN)
 _NOBODY = Tool("", Kind.BUILTIN, "", Scope.GLOBAL, "", Authority.HOOK)
+
+
+class _Refused(NamedTuple):
+    """What filters said no to, about what, and when."""
+
+    asked: tuple[Sequence[Tool], Context]
+    at: int
+    refusals: Mapping[Key, str]
 
 
 class Listings:
     """Puts what is stored, what the states are and what filters say before `decide`."""
 
-    def __init__(self, store: Store, states: States, judge: Judge | None) -> None:
+    def __init__(self, store: Store, states: States, judge: Judge | None, clock: Clock) -> None:
         self._store = store
         self._states = states
         self._judge = judge
+        self._clock = clock
         self._filterings: list[Filtering] = []
-        self._refusals: tuple[object, Mapping[Key, str]] | None = None  # with what they were worked out for
+        self._refused: _Refused | None = None
 
     def add_filter(self, filter: Filter, server: str | None) -> None:
         """Have a function say which tools may be used, or which of the servers that a pattern names.
@@ -40,7 +51,7 @@ class Listings:
         if self._judge is None:
             raise PolicyError("this registry was opened without filters")
         self._filterings.append(Filtering(filter, None if server is None else glob(server)))
-        self._refusals = None
+        self._refused = None
 
     @property
     def has_filters(self) -> bool:
@@ -78,13 +89,14 @@ class Listings:
         return self._states.now(context) if is_needed else context
 
     def _filtered(self, tools: Sequence[Tool], context: Context) -> Context:
-        """Ask the filters about tools, unless nothing changed since they were asked."""
+        """Ask the filters about tools, unless nothing that is known here changed since a moment ago."""
         if self._judge is None or not self._filterings:
             return context
-        asked = (tools, replace(context, refusals=None))
-        if self._refusals is None or self._refusals[0] != asked:
-            self._refusals = asked, self._judge(self._filterings, tools, context)
-        return replace(context, refusals=self._refusals[1])
+        asked, now = (tools, replace(context, refusals=None)), self._clock()
+        known = self._refused
+        if known is None or not 0 <= now - known.at < _FILTERED_MS or known.asked != asked:
+            known = self._refused = _Refused(asked, now, self._judge(self._filterings, tools, context))
+        return replace(context, refusals=known.refusals)
 
 
 def _by_name(tool: Tool) -> tuple[str, str, str, str]:

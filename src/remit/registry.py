@@ -53,7 +53,7 @@ class Registry:
         self._contexts = Contexts(sources)
         self._scanner = Scanner(store, sources, clock)
         self._states = States(situation)
-        self._listings = Listings(store, self._states, judge)
+        self._listings = Listings(store, self._states, judge, clock)
         self._connecting = Connecting(store, self._scanner, self._listings, clock)
         self._trusting = Trusting(store, self._scanner, clock)
         self._recording = Recording(store, self._scanner, self._states, clock)

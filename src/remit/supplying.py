@@ -61,7 +61,7 @@ class Supplying:
 
     def revision(self) -> int:
         """Count the changes of what is stored of tools and trust; uses and states do not count."""
-        return self._store.revision()
+        return self._store.catalog_revision()
 
     def resolved(self, context: Context) -> Sequence[Resolved]:
         """Read everything again, for what is in the entries themselves and never stored."""

@@ -13,8 +13,9 @@ from remit.core.configuration.reading import read
 from remit.core.configuration.values import File, Layer, Said
 from remit.core.danger import Danger
 from remit.core.decide import Context, Decision, Gate, Verdict, decide, explain
+from remit.core.globs import glob, tool_globs
 from remit.core.kinds import Kind
-from remit.core.policy import Mode
+from remit.core.policy import Belongs, Mode, Origin, ToolList
 from remit.core.roster import Roster
 from remit.core.states import Snapshot
 from remit.core.tools import Tool
@@ -350,6 +351,36 @@ def test_a_project_cannot_have_its_servers_believed() -> None:
         (PROJECT.path, "a project cannot have its servers believed")
     ]
     assert messages(project("[servers.git]\ntrusted = false")) == []
+
+
+def test_a_project_cannot_say_how_servers_are_run_nor_ignore_what_tools_need() -> None:
+    text = """
+    strategy = "flat"
+    [servers.git]
+    prefix = false
+    deadline = 5
+    [agents.scout]
+    strategy = "flat"
+    [rooms.git]
+    strategy = "flat"
+    """
+    flat = "a project cannot choose `flat`, which ignores what tools need of states"
+    run = "a project cannot say how servers are run"
+    assert messages(project(text)) == [(PROJECT.path, words) for words in (run, run, flat, flat, flat)]
+    assert messages(project("[servers.git]\nprefix = false")) == [(PROJECT.path, run)]
+    assert messages(project('[rooms.git]\nstrategy = "flat"')) == [(PROJECT.path, flat)]
+    assert messages(machine(text), managed(text)) == []
+    assert messages(project('strategy = "state"\n[servers.git]\nblock = ["x"]')) == []
+
+
+def test_a_policy_can_be_narrowed_by_one_list_more() -> None:
+    at = here(machine('block = ["mcp__git__push"]\nask_from = "low"'))
+    allowed = ToolList(Belongs.ALL, glob("*"), (("x", tool_globs("mcp__git__*")),), True, Origin("/f", "x"))
+    narrowed = replace(at, policy=at.policy.narrowed(allowed))
+    assert verdict(tool("push"), narrowed) == BLOCKED
+    assert verdict(tool("log"), narrowed) == verdict(tool("log"), at) == ASKED
+    assert verdict(tool("log", "web"), narrowed) == BLOCKED
+    assert verdict(tool("log", "web"), at) == ASKED
 
 
 def test_a_roster_decides_as_a_single_decision_does() -> None:

@@ -349,7 +349,7 @@ async def test_lists_are_the_same_object_until_what_is_visible_changes(
         desk.write(shop / "remit.toml", 'block = ["git__push"]\n')
         second = await served.tools({})
         assert second.revision != first.revision
-        desk.write(shop / "remit.toml", "")
+        desk.write(shop / "remit.toml", "token_budget = 6001\n")
         assert json.dumps((await served.tools({})).items) == json.dumps(first.items)
 
 
@@ -368,6 +368,24 @@ async def test_a_change_is_told_once_and_only_where_something_changed(
             assert {(await anext(changes)).part, (await anext(changes)).part} == {"tools", "prompts"}
             links.tell("git", "notifications/resources/updated", uri="file:///x")
             assert await anext(changes) == ("resources", "file:///x")
+
+
+async def test_a_change_of_a_state_is_told(desk: Desk, shop: Path, links: FakeLinks) -> None:
+    desk.write(
+        shop / "remit.toml",
+        '[states.ready]\nfile = "ready"\n[states.going]\nkind = "workflow"\n'
+        '[tools."git__push"]\nstates = ["ready"]\n[tools."git__status"]\nstates = ["going"]\n',
+    )
+    async with endpoint(desk, links, shop) as served:
+        assert await names(served) == ["git__delete_branch"]
+        async with served.changes() as changes:
+            (shop / "ready").touch()
+            assert await anext(changes) == ("tools", None)
+            assert await names(served) == ["git__delete_branch", "git__push"]
+            with desk.registry() as registry:
+                registry.set_state("going", registry.at(str(shop)))
+            assert await anext(changes) == ("tools", None)
+            assert await names(served) == ["git__delete_branch", "git__push", "git__status"]
 
 
 async def test_own_tools_can_be_switched_off(desk: Desk, shop: Path, links: FakeLinks) -> None:

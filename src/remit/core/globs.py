@@ -3,6 +3,7 @@
 Matching takes no longer than the pattern times the name: there is nothing to go back to.
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from remit.core.names import MCP, OWN, normalise
@@ -48,6 +49,7 @@ def glob(text: str) -> Glob:
     return Glob(tuple(text.split(_MARK)))
 
 
+@lru_cache(maxsize=16_384)
 def tool_globs(text: str) -> tuple[Glob, ...]:
     """Read a pattern of tools, however a client or the gateway writes it: the canonical names it may mean.
 

@@ -19,6 +19,7 @@ from remit.state_registry import DetectedState, StateAwareRegistry
 
 Location = Mapping[str, object]
 
+_BY_ITS_DETECTOR = "its detector, a function of this program, has to say so"
 _NOWHERE = Workspace(dir="", checkout="", project=identify(""))
 _OF_A_PROJECT = {**VARIABLES, "env": Type.MAP, ENTITIES: Type.MAP}  # its own files say what is in these
 
@@ -60,8 +61,10 @@ class Surroundings:
     @property
     def ways(self) -> dict[str, str]:
         """Say for each state what would make it true, where that is known."""
-        own = {name: each.description for name, each in self._detected.states.items() if each.description}
-        told = {name: f"bring it about: {description}" for name, description in own.items()}
+        told = {
+            name: f"bring it about: {each.description}" if each.description else _BY_ITS_DETECTOR
+            for name, each in self._detected.states.items()
+        }
         if self._registry is None:
             return told
         with self._lock:

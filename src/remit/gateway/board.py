@@ -35,6 +35,11 @@ class Board:
     scopes: Mapping[str, Listing]  # listed on request
     resource_owners: Mapping[str, Key]
 
+    @property
+    def depends_on_states(self) -> bool:
+        """Whether it may be another one without any file or entry being another."""
+        return not self.catalog.context.requirements.is_empty
+
     def servers(self) -> Iterator[Key]:
         """List the servers that may be asked now, in their order."""
         return (key for key in _servers(self.catalog, self.decisions))

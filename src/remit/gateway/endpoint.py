@@ -19,6 +19,7 @@ from remit.gateway.board import Board
 from remit.gateway.calling import INVALID_PARAMS, Calls
 from remit.gateway.clerk import Clerk
 from remit.gateway.discovering import Discovery
+from remit.gateway.glancing import Glances
 from remit.gateway.inventory import Inventory
 from remit.gateway.own_calls import BadArgumentsError, arguments_of, open_group, report, text_of, why
 from remit.gateway.passing import INTERNAL_ERROR, Passing
@@ -44,9 +45,12 @@ class LiveEndpoint:
         discovery: Discovery,
         stocker: Stocker,
         board: Board,
-        glance: Callable[[], Board | None],
+        glances: Glances,
+        follow_states: Callable[[], None],
     ) -> None:
-        self._glance = glance
+        self._glance = glances.at_board
+        self._is_catalog_right = glances.is_catalog_right
+        self._follow_states = follow_states
         self._clerk = clerk
         self._links = links
         self._calls = calls
@@ -187,9 +191,13 @@ class LiveEndpoint:
         while True:
             with anyio.move_on_after(_POLL):
                 await self._bell.wait()
-            self._bell = anyio.Event()
+            is_rung, self._bell = self._bell.is_set(), anyio.Event()
             if not self._announcer.is_heard:
                 differences.since(_revisions(self._board))
+                continue
+            if self._board.depends_on_states:
+                self._follow_states()
+            if not is_rung and self._is_catalog_right():
                 continue
             try:
                 board = await self.fresh()

@@ -23,6 +23,10 @@ class Glances:
         """Find what is listed, if a glance is enough."""
         return self._inventory.glance_at_board(self._registry.supply.revision())
 
+    def is_catalog_right(self) -> bool:
+        """Tell whether nothing changed but perhaps the states."""
+        return self._inventory.is_right(self._registry.supply.revision())
+
     def close(self) -> None:
         """Let go of the registry."""
         self._registry.close()

@@ -136,6 +136,10 @@ class Inventory:
         except _TakesTimeError:
             return None
 
+    def is_right(self, revision: int) -> bool:
+        """Tell whether the catalog is still right, whoever uses the registry meanwhile."""
+        return self._kept is not None and self._kept.is_right(revision)
+
     def glance_at_board(self, revision: int) -> Board | None:
         """Do what `board` does where nothing has to be read for it, whoever uses the registry meanwhile."""
         kept, board = self._kept, self._board

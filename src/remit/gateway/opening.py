@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
+from typing import NamedTuple
 
 import anyio
 from anyio import to_thread
@@ -17,18 +18,24 @@ from remit.gateway.discovering import Discovery
 from remit.gateway.endpoint import LiveEndpoint
 from remit.gateway.glancing import Glances
 from remit.gateway.inventory import Inventory
+from remit.gateway.pulse import Pulse
 from remit.gateway.recording import Recorder
 from remit.gateway.stocking import ReadOffer, Stocker
+from remit.ports import Notifier
 from remit.registry import Registry
 
-Open = Callable[[], Registry]
-Now = Callable[[], int]  # Unix milliseconds
+
+class Means(NamedTuple):
+    """What an endpoint is made with."""
+
+    open_registry: Callable[[], Registry]
+    open_notifier: Callable[[], Notifier]
+    read_offer: ReadOffer
+    now: Callable[[], int]  # Unix milliseconds
 
 
 @asynccontextmanager
-async def serve(
-    opening: Opening, links: Links, open_registry: Open, read: ReadOffer, now: Now
-) -> AsyncGenerator[LiveEndpoint]:
+async def serve(opening: Opening, links: Links, means: Means) -> AsyncGenerator[LiveEndpoint]:
     """Serve an endpoint, with registries of its own, until the context is left.
 
     Raises:
@@ -37,14 +44,14 @@ async def serve(
     """
     if opening.strategy is not None and opening.strategy not in STRATEGIES:
         raise ValueError(f"no strategy is called `{opening.strategy}`: there are {', '.join(STRATEGIES)}")
-    registry = await to_thread.run_sync(open_registry)
+    registry = await to_thread.run_sync(means.open_registry)
     try:
         chosen = Chosen(opening.strategy, opening.agent, opening.room)
         inventory = await to_thread.run_sync(
             Inventory, registry, partial(_context, registry, opening), chosen
         )
         calls_of = Identity(_name(opening), opening.client, opening.agent)
-        async with _live(inventory, links, open_registry, read, calls_of, now) as endpoint:
+        async with _live(inventory, links, means, calls_of) as endpoint:
             yield endpoint
     finally:
         registry.close()
@@ -52,19 +59,22 @@ async def serve(
 
 @asynccontextmanager
 async def _live(
-    inventory: Inventory, links: Links, open_registry: Open, read: ReadOffer, identity: Identity, now: Now
+    inventory: Inventory, links: Links, means: Means, identity: Identity
 ) -> AsyncGenerator[LiveEndpoint]:
     """Have an endpoint watch and record; what was acknowledged is kept when it ends."""
     clerk = Clerk(inventory)
     board = await clerk.do(Inventory.board)
+    open_registry = means.open_registry
     recorder, discovery = Recorder(open_registry, lambda: inventory.context), Discovery(open_registry)
+    pulse = Pulse(open_registry, means.open_notifier, inventory.context)
     glances = Glances(inventory, await to_thread.run_sync(open_registry))
     error: Exception | None = None
     try:
         async with anyio.create_task_group() as group:
-            stocker = Stocker(clerk, links, read, group, lambda: endpoint.stir())
-            calls = Calls(clerk, links, recorder, identity, now, glances.at_target)
-            endpoint = LiveEndpoint(clerk, links, calls, discovery, stocker, board, glances.at_board)
+            stocker = Stocker(clerk, links, means.read_offer, group, lambda: endpoint.stir())
+            calls = Calls(clerk, links, recorder, identity, means.now, glances.at_target)
+            follow = partial(pulse.begin, group, lambda: endpoint.stir())
+            endpoint = LiveEndpoint(clerk, links, calls, discovery, stocker, board, glances, follow)
             stocker.consider(board)
             for task in (recorder.run, endpoint.watch, endpoint.heed):
                 group.start_soon(task)
@@ -72,6 +82,8 @@ async def _live(
                 yield endpoint
             except Exception as raised:  # as it is, and not in a group
                 error = raised
+            finally:
+                pulse.stop()
             group.cancel_scope.cancel()
     finally:
         with anyio.CancelScope(shield=True):

@@ -34,7 +34,7 @@ async def test_a_crash_fails_the_call_with_the_last_words_and_the_next_call_star
         error = await failing(made, server, "crash")
         assert str(error) == "`speaking` ended before it answered (exit code 7)"
         assert error.hint == "look at its entry in /files/.mcp.json"
-        assert error.output == ["out of luck with ***"]
+        assert error.output == ("out of luck with ***",)
         assert made.conditions()[0].health is Health.DOWN
         answer = await made.request(server, "tools/call", tool("echo", x=1), Noting())
         assert made.conditions()[0].health is Health.UP
@@ -66,7 +66,7 @@ async def test_a_server_that_fails_again_and_again_is_left_alone_for_a_while() -
         assert made.conditions()[0].health is Health.DOWN
     assert str(first) == str(second) == "`speaking` ended before it answered (exit code 1)"
     assert "ended before it answered (exit code 1)" in str(third)
-    assert third.output == ["no luck"]
+    assert third.output == ("no luck",)
 
 
 async def test_a_call_that_takes_too_long_fails_alone() -> None:

@@ -1,13 +1,16 @@
 """Links to real servers, in both eras: what passes, whom it reaches, and what is kept for whom."""
 
 import json
+import sys
 from collections.abc import Mapping
 
 import anyio
 import pytest
 
 from linking import Noting, links, said, speaking, tool, upstream
+from remit.core.launch import Launch
 from remit.core.upstreams import Sharing
+from remit.errors import UpstreamError
 from remit.exchange import Answer, AnsweredError, Health, Params
 
 pytestmark = pytest.mark.anyio
@@ -272,3 +275,47 @@ async def test_a_server_is_well_once_it_has_answered_and_its_figures_are_kept() 
     assert condition.p50_ms is not None
     assert condition.p95_ms is not None
     assert 0 < condition.p50_ms <= condition.p95_ms
+
+
+@eras
+async def test_what_was_watched_is_watched_again_after_a_crash(era: str) -> None:
+    server, caller = upstream(speaking(era)), Noting()
+    async with links() as made, made.notices() as notices:
+        await made.request(server, "resources/subscribe", {"uri": "note://a"}, caller)
+        with pytest.raises(UpstreamError):
+            await made.request(server, "tools/call", tool("crash"), caller)
+        await made.request(server, "tools/call", tool("echo"), caller)
+        with anyio.fail_after(30):
+            first = await anext(notices)  # it may have changed meanwhile
+            await made.request(server, "tools/call", tool("change"), caller)
+            heard = {(await anext(notices)).method for _ in range(2)}
+    assert (first.method, first.params) == ("notifications/resources/updated", {"uri": "note://a"})
+    assert heard == {"notifications/tools/list_changed", "notifications/resources/updated"}
+
+
+@eras
+async def test_what_is_watched_no_more_is_not_told_of(era: str) -> None:
+    server, caller = upstream(speaking(era)), Noting()
+    async with links() as made, made.notices() as notices:
+        for method in ("resources/subscribe", "resources/unsubscribe"):
+            await made.request(server, method, {"uri": "note://a"}, caller)
+        await made.request(server, "tools/call", tool("change"), caller)
+        assert (await anext(notices)).method == "notifications/tools/list_changed"
+        with pytest.raises(AnsweredError, match="`uri` is missing"):
+            await made.request(server, "resources/subscribe", {}, caller)
+
+
+async def test_all_who_wait_for_a_server_that_does_not_start_hear_of_it_at_once() -> None:
+    launch = Launch(command=sys.executable, args=("-c", "import sys; sys.stdin.read(1); sys.exit(4)"))
+    async with links() as made:
+        errors: list[str] = []
+
+        async def fail(name: str) -> None:
+            with pytest.raises(UpstreamError) as caught:
+                await made.request(upstream(launch), "tools/call", tool("echo"), Noting(session=name))
+            errors.append(str(caught.value))
+
+        async with anyio.create_task_group() as tasks:
+            for name in ("ada", "bob", "cleo", "dan", "eve"):
+                tasks.start_soon(fail, name)
+    assert errors == ["`speaking` ended before it answered (exit code 4)"] * 5

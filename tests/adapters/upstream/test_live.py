@@ -336,3 +336,11 @@ def test_an_error_of_the_listener_comes_out_as_it_is() -> None:
 
     with pytest.raises(LookupError, match="the store is gone"):
         LiveServers(means({})).ask([upstream(Launch(command="/no/such/program"))], refuse)
+
+
+def test_a_tool_whose_headers_could_not_be_sent_costs_only_itself() -> None:
+    (offer,) = ask(upstream(process("headed")))
+    assert [tool.tool for tool in offer.tools] == ["good"]
+    ((bad, reason),) = [(bad.tool, bad.reason) for bad in offer.quarantined]
+    assert bad == "split"
+    assert reason.startswith("inputSchema: `x-mcp-header` cannot be used: ")

@@ -74,6 +74,7 @@ def test_patterns_that_mean_nothing_known_are_notes_with_what_was_perhaps_meant(
     [rooms.git]
     tools = ["mcp__x__c"]
     """
+    text = f'pinned = ["mcp__x__d"]\n{text}'
     found = told(said(text))
     assert {severity for severity, _, _ in found} == {"note"}
     assert [message for _, message, _ in found] == [
@@ -83,6 +84,7 @@ def test_patterns_that_mean_nothing_known_are_notes_with_what_was_perhaps_meant(
         "`mcp__x__y` means no tool that is known here",
         "`mcp__x__a` means no tool that is known here",
         "`mcp__x__b` means no tool that is known here",
+        "`mcp__x__d` means no tool that is known here",
         "`mcp__x__c` means no tool that is known here",
         "no server `gti` is known here",
         "`psuh` means no tool that the server is known to have",

@@ -17,7 +17,9 @@ from remit.core.configuration.values import (
     GitFact,
     Lists,
     Place,
+    Presented,
     Room,
+    Running,
     ToolEntry,
 )
 
@@ -66,6 +68,79 @@ def test_a_file_says_how_tools_are_presented_and_what_belongs_together() -> None
         agents=(Lists("reviewer", None, ("mcp__git__push",)),),
         rooms=(Room("git", "Git work", ("mcp__git__*", "/commit")),),
     )
+
+
+def test_a_file_says_what_is_always_listed_and_how_servers_are_run() -> None:
+    content = said(
+        """
+        pinned = ["mcp__git__*"]
+        own_tools = ["why_tool"]
+        [servers.git]
+        prefix = false
+        sessions = "shared"
+        inherit_env = ["PATH"]
+        deadline = 2.5
+        [servers.web]
+        inherit_env = false
+        [agents.scout]
+        strategy = "search"
+        [rooms.git]
+        token_budget = 7
+        """
+    )
+    assert content == Content(
+        pinned=("mcp__git__*",),
+        own_tools=("why_tool",),
+        servers=(
+            Lists("git", running=Running(False, "shared", ("PATH",), 2.5)),
+            Lists("web", running=Running(inherit_env=False)),
+        ),
+        agents=(Lists("scout", presented=Presented("search")),),
+        rooms=(Room("git", presented=Presented(token_budget=7)),),
+    )
+
+
+def test_what_is_wrong_about_how_servers_are_run_is_said_with_what_was_perhaps_meant() -> None:
+    found = wrong(
+        """
+        own_tools = ["why_tols", "x"]
+        [servers.git]
+        prefx = false
+        sessions = "share"
+        inherit_env = "PATH"
+        deadline = 0
+        [agents.scout]
+        strategy = "serch"
+        [rooms.git]
+        token_budget = -1
+        """
+    )
+    assert found == [
+        ("own_tools", "`why_tols` is no tool of Remit's own", "did you mean `why_tool`?"),
+        (
+            "own_tools",
+            "`x` is no tool of Remit's own",
+            "known are `discover_tools`, `call_tool`, `why_tool`, `report_available_tools`",
+        ),
+        ("servers.git.prefx", "`prefx` is no key that is known here", "did you mean `prefix`?"),
+        ("servers.git.sessions", "expected one of `shared`, `own`", "did you mean `shared`?"),
+        ("servers.git.inherit_env", "expected true or false, found text", None),
+        (
+            "servers.git.deadline",
+            "expected a number of seconds above 0 and up to 86400, found a number",
+            None,
+        ),
+        (
+            "agents.scout.strategy",
+            "expected one of `auto`, `flat`, `state`, `namespace`, `rooms`, `manifest`, `search`",
+            "did you mean `search`?",
+        ),
+        (
+            "rooms.git.token_budget",
+            "expected a whole number from 0 to 1,000,000, found a number",
+            None,
+        ),
+    ]
 
 
 def test_a_tool_asks_for_states_a_condition_and_a_place() -> None:

@@ -132,9 +132,9 @@ class SqliteStore:
         found = self.database.rows("uses_here", **seen_from(workspace))
         return {tuple(row[:8]): (row[8], row[9]) for row in found}
 
-    def revision(self) -> int:
-        """Count the changes of what catalogs are made of."""
-        return self.database.rows("revision")[0][0]
+    def catalog_revision(self) -> int:
+        """Count the changes of what catalogs are made of, whoever made them."""
+        return self.database.rows("catalog_revision")[0][0]
 
     def add_audit(self, entries: Iterable[AuditEntry], workspace: Workspace, at: int) -> None:
         """Keep what became of calls."""

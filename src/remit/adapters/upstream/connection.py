@@ -4,16 +4,15 @@ The SDK's client is not used for this: its answers are typed, so that one bad to
 one dropped request of HTTP ends all others with it.
 """
 
-from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, cast
 
 import anyio
 from anyio.abc import TaskGroup
-from mcp.shared.inbound import x_mcp_header_map
 
+from remit.adapters.upstream.agreements import Agreement
 from remit.adapters.upstream.calls import Call
-from remit.adapters.upstream.eras import Agreement, HeaderMap, agree, headers_of, marked
+from remit.adapters.upstream.eras import agree, marked
 from remit.adapters.upstream.hearing import Heard, Hearing
 from remit.adapters.upstream.messages import Message, ProtocolError, fields
 from remit.adapters.upstream.wires import Wire
@@ -34,7 +33,6 @@ class Connection:
         self._number = 0
         self._wire: Wire | None = None
         self.hearing = Hearing(tasks, heard)
-        self.header_maps: dict[str, HeaderMap] = {}  # by the names of tools
         self.agreement = Agreement(version="")
 
     @property
@@ -55,16 +53,17 @@ class Connection:
             ProtocolError: no version is common to both.
         """
         self._wire = self.hearing.wire = wire
-        self.agreement = await agree(self, self._client, capabilities, is_modern=is_modern)
-        wire.version = self.agreement.version
+        is_new = False if wire.is_old else is_modern
+        self.agreement = await agree(self, self._client, capabilities, is_modern=is_new)
+        wire.agreed(self.agreement)
         if not self.agreement.is_modern:
             await self.notify("notifications/initialized")
 
-    async def ask(self, method: str, params: Params, headers: Mapping[str, str]) -> Answer:
+    async def ask(self, method: str, params: Params) -> Answer:
         """Ask the server, before anything is agreed on."""
         call = self.new_call()
         message: Message = {"jsonrpc": "2.0", "id": call.id, "method": method, "params": dict(params)}
-        await self._exchange(call, message, headers)
+        await self._exchange(call, message)
         return call.result()
 
     async def notify(self, method: str, params: Params | None = None) -> None:
@@ -96,13 +95,13 @@ class Connection:
             ProtocolError: what comes is no answer.
             RefusedError: HTTP has it refused.
             TimeoutError: it does not answer in time.
-            httpx2.TransportError: it cannot be reached.
+            UnreachableError: it cannot be reached.
         """
         call = call or self.new_call(caller)
-        message, headers = self._prepared(call, method, dict(params or {}))
+        message = self._prepared(call, method, dict(params or {}))
         try:
             with call.within(patience):
-                await self._exchange(call, message, headers)
+                await self._exchange(call, message)
             if call.is_telling:
                 await call.settle()
             if not call.is_over:
@@ -144,13 +143,10 @@ class Connection:
             cursors.add(cursor)
 
     def learn(self, tools: list[Any]) -> None:
-        """Remember which arguments of tools are repeated in headers."""
-        if self.agreement.is_modern:
-            for tool in tools:
-                if isinstance(name := fields(tool).get("name"), str):
-                    self.header_maps[name] = x_mcp_header_map(fields(tool).get("inputSchema"))
+        """Take note of tools that were listed."""
+        self._wired.learn(tools)
 
-    def _prepared(self, call: Call, method: str, params: dict[str, Any]) -> tuple[Message, Mapping[str, str]]:
+    def _prepared(self, call: Call, method: str, params: dict[str, Any]) -> Message:
         meta = dict(fields(params.get("_meta")))
         call.token = meta.pop("progressToken", None)
         if call.token is not None:
@@ -163,14 +159,14 @@ class Connection:
         message: Message = {"jsonrpc": "2.0", "id": call.id, "method": method}
         if params:
             message["params"] = params
-        return message, headers_of(method, params, self.agreement, self.header_maps)
+        return message
 
-    async def _exchange(self, call: Call, message: Message, headers: Mapping[str, str]) -> None:
+    async def _exchange(self, call: Call, message: Message) -> None:
         if self.hearing.fault is not None:
             raise self.hearing.fault
         self.hearing.calls[call.id] = call
         try:
-            await self._wired.exchange(call, message, headers)
+            await self._wired.exchange(call, message)
         finally:
             del self.hearing.calls[call.id]
 

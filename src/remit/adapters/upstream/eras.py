@@ -1,62 +1,32 @@
 """The two eras of the protocol: how a server is greeted in each, and what goes with each request."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import anyio
-from mcp.shared.inbound import (
-    MCP_METHOD_HEADER,
-    MCP_NAME_HEADER,
-    MCP_PROTOCOL_VERSION_HEADER,
-    NAME_BEARING_METHODS,
-    encode_header_value,
-    mcp_param_headers,
-)
-from mcp_types import (
-    CLIENT_CAPABILITIES_META_KEY,
-    CLIENT_INFO_META_KEY,
-    LOG_LEVEL_META_KEY,
-    PROTOCOL_VERSION_META_KEY,
-    SERVER_INFO_META_KEY,
-    UNSUPPORTED_PROTOCOL_VERSION,
-)
-from mcp_types.version import (
-    HANDSHAKE_PROTOCOL_VERSIONS,
-    LATEST_HANDSHAKE_VERSION,
-    LATEST_MODERN_VERSION,
-    MODERN_PROTOCOL_VERSIONS,
-)
 
+from remit.adapters.upstream.agreements import Agreement
 from remit.adapters.upstream.messages import ProtocolError, RefusedError, fields
+from remit.core.protocol import (
+    CAPABILITIES_KEY,
+    CLIENT_KEY,
+    LOG_LEVEL_KEY,
+    NEWER,
+    OLDER,
+    SERVER_KEY,
+    UNSUPPORTED_VERSION,
+    VERSION_KEY,
+)
 from remit.exchange import Answer, AnsweredError, Caller, Params
 
 PROBE_SECONDS = 10.0  # for a server that does not answer what it does not know
 UNKNOWN_VERSION = "speaks no version of the protocol that Remit knows"
-_OURS = (PROTOCOL_VERSION_META_KEY, CLIENT_INFO_META_KEY, CLIENT_CAPABILITIES_META_KEY, LOG_LEVEL_META_KEY)
-
-HeaderMap = Mapping[tuple[str, ...], str]  # a tool's arguments to the headers that repeat them
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Agreement:
-    """What was agreed on with a server."""
-
-    version: str
-    capabilities: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    server: Mapping[str, Any] = field(default_factory=dict[str, Any])  # what it calls itself
-    instructions: str | None = None
-
-    @property
-    def is_modern(self) -> bool:
-        """Whether each request stands for itself, without a session."""
-        return self.version in MODERN_PROTOCOL_VERSIONS
+_OURS = (VERSION_KEY, CLIENT_KEY, CAPABILITIES_KEY, LOG_LEVEL_KEY)
 
 
 class Asking(Protocol):
     """What a server is greeted through."""
 
-    async def ask(self, method: str, params: Params, headers: Mapping[str, str]) -> Answer:
+    async def ask(self, method: str, params: Params) -> Answer:
         """Ask a server, before anything is agreed on."""
         ...
 
@@ -76,7 +46,7 @@ async def agree(
     """
     if is_modern is False:
         return await _greet(asking, client, capabilities)
-    version = LATEST_MODERN_VERSION
+    version = NEWER[-1]
     for is_first in (True, False):
         found = await _probe(asking, client, capabilities, version)
         if isinstance(found, Agreement):
@@ -99,13 +69,12 @@ async def _probe(
 ) -> Agreement | str | None:
     """Ask what a server of the new era is; else the version that it wants, or nothing."""
     params = {"_meta": envelope(version, client, capabilities)}
-    headers = {MCP_PROTOCOL_VERSION_HEADER: version, MCP_METHOD_HEADER: "server/discover"}
     try:
         with anyio.fail_after(PROBE_SECONDS):
-            answer = await asking.ask("server/discover", params, headers)
+            answer = await asking.ask("server/discover", params)
     except AnsweredError as error:
         common = _common(error)
-        if error.code == UNSUPPORTED_PROTOCOL_VERSION and common is None and not _knows_old(error):
+        if error.code == UNSUPPORTED_VERSION and common is None and not _knows_old(error):
             raise ProtocolError(UNKNOWN_VERSION) from None
         return common
     except RefusedError as error:
@@ -121,20 +90,20 @@ async def _probe(
     return Agreement(
         version=version,
         capabilities=fields(answer.get("capabilities")),
-        server=fields(meta.get(SERVER_INFO_META_KEY)),
+        server=fields(meta.get(SERVER_KEY)),
         instructions=_text(answer.get("instructions")),
     )
 
 
 async def _greet(asking: Asking, client: Params, capabilities: Params) -> Agreement:
     offered = {
-        "protocolVersion": LATEST_HANDSHAKE_VERSION,
+        "protocolVersion": OLDER[-1],
         "capabilities": dict(capabilities),
         "clientInfo": dict(client),
     }
-    answer = await asking.ask("initialize", offered, {})
+    answer = await asking.ask("initialize", offered)
     version = answer.get("protocolVersion")
-    if version not in HANDSHAKE_PROTOCOL_VERSIONS:
+    if version not in OLDER:
         raise ProtocolError(UNKNOWN_VERSION)
     return Agreement(
         version=version,
@@ -147,9 +116,9 @@ async def _greet(asking: Asking, client: Params, capabilities: Params) -> Agreem
 def envelope(version: str, client: Params, capabilities: Params) -> dict[str, Any]:
     """Make what every request of the new era carries."""
     return {
-        PROTOCOL_VERSION_META_KEY: version,
-        CLIENT_INFO_META_KEY: client,
-        CLIENT_CAPABILITIES_META_KEY: capabilities,
+        VERSION_KEY: version,
+        CLIENT_KEY: client,
+        CAPABILITIES_KEY: capabilities,
     }
 
 
@@ -160,37 +129,20 @@ def marked(meta: dict[str, Any], agreement: Agreement, client: Params, caller: C
     if agreement.is_modern:
         meta.update(envelope(agreement.version, client, {} if caller is None else dict(caller.capabilities)))
         if caller is not None and caller.log_level is not None:
-            meta[LOG_LEVEL_META_KEY] = caller.log_level
-
-
-def headers_of(
-    method: str, params: Params, agreement: Agreement, tools: Mapping[str, HeaderMap]
-) -> dict[str, str]:
-    """Make the headers of HTTP that repeat what a request says."""
-    headers = {MCP_PROTOCOL_VERSION_HEADER: agreement.version}
-    if not agreement.is_modern:
-        return headers
-    headers[MCP_METHOD_HEADER] = method
-    key = NAME_BEARING_METHODS.get(method)
-    name = None if key is None else params.get(key)
-    if isinstance(name, str):
-        headers[MCP_NAME_HEADER] = encode_header_value(name)
-        if method == "tools/call" and (found := tools.get(name)):
-            headers.update(mcp_param_headers(found, fields(params.get("arguments"))))
-    return headers
+            meta[LOG_LEVEL_KEY] = caller.log_level
 
 
 def _common(error: AnsweredError) -> str | None:
-    if error.code != UNSUPPORTED_PROTOCOL_VERSION:
+    if error.code != UNSUPPORTED_VERSION:
         return None
     known = fields(error.data).get("supported")
-    common = [version for version in MODERN_PROTOCOL_VERSIONS if isinstance(known, list) and version in known]
+    common = [version for version in NEWER if isinstance(known, list) and version in known]
     return common[-1] if common else None
 
 
 def _knows_old(error: AnsweredError) -> bool:
     known = fields(error.data).get("supported")
-    return not isinstance(known, list) or any(version in known for version in HANDSHAKE_PROTOCOL_VERSIONS)
+    return not isinstance(known, list) or any(version in known for version in OLDER)
 
 
 def _text(value: object) -> str | None:

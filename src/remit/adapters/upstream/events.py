@@ -1,11 +1,13 @@
 """Messages over the transport of events that came before streamable HTTP: all answers on one stream."""
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
+from typing import Any
 
 import anyio
 import httpx2
 
+from remit.adapters.upstream.agreements import Agreement
 from remit.adapters.upstream.calls import Call
 from remit.adapters.upstream.messages import (
     MAX_MESSAGE,
@@ -26,25 +28,37 @@ class Events:
     """The wire to a server of events."""
 
     keeps_state = True
+    is_old = True
     hangs_up = False
-    version: str | None = None
 
-    def __init__(self, client: httpx2.AsyncClient, url: str, receiver: Receiver) -> None:
+    def __init__(self, client: httpx2.AsyncClient, url: httpx2.URL, receiver: Receiver) -> None:
         self._client = client
-        self._url = httpx2.URL(url)
+        self._url = url
         self._receiver = receiver
         self._target: httpx2.URL | None = None
+        self._version: str | None = None
         self._is_open = anyio.Event()
         self._fault: Exception = LostError()
 
-    async def exchange(self, call: Call, message: Message, headers: Mapping[str, str]) -> None:
+    async def exchange(self, call: Call, message: Message) -> None:
         """Post a request, and wait until its answer has come on the stream."""
-        await self._post(message, headers)
+        await self.send(message)
         await call.arrived.wait()
 
     async def send(self, message: Message) -> None:
-        """Post what is not answered."""
-        await self._post(message, {})
+        """Post a message."""
+        assert self._target is not None  # noqa: S101 - it was opened
+        headers = {**_JSON, **({} if self._version is None else {"mcp-protocol-version": self._version})}
+        async with within_origin(self._client, "POST", self._target, encode(message), headers) as response:
+            if response.status_code >= 300:
+                raise RefusedError(response.status_code, response.reason_phrase)
+
+    def agreed(self, agreement: Agreement) -> None:
+        """Take note of the version, which each request tells."""
+        self._version = agreement.version
+
+    def learn(self, tools: Iterable[Any]) -> None:
+        """Nothing: in this era nothing is said twice."""
 
     async def close(self) -> None:
         """Nothing: the end of the stream says it."""
@@ -83,23 +97,16 @@ class Events:
             raise ProtocolError("wants its messages sent elsewhere")
         return target
 
-    async def _post(self, message: Message, headers: Mapping[str, str]) -> None:
-        assert self._target is not None  # noqa: S101 - it was opened
-        sent = {**_JSON, **headers}
-        async with within_origin(self._client, "POST", self._target, encode(message), sent) as response:
-            if response.status_code >= 300:
-                raise RefusedError(response.status_code, response.reason_phrase)
-
 
 @asynccontextmanager
-async def event_stream(client: httpx2.AsyncClient, url: str) -> AsyncGenerator[httpx2.Response]:
+async def event_stream(client: httpx2.AsyncClient, url: httpx2.URL) -> AsyncGenerator[httpx2.Response]:
     """Open the stream of a server of events.
 
     Raises:
         RefusedError: it is refused.
     """
     accepted = {"accept": "text/event-stream", "cache-control": "no-store"}
-    async with within_origin(client, "GET", httpx2.URL(url), None, accepted) as response:
+    async with within_origin(client, "GET", url, None, accepted) as response:
         if response.status_code >= 300:
             raise RefusedError(response.status_code, response.reason_phrase)
         yield response

@@ -4,10 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import cast
 from urllib.parse import urlsplit
 
-import httpx2
-
-from remit.adapters.upstream.http import cause
-from remit.adapters.upstream.messages import LostError, ProtocolError, RefusedError
+from remit.adapters.upstream.messages import LostError, ProtocolError, RefusedError, UnreachableError
 from remit.adapters.upstream.opening import Traces
 from remit.core.expansion import Expanded
 from remit.core.launch import Launch, Transport
@@ -99,9 +96,9 @@ def _reason(error: BaseException, traces: Traces, upstream: Upstream) -> tuple[s
             )
         case RefusedError():
             return str(error), _hint_at(error.status, upstream)
-        case httpx2.TransportError():
+        case UnreachableError():
             return (
-                f"cannot be reached: {cause(error)}",
+                f"cannot be reached: {error}",
                 f"check that it runs, and its `url` in {upstream.source}",
             )
         case LostError():
@@ -117,8 +114,6 @@ def _reason(error: BaseException, traces: Traces, upstream: Upstream) -> tuple[s
         case OSError():
             why = (error.strerror or "it cannot be started").lower()
             return f"cannot be started: {why}", f"look at its entry in {upstream.source}"
-        case httpx2.InvalidURL():
-            return "its URL cannot be read", f"look at its entry in {upstream.source}"
         case ValueError():
             part = (
                 "command, arguments or variables"
@@ -137,7 +132,7 @@ def _hint_at(status: int, upstream: Upstream) -> str:
     if status == 401:
         return f"run `remit login {upstream.label}`, or give it its headers in {upstream.source}"
     if status == 403:
-        return f"sign in with another account, or give it its headers in {upstream.source}"
+        return f"run `remit login {upstream.label}` as someone who may, or see its entry in {upstream.source}"
     return f"check that it runs, and its `url` in {upstream.source}"
 
 

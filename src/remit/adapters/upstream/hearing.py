@@ -6,11 +6,11 @@ from typing import Any, cast
 
 import anyio
 from anyio.abc import TaskGroup
-from mcp_types import INTERNAL_ERROR, METHOD_NOT_FOUND
 
 from remit.adapters.upstream.calls import Call, asked
-from remit.adapters.upstream.messages import Message, ProtocolError, fields
+from remit.adapters.upstream.messages import LostError, Message, ProtocolError, fields
 from remit.adapters.upstream.wires import Wire
+from remit.core.protocol import INTERNAL_ERROR, METHOD_NOT_FOUND, SUBSCRIPTION_KEY
 from remit.exchange import Params
 
 MAX_ASKED = 16  # questions of one server that are open at once
@@ -111,13 +111,16 @@ class Hearing:
             for each in self.calls.values():
                 if (scope := each.asks.get(_hashable(params.get("requestId")))) is not None:
                     scope.cancel()
+            ended = self._call(params.get("requestId"))
+            if ended is not None and ended.acknowledged is not None:  # it ends a stream of changes
+                ended.failed(LostError())
         elif method == "notifications/subscriptions/acknowledged":
             about = call or self._subscription(params)
             if about is not None and about.acknowledged is not None:
                 about.acknowledged.set()
 
     def _subscription(self, params: Message) -> Call | None:
-        return self._call(fields(params.get("_meta")).get("io.modelcontextprotocol/subscriptionId"))
+        return self._call(fields(params.get("_meta")).get(SUBSCRIPTION_KEY))
 
     def _answer(self, number: object, method: str, params: Message, call: Call | None) -> None:
         """Answer what the server asks, through the caller of the request that it belongs to."""

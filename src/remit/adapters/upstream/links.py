@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TypeVar
 
@@ -15,7 +15,7 @@ from remit.adapters.upstream.means import Means
 from remit.adapters.upstream.messages import ForgottenError, ProtocolError
 from remit.adapters.upstream.notices import Notices
 from remit.adapters.upstream.passing import FAULTS, listed, passed
-from remit.adapters.upstream.sessions import IDLE, Session
+from remit.adapters.upstream.sessions import IDLE, Name, Session
 from remit.adapters.upstream.supervision import Supervisor
 from remit.core.declarations import Key
 from remit.core.upstreams import Failure, Upstream
@@ -84,14 +84,12 @@ class LiveLinks:
 
     async def drop(self, keys: frozenset[Key]) -> None:
         """End the sessions of upstreams that are no longer in force, or whose entry changed."""
-        for key in keys:
-            if (supervisor := self._supervisors.pop(key, None)) is not None:
-                await supervisor.end()
+        dropped = [self._supervisors.pop(key) for key in keys if key in self._supervisors]
+        await _ended(dropped, lambda _: True)
 
     async def leave(self, session: str) -> None:
         """End what upstreams keep for a caller's session alone: it is over."""
-        for supervisor in [*self._supervisors.values()]:
-            await supervisor.end(lambda name: name.session == session)
+        await _ended([*self._supervisors.values()], lambda name: name.session == session)
 
     def _supervisor(self, upstream: Upstream) -> Supervisor:
         known = self._supervisors.get(upstream.key)
@@ -153,6 +151,12 @@ class LiveLinks:
             return await completed(answer, params, caller, again)
         except ProtocolError as error:
             raise supervisor.error(Failure(reason=str(error))) from None
+
+
+async def _ended(supervisors: Sequence[Supervisor], is_meant: Callable[[Name], bool]) -> None:
+    async with anyio.create_task_group() as tasks:
+        for supervisor in supervisors:
+            tasks.start_soon(supervisor.end, is_meant)
 
 
 async def _failed(

@@ -26,11 +26,6 @@ class Listening:
         self._heard = heard
         self._streams: dict[str, _Stream] = {}
 
-    @property
-    def is_watching(self) -> bool:
-        """Whether a resource is watched."""
-        return bool(self._streams)
-
     def lists(self) -> None:
         """Listen to changes of the lists, as far as the server tells of such."""
         capabilities = self._connection.agreement.capabilities

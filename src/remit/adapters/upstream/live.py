@@ -11,7 +11,6 @@ from queue import Empty, SimpleQueue
 
 import anyio
 from anyio.from_thread import start_blocking_portal
-from mcp_types import METHOD_NOT_FOUND
 
 from remit.adapters.upstream.connection import Connection
 from remit.adapters.upstream.failures import explain, missing, secrets_of
@@ -20,6 +19,7 @@ from remit.adapters.upstream.opening import Greeting, Traces, connect
 from remit.adapters.upstream.tools import MAX_NAME, read_tools
 from remit.core.environments import environment
 from remit.core.expansion import expand
+from remit.core.protocol import METHOD_NOT_FOUND
 from remit.core.upstreams import Offer, Upstream
 from remit.exchange import AnsweredError
 
@@ -89,8 +89,8 @@ class LiveServers:
         offer = None
         try:
             with anyio.fail_after(ready.deadline):
-                way = await self._means.way(ready, variables)
-                async with connect(way, self._greeting, traces, watch=self._means.watch) as connection:
+                reached = self._means.reach(ready, variables, traces)
+                async with connect(reached, self._greeting) as connection:
                     offer = await _offer(connection, ready, began)
         except Exception as error:  # whatever one server does, the others are asked
             if offer is None:

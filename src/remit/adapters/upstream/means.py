@@ -1,18 +1,24 @@
-"""What Remit has at hand to start and reach servers: variables, a watch, what was signed in to."""
+"""What Remit has at hand to start and reach servers: variables, a watch, and a way to those that are far."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Protocol
 
-from anyio.to_thread import run_sync
-
-from remit.adapters.upstream.helpers import helped
-from remit.adapters.upstream.opening import Way
-from remit.adapters.upstream.sign_ins import SignIns
-from remit.adapters.upstream.signed_in import SignedIn
+from remit.adapters.upstream.opening import Traces, process
 from remit.adapters.upstream.watch import Watch
+from remit.adapters.upstream.wires import Plug
 from remit.core.launch import Transport
 from remit.core.upstreams import Upstream
 from remit.exchange import Params
+
+
+class Reaching(Protocol):
+    """Reaches servers at their URLs."""
+
+    def reach(self, ready: Upstream, environment: Mapping[str, str]) -> AbstractAsyncContextManager[Plug]:
+        """Make ready to ask a server whose launch is expanded."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -23,21 +29,12 @@ class Means:
     home: str
     client: Params  # who Remit says that it is
     watch: Watch
-    sign_ins: SignIns
+    remote: Callable[[], Reaching]  # loaded when it is first needed: most servers are processes
 
-    async def way(self, ready: Upstream, environment: Mapping[str, str]) -> Way:
-        """Make ready to reach a server whose launch is expanded.
-
-        Raises:
-            ProtocolError: its headers are made by a command, and that failed.
-        """
-        launch = ready.launch
-        if launch.transport is Transport.STDIO:
-            return Way(launch, environment, ready.place)
-        if launch.headers_helper is not None:
-            launch = replace(launch, headers={**launch.headers, **await helped(ready, environment)})
-        if any(name.lower() == "authorization" for name in launch.headers):  # it says itself who asks
-            return Way(launch, environment, ready.place)
-        kept = await run_sync(self.sign_ins.load, launch.url)
-        auth = None if kept is None else SignedIn(launch.url, self.sign_ins, kept)
-        return Way(launch, environment, ready.place, auth)
+    def reach(
+        self, ready: Upstream, environment: Mapping[str, str], traces: Traces
+    ) -> AbstractAsyncContextManager[Plug]:
+        """Start or reach a server whose launch is expanded; errors are as those of `connect`."""
+        if ready.launch.transport is Transport.STDIO:
+            return process(ready, environment, traces, self.watch)
+        return self.remote().reach(ready, environment)

@@ -21,6 +21,14 @@ class LostError(Exception):
     """The connection to a server is gone, or was given up for a reason in our words."""
 
 
+class UnreachableError(Exception):
+    """A server cannot be reached at its URL; the words are ours, and do not hold it."""
+
+
+class BrokenOffError(UnreachableError):
+    """A server was reached, and hung up."""
+
+
 class RefusedError(Exception):
     """A server refuses a request of HTTP with a status."""
 

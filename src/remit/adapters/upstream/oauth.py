@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from urllib.parse import parse_qs, urlsplit
 
 import anyio
-import httpx2
 from mcp.client.auth import OAuthClientProvider, OAuthFlowError
 from mcp.shared.auth import (
     AuthorizationCodeResult,
@@ -15,17 +14,18 @@ from mcp.shared.auth import (
     OAuthClientMetadata,
     OAuthToken,
 )
-from mcp_types.version import LATEST_HANDSHAKE_VERSION
 from pydantic import AnyUrl
 
 from remit.adapters.upstream.failures import missing
-from remit.adapters.upstream.http import cause, open_client
+from remit.adapters.upstream.http import open_client
 from remit.adapters.upstream.landing import Landing, landing
-from remit.adapters.upstream.messages import ProtocolError, encode
+from remit.adapters.upstream.messages import ProtocolError, UnreachableError, encode
 from remit.adapters.upstream.posts import within_origin
+from remit.adapters.upstream.remote import location
 from remit.adapters.upstream.sign_ins import SignIn
 from remit.core.expansion import expand
 from remit.core.launch import Launch, Transport
+from remit.core.protocol import OLDER
 from remit.core.upstreams import Upstream
 from remit.errors import SignInError
 
@@ -103,8 +103,8 @@ async def _sign_in(
             refusal = await _knock(launch, provider)
         except OAuthFlowError as error:
             refusal = f"signing in to `{label}` failed: {_short(str(error))}"
-        except (httpx2.TransportError, ProtocolError) as error:
-            refusal = f"`{label}` cannot be reached: {cause(error)}"
+        except (UnreachableError, ProtocolError) as error:
+            refusal = f"`{label}` cannot be reached: {error}"
     if refusal is not None:
         raise SignInError(refusal)
     return _signed_in(label, provider)
@@ -137,13 +137,13 @@ def _provider(
 async def _knock(launch: Launch, provider: OAuthClientProvider) -> str | None:
     """Ask the server something, so that it says how to sign in; give the reason if it refuses even then."""
     logging.getLogger("mcp").addHandler(logging.NullHandler())  # it would tell of errors a second time
-    headers = {"mcp-protocol-version": LATEST_HANDSHAKE_VERSION, "content-type": "application/json"}
+    headers = {"mcp-protocol-version": OLDER[-1], "content-type": "application/json"}
     question = encode({"jsonrpc": "2.0", "id": 1, "method": "ping"})
     how: tuple[str, bytes | None] = ("GET", None) if launch.transport is Transport.SSE else ("POST", question)
     accepted = {**headers, "accept": "application/json, text/event-stream"}
     async with (
         open_client(launch.headers, provider) as client,
-        within_origin(client, how[0], httpx2.URL(launch.url), how[1], accepted) as response,
+        within_origin(client, how[0], location(launch.url), how[1], accepted) as response,
     ):
         if response.status_code in (401, 403):
             return f"it still answers {response.status_code} {response.reason_phrase}"
@@ -178,7 +178,7 @@ class _Introduced:
             else OAuthClientInformationFull(
                 client_id=identity.client_id,
                 client_secret=identity.client_secret,
-                token_endpoint_auth_method="client_secret_post" if identity.client_secret else "none",
+                token_endpoint_auth_method="client_secret_basic" if identity.client_secret else "none",
                 redirect_uris=[AnyUrl(url)],
             )
         )

@@ -1,18 +1,20 @@
 """Passes requests on in the way of the server's era: what one of them has no word for is put into its own."""
 
+from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
-import httpx2
-from mcp_types import HEADER_MISMATCH, METHOD_NOT_FOUND
-
 from remit.adapters.upstream.connection import Connection
-from remit.adapters.upstream.messages import LostError, ProtocolError, RefusedError
+from remit.adapters.upstream.hearing import Heard
+from remit.adapters.upstream.messages import LostError, ProtocolError, RefusedError, UnreachableError
 from remit.adapters.upstream.sessions import Session
+from remit.core.protocol import HEADER_MISMATCH, INVALID_PARAMS, METHOD_NOT_FOUND
 from remit.exchange import Answer, AnsweredError, Caller, Params, Stock
 
-FAULTS = (LostError, ProtocolError, RefusedError, TimeoutError, httpx2.TransportError, httpx2.InvalidURL)
+FAULTS = (LostError, ProtocolError, RefusedError, TimeoutError, UnreachableError)
 
 _SUBSCRIBE, _UNSUBSCRIBE, _SET_LEVEL = "resources/subscribe", "resources/unsubscribe", "logging/setLevel"
+_PATIENCE = 30.0  # seconds, for what takes no time
 _LISTS = {
     "tools": ("tools/list", "tools"),
     "resources": ("resources/list", "resources"),
@@ -25,17 +27,27 @@ async def passed(session: Session, method: str, params: Params, caller: Caller, 
     """Pass a request on through an open session; errors are as those of `Connection.request`."""
     connection = session.connection
     assert connection is not None  # noqa: S101 - it is open
+    if method in (_SUBSCRIBE, _UNSUBSCRIBE):
+        return await _subscribed(session, connection, method, params)
     if connection.agreement.is_modern:
-        if method in (_SUBSCRIBE, _UNSUBSCRIBE):
-            return await _watched(session, method, params)
         if method == _SET_LEVEL:  # each request says it for itself
             return {}
         return await _repeated(connection, method, params, caller, patience)
-    if caller.log_level not in (None, session.level) and method != _SET_LEVEL:
+    if method == _SET_LEVEL:
+        session.level = params.get("level")
+    elif caller.log_level not in (None, session.level):
         await _set_level(session, connection, caller)
-    answer = await connection.request(method, params, caller=caller, patience=patience)
-    _remember(session, method, params)
-    return answer
+    return await connection.request(method, params, caller=caller, patience=patience)
+
+
+async def resume(session: Session, uris: Iterable[str], heard: Heard) -> None:
+    """Watch what a session before this one watched; nobody knows what happened meanwhile."""
+    connection = session.connection
+    assert connection is not None  # noqa: S101 - it is open
+    for uri in uris:
+        with suppress(AnsweredError, *FAULTS):
+            await _subscribed(session, connection, _SUBSCRIBE, {"uri": uri})
+            heard("notifications/resources/updated", {"uri": uri})
 
 
 async def listed(connection: Connection, parts: frozenset[str]) -> Stock:
@@ -76,37 +88,31 @@ async def _repeated(
     try:
         return await connection.request(method, params, caller=caller, patience=patience)
     except AnsweredError as error:
-        if error.code != HEADER_MISMATCH or params.get("name") in connection.header_maps:
+        if error.code != HEADER_MISMATCH or method != "tools/call":
             raise
     connection.learn(await connection.pages("tools/list", "tools"))
     return await connection.request(method, params, caller=caller, patience=patience)
 
 
-async def _watched(session: Session, method: str, params: Params) -> Answer:
-    assert session.listening is not None  # noqa: S101 - it is of the new era
+async def _subscribed(session: Session, connection: Connection, method: str, params: Params) -> Answer:
     uri = params.get("uri")
     if not isinstance(uri, str):
-        raise AnsweredError(-32602, "Invalid params: `uri` is missing")
-    if method == _SUBSCRIBE:
+        raise AnsweredError(INVALID_PARAMS, "Invalid params: `uri` is missing")
+    answer: Answer = {}
+    if session.listening is None:
+        answer = await connection.request(method, params, patience=_PATIENCE)
+    elif method == _SUBSCRIBE:
         await session.listening.watch(uri)
     else:
         session.listening.ignore(uri)
-    return {}
+    (session.subscriptions.add if method == _SUBSCRIBE else session.subscriptions.discard)(uri)
+    return answer
 
 
 async def _set_level(session: Session, connection: Connection, caller: Caller) -> None:
     session.level = caller.log_level
     if "logging" in connection.agreement.capabilities:
         try:
-            await connection.request(_SET_LEVEL, {"level": caller.log_level}, patience=5.0)
+            await connection.request(_SET_LEVEL, {"level": caller.log_level}, patience=_PATIENCE)
         except (AnsweredError, TimeoutError):
             return
-
-
-def _remember(session: Session, method: str, params: Params) -> None:
-    if method == _SUBSCRIBE:
-        session.subscriptions.add(str(params.get("uri")))
-    elif method == _UNSUBSCRIBE:
-        session.subscriptions.discard(str(params.get("uri")))
-    elif method == _SET_LEVEL:
-        session.level = params.get("level")

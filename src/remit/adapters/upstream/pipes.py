@@ -1,10 +1,12 @@
 """Messages over the standard streams of a process: one on a line."""
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import suppress
+from typing import Any
 
 import anyio
 
+from remit.adapters.upstream.agreements import Agreement
 from remit.adapters.upstream.calls import Call
 from remit.adapters.upstream.messages import (
     MAX_MESSAGE,
@@ -28,8 +30,8 @@ class Pipes:
     """The wire to a process."""
 
     keeps_state = True
+    is_old = False
     hangs_up = False
-    version: str | None = None
 
     def __init__(self, server: Server, receiver: Receiver) -> None:
         self._server = server
@@ -37,7 +39,7 @@ class Pipes:
         self._writing = anyio.Lock(fast_acquire=True)
         self._noise = 0
 
-    async def exchange(self, call: Call, message: Message, headers: Mapping[str, str]) -> None:  # noqa: ARG002
+    async def exchange(self, call: Call, message: Message) -> None:
         """Send a request, and wait until its answer has come."""
         await self.send(message)
         await call.arrived.wait()
@@ -54,6 +56,12 @@ class Pipes:
                 await self._server.write(line)
         except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
             raise LostError from None
+
+    def agreed(self, agreement: Agreement) -> None:
+        """Nothing: here all eras sound the same."""
+
+    def learn(self, tools: Iterable[Any]) -> None:
+        """Nothing: here nothing is said twice."""
 
     async def close(self) -> None:
         """Nothing: the process is ended by who started it."""

@@ -3,30 +3,42 @@
 Nothing is shared between requests but the client: a dropped one costs itself alone.
 """
 
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Iterable, Mapping
+from contextlib import asynccontextmanager, suppress
+from typing import Any
 
 import anyio
 import httpx2
+from anyio.abc import TaskGroup
 
+from remit.adapters.upstream.agreements import Agreement
 from remit.adapters.upstream.calls import Call
+from remit.adapters.upstream.http import cause
 from remit.adapters.upstream.messages import (
     MAX_MESSAGE,
     TOO_LONG,
     UNREADABLE,
+    BrokenOffError,
     ForgottenError,
     LostError,
     Message,
     ProtocolError,
     RefusedError,
+    UnreachableError,
     decode,
     encode,
+    fields,
 )
 from remit.adapters.upstream.wires import Receiver
+from remit.core import mirrored
+from remit.core.mirrored import HeaderMap, header_map, header_text
+from remit.core.protocol import VERSION_KEY
 
 BROKEN_OFF = "broke off before it answered"
 
 _SESSION = "mcp-session-id"
+_VERSION = "mcp-protocol-version"
+_NAMES = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _LAST_EVENT = "last-event-id"
 _HEADERS = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
 _MAX_REDIRECTS = 5
@@ -63,29 +75,34 @@ class Stream:
 class Posts:
     """The wire to a server of streamable HTTP."""
 
+    is_old = False
     hangs_up = True
 
-    def __init__(self, client: httpx2.AsyncClient, url: str, receiver: Receiver) -> None:
+    def __init__(
+        self, client: httpx2.AsyncClient, url: httpx2.URL, receiver: Receiver, tasks: TaskGroup
+    ) -> None:
         self._client = client
-        self._url = httpx2.URL(url)
+        self._url = url
         self._receiver = receiver
-        self.session_id: str | None = None
-        self.version: str | None = None  # of the protocol, once it is agreed on
+        self._tasks = tasks
+        self._agreement: Agreement | None = None
+        self._session: str | None = None
+        self._tools: dict[str, HeaderMap] = {}  # by their names
 
     @property
     def keeps_state(self) -> bool:
         """Whether the server gave this connection a number of its own."""
-        return self.session_id is not None
+        return self._session is not None
 
-    async def exchange(self, call: Call, message: Message, headers: Mapping[str, str]) -> None:
+    async def exchange(self, call: Call, message: Message) -> None:
         """Post a request, and read its answer from the same stream."""
         stream = Stream()
-        async with self._asked("POST", encode(message), headers) as response:
+        async with self._asked("POST", encode(message), self._repeated(message)) as response:
             if response.status_code >= 400 and await self._explained(response, call):
                 return
             self._check(response)
             if message["method"] == "initialize":
-                self.session_id = response.headers.get(_SESSION)
+                self._session = response.headers.get(_SESSION)
             kind = response.headers.get("content-type", "").lower()
             if kind.startswith("application/json"):
                 self._take(*await body(response), call)
@@ -107,10 +124,22 @@ class Posts:
         async with self._asked("POST", encode(message)) as response:
             self._check(response)
 
-    async def hear(self) -> None:
+    def agreed(self, agreement: Agreement) -> None:
+        """Take note of the version, which each request tells, and listen, where there is a session."""
+        self._agreement = agreement
+        if self._session is not None:
+            self._tasks.start_soon(self._hear)
+
+    def learn(self, tools: Iterable[Any]) -> None:
+        """Take note of which arguments of tools are repeated in headers."""
+        for tool in tools:
+            if isinstance(name := fields(tool).get("name"), str):
+                self._tools[name] = header_map(fields(tool).get("inputSchema"))
+
+    async def _hear(self) -> None:
         """Take what the server says by itself, where it has a stream for that."""
         stream, failures = Stream(), 0
-        while self.session_id is not None and failures <= _RETRIES:
+        while self._session is not None and failures <= _RETRIES:
             again = {} if stream.last is None else {_LAST_EVENT: stream.last}
             try:
                 async with self._asked("GET", headers=again) as response:
@@ -119,19 +148,17 @@ class Posts:
                     failures = 0
                     async for message, size in stream.messages(response):
                         self._receiver.take(message, size)
-            except (httpx2.TransportError, LostError, ProtocolError):
+            except (UnreachableError, LostError, ProtocolError):
                 failures += 1
             await anyio.sleep(stream.pause)
 
     async def close(self) -> None:
         """Tell the server that the session is over."""
-        if self.session_id is not None:
+        if self._session is not None:
             with anyio.move_on_after(_FAREWELL, shield=True):
-                try:
+                with suppress(UnreachableError, LostError):
                     async with self._asked("DELETE"):
                         pass
-                except (httpx2.TransportError, LostError):
-                    pass
 
     async def _resume(self, stream: Stream, call: Call) -> None:
         await anyio.sleep(stream.pause)
@@ -159,10 +186,10 @@ class Posts:
             return False
         try:
             message, size = await body(response)
-        except (ProtocolError, httpx2.TransportError):
+        except ProtocolError:
             return False
         if isinstance(message, dict) and isinstance(message.get("error"), dict):
-            if response.status_code == 404 and self.session_id is not None:
+            if response.status_code == 404 and self._session is not None:
                 return False  # it has forgotten us, in other words
             if response.status_code in (401, 403):
                 return False
@@ -171,7 +198,7 @@ class Posts:
         return False
 
     def _check(self, response: httpx2.Response) -> None:
-        if response.status_code == 404 and self.session_id is not None:
+        if response.status_code == 404 and self._session is not None:
             raise ForgottenError(404, response.reason_phrase)
         if response.status_code >= 300:
             raise RefusedError(response.status_code, response.reason_phrase)
@@ -181,18 +208,33 @@ class Posts:
         self, method: str, content: bytes | None = None, headers: Mapping[str, str] | None = None
     ) -> AsyncGenerator[httpx2.Response]:
         own = dict(_HEADERS)
-        if self.session_id is not None:
-            own[_SESSION] = self.session_id
-        if self.version is not None:
-            own["mcp-protocol-version"] = self.version
+        if self._session is not None:
+            own[_SESSION] = self._session
+        if self._agreement is not None:
+            own[_VERSION] = self._agreement.version
         own.update(headers or {})
         try:
             async with within_origin(self._client, method, self._url, content, own) as response:
                 yield response
-        except (httpx2.RemoteProtocolError, httpx2.ReadError):
-            if self.version is None:
+        except BrokenOffError:
+            if self._agreement is None:
                 raise
             raise LostError(BROKEN_OFF) from None
+
+    def _repeated(self, message: Message) -> dict[str, str]:
+        """Make the headers that repeat what a request of the new era says."""
+        params = fields(message.get("params"))
+        version = fields(params.get("_meta")).get(VERSION_KEY)
+        if not isinstance(version, str):
+            return {}
+        method = message["method"]
+        headers = {_VERSION: version, "mcp-method": method}
+        name = params.get(_NAMES.get(method, ""))
+        if isinstance(name, str):
+            headers["mcp-name"] = header_text(name)
+        if method == "tools/call" and (found := self._tools.get(str(name))):
+            headers.update(mirrored.headers(found, fields(params.get("arguments"))))
+        return headers
 
 
 @asynccontextmanager
@@ -203,19 +245,28 @@ async def within_origin(
     content: bytes | None,
     headers: Mapping[str, str],
 ) -> AsyncGenerator[httpx2.Response]:
-    """Ask a server, and follow it elsewhere only within its own place: what is sent is for it alone."""
+    """Ask a server, and follow it elsewhere only within its own place: what is sent is for it alone.
+
+    Raises:
+        UnreachableError: it cannot be reached.
+    """
     request = client.build_request(method, url, content=content, headers=headers)
-    response = await client.send(request, stream=True, follow_redirects=False)
-    for _ in range(_MAX_REDIRECTS):
-        following = response.next_request
-        if following is None or following.method != method or not _is_same(url, following.url):
-            break
-        await response.aclose()
-        response = await client.send(following, stream=True, follow_redirects=False)
     try:
-        yield response
-    finally:
-        await response.aclose()
+        response = await client.send(request, stream=True, follow_redirects=False)
+        for _ in range(_MAX_REDIRECTS):
+            following = response.next_request
+            if following is None or following.method != method or not _is_same(url, following.url):
+                break
+            await response.aclose()
+            response = await client.send(following, stream=True, follow_redirects=False)
+        try:
+            yield response
+        finally:
+            await response.aclose()
+    except (httpx2.RemoteProtocolError, httpx2.ReadError) as error:
+        raise BrokenOffError(cause(error)) from None
+    except httpx2.TransportError as error:
+        raise UnreachableError(cause(error)) from None
 
 
 async def body(response: httpx2.Response) -> tuple[Message | list[Message], int]:

@@ -41,7 +41,7 @@ class Session:
         self.connection: Connection | None = None
         self.listening: Listening | None = None
         self.level: str | None = None  # of its log
-        self.subscriptions: set[str] = set()
+        self.subscriptions: set[str] = set()  # the resources that are watched
         self.users = 0  # requests that need it
         self.used_at = anyio.current_time()
         self.is_settled = anyio.Event()  # it is open, or over
@@ -64,8 +64,7 @@ class Session:
     @property
     def is_idle(self) -> bool:
         """Whether nobody would miss it just now."""
-        watches = self.listening is not None and self.listening.is_watching
-        return not self.users and not self.subscriptions and not watches
+        return not self.users and not self.subscriptions
 
     def dismiss(self) -> None:
         """End it, without calling that a failure."""
@@ -103,11 +102,9 @@ class Session:
         ready = replace(upstream, launch=expanded.launch)
         variables = environment(ready, means.variables)
         self._secrets = lambda: frozenset(secrets_of(expanded, upstream.launch, variables))
-        way = await means.way(ready, variables)
         with anyio.fail_after(upstream.deadline) as starting:
-            async with connect(
-                way, self._greeting, self._traces, heard=heard, watch=means.watch
-            ) as connection:
+            reached = means.reach(ready, variables, self._traces)
+            async with connect(reached, self._greeting, heard) as connection:
                 starting.deadline = float("inf")
                 self._opened(connection, heard)
                 await self._keep(connection, idle)

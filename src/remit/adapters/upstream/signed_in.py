@@ -1,19 +1,17 @@
 """Requests of someone who has signed in: the token goes with each, and is renewed when its time is up."""
 
 import time
+from base64 import b64encode
 from collections.abc import AsyncGenerator
 from dataclasses import replace
+from urllib.parse import quote
 
 import anyio
 import httpx2
 from anyio.to_thread import run_sync
-from mcp.client.auth.oauth2 import OAuthContext
-from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
-from pydantic import AnyUrl, ValidationError
 
+from remit.adapters.upstream.messages import decode, fields
 from remit.adapters.upstream.sign_ins import SignIn, SignIns
-
-_NOWHERE = AnyUrl("http://127.0.0.1/callback")  # nobody is led there when a token is renewed
 
 
 class SignedIn(httpx2.Auth):
@@ -43,7 +41,7 @@ class SignedIn(httpx2.Auth):
                 if kept is not None and kept.access_token != shown.access_token:  # or another process
                     self._sign_in = kept
                 elif shown.refresh_token is not None:
-                    answer = yield _renewal(shown, self._url)
+                    answer = yield _renewal(shown)
                     self._sign_in = await self._renewed(shown, answer)
         yield _with(request, self._sign_in)
 
@@ -51,14 +49,19 @@ class SignedIn(httpx2.Auth):
         if answer.status_code != 200:
             return old
         try:
-            token = OAuthToken.model_validate_json(await answer.aread())
-        except ValidationError:
+            token = fields(decode(await answer.aread()))
+        except ValueError:
+            return old
+        access, refresh, seconds = (
+            token.get(name) for name in ("access_token", "refresh_token", "expires_in")
+        )
+        if not isinstance(access, str):
             return old
         new = replace(
             old,
-            access_token=token.access_token,
-            refresh_token=token.refresh_token or old.refresh_token,
-            expires_at=None if token.expires_in is None else time.time() + token.expires_in,
+            access_token=access,
+            refresh_token=refresh if isinstance(refresh, str) else old.refresh_token,
+            expires_at=time.time() + seconds if isinstance(seconds, int | float) else None,
         )
         await run_sync(self._sign_ins.save, self._url, new)
         return new
@@ -69,14 +72,8 @@ def _with(request: httpx2.Request, sign_in: SignIn) -> httpx2.Request:
     return request
 
 
-def _renewal(sign_in: SignIn, url: str) -> httpx2.Request:
+def _renewal(sign_in: SignIn) -> httpx2.Request:
     """Make the request for a new token, with the client's secret shown in the way it was agreed on."""
-    context = OAuthContext(url, OAuthClientMetadata(redirect_uris=[_NOWHERE]), _Nothing(), None, None)
-    context.client_info = OAuthClientInformationFull(
-        client_id=sign_in.client_id,
-        client_secret=sign_in.client_secret,
-        token_endpoint_auth_method=sign_in.client_method,
-    )
     data = {
         "grant_type": "refresh_token",
         "refresh_token": sign_in.refresh_token or "",
@@ -84,21 +81,10 @@ def _renewal(sign_in: SignIn, url: str) -> httpx2.Request:
     }
     if sign_in.resource is not None:
         data["resource"] = sign_in.resource
-    form, headers = context.prepare_token_auth(data, {"Content-Type": "application/x-www-form-urlencoded"})
-    return httpx2.Request("POST", sign_in.token_endpoint, data=form, headers=headers)
-
-
-class _Nothing:
-    """Keeps nothing: the SDK wants a place for tokens even where it only writes a request."""
-
-    async def get_tokens(self) -> OAuthToken | None:
-        return None
-
-    async def set_tokens(self, tokens: OAuthToken) -> None:
-        pass
-
-    async def get_client_info(self) -> OAuthClientInformationFull | None:
-        return None
-
-    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        pass
+    headers: dict[str, str] = {}
+    if sign_in.client_secret is not None and sign_in.client_method == "client_secret_basic":
+        pair = f"{quote(sign_in.client_id, safe='')}:{quote(sign_in.client_secret, safe='')}"
+        headers["Authorization"] = f"Basic {b64encode(pair.encode()).decode()}"
+    elif sign_in.client_secret is not None and sign_in.client_method == "client_secret_post":
+        data["client_secret"] = sign_in.client_secret
+    return httpx2.Request("POST", sign_in.token_endpoint, data=data, headers=headers)

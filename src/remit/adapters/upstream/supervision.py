@@ -9,6 +9,7 @@ from anyio.abc import TaskGroup
 from remit.adapters.upstream.hearing import Heard
 from remit.adapters.upstream.means import Means
 from remit.adapters.upstream.opening import Greeting
+from remit.adapters.upstream.passing import resume
 from remit.adapters.upstream.sessions import Name, Session
 from remit.adapters.upstream.tallies import Tally
 from remit.core.breaker import Breaker
@@ -38,6 +39,8 @@ class Supervisor:
         self._is_stateless: bool | None = None  # None: it was never seen
         self._failure: Failure | None = None
         self._version: str | None = None
+        self._failed_starts = 0
+        self._unwatched: dict[Name, set[str]] = {}  # resources, since their session was lost
 
     def open_session(self, caller: Caller | None) -> Session | None:
         """Find a session that can be asked at once."""
@@ -56,7 +59,10 @@ class Supervisor:
         if session is not None:
             session.users += 1
             return session
+        failures = self._failed_starts
         async with self._starting:
+            if self._failed_starts > failures:  # what others came to, who were first
+                raise self.error(self._failure)
             session = self.open_session(caller) or self._sessions.get(self._name(caller))
             if session is not None and session.is_ending:
                 await session.is_over.wait()  # what it holds may be needed by the next
@@ -170,10 +176,13 @@ class Supervisor:
         if self._sessions.get(session.name) is session:
             del self._sessions[session.name]
         self._freed.set()
+        if session.error is not None and session.subscriptions:
+            self._unwatched[session.name] = session.subscriptions
         if session.error is not None and session.failure is not None:
             if session.connection is None or session.was_busy:
                 self.failed(session.failure)
             if session.connection is None:
+                self._failed_starts += 1
                 self._is_modern = None  # it may have been replaced by another
 
     async def _greeted(self, session: Session) -> None:
@@ -190,6 +199,8 @@ class Supervisor:
             del self._sessions[session.name]
             self._sessions[name] = session
             session.name = name
+        if uris := self._unwatched.pop(session.name, None):
+            connection.tasks.start_soon(resume, session, uris, self._heard)
 
     async def _make_room(self) -> None:
         with anyio.move_on_after(self.upstream.deadline):

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable
 from typing import NamedTuple, cast
 
+from remit.core import mirrored
 from remit.core.names import storable
 from remit.core.tools import Definition
 from remit.core.upstreams import Quarantined, Upstream
@@ -46,6 +47,8 @@ def _definition(label: str, fields: dict[str, object], upstream: Upstream) -> De
     schema = _object(fields.get("inputSchema"), "inputSchema")
     if schema.get("type") != "object":
         raise ToolError('inputSchema: `type` is not "object"')
+    if (fault := mirrored.fault(schema)) is not None:
+        raise ToolError(f"inputSchema: `x-mcp-header` cannot be used: {fault}")
     definition = Definition(
         name=upstream.canonical(label),
         server=upstream.label,

@@ -1,8 +1,11 @@
 """What carries messages to a server and back, and who takes them."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Protocol
 
+from anyio.abc import TaskGroup
+
+from remit.adapters.upstream.agreements import Agreement
 from remit.adapters.upstream.calls import Call
 from remit.adapters.upstream.messages import Message
 
@@ -26,11 +29,14 @@ class Receiver(Protocol):
 class Wire(Protocol):
     """Carries messages to one server and back."""
 
-    version: str | None  # of the protocol, once it is agreed on
-
     @property
     def keeps_state(self) -> bool:
         """Whether the server may tie something to this connection."""
+        ...
+
+    @property
+    def is_old(self) -> bool:
+        """Whether it ended with the old era."""
         ...
 
     @property
@@ -38,14 +44,14 @@ class Wire(Protocol):
         """Whether a request that is given up ends by itself on the wire."""
         ...
 
-    async def exchange(self, call: Call, message: Message, headers: Mapping[str, str]) -> None:
+    async def exchange(self, call: Call, message: Message) -> None:
         """Send a request, and return when its answer is there.
 
         Raises:
             LostError: the connection is gone.
             ProtocolError: what comes is no answer.
             RefusedError: HTTP has it refused.
-            httpx2.TransportError: the server cannot be reached.
+            UnreachableError: the server cannot be reached.
         """
         ...
 
@@ -53,6 +59,17 @@ class Wire(Protocol):
         """Send what is not answered; errors are as above."""
         ...
 
+    def agreed(self, agreement: Agreement) -> None:
+        """Take note of what both sides agreed on."""
+        ...
+
+    def learn(self, tools: Iterable[Any]) -> None:
+        """Take note of tools that were listed."""
+        ...
+
     async def close(self) -> None:
         """Tell the server that this is the end, where there is a way."""
         ...
+
+
+Plug = Callable[[Receiver, TaskGroup], Awaitable[Wire]]  # puts a receiver to the wire, with tasks for it

@@ -3,6 +3,7 @@
 import signal
 import time
 from collections.abc import Awaitable, Callable, Iterable
+from typing import cast
 
 import anyio
 from anyio.abc import TaskStatus
@@ -10,11 +11,24 @@ from anyio.abc import TaskStatus
 from remit.apps.gateway.desk import Desk
 from remit.apps.gateway.monitor import Monitor
 from remit.bootstrap import memory_of_this_process, open_gateway_files
+from remit.errors import RemitError
 from remit.exchange import Links, Opening
 
 SIGNALS = [getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGHUP") if hasattr(signal, name)]
 
 Say = Callable[[str], None]  # to the person who started it, on stderr
+
+
+def run(work: Callable[[], Awaitable[None]]) -> int:
+    """Do some work until it is done or a signal asks to stop; gives the exit code.
+
+    Raises:
+        RemitError: it cannot be done.
+    """
+    try:
+        return anyio.run(until_told, work)
+    except BaseExceptionGroup as group:
+        raise _only(group) from None
 
 
 async def until_told(work: Callable[[], Awaitable[None]]) -> int:
@@ -56,3 +70,13 @@ def described(opening: Opening) -> str:
     who = opening.client if opening.agent is None else f"{opening.client}, agent {opening.agent}"
     room = "" if opening.room is None else f", room {opening.room}"
     return f"{opening.directory} ({who}{room})"
+
+
+def _only(error: BaseException) -> BaseException:
+    """Take an error of ours out of the groups that tasks wrap it in; anything else stays as it is."""
+    inner = error
+    while isinstance(inner, BaseExceptionGroup):
+        inner, *others = cast(BaseExceptionGroup[BaseException], inner).exceptions
+        if others:
+            return error
+    return inner if isinstance(inner, RemitError) else error

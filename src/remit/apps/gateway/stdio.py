@@ -8,7 +8,7 @@ import anyio
 from remit.apps.gateway.desk import Desk
 from remit.apps.gateway.opening import open_desk
 from remit.apps.gateway.pipes import standard_streams
-from remit.apps.gateway.running import Say, described, monitor, until_told
+from remit.apps.gateway.running import Say, described, monitor, run
 from remit.apps.gateway.speaking import speak
 from remit.bootstrap import open_endpoint, open_links
 from remit.exchange import Endpoint, Opening
@@ -29,7 +29,7 @@ def serve(opening: Opening, say: Say) -> int:
             await on_stdio(open_endpoint(opening, links), opening, on_open)
             tasks.cancel_scope.cancel()
 
-    return anyio.run(until_told, work)
+    return run(work)
 
 
 async def on_stdio(

@@ -10,7 +10,7 @@ import uvicorn
 
 from remit.apps.gateway.endpoints import Endpoints
 from remit.apps.gateway.http import Front, Site
-from remit.apps.gateway.running import Say, described, monitor, until_told
+from remit.apps.gateway.running import Say, described, monitor, run
 from remit.bootstrap import open_endpoint, open_links, open_registry, open_tokens
 from remit.core.hosts import Hosts
 from remit.core.projects import Project
@@ -38,8 +38,8 @@ def serve(opening: Opening, address: Address, names: Sequence[str], say: Say) ->
     """Serve whoever connects to an address; gives the exit code.
 
     Raises:
-        ServingError: the address cannot be had, or other machines reach it and there is no token.
-        TokenError: the tokens cannot be read.
+        RemitError: the address cannot be had, other machines reach it and there is no token, or there is no
+            such endpoint.
     """
     hosts, tokens = Hosts(address.host, names), open_tokens()
     if not hosts.is_loopback and not tokens.grants():
@@ -57,6 +57,7 @@ def serve(opening: Opening, address: Address, names: Sequence[str], say: Say) ->
             watched = monitor(
                 lambda: [(served.opening, served.desk) for served in endpoints], links, address.url("/mcp")
             )
+            await endpoints.at(opening)  # so that a mistake shows now, and not to the first client
             tasks.start_soon(watched.run)
             say(f"serving {described(opening)} on {address.url('/mcp')}")
             try:
@@ -65,7 +66,7 @@ def serve(opening: Opening, address: Address, names: Sequence[str], say: Say) ->
                 tasks.cancel_scope.cancel()
 
     with listener:
-        return anyio.run(until_told, work)
+        return run(work)
 
 
 async def on_http(front: Front, endpoints: Endpoints, listener: socket.socket) -> None:

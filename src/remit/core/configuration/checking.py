@@ -127,8 +127,9 @@ def _overruled(said: Said, all_said: Sequence[Said]) -> Iterator[Remark]:
 
 
 def _in_vain(entry: ToolEntry, theirs: ToolEntry) -> Iterator[str]:
-    if covers(theirs.pattern, entry.pattern):
-        if entry.approval is False and theirs.approval:
-            yield "approval"
-        if entry.ai_enabled and theirs.ai_enabled is False:
-            yield "ai_enabled"
+    undone = ["approval"] if entry.approval is False and theirs.approval else []
+    undone += ["ai_enabled"] if entry.ai_enabled and theirs.ai_enabled is False else []
+    if undone and covers(
+        theirs.pattern, entry.pattern
+    ):  # patterns last: there are as many pairs as rules squared
+        yield from undone

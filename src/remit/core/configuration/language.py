@@ -2,7 +2,8 @@
 
 from collections.abc import Collection, Iterator, Sequence
 
-from remit.core.conditions.checking import LOCATION, Vocabulary, check
+from remit.core.conditions.checking import LOCATION, Flaw, Vocabulary, check
+from remit.core.conditions.checking import Mistake as Flawed
 from remit.core.conditions.condition import Condition, Mentions, condition
 from remit.core.conditions.requirements import LocationScope, StateScope
 from remit.core.conditions.syntax import And, Node, Not, Or, State, Type
@@ -31,6 +32,9 @@ VARIABLES: Schema = {
     "agent": {"name": Type.STRING},
     "os": Type.STRING,
 }
+
+
+_ANYWHERE = Vocabulary(variables={**VARIABLES, "env": Type.MAP, ENTITIES: Type.MAP})  # whatever others say
 
 
 class RuleCondition:
@@ -126,10 +130,13 @@ def _unreadable(entry: ToolEntry) -> Iterator[Mistake]:
             continue
         alone = ToolEntry(entry.pattern)._replace(**{key: getattr(entry, key)})
         try:
-            _condition(alone)
+            found = check(_condition(alone), _ANYWHERE)
         except ConditionError as error:
             line, column = (error.line, error.column) if key == "when" else (0, 0)
             yield Mistake(("tools", entry.pattern, key), str(error), error.hint, line, column)
+        else:
+            # What two values of different types come to is no answer: `git.branch != 3` would always hold.
+            yield from (_told(entry, key, each) for each in found if each.flaw is Flaw.TYPE)
 
 
 def mistakes_of(configuration: Configuration) -> Iterator[tuple[File, Mistake]]:
@@ -151,10 +158,11 @@ def _wrong(rule: Rule, configuration: Configuration) -> Iterator[Mistake]:
         return  # told of the file alone
     for each in found:
         is_of_when = each.line is not None
-        key = "when" if is_of_when or entry.states is None else "states"
-        yield Mistake(
-            ("tools", entry.pattern, key), each.message, each.hint, each.line or 0, each.column or 0
-        )
+        yield _told(entry, "when" if is_of_when or entry.states is None else "states", each)
+
+
+def _told(entry: ToolEntry, key: str, flaw: Flawed) -> Mistake:
+    return Mistake(("tools", entry.pattern, key), flaw.message, flaw.hint, flaw.line or 0, flaw.column or 0)
 
 
 def _idle(configuration: Configuration) -> Iterator[tuple[File, Mistake]]:

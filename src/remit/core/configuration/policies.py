@@ -235,18 +235,15 @@ def strength(file: File) -> Standing:
 
 
 def _weaker_keys(entry: ToolEntry, theirs: ToolEntry) -> Iterator[str]:
-    if not covers(theirs.pattern, entry.pattern):
-        return
-    if (
-        entry.danger is not None
-        and theirs.danger is not None
-        and LEVELS[entry.danger] < LEVELS[theirs.danger]
-    ):
-        yield "danger"
-    if entry.approval is False and theirs.approval:
-        yield "approval"
-    if entry.ai_enabled and theirs.ai_enabled is False:
-        yield "ai_enabled"
+    is_lower = entry.danger and theirs.danger and LEVELS[entry.danger] < LEVELS[theirs.danger]
+    weaker = {
+        "danger": is_lower,
+        "approval": entry.approval is False and theirs.approval,
+        "ai_enabled": entry.ai_enabled and theirs.ai_enabled is False,
+    }
+    # Patterns last: there are as many pairs as rules squared.
+    if any(weaker.values()) and covers(theirs.pattern, entry.pattern):
+        yield from (key for key, is_so in weaker.items() if is_so)
 
 
 def covers(wider: str, pattern: str) -> bool:

@@ -562,7 +562,7 @@ update approvals set shown = '' where expires_at <= :at and shown <> ''
 -- name: forget_approvals
 delete from approvals where expires_at < :before
 
--- name: revision
+-- name: catalog_revision
 select number from revisions where part = 'catalog'
 
 -- name: keep_wares

@@ -1,0 +1,216 @@
+"""`remit serve`, `remit status` and `remit token`, as people and clients run them."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+import mcp_types as types
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+
+import speaking_servers
+from support import Desk
+
+REMIT = [sys.executable, "-m", "remit"]
+
+
+def shop(desk: Desk) -> Path:
+    """A project, and a server of the user's own that is there everywhere."""
+    project = desk.project("shop")
+    echo = {"command": sys.executable, "args": [speaking_servers.__file__, "old"]}
+    desk.write(desk.home / ".claude.json", {"mcpServers": {"echo": echo}, "projects": {}})
+    return project
+
+
+@contextmanager
+def serving(desk: Desk, project: Path, *options: str) -> Generator[str]:
+    """Serve on HTTP, on a port that is free; gives the URL."""
+    command = [*REMIT, "serve", "--http", "127.0.0.1:0", *options]
+    with subprocess.Popen(
+        command, cwd=project, env=desk.environment, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        found = re.search(r"http://\S+", line)
+        assert found, line + process.stderr.read()
+        try:
+            yield found[0]
+        finally:
+            process.terminate()
+            process.communicate(timeout=60)
+
+
+def text_of(result: object) -> str:
+    assert isinstance(result, types.CallToolResult)
+    (content,) = result.content
+    assert isinstance(content, types.TextContent)
+    return content.text
+
+
+@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+def test_a_client_calls_a_tool_of_a_server_through_it_on_stdio(mode: Any, desk: Desk) -> None:
+    project = shop(desk)
+
+    async def run() -> None:
+        command = StdioServerParameters(
+            command=sys.executable, args=["-m", "remit", "serve"], cwd=str(project), env=desk.environment
+        )
+        async with Client(command, mode=mode) as client:
+            names = [tool.name for tool in (await client.list_tools()).tools]
+            assert "echo__echo" in names
+            assert text_of(await client.call_tool("echo__echo", {"text": "hi"})) == '{"text": "hi"}'
+            shown = json.loads(desk.remit("status", "--json").stdout)
+            (gateway,) = shown["gateways"]
+            assert gateway["url"] is None
+            (endpoint,) = gateway["endpoints"]
+            assert endpoint["directory"] == str(project)
+
+    anyio.run(run)
+    assert json.loads(desk.remit("status", "--json").stdout) == {"gateways": []}
+
+
+def test_it_says_where_it_listens_and_shows_itself(desk: Desk) -> None:
+    project = shop(desk)
+    with serving(desk, project) as url:
+
+        async def run() -> None:
+            async with Client(url) as client:
+                assert text_of(await client.call_tool("echo__echo", {"text": "hi"})) == '{"text": "hi"}'
+
+        anyio.run(run)
+        assert url in desk.remit("status").stdout
+        with httpx2.Client() as client:
+            assert client.get(url.replace("/mcp", "/health")).json()["status"] == "ok"
+    assert desk.remit("status").stdout.startswith("No gateway runs.")
+
+
+def test_a_token_is_made_used_and_revoked(desk: Desk) -> None:
+    project = shop(desk)
+    token = desk.remit("token", "add", "ci", "--project", str(project)).stdout.strip()
+    (listed,) = json.loads(desk.remit("token", "list", "--json").stdout)["tokens"]
+    assert (listed["name"], [each["path"] for each in listed["projects"]]) == ("ci", [str(project)])
+    with serving(desk, project) as url:
+
+        async def run() -> None:
+            http = httpx2.AsyncClient(headers={"authorization": f"Bearer {token}"})
+            async with http, Client(streamable_http_client(url, http_client=http)) as client:
+                assert text_of(await client.call_tool("echo__echo", {"text": "hi"})) == '{"text": "hi"}'
+
+        anyio.run(run)
+        with httpx2.Client() as client:
+            assert client.post(url, json={}).status_code == 401
+            assert desk.remit("token", "revoke", "ci").returncode == 0
+            desk.remit("token", "add", "other")
+            named = {"authorization": f"Bearer {token}"}
+            assert client.post(url, json={}, headers=named).status_code == 401
+    for file in desk.root.rglob("*"):
+        assert not file.is_file() or token.encode() not in file.read_bytes()
+
+
+def test_an_application_pushes_its_states_to_it(desk: Desk) -> None:
+    project = shop(desk)
+    desk.write(project / "remit.toml", "[states.cart-open]\npush = true\n")
+    token = desk.remit("token", "add", "app").stdout.strip()
+    with serving(desk, project) as url, httpx2.Client(headers={"authorization": f"Bearer {token}"}) as client:
+        state = url.replace("/mcp", "/state")
+        assert client.post(state, json={"cart-open": True}).json() == {"pushed": ["cart-open"]}
+        refused = client.post(state, json={"no-such-state": True})
+        assert refused.status_code == 400
+        assert "no-such-state" in refused.text
+    states = json.loads(desk.remit("states", "--json", cwd=project).stdout)["states"]
+    assert [item["value"] for item in states if item["name"] == "cart-open"] == [True]
+
+
+def test_for_other_machines_it_wants_a_token_first(desk: Desk) -> None:
+    done = desk.remit("serve", "--http", "0.0.0.0:0", cwd=shop(desk))
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: 0.0.0.0 can be reached from other machines")
+    assert "remit token add NAME" in done.stderr
+
+
+def test_it_does_not_serve_itself(desk: Desk) -> None:
+    desk.variables["REMIT_DEPTH"] = "1"
+    done = desk.remit("serve", cwd=shop(desk))
+    assert done.returncode == 2
+    assert "round in a circle" in done.stderr
+
+
+@pytest.mark.parametrize("address", ["localhost", "1.2.3.4:", "x:99999", "::1:80", ":"])
+def test_an_address_that_is_none_is_refused(address: str, desk: Desk) -> None:
+    done = desk.remit("serve", "--http", address)
+    assert done.returncode == 2
+    assert "--http is HOST:PORT" in done.stderr
+
+
+def test_a_port_that_is_taken_is_named(desk: Desk) -> None:
+    project = shop(desk)
+    with serving(desk, project) as url:
+        port = url.split(":")[2].split("/")[0]
+        done = desk.remit("serve", "--http", port, cwd=project)
+        assert done.returncode == 2
+        assert done.stderr.startswith(f"error: cannot listen on 127.0.0.1:{port}")
+
+
+@pytest.mark.parametrize("option", [("--agent", "nobody"), ("--room", "nowhere"), ("--client", "none")])
+@pytest.mark.parametrize("way", [(), ("--http", "0")])
+def test_what_does_not_exist_cannot_be_served(
+    option: tuple[str, str], way: tuple[str, ...], desk: Desk
+) -> None:
+    done = desk.remit("serve", *way, *option, cwd=shop(desk))
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert option[1] in done.stderr
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="processes are looked up in /proc")
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, None])
+def test_however_it_ends_no_server_is_left_behind(end: signal.Signals | None, desk: Desk) -> None:
+    project = shop(desk)
+    with subprocess.Popen(
+        [*REMIT, "serve"], cwd=project, env=desk.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for line in (
+            '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",'
+            '"capabilities":{},"clientInfo":{"name":"t","version":"1"}}}',
+            '{"jsonrpc":"2.0","method":"notifications/initialized"}',
+            '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo__echo","arguments":{"text":"x"}}}',
+        ):
+            process.stdin.write(line.encode() + b"\n")
+        process.stdin.flush()
+        while b'"id":2' not in process.stdout.readline():
+            pass
+        children = children_of(process.pid)
+        assert children
+        if end is None:
+            process.stdin.close()
+        else:
+            process.send_signal(end)
+        assert process.wait(timeout=60) == (0 if end is None else 128 + end)
+    deadline = time.monotonic() + 30
+    while any(os.path.exists(f"/proc/{child}") for child in children):
+        assert time.monotonic() < deadline
+
+
+def children_of(pid: int) -> list[int]:
+    found = [int(name) for name in os.listdir("/proc") if name.isdecimal()]
+    return [each for each in found if _parent(each) == pid]
+
+
+def _parent(pid: int) -> int | None:
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[1])
+    except (OSError, IndexError):
+        return None
