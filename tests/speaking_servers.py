@@ -69,6 +69,9 @@ class Server:
             case "tools/list":
                 result = {"tools": TOOLS}
             case "resources/list":
+                if not self.is_new:  # it asks out of turn
+                    write({"id": "early", "method": "roots/list"})
+                    write({"id": "ping", "method": "ping"})
                 result = {"resources": [{"uri": "note://a", "name": "a"}]}
             case "resources/templates/list":
                 result = {"resourceTemplates": [{"uriTemplate": "note://{name}", "name": "note"}]}

@@ -11,7 +11,7 @@ project's list is a leak.
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -158,6 +158,9 @@ class Paper:
     def is_unchanged(self, inputs: Mapping[str, str]) -> bool:
         return inputs.get("paper") == str(self.revision)
 
+    def stamps(self, inputs: Iterable[str]) -> "PaperStamps":  # noqa: ARG002 - there is one paper
+        return PaperStamps(self, self.revision)
+
     def read(self, view: View) -> Reading:
         workspace = view.workspace
         seen = [
@@ -207,6 +210,16 @@ def _declaration(place: Place, label: str) -> Declaration:
         digest=label,
         launch=Launch(command=label),
     )
+
+
+class PaperStamps(NamedTuple):
+    """The revision of the paper at one moment."""
+
+    paper: Paper
+    revision: int
+
+    def are_same(self) -> bool:
+        return self.paper.revision == self.revision
 
 
 class PaperServers:

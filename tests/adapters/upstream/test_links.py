@@ -8,6 +8,7 @@ import anyio
 import pytest
 
 from linking import Noting, links, said, speaking, tool, upstream
+from remit.adapters.upstream import supervision
 from remit.core.launch import Launch
 from remit.core.upstreams import Sharing
 from remit.errors import UpstreamError
@@ -319,3 +320,70 @@ async def test_all_who_wait_for_a_server_that_does_not_start_hear_of_it_at_once(
             for name in ("ada", "bob", "cleo", "dan", "eve"):
                 tasks.start_soon(fail, name)
     assert errors == ["`speaking` ended before it answered (exit code 4)"] * 5
+
+
+async def test_sessions_are_bounded_and_the_one_unused_longest_ends_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(supervision, "MAX_SESSIONS", 2)
+    server = upstream(speaking("old"))
+    async with links() as made:
+        counts: list[int] = []
+        for who in ("ada", "bob", "bob", "cleo", "bob", "ada"):
+            answer = await made.request(server, "tools/call", tool("count"), Noting(session=who))
+            counts.append(json.loads(said(answer))[0])
+        assert made.conditions()[0].sessions == 2
+    assert counts == [1, 1, 2, 1, 3, 1]
+
+
+async def test_who_comes_when_all_sessions_are_in_use_waits_for_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supervision, "MAX_SESSIONS", 1)
+    server = upstream(speaking("old"))
+    is_asked, may_answer = anyio.Event(), anyio.Event()
+
+    async def slowly(_: str, __: Params) -> Answer:
+        is_asked.set()
+        await may_answer.wait()
+        return {"action": "decline"}
+
+    async with links() as made, anyio.create_task_group() as tasks:
+        ada = Noting(session="ada", answer=slowly)
+        asked = tool("ask", method="elicitation/create")
+        tasks.start_soon(made.request, server, "tools/call", asked, ada)
+        await is_asked.wait()
+        with anyio.move_on_after(0.2) as in_vain:
+            await made.request(server, "tools/call", tool("echo"), Noting(session="bob"))
+        may_answer.set()
+        answer = await made.request(server, "tools/call", tool("echo"), Noting(session="bob"))
+    assert in_vain.cancelled_caught
+    assert said(answer) == "{}"
+
+
+async def test_what_is_asked_for_a_request_that_was_given_up_is_not_asked_any_more() -> None:
+    server = upstream(speaking("old"))
+    was_cancelled = anyio.Event()
+
+    async def forever(_: str, __: Params) -> Answer:
+        try:
+            await anyio.sleep_forever()
+        finally:
+            was_cancelled.set()
+        raise AssertionError
+
+    async with links() as made:
+        caller = Noting(answer=forever)
+        with anyio.move_on_after(1):
+            await made.request(server, "tools/call", tool("ask", method="elicitation/create"), caller)
+        with anyio.fail_after(30):
+            await was_cancelled.wait()
+        await made.request(server, "tools/call", tool("echo"), caller)
+
+
+async def test_a_server_that_asks_when_nobody_asked_it_is_refused() -> None:
+    server = upstream(speaking("old"))
+    async with links() as made:
+        await made.stock(server, parts=frozenset({"tools", "resources"}))
+        told = json.loads(said(await made.request(server, "tools/call", tool("heard"), Noting())))
+    replies = [message for message in told["heard"] if "error" in message]
+    assert [reply["error"]["code"] for reply in replies] == [-32601]
+    assert [message["id"] for message in told["heard"] if "result" in message] == ["ping"]
