@@ -13,10 +13,10 @@ from remit.core.tokens import definition_tokens
 SIZES = (50, 500, 2_000)
 SERVERS = 10  # among which the tools are spread
 STRATEGIES = ("auto", "state", "search", "namespace", "rooms", "manifest", "flat")
-ROOMS = """
-[rooms.first]
-description = "All that the first server has"
-tools = ["mcp__server0__*"]
+ROOM = """
+[rooms.room{number}]
+description = "All that server {number} has"
+tools = ["mcp__server{number}__*"]
 """
 
 
@@ -35,12 +35,22 @@ def _tokens(folder: Path, tools: Sequence[dict[str, Any]], strategy: str) -> int
         file = folder / f"server{number}.json"
         file.write_text(json.dumps(tools[number::SERVERS]), "utf-8")
         servers[f"server{number}"] = server("by_hand.py", "--list", str(file))
-    place.declare(servers, ROOMS if strategy == "rooms" else "")
+    rooms = "".join(ROOM.format(number=number) for number in range(SERVERS))
+    place.declare(servers, rooms if strategy == "rooms" else "")
     wire = Pipes(place.command("--strategy", strategy), environment=place.environment, cwd=place.project)
     try:
-        return sum(_cost(tool) for tool in Client(wire, NEW).tools())
+        return sum(_cost(tool) for tool in _listed(Client(wire, NEW), strategy))
     finally:
         wire.close()
+
+
+def _listed(client: Client, strategy: str) -> list[dict[str, Any]]:
+    """The tools that an agent receives; with a manifest, those of the first scope that it asks for."""
+    listed = client.tools()  # waits for the servers, whose scopes are told afterwards
+    if strategy != "manifest":
+        return listed
+    told = client.result("server/discover")["capabilities"]["extensions"]["remit/scopes"]
+    return client.result("tools/list", {"scope": told["scopes"][0]})["tools"]
 
 
 def _cost(tool: dict[str, Any]) -> int:
