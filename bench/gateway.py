@@ -198,7 +198,7 @@ def timed(
 
 
 def figure(samples: list[float]) -> dict[str, float]:
-    return {"p50": round(percentile(samples, 0.5), 3), "p95": round(percentile(samples, 0.95), 3)}
+    return {f"p{at}": round(percentile(samples, at / 100), 3) for at in (5, 50, 95)}
 
 
 def print_rows(rows: Mapping[str, dict[str, Figures]]) -> None:

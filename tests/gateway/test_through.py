@@ -228,3 +228,25 @@ def test_a_server_that_cannot_list_its_resources_still_has_its_tools(place: Plac
             assert await said(client, "hand__echo", text="here") == "here"
 
     anyio.run(talk)
+
+
+def test_a_server_that_was_away_at_first_is_listed_once_it_is_there(place: Place) -> None:
+    flag = place.root / "there"
+    waiting = ["sh", "-c", f'test -e "{flag}" && exec "$@"', "sh", *server("by_hand.py")]
+    place.declare({"late": waiting}, 'strategy = "state"\n')
+
+    async def names(client: Client) -> set[str]:
+        return {tool.name for tool in (await client.list_tools()).tools}
+
+    async def talk() -> None:
+        async with (
+            connected(place, NEW, Person()) as client,
+            client.listen(tools_list_changed=True) as events,
+        ):
+            assert "late__echo" not in await names(client)
+            flag.touch()
+            async for _ in events:
+                if "late__echo" in await names(client):
+                    return
+
+    anyio.run(talk)
