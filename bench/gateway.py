@@ -55,9 +55,11 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("peers", type=Path)
     parser.add_argument("data", type=Path, nargs="?")
+    parser.add_argument("--lists", type=int, default=LISTS, help="how often each list is asked for")
+    parser.add_argument("--calls", type=int, default=CALLS, help="how often each tool is called")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(Path(folder), given.peers.absolute(), chosen(given.data))
+        bench = Bench(Path(folder), given.peers.absolute(), chosen(given.data), given.lists, given.calls)
         rows = {row.name: bench.compared(row) for row in ROWS}
         trap = bench.trapped()
         offered = tokens(Path(folder) / "tokens", chosen(given.data, 2_000))
@@ -93,8 +95,11 @@ def chosen(data: Path | None, count: int = TOOLS) -> list[dict[str, Any]]:
 class Bench:
     """The tools, in a file for the server behind, and ways to open each system."""
 
-    def __init__(self, folder: Path, peers: Path, tools: list[dict[str, Any]]) -> None:
+    def __init__(
+        self, folder: Path, peers: Path, tools: list[dict[str, Any]], lists: int, calls: int
+    ) -> None:
         self.folder, self.peers, self.tools = folder, peers, tools
+        self.lists, self.calls = lists, calls
         self.file = folder / "tools.json"
         self.file.write_text(json.dumps(tools), "utf-8")
 
@@ -107,14 +112,14 @@ class Bench:
             back = self.behind(stack, row)
             clients["FastMCP"] = open_one(client(self.fastmcp(row.front, back, hooked=True), row.era))
             clients["Remit"] = open_one(client(self.remit(row.front, back), row.era))
-            return asked_in_turn(clients)
+            return asked_in_turn(clients, self.lists, self.calls)
 
     def trapped(self) -> Figures:
         """FastMCP as it comes, where the SDK lists all tools before it calls one."""
         print("measuring FastMCP as it comes", file=sys.stderr)
         back = server("echo.py", "stdio", str(self.file))
         with client(self.fastmcp("http", back, hooked=False), NEW) as one:
-            return asked_in_turn({"it": one}, lists=TRAPPED, calls=TRAPPED)["it"]
+            return asked_in_turn({"it": one}, TRAPPED, TRAPPED)["it"]
 
     def behind(self, stack: ExitStack, row: Row) -> list[str] | str:
         """The server that gateways stand before: a command, or the URL of one that runs."""
@@ -162,9 +167,7 @@ def client(way: Any, era: str) -> Generator[Client]:
             wire.close()
 
 
-def asked_in_turn(
-    clients: Mapping[str, Client], *, lists: int = LISTS, calls: int = CALLS
-) -> dict[str, Figures]:
+def asked_in_turn(clients: Mapping[str, Client], lists: int, calls: int) -> dict[str, Figures]:
     """Time lists and calls, after some that make things ready."""
     steps: dict[str, dict[str, Callable[[], bytes]]] = {}
     for name, one in clients.items():
@@ -177,10 +180,8 @@ def asked_in_turn(
             "list": lambda one=one: one.request("tools/list"),
             "call": lambda one=one, said=said: one.request("tools/call", said),
         }
-    return {
-        name: {kind: figure(samples[name]) for kind, samples in timed(steps, lists, calls).items()}
-        for name in clients
-    }
+    samples = timed(steps, lists, calls)
+    return {name: {kind: figure(samples[kind][name]) for kind in samples} for name in clients}
 
 
 def timed(
