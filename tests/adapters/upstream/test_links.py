@@ -355,8 +355,8 @@ async def test_who_comes_when_all_sessions_are_in_use_waits_for_one(monkeypatch:
             await made.request(server, "tools/call", tool("echo"), Noting(session="bob"))
         may_answer.set()
         answer = await made.request(server, "tools/call", tool("echo"), Noting(session="bob"))
-    assert in_vain.cancelled_caught
-    assert said(answer) == "{}"
+        assert in_vain.cancelled_caught
+        assert said(answer) == "{}"
 
 
 async def test_what_is_asked_for_a_request_that_was_given_up_is_not_asked_any_more() -> None:
