@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from remit.core.memory.artifacts import Artifact, Related
 from remit.core.memory.checking import (
     MAX_BATCH,
-    MAX_ID,
     MAX_RELATED,
     Fields,
     read_context,
@@ -16,7 +15,7 @@ from remit.core.memory.checking import (
     read_related,
     read_session,
 )
-from remit.core.memory.scopes import MemoryScope
+from remit.core.memory.scopes import MAX_ID, MemoryScope
 from remit.errors import ArtifactError
 
 Arguments = Mapping[str, object]

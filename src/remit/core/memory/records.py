@@ -6,7 +6,6 @@ from typing import NamedTuple, cast
 
 from remit.core.memory.artifacts import Artifact, Kept, Kind, Observed, Relation, Status, artifact
 from remit.core.memory.checking import (
-    MAX_ID,
     MAX_TEXT,
     Fields,
     checked_properties,
@@ -16,7 +15,7 @@ from remit.core.memory.checking import (
     read_pattern,
     read_session,
 )
-from remit.core.memory.scopes import MemoryScope
+from remit.core.memory.scopes import MAX_ID, MemoryScope
 from remit.errors import ArtifactError
 
 FORMAT = {"remit_memory": 1}
