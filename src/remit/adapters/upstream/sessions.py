@@ -119,6 +119,8 @@ class Session:
         self.is_settled.set()
 
     async def _keep(self, connection: Connection, idle: float) -> None:
+        if not connection.keeps_state:  # it is everyone's, and tells of changes
+            idle = float("inf")
         while connection.hearing.fault is None:
             rest = self.used_at + idle - anyio.current_time() if self.is_idle else idle
             if rest <= 0:
