@@ -149,6 +149,10 @@ class Desk:
         """End the streams of those who listen, in the way they can tell from a failure."""
         self._over.set()
 
+    def last_words(self, request: Request) -> Answer:
+        """Say to a listener that it was not cut off."""
+        return for_2026({"_meta": {SUBSCRIPTION_KEY: request.id}}, request.method, INFO)
+
     async def _discover(self, _: Request, __: Params) -> Answer:
         answer: Answer = {"supportedVersions": list(NEWER), "capabilities": self.capabilities(is_newer=True)}
         return {**answer, "instructions": self.instructions} if self.instructions else answer

@@ -204,13 +204,20 @@ class Speaker:
                 self._refuse(request.id, error)
             except anyio.get_cancelled_exc_class():
                 if request.id not in self._withdrawn:
-                    self._refuse(request.id, AnsweredError(CONNECTION_CLOSED, "Connection closed"))
+                    self._take_leave(request)
                 raise
             finally:
                 self._target.settle(request.id)
                 self._withdrawn.discard(request.id)
                 del self._at_work[request.id]
         await self._target.room()
+
+    def _take_leave(self, request: Request) -> None:
+        """Answer what is still under way at the end; that a listener hears no more is no failure."""
+        if request.method == "subscriptions/listen":
+            self._answer(request.id, self._desk.last_words(request))
+        else:
+            self._refuse(request.id, AnsweredError(CONNECTION_CLOSED, "Connection closed"))
 
     def _answer(self, identity: Id, answer: Answer) -> None:
         self._target.write(result_line(identity, answer))
