@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help run setup test test-clients test-servers test-servers-slice check prove prove-conditions bench bench-search bench-tokens docs smoke constraints clean
+.PHONY: help run setup test test-clients test-servers test-servers-slice conformance check prove prove-conditions prove-gateway bench bench-gateway bench-install bench-search bench-tokens docs smoke constraints clean
 
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -39,10 +39,13 @@ test: $(VENV)/.test ## Run all tests, with a bounded slice of each proof
 CLIENTS := @anthropic-ai/claude-code@2.1.325 @openai/codex@0.166.0 @google/gemini-cli@0.61.0 opencode-ai@1.18.33
 CLIENT_BIN := $(CURDIR)/build/clients/node_modules/.bin
 LAYOUTS ?= 210
+SERVERS := build/servers
+OFFICIAL := build/official
 
-test-clients: $(VENV)/.test build/clients/.installed ## Compare Remit's reading with the real clients, over LAYOUTS layouts each
+test-clients: $(VENV)/.test build/clients/.installed $(SERVERS)/.slice $(OFFICIAL)/.installed ## Compare Remit's reading with the real clients, over LAYOUTS layouts each, and let them use the gateway
 	REMIT_TEST_CLAUDE="$(CLIENT_BIN)/claude" REMIT_TEST_CODEX="$(CLIENT_BIN)/codex" \
 	REMIT_TEST_GEMINI="$(CLIENT_BIN)/gemini" REMIT_TEST_OPENCODE="$(CLIENT_BIN)/opencode" \
+	REMIT_TEST_OFFICIAL="$(CURDIR)/$(OFFICIAL)" REMIT_TEST_SERVERS="$(CURDIR)/$(SERVERS)" \
 	REMIT_TEST_LAYOUTS=$(LAYOUTS) $(BIN)/python -m pytest --numprocesses 2 tests/clients
 
 build/clients/.installed: Makefile
@@ -50,7 +53,6 @@ build/clients/.installed: Makefile
 	npm install --silent --no-audit --no-fund --prefix build/clients $(CLIENTS)
 	@touch $@
 
-SERVERS := build/servers
 ASK = REMIT_TEST_SERVERS="$(CURDIR)/$(SERVERS)" $(BIN)/python -m pytest tests/servers
 NPM := npm install --silent --no-audit --no-fund --ignore-scripts --prefix $(SERVERS)
 HAS_NPM := $(shell command -v npm)
@@ -73,19 +75,30 @@ $(SERVERS)/.slice: tests/servers/package.json
 	$(NPM) --omit=dev
 	@touch $@
 
+conformance: $(VENV)/.test $(if $(HAS_NPM),$(OFFICIAL)/.installed) ## Run the official conformance suite against the gateway; DIRECT=1 against our server alone
+	$(if $(HAS_NPM),PYTHONPATH=tests $(BIN)/python tests/gateway/conformance.py $(OFFICIAL) $(if $(DIRECT),--direct),@echo "skipped: npm is not on the PATH")
+
+$(OFFICIAL)/.installed: tests/gateway/package.json
+	mkdir -p $(OFFICIAL) && cp tests/gateway/package.json $(OFFICIAL)
+	npm install --silent --no-audit --no-fund --ignore-scripts --prefix $(OFFICIAL)
+	@touch $@
+
 check: $(VENV)/.check ## Run the linters, the type checker and the architecture's contracts
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 
-prove: $(VENV)/.test ## Run the proofs in full: 100,000 layouts, 10,000 damaged files, 1,000 kills
+prove: $(VENV)/.test ## Run the proofs in full: 100,000 layouts, 10,000 damaged files, 1,000 kills, 200 of memory
 	REMIT_PROOF_EXAMPLES=100000 REMIT_PROOF_KILLS=1000 $(BIN)/python -m pytest --numprocesses 2 -m proof
 
 CONDITIONS ?= 1000000
 
 prove-conditions: $(VENV)/.test ## Hold CONDITIONS conditions to what CEL makes of them, and as many texts to typed errors
 	REMIT_PROOF_CONDITIONS=$(CONDITIONS) $(BIN)/python -m pytest --numprocesses 2 tests/proofs/test_conditions.py
+
+prove-gateway: $(VENV)/.test ## Hold the gateway to 200 clients for a minute, and to upstreams that misbehave
+	REMIT_PROOF_CLIENTS=200 REMIT_PROOF_SECONDS=60 REMIT_PROOF_CALLS=2000 $(BIN)/python -m pytest tests/proofs/test_gateway.py
 
 PEERS := build/peers
 
@@ -94,10 +107,25 @@ bench: $(VENV)/.installed $(PEERS)/.installed ## Measure, print, and store the f
 	$(BIN)/python bench/scan.py
 	$(BIN)/python bench/conditions.py $(PEERS)/bin/python
 	$(BIN)/python bench/states.py
+	$(BIN)/python bench/memory.py
+	$(BIN)/python bench/hooks.py
 
 $(PEERS)/.installed: bench/peers.txt
 	$(PYTHON) -m venv $(PEERS)
 	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --requirement bench/peers.txt
+	@touch $@
+
+bench-install: $(VENV)/.installed build/clients/.installed $(SERVERS)/.all ## Measure what tools cost in Claude Code's requests: its search off, on, and Remit
+	$(BIN)/python bench/install_tokens.py $(CLIENT_BIN)/claude $(SERVERS)
+
+GATEWAY_PEERS := build/gateway-peers
+
+bench-gateway: $(VENV)/.test $(GATEWAY_PEERS)/.installed ## Measure the gateway beside a plain connection and FastMCP; DATA: a folder with `real-mcp-tools`
+	PYTHONPATH=tests:tests/gateway/servers $(BIN)/python bench/gateway.py $(GATEWAY_PEERS) $(DATA)
+
+$(GATEWAY_PEERS)/.installed: Makefile
+	$(PYTHON) -m venv $(GATEWAY_PEERS)
+	$(GATEWAY_PEERS)/bin/python -m pip install --quiet --disable-pip-version-check fastmcp==4.1.2
 	@touch $@
 
 TOKENIZERS := build/tokenizers

@@ -15,8 +15,10 @@ import apsw
 
 from remit.adapters.clients.sources import ClientFiles
 from remit.adapters.files import Machine
+from remit.adapters.git import locate
+from remit.adapters.storage import database as storage
 from remit.adapters.storage.sqlite import SqliteStore
-from remit.bootstrap import SearchEngine, judge, open_situation
+from remit.bootstrap import SearchEngine, judge, memory_at, open_situation
 from remit.core.decide import Context
 from remit.core.declarations import Declaration
 from remit.core.kinds import Authority, ConfigStatus, Kind, Status
@@ -24,6 +26,7 @@ from remit.core.names import server_name
 from remit.core.projects import Workspace, identify
 from remit.core.scopes import Scope
 from remit.core.tools import Tool, Winner
+from remit.memory.project_memory import Memory
 from remit.registry import Registry
 
 CLIENT = "claude-code"
@@ -148,10 +151,16 @@ class Desk:
         """Open the registry on this machine, with a clock that ticks by itself."""
         self.database.parent.mkdir(exist_ok=True)
         machine = Machine(home=str(self.home), variables=self.variables, root=str(self.root / "machine"))
-        files = ClientFiles(machine, now_ns=self._now_ns)
+        files = ClientFiles(machine, now_ns=self.now_ns)
         store = SqliteStore(str(self.database))
-        situation = open_situation(store, machine, self._tick, self._now_ns)
+        situation = open_situation(store, machine, self._tick, self.now_ns)
         return Registry(store, files, self._tick, SearchEngine(self.variables), situation, judge)
+
+    def memory(self, name: str = "shop") -> Memory:
+        """Open memory on this machine, for whoever works in a project."""
+        self.database.parent.mkdir(exist_ok=True)
+        workspace = locate(str(self.root / "code" / name))
+        return memory_at(str(self.database), SearchEngine(self.variables), workspace, self._tick)
 
     def remit(
         self, *arguments: str, cwd: Path | None = None, stdin: str | None = None
@@ -167,6 +176,21 @@ class Desk:
             timeout=60,
         )
 
+    def hook(self, event: Mapping[str, object] | bytes) -> dict[str, Any]:
+        """Tell the command of an event, as a client would, and give what it answers."""
+        told = event if isinstance(event, bytes) else json.dumps(event).encode()
+        command = [sys.executable, "-m", "remit", "hook"]
+        done = subprocess.run(
+            command, cwd=self.root, env=self.environment, capture_output=True, input=told, timeout=60
+        )
+        assert (done.returncode, done.stderr) == (0, b"")
+        return json.loads(done.stdout)["hookSpecificOutput"] if done.stdout else {}
+
+    def log(self) -> list[str]:
+        """What hooks wrote down."""
+        path = self.root / "data" / "hooks.log"
+        return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+
     def python(self, script: str) -> str:
         """Run a script as an application of the user would be, and give what it prints."""
         command = [sys.executable, "-c", script]
@@ -175,7 +199,8 @@ class Desk:
         )
         return done.stdout
 
-    def _now_ns(self) -> int:
+    def now_ns(self) -> int:
+        """The time at which files are looked at."""
         return time.time_ns() + self.later_ns
 
     def _tick(self) -> int:
@@ -211,6 +236,14 @@ def git(*arguments: str, cwd: Path) -> None:
     options = [word for setting in settings for word in ("-c", setting)]
     environment = {"PATH": os.environ["PATH"], "HOME": str(cwd), "GIT_CONFIG_NOSYSTEM": "1"}
     subprocess.run(["git", *options, *arguments], cwd=cwd, env=environment, check=True, capture_output=True)
+
+
+def older_database(path: Path, version: int) -> None:
+    """Make a database as an older Remit left it."""
+    scripts = sorted((Path(storage.__file__).parent / "sql" / "migrations").glob("*.sql"))
+    for script in scripts[:version]:
+        stored(path, script.read_text(encoding="utf-8"))
+    stored(path, f"pragma user_version = {version}")
 
 
 def stored(database: Path | SqliteStore, statement: str) -> list[tuple[Any, ...]]:

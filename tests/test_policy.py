@@ -10,7 +10,6 @@ import pytest
 
 from remit.adapters.clients.sources import ClientFiles
 from remit.adapters.files import Machine
-from remit.adapters.storage import database
 from remit.adapters.storage.sqlite import SqliteStore
 from remit.bootstrap import SearchEngine
 from remit.core.danger import Danger, by_annotations
@@ -22,9 +21,8 @@ from remit.core.upstreams import Offer, Upstream
 from remit.errors import PolicyError
 from remit.filters import refusals
 from remit.registry import Registry
-from support import Desk, server, servers, stored
+from support import Desk, older_database, server, servers, stored
 
-MIGRATIONS = Path(database.__file__).parent / "sql" / "migrations"
 TOOLS = ("mcp__git__log", "mcp__git__push", "mcp__git__delete_branch", "mcp__web__get", "user.delete", "Read")
 
 
@@ -293,9 +291,7 @@ HINTS = [
 
 def test_what_was_stored_before_is_rated_as_if_it_came_today(tmp_path: Path) -> None:
     path = tmp_path / "remit.db"
-    for script in sorted(MIGRATIONS.glob("*.sql"))[:3]:
-        stored(path, script.read_text(encoding="utf-8"))
-    stored(path, "pragma user_version = 3")
+    older_database(path, 3)
     for at, hints in enumerate(HINTS):
         text = "null" if hints is None else f"'{hints}'"
         stored(

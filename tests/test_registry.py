@@ -5,6 +5,7 @@ import pytest
 from remit.core.client_settings import ClientSettings
 from remit.core.decide import UNKNOWN, Context, Gate
 from remit.core.kinds import Kind
+from remit.core.memory.scopes import memory_id
 from remit.core.resolve import resolve
 from remit.core.scopes import Scope
 from remit.core.tokens import definition_tokens
@@ -464,8 +465,11 @@ def test_the_session_context_shows_only_what_is_visible_here(
     registry.record("mcp__wiki__read", at(registry, blog))
     registry.record("Read", at(registry, shop))
     assert registry.session_context(at(registry, shop)).splitlines() == [
+        "## Project Memory",
+        f"project_id: {memory_id(at(registry, shop).workspace.project)}",
+        "",
         "## Available Tools",
-        "- MCP: wiki (global, 1x)",
+        "- MCP: wiki (global)",
         "- MCP: till (project)",
     ]
 

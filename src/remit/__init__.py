@@ -1,11 +1,8 @@
 """Remit gives every AI agent exactly the tools it should have, and can always say why."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
-from remit.bootstrap import open_registry, record_use
-
+TYPE_CHECKING = False  # as type checkers read it; `typing` itself is not needed to import this package
 if TYPE_CHECKING:
+    from remit.bootstrap import open_registry
     from remit.core.decide import Context, Decision, Verdict, decide
     from remit.core.kinds import Kind
     from remit.core.scopes import Scope
@@ -16,6 +13,7 @@ if TYPE_CHECKING:
     from remit.functions.definitions import requires as requires
     from remit.functions.definitions import tool as tool
     from remit.functions.registry import ToolRegistry as ToolRegistry
+    from remit.hot_paths import record_use
     from remit.registry import Registry
 
 __version__ = "0.1.0"
@@ -46,6 +44,8 @@ _HOMES = {
     "Verdict": "remit.core.decide",
     "decide": "remit.core.decide",
     "filter_tools": "remit.filtering",
+    "open_registry": "remit.bootstrap",
+    "record_use": "remit.hot_paths",
     # For those who define tools in Python; named one by one, and not by `import *`.
     "ToolRegistry": "remit.functions.registry",
     "location_scope": "remit.functions.definitions",
@@ -57,5 +57,7 @@ _HOMES = {
 def __getattr__(name: str) -> object:
     # Loaded when asked for: a hook process imports this package and has milliseconds.
     if name in _HOMES:
+        from importlib import import_module
+
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module `remit` has no attribute `{name}`")

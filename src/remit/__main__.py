@@ -1,6 +1,6 @@
 """`python -m remit`."""
 
-from remit.apps.cli.main import main
+from remit.apps.entry import main
 
 if __name__ == "__main__":
     main()

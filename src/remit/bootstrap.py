@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from remit.adapters.embeddings.static import Adder, Table
     from remit.adapters.files import Machine
     from remit.adapters.gateways import GatewayFiles
-    from remit.adapters.storage.database import Database
+    from remit.adapters.own_files import PersonalFile
     from remit.adapters.tokens import TokenFile
     from remit.adapters.upstream.means import Means, Reaching
     from remit.core.configuration.layers import Configuration
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from remit.core.tools import Tool
     from remit.core.upstreams import Offer, Upstream
     from remit.exchange import Endpoint, Links, Opening, Stock
+    from remit.installer import Installer
+    from remit.memory.project_memory import Memory
     from remit.names.generator import Generator as NameGenerator
     from remit.ports import Clock, Embedder, Entry, Index, Notifier, Store, Upstreams
     from remit.registry import Registry
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 
 WORDS = "words"  # no embeddings at all
 ENDPOINT = "endpoint"  # the one that the variables name
+MEMORY_PATIENCE = 5.0  # seconds that a write of memory waits for others before it is queued
 PROVIDERS = ("static", "onnx", ENDPOINT, WORDS)
 
 
@@ -179,6 +182,42 @@ def open_registry() -> "Registry":
     return Registry(store, ClientFiles(machine), _now, engine, open_situation(store, machine), judge)
 
 
+def open_memory(directory: str = ".") -> "Memory":
+    """Open the memory of this user on this machine, for whoever works in a directory.
+
+    Raises:
+        BadVariableError: a variable that names a directory cannot be used.
+        NoSuchDirectoryError: there is no such directory.
+        StoreError: the database cannot be used.
+    """
+    from remit.adapters.git import locate
+
+    machine = _machine()
+    workspace = locate(directory)
+    return memory_at(database_path(machine), SearchEngine(machine.variables), workspace, _now)
+
+
+def memory_at(path: str, engine: SearchEngine, workspace: "Workspace", clock: "Clock") -> "Memory":
+    """Open the memory in a database; what cannot be written there now waits in a folder beside it."""
+    from remit.adapters.memory_queue import FolderQueue
+    from remit.adapters.storage.approvals import SqliteApprovals
+    from remit.adapters.storage.database import Database
+    from remit.adapters.storage.memory import SqliteMemory
+    from remit.memory.project_memory import Memory
+
+    database = Database(path, patience=MEMORY_PATIENCE)
+    database.write_through()
+    return Memory(
+        SqliteMemory(database),
+        FolderQueue(os.path.join(os.path.dirname(path), "memory-queue")),
+        engine,
+        clock,
+        approvals=SqliteApprovals(database),
+        workspace=workspace,
+        on_close=database.close,
+    )
+
+
 def open_situation(
     store: "Store",
     machine: "Machine",
@@ -198,11 +237,52 @@ def open_situation(
     return Situation(store.states, configurations, LocalDetectors(machine, now_ns=now_ns), clock)
 
 
+def open_personal_file(workspace: "Workspace") -> "PersonalFile":
+    """Read the user's own configuration file in a project, to change it.
+
+    Raises:
+        BadFileError: it cannot be read.
+    """
+    from remit.adapters.own_files import PersonalFile
+
+    return PersonalFile(workspace)
+
+
 def diagnose(registry: "Registry", context: "Context") -> "list[Finding]":
     """Name what is wrong with the configuration of a workspace, and how to mend it."""
     from remit.core import diagnosis
 
     return diagnosis.diagnose(registry.examine(context))
+
+
+def open_installer() -> "Installer":
+    """Make ready to put Remit into clients, as this user on this machine.
+
+    Raises:
+        BadVariableError: a variable that names a directory cannot be used.
+    """
+    from remit.adapters.clients.installing import ClientPlaces
+    from remit.adapters.clients.sources import ClientFiles
+    from remit.adapters.install_records import InstallRecords
+    from remit.installer import Installer
+
+    machine = _machine()
+    places = ClientPlaces(machine, own_command())
+    return Installer(places, InstallRecords(machine), ClientFiles(machine), _now)
+
+
+def own_command() -> list[str]:
+    """The words that start this very Remit, from any directory."""
+    import sysconfig
+
+    from remit.core.launch import program
+
+    started = os.path.abspath(sys.argv[0])
+    script = os.path.join(sysconfig.get_path("scripts"), "remit.exe" if os.name == "nt" else "remit")
+    for path in (started, script):
+        if program(path) == "remit" and os.access(path, os.X_OK) and os.path.isfile(path):
+            return [path]
+    return [sys.executable, "-m", "remit"]
 
 
 def open_notifier() -> "Notifier":
@@ -329,64 +409,6 @@ def open_embedder(chosen: settings.Embeddings) -> "Embedder":
     return EndpointEmbedder(chosen.provider, chosen.model, chosen.key)
 
 
-def record_use(
-    name: str,
-    *,
-    directory: str = ".",
-    client: str = "claude-code",
-    server: str | None = None,
-    session_id: str | None = None,
-    call_id: str | None = None,
-    succeeded: bool | None = None,
-    duration_ms: int | None = None,
-) -> bool:
-    """Count one use of a tool, from a process that lives only for this; False when the call was known.
-
-    Raises:
-        BadVariableError: a variable that names a directory cannot be used.
-        NoSuchDirectoryError: there is no such directory.
-        StoreError: the database cannot be used.
-    """
-    from remit.adapters.files import are_unchanged
-    from remit.adapters.git import locate
-    from remit.adapters.storage.database import Database
-    from remit.adapters.storage.usage import record
-    from remit.core.kinds import Authority
-    from remit.core.names import storable
-    from remit.core.sightings import Sighting, Use
-
-    machine, workspace = _machine(), locate(directory)
-    label = None if server is None else storable(server)
-    database = Database(database_path(machine))
-    try:
-        view = {"client": client, "workspace": workspace.dir, "project": workspace.project.hash, "flags": ""}
-        is_scanned = are_unchanged(dict(database.rows("inputs", **view)), machine, now_ns=time.time_ns())
-        if succeeded:  # which may change a state
-            _configure(database, workspace, machine)
-        sighting = Sighting(name, client, workspace, Authority.HOOK, _now(), is_scanned, label)
-        return record(database, sighting, Use(session_id, call_id, succeeded, duration_ms))
-    finally:
-        database.leave()
-
-
-def _configure(database: "Database", workspace: "Workspace", machine: "Machine") -> None:
-    """Read Remit's own configuration of a workspace, if any of it changed since it was last read."""
-    from remit.adapters.configuration_paths import configuration_paths
-    from remit.adapters.files import fingerprint
-    from remit.adapters.storage.states import SqliteStates, configuration
-
-    now = time.time_ns()
-    paths = [path for _, path, _ in configuration_paths(workspace, machine)]
-    inputs = {path: fingerprint(path, machine, now_ns=now) for path in paths}
-    known = configuration(database, workspace)
-    if known.inputs == inputs if known is not None else not any(inputs.values()):
-        return
-    from remit.adapters.configuration import TomlFiles
-    from remit.configurations import Configurations
-
-    Configurations(SqliteStates(database), TomlFiles(machine), ConditionLanguage(), _now).current(workspace)
-
-
 def _means() -> "Means":
     from remit import __version__
     from remit.adapters.upstream.means import Means
@@ -452,11 +474,9 @@ def _damage_translated() -> Generator[None]:
 
 
 def _machine() -> "Machine":
-    from remit.adapters.files import Machine, require_text
+    from remit.adapters.files import this_machine
 
-    for name in ("HOME", "USERPROFILE", "REMIT_HOME", "REMIT_CONFIG", "XDG_DATA_HOME", "LOCALAPPDATA"):
-        require_text(name, os.environ)  # those of a client are checked when its files are read
-    return Machine(home=os.path.expanduser("~"), variables=os.environ, platform=sys.platform)
+    return this_machine()
 
 
 def _now() -> int:

@@ -11,6 +11,8 @@ from typing import NamedTuple
 from remit.core.configuration.layers import Configuration, Demand, Trusted, combine
 from remit.core.configuration.policies import Ruled, rule
 from remit.core.configuration.reading import read
+from remit.core.configuration.telling import Told, violations
+from remit.core.configuration.telling import combine as tell
 from remit.core.configuration.unlocking import way_to
 from remit.core.configuration.values import (
     KEYS,
@@ -94,6 +96,10 @@ class Configurations:
         current = Current(inputs, trusted, configuration, needed, ruled, said)
         self._current[workspace.dir] = current
         return current
+
+    def told(self, workspace: Workspace) -> Told:
+        """Tell how much an agent is told."""
+        return tell(self.current(workspace).said)
 
     def problems(self, workspace: Workspace) -> list[Problem]:
         """List what is wrong in the files."""
@@ -195,7 +201,7 @@ class Configurations:
         self, configuration: Configuration, said: Sequence[Said], trusted: Trusted, broken: Collection[str]
     ) -> list[tuple[str, str, str]]:
         """List what is wrong only when all files are put together; of a broken one, its places are old."""
-        found = [*rule(said, trusted).violations]
+        found = [*rule(said, trusted).violations, *violations(said)]
         if any(each.content.states or each.content.tools for each in said):
             found.extend(self._language.mistakes_of(configuration))
         places = {each.file.path: each.places for each in said}

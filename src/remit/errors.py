@@ -4,13 +4,20 @@ RemitError
 ├── AgentError                an agent cannot be put to work as it is defined
 ├── ApprovalError             something cannot be approved, or not any more
 │   └── UnknownApprovalError  nothing of this name was asked here
+├── ArtifactError             an artifact of memory, or a call about it, breaks a rule
+│   └── UnknownArtifactError  no artifact of this name is kept here
 ├── BadFileError              a file that was named holds something else than it should
 ├── BadVariableError          an environment variable cannot be used
 ├── ConditionError            a condition cannot be read
 ├── EmbeddingError            texts cannot be turned into vectors
+├── InstallError              Remit cannot be put into a client, or taken out of it
+│   ├── FileChangeError       a client's file cannot be changed safely
+│   └── NotInstalledError     nothing of Remit is in this client
 ├── NoSuchDirectoryError      the directory asked about cannot be used
 ├── NoSuchFileError           a file that was named does not exist
+├── NotApprovedError          a write needs a person's approval, and has none
 ├── PolicyError               a policy cannot be what it is said to be
+├── ScopeError                a call names no project, or one that does not exist
 ├── SignInError               a server cannot be signed in to
 ├── StateError                states cannot be what they are said to be
 │   └── UnknownStateError     no state of this name is declared here
@@ -26,6 +33,7 @@ RemitError
 ├── UpstreamError             a server cannot be reached, or does not answer as the protocol asks
 └── StoreError
     ├── StoreUnavailableError   the database cannot be opened, read or written
+    │   └── StoreTimeoutError   an answer took longer than it may
     ├── StoreCorruptError       the database is damaged, or is something else
     └── StoreTooNewError        a newer Remit made this database
 """
@@ -51,6 +59,20 @@ class UnknownApprovalError(ApprovalError):
     """Nothing of this name was asked here."""
 
 
+class ArtifactError(RemitError):
+    """An artifact of memory, or a call about it, breaks a rule; `field` names where, `rule` says which."""
+
+    def __init__(self, field: str, rule: str, got: str, *, hint: str | None = None) -> None:
+        super().__init__(f"`{field}` must be {rule}, and is {got}", hint=hint)
+        self.field = field
+        self.rule = rule
+        self.got = got
+
+
+class UnknownArtifactError(ArtifactError):
+    """No artifact of this name is kept here."""
+
+
 class BadFileError(RemitError):
     """A file that was named holds something else than it should."""
 
@@ -72,6 +94,18 @@ class EmbeddingError(RemitError):
     """Texts cannot be turned into vectors."""
 
 
+class InstallError(RemitError):
+    """Remit cannot be put into a client, or taken out of it."""
+
+
+class FileChangeError(InstallError):
+    """A client's file cannot be changed safely."""
+
+
+class NotInstalledError(InstallError):
+    """Nothing of Remit is in this client."""
+
+
 class NoSuchDirectoryError(RemitError):
     """The directory asked about cannot be used."""
 
@@ -80,8 +114,20 @@ class NoSuchFileError(RemitError):
     """A file that was named does not exist."""
 
 
+class NotApprovedError(RemitError):
+    """A write needs a person's approval, and has none; `approval_id` names what waits for it."""
+
+    def __init__(self, message: str, *, approval_id: str | None, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.approval_id = approval_id
+
+
 class PolicyError(RemitError):
     """A policy cannot be what it is said to be."""
+
+
+class ScopeError(RemitError):
+    """A call names no project, or one that does not exist."""
 
 
 class SignInError(RemitError):
@@ -146,6 +192,10 @@ class StoreError(RemitError):
 
 class StoreUnavailableError(StoreError):
     """The database cannot be opened, read or written."""
+
+
+class StoreTimeoutError(StoreUnavailableError):
+    """An answer took longer than it may."""
 
 
 class StoreCorruptError(StoreError):

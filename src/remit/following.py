@@ -4,7 +4,6 @@ Files are watched only to be fast. What no file tells (a variable, a pushed stat
 found by looking again, at a modest interval.
 """
 
-import asyncio
 from collections.abc import AsyncIterator, Iterator
 from typing import NamedTuple
 
@@ -54,6 +53,8 @@ class Follower:
             self.stop()
 
     async def __aiter__(self) -> AsyncIterator[None]:
+        import asyncio  # every command and hook loads this module, and few follow
+
         try:
             while not self._notifier.is_stopped:
                 if self.look():

@@ -1,6 +1,7 @@
 """What the registry needs from the outside, in the words of the domain."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
 from remit.core.approvals import Approval, Binding
@@ -12,15 +13,25 @@ from remit.core.declarations import Changes, Declaration, Key, Problem, Resolved
 from remit.core.documents import Columns, Document, Sought
 from remit.core.filters import Filtering
 from remit.core.findings import Facts, Severity
+from remit.core.installs import Install, Target
+from remit.core.memory.artifacts import Artifact, Related
+from remit.core.memory.artifacts import Kept as KeptArtifact
+from remit.core.memory.artifacts import Kind as ArtifactKind
+from remit.core.memory.artifacts import Status as ArtifactStatus
+from remit.core.memory.hygiene import Checked
+from remit.core.memory.records import Record
 from remit.core.observations import Kept, KeptConfiguration, KeptFile, Known, Observation
 from remit.core.projects import Project, Workspace
 from remit.core.ranking import Fusion, Hit, RankFusion
 from remit.core.reading import Reading, Remembered
+from remit.core.reports import ProjectUse, SessionUse, Total
 from remit.core.requirements import Condition
 from remit.core.scopes import Scope
 from remit.core.sightings import Sighting, Use
+from remit.core.suggestions import Call, Candidate, Made
 from remit.core.tools import Definition, Tool
 from remit.core.upstreams import Offer, Upstream, Wares
+from remit.core.usage import Tally
 from remit.core.views import Flags, View
 
 Vector = bytes  # numbers of 32 bits, little-endian, of length one: its cosine with another is their product
@@ -128,6 +139,146 @@ class ApprovalStore(Protocol):
     def use(self, binding: Binding, workspace: Workspace, at: int) -> Approval | None: ...
 
 
+class Home(NamedTuple):
+    """Where artifacts belong: a project, one of its focus areas, or what is global."""
+
+    id: int
+    kind: str
+    project_id: str  # empty: global
+    focus: str | None = None
+
+
+class MemoryStore(Protocol):
+    """Keeps memory, as a graph; who reads names the homes that may be seen."""
+
+    def transaction(self) -> AbstractContextManager[None]: ...
+
+    def within(self, seconds: float) -> AbstractContextManager[None]: ...
+
+    def homes(self, project_id: str) -> Sequence[Home]: ...  # none: there is no such project
+
+    def global_home(self) -> Home: ...
+
+    def projects(self) -> Sequence[tuple[str, int, int, int]]: ...  # id, created, updated, artifacts
+
+    def create_project(self, project_id: str, at: int) -> Home: ...
+
+    def create_focus(self, project: Home, focus: str, at: int) -> Home: ...
+
+    def add(self, id: str, artifact: Artifact, home: Home, status: ArtifactStatus, at: int) -> None: ...
+
+    def restore(self, kept: KeptArtifact, home: Home) -> None: ...
+
+    def owner(self, id: str) -> str | None: ...  # the project that an id is taken in
+
+    def find(self, id: str, project_id: str) -> KeptArtifact | None: ...
+
+    def same(self, artifact: Artifact, home: Home) -> tuple[str, ArtifactStatus] | None: ...
+
+    def alike(self, artifact: Artifact, home: Home) -> Sequence[tuple[str, frozenset[str]]]: ...
+
+    def on_subject(self, subject: str, homes: Sequence[Home]) -> Sequence[tuple[str, str]]: ...
+
+    def set_status(self, id: str, project_id: str, status: ArtifactStatus, at: int) -> None: ...
+
+    def entity(self, subject: str, home: Home) -> str | None: ...
+
+    def change(self, id: str, artifact: Artifact, at: int) -> None: ...
+
+    def relate(self, source: str, related: Related, project_id: str, at: int) -> None: ...
+
+    def relations(self, id: str) -> Sequence[tuple[str, str, str, Mapping[str, object]]]: ...
+
+    def conflicts(self, ids: Sequence[str], project_id: str) -> Sequence[tuple[str, str]]: ...
+
+    def newest(
+        self,
+        home: Home,
+        kind: ArtifactKind,
+        limit: int,
+        *,
+        since: int = 0,
+        subject: str | None = None,
+    ) -> Sequence[KeptArtifact]: ...
+
+    def artifacts(
+        self, homes: Sequence[Home], limit: int, *, everything: bool = False
+    ) -> Sequence[KeptArtifact]: ...
+
+    def hits(
+        self,
+        sought: Sought,
+        vector: Vector | None,
+        homes: Sequence[Home],
+        kinds: Sequence[ArtifactKind],
+        depth: int,
+    ) -> Sequence[Hit]: ...
+
+    def by_documents(self, documents: Sequence[int]) -> Mapping[int, KeptArtifact]: ...
+
+    def unread(self, model: str, limit: int) -> Mapping[int, tuple[str, str]]: ...
+
+    def add_vectors(self, model: str, vectors: Mapping[int, Vector]) -> None: ...
+
+    def can_compare(self) -> bool: ...
+
+    def delete_project(self, project_id: str) -> int: ...
+
+    def delete_artifact(self, id: str, project_id: str) -> None: ...
+
+    def checked(self, homes: Sequence[Home]) -> Sequence[Checked]: ...
+
+    def dangling(self, project_id: str) -> Sequence[str]: ...
+
+    def checked_at(self, project_id: str) -> int | None: ...
+
+    def mark_checked(self, project_id: str, at: int) -> None: ...
+
+    def use_approval(self, binding: Binding, workspace: Workspace, at: int) -> bool: ...
+
+    def records(self, project_id: str | None) -> Iterator[Record]: ...
+
+
+class WriteQueue(Protocol):
+    """Keeps writes that cannot be made yet, on disk, in the order they came."""
+
+    def add(self, write: Mapping[str, object], id: str, at: int) -> None: ...
+
+    def waiting(self) -> Sequence[tuple[str, Mapping[str, object]]]: ...  # names, and what was added
+
+    def drop(self, name: str) -> None: ...
+
+    def mark(self, name: str, write: Mapping[str, object]) -> None: ...
+
+
+class SessionStore(Protocol):
+    """Keeps what happened in sessions, and what was suggested in them, for one project at a time."""
+
+    def tallies(self, workspace: Workspace) -> Sequence[Tally]: ...
+
+    def totals(self, workspace: Workspace) -> Sequence[Total]: ...
+
+    def projects(self) -> Sequence[ProjectUse]: ...
+
+    def sessions(self, workspace: Workspace, client: str) -> Sequence[SessionUse]: ...
+
+    def calls(self, workspace: Workspace, client: str) -> Sequence[Call]: ...
+
+    def calls_everywhere(
+        self, workspace: Workspace, client: str
+    ) -> Sequence[Call]: ...  # only for who asked for it
+
+    def calls_of(self, session_id: str, workspace: Workspace, client: str) -> Sequence[Call]: ...
+
+    def states_at_start(self, session_id: str, workspace: Workspace, client: str) -> str: ...
+
+    def suggested(self, workspace: Workspace, client: str) -> Sequence[Made]: ...
+
+    def keep_suggestions(
+        self, said: Iterable[Candidate], session_id: str, workspace: Workspace, client: str, at: int
+    ) -> None: ...
+
+
 class Judge(Protocol):
     """Asks the filters of an application about tools; opened only by those who have any."""
 
@@ -144,6 +295,12 @@ class Store(Protocol):
 
     @property
     def approvals(self) -> ApprovalStore: ...
+
+    @property
+    def memory(self) -> MemoryStore: ...
+
+    @property
+    def sessions(self) -> SessionStore: ...
 
     def close(self) -> None: ...
 
@@ -296,6 +453,32 @@ class Upstreams(Protocol):
     def ask(
         self, upstreams: Sequence[Upstream], on_answer: Callable[[Upstream, Offer], None]
     ) -> Sequence[Offer]: ...
+
+
+class InstallStore(Protocol):
+    """Keeps what Remit put into clients' files, and what stood there before."""
+
+    def load(self, client: str) -> Install | None: ...
+
+    def save(self, install: Install) -> None: ...
+
+    def drop(self, client: str) -> None: ...
+
+
+class Places(Protocol):
+    """The clients that Remit can be put into, and their files."""
+
+    clients: Sequence[str]
+
+    def title(self, client: str) -> str: ...
+
+    def targets(self, client: str, declared: Sequence[Declaration]) -> Sequence[Target]: ...
+
+    def projects(self, client: str) -> Sequence[str]: ...
+
+    def read(self, path: str) -> str | None: ...
+
+    def change(self, path: str, change: Callable[[str | None], str | None]) -> None: ...
 
 
 Clock = Callable[[], int]  # Unix milliseconds

@@ -8,15 +8,18 @@ from remit.configurations import Noticed
 from remit.connecting import Connected, Connecting, Progress
 from remit.contexts import DEFAULT_CLIENT, Contexts, for_agent
 from remit.core.configuration.layers import Demand
-from remit.core.decide import Context, Listed
+from remit.core.configuration.telling import Told
+from remit.core.decide import Context, Decision, Listed
 from remit.core.declarations import Key, Problem
 from remit.core.filters import Filter
 from remit.core.findings import Patient
+from remit.core.judging import employed
+from remit.core.judging import judge as judge_call
 from remit.core.projects import Project
 from remit.core.ranking import Found
+from remit.core.reports import ProjectUse, Proposal, Usage
 from remit.core.scopes import Scope
-from remit.core.session_context import MAX_CHARACTERS, Section, assemble, tools_section
-from remit.core.sightings import Use
+from remit.core.sightings import Call, Use
 from remit.core.states import Snapshot
 from remit.core.tools import Definition, Tool
 from remit.core.trust import Trustable
@@ -28,6 +31,7 @@ from remit.ports import Clock, Engine, Judge, Notifier, Sources, Store, Upstream
 from remit.recording import Recording, find_project
 from remit.scanning import Presence, Scan, Scanner
 from remit.search import DEFAULT_LIMIT, Search, Searcher
+from remit.sessions import Opening, Sessions, Suggested
 from remit.situation import Location, Situation, StateReport
 from remit.states import States
 from remit.supplying import Supplying
@@ -56,6 +60,7 @@ class Registry:
         self._listings = Listings(store, self._states, judge, clock)
         self._connecting = Connecting(store, self._scanner, self._listings, clock)
         self._trusting = Trusting(store, self._scanner, clock)
+        self._sessions = Sessions(store, self._states, clock)
         self._recording = Recording(store, self._scanner, self._states, clock)
         self.supply = Supplying(store, sources, clock, self._scanner, self._states, self._listings)
 
@@ -215,6 +220,8 @@ class Registry:
                 context=context,
                 resolved=resolved,
                 problems=reading.problems,
+                rules=reading.rules,
+                own_rules=reading.own_rules,
                 tools=[tool for tool in tools if tool.client == client],
                 facts=self._scanner.facts(resolved, context),
                 at=self._clock(),
@@ -331,10 +338,56 @@ class Registry:
         """Let states count no more."""
         self._states.situation.configurations.revoke(demands, context.workspace)
 
-    def session_context(self, context: Context, *, budget: int = MAX_CHARACTERS) -> str:
+    def judge(self, call: Call, context: Context) -> tuple[Decision, bool]:
+        """Decide about a call that a client makes by itself, and tell whether that depends on no state."""
+        self.refresh(context)
+        context = self._states.ruled(context)
+        is_lasting = not any(map(context.requirements.of, call.names))
+        context = context if is_lasting else self._states.now(context)
+        return judge_call(call, self._store.catalog(context.workspace, context.flags), context), is_lasting
+
+    def as_agent(self, name: str | None, context: Context) -> Context:
+        """Have a context be an agent's, as a client names it: of one that is not known, the name counts."""
+        return employed(name, [item.tool for item in self.tools(context)] if name else [], context)
+
+    def told(self, context: Context) -> Told:
+        """Tell how much an agent is told at session start, and whether tools are suggested to it."""
+        return self._states.told(context)
+
+    def session_context(self, context: Context, *, budget: int | None = None) -> str:
         """Write what an agent is told at session start, in at most `budget` characters."""
-        visible = [tool for tool, decision in self.tools(context) if decision.visible]
-        return assemble([Section(text=tools_section(visible, budget=budget), keep=0)], budget=budget)
+        return self.opening(context, budget=budget).text
+
+    def opening(self, context: Context, *, budget: int | None = None) -> Opening:
+        """Write what an agent is told at session start, and name the states that hold then."""
+        context, listed = self._listed(context)
+        return self._sessions.open(listed, context, budget=budget)
+
+    def suggestions(self, context: Context, *, session_id: str, prompt: str | None = None) -> Suggested:
+        """Work out which tools would be suggested now, and why others would not."""
+        context, listed = self._listed(context)
+        return self._sessions.suggestions(
+            listed, context, self._hurried, session_id=session_id, prompt=prompt
+        )
+
+    def suggest(self, context: Context, *, session_id: str, prompt: str | None = None) -> str:
+        """Say which tools may help now, and remember that it was said; empty where nothing is likely to."""
+        found = self.suggestions(context, session_id=session_id, prompt=prompt)
+        self._sessions.keep(found, session_id, context)
+        return found.text
+
+    def usage(self, context: Context) -> Usage:
+        """Report what was used here, and what of the visible tools never was."""
+        context, listed = self._listed(context)
+        return self._sessions.usage(listed, context)
+
+    def usage_by_project(self) -> Sequence[ProjectUse]:
+        """Report how much each of this user's projects used; no tool is named."""
+        return self._sessions.projects()
+
+    def proposals(self, context: Context) -> list[Proposal]:
+        """Propose what to switch off here: what was never used in a long time, and what only fails."""
+        return self._sessions.proposals(self.usage(context))
 
     def record(
         self,
@@ -398,6 +451,9 @@ class Registry:
         """List what is known as the files are now, with the context in which it was decided."""
         self.refresh(context)
         return self._listings.list(context)
+
+    def _hurried(self, context: Context) -> Searcher:
+        return self.searcher(context, is_hurried=True)
 
     def _callable(self, name: str, context: Context) -> Listed:
         self.refresh(context)

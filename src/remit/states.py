@@ -5,8 +5,10 @@ from dataclasses import replace
 
 from remit.configurations import Current, Noticed
 from remit.core.configuration.layers import Demand
+from remit.core.configuration.telling import Told
 from remit.core.decide import Context
 from remit.core.declarations import Problem
+from remit.core.serving.plan import Chosen, Plan, plan
 from remit.core.states import Snapshot
 from remit.core.tools import Tool
 from remit.errors import StateError
@@ -64,6 +66,16 @@ class States:
     def ways(self, context: Context) -> Mapping[str, str]:
         """Say for each state what would make it true, where that is known."""
         return {} if self._situation is None else self._situation.ways(context.workspace)
+
+    def plan(self, context: Context) -> Plan:
+        """Tell how the gateway serves this workspace, where nothing else is asked of it."""
+        if self._situation is None:
+            return Plan()
+        return plan(self._situation.configuration(context.workspace), Chosen())
+
+    def told(self, context: Context) -> Told:
+        """Tell how much an agent is told."""
+        return Told() if self._situation is None else self._situation.configurations.told(context.workspace)
 
     def places(self, context: Context) -> Iterable[str]:
         """Name the files and directories that the configuration and the states depend on."""

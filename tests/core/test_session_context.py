@@ -2,10 +2,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from remit.core.decide import Decision, Gate, Listed, Verdict
 from remit.core.kinds import Authority, Kind, Status
 from remit.core.scopes import Scope
-from remit.core.session_context import MAX_TOOLS, Section, assemble, tools_section
+from remit.core.session_context import (
+    MAX_STATES,
+    MAX_TOOLS,
+    Section,
+    assemble,
+    states_section,
+    tools_section,
+)
+from remit.core.states import Snapshot, Value
+from remit.core.tokens import estimate
 from remit.core.tools import Tool
+from remit.core.usage import Tally, familiarities, place_of
 from support import CLIENT, server
 
 
@@ -109,3 +120,86 @@ def test_tools_are_dropped_before_anything_else() -> None:
 @pytest.mark.parametrize("budget", [0, 5])
 def test_what_cannot_fit_is_left_out(budget: int) -> None:
     assert assemble([Section(text="decisions", keep=2), Section(text="", keep=0)], budget=budget) == ""
+
+
+def test_what_costs_too_many_tokens_is_left_out_too() -> None:
+    sections = [Section(text="one two three", keep=2), Section(text="a, b, c, d, e, f", keep=0)]
+    whole = assemble(sections)
+    assert whole.endswith("f")
+    assert assemble(sections, tokens=estimate(whole) - 1) == "one two three"
+    assert assemble(sections, tokens=0) == ""
+
+
+def test_what_this_project_uses_comes_first_whatever_its_kind() -> None:
+    commit, wiki = tool("/commit", Kind.SLASH_COMMAND), server("wiki", usage_count=900)
+    known = familiarities([Tally(place_of(commit), 10, 2, 0)])
+    lines = tools_section([wiki, commit], familiar=known).splitlines()
+    assert lines[1:] == ["- /commit (global, 2x)", "- MCP: wiki (global)"]
+
+
+def test_kinds_stand_together_and_the_kind_of_the_first_comes_first() -> None:
+    skill, rare = tool("often", Kind.SKILL), tool("rarely", Kind.SKILL)
+    git = server("git")
+    commit = tool("mcp__git__commit", Kind.MCP_TOOL, of=git)
+    uses = {skill: 9, commit: 5, rare: 1}
+    known = familiarities(Tally(place_of(each), 10, count, 0) for each, count in uses.items())
+    lines = tools_section([rare, git, commit, skill], familiar=known).splitlines()
+    assert lines[1:] == [
+        "- skill: often (global, 9x)",
+        "- skill: rarely (global, 1x)",
+        "- MCP: git (global, 5x): mcp__git__commit",
+    ]
+
+
+def test_the_most_used_tools_of_a_server_are_named_as_the_model_calls_them() -> None:
+    git = server("git")
+    tools = [tool(f"mcp__git__{name}", Kind.MCP_TOOL, of=git) for name in ("a", "b", "c", "d")]
+    known = familiarities(Tally(place_of(each), 10, at, 0) for at, each in enumerate(tools) if at)
+    section = tools_section([git, *tools], familiar=known, called=lambda each: f"X{each.name[-1]}")
+    assert section.splitlines()[1:] == ["- MCP: git (global, 6x): Xd, Xc"]
+
+
+def test_names_are_worth_more_than_descriptions_where_space_is_short() -> None:
+    listed = [tool(f"/c{number}", Kind.SLASH_COMMAND, description="word " * 20) for number in range(5)]
+    assert "word" in tools_section(listed)
+    short = tools_section(listed, budget=150)
+    assert short.count("/c") == 5
+    assert "word" not in short
+
+
+def test_the_rest_is_said_to_be_found_in_the_way_that_is_given() -> None:
+    many = [server(f"s{number:02}") for number in range(12)]
+    assert tools_section(many, more="to be found").endswith("(2 more to be found)")
+
+
+def hidden(name: str, reason: str, gate: Gate = Gate.STATE) -> Listed:
+    decision = Decision(verdict=Verdict.HIDDEN, gate=gate, reason=reason, unlock=None)
+    return Listed(tool(name, Kind.SKILL), decision)
+
+
+def test_states_in_force_and_what_they_hide_are_one_line() -> None:
+    states = {"b": Value(True, ""), "a": Value(True, ""), "c": Value(False, ""), "d": Value(None, "")}
+    listed = [
+        hidden("x", "`c` is false"),
+        hidden("y", "`d` is unknown"),
+        hidden("z", "`c` is false"),
+        hidden("w", "blocked", Gate.POLICY),
+    ]
+    line = states_section(listed, Snapshot(states=states, variables={}))
+    assert line == "States in force: a, b. Hidden by states: 2 (`c` is false); 1 (`d` is unknown)."
+
+
+def test_states_that_hide_nothing_are_still_named() -> None:
+    none = Snapshot(states={"c": Value(False, "")}, variables={})
+    assert states_section([], none) == "States in force: none."
+    assert states_section([hidden("x", "why")], None) == ""
+
+
+def test_the_line_on_states_never_grows_long() -> None:
+    states = {f"state-{number}": Value(True, "") for number in range(100)}
+    assert len(states_section([], Snapshot(states=states, variables={}))) == MAX_STATES
+
+
+@given(st.permutations([server(f"s{number}") for number in range(6)]))
+def test_the_same_tools_give_the_same_text_in_whatever_order(tools: list[Tool]) -> None:
+    assert tools_section(tools) == tools_section(sorted(tools, reverse=True))

@@ -3,6 +3,7 @@
 import errno
 import os
 import stat
+import sys
 from collections.abc import Mapping
 from hashlib import sha256
 from typing import NamedTuple
@@ -12,6 +13,7 @@ from remit.errors import BadVariableError
 
 HOME = "~"
 SETTLED_NS = 2_000_000_000  # a file younger than this may change again without a new time stamp
+_DIRECTORIES = ("HOME", "USERPROFILE", "REMIT_HOME", "REMIT_CONFIG", "XDG_DATA_HOME", "LOCALAPPDATA")
 _ABSENT = (errno.ENOENT, errno.ENOTDIR)
 _REASONS = {
     errno.EISDIR: "not a regular file",
@@ -29,6 +31,17 @@ class Machine(NamedTuple):
     variables: Mapping[str, str]
     platform: str = "linux"
     root: str = ""  # put before the machine's own directories; tests have their own
+
+
+def this_machine() -> Machine:
+    """Tell where the files of this user on this machine lie.
+
+    Raises:
+        BadVariableError: a variable that names a directory cannot be used.
+    """
+    for name in _DIRECTORIES:  # those of a client are checked when its files are read
+        require_text(name, os.environ)
+    return Machine(home=os.path.expanduser("~"), variables=os.environ, platform=sys.platform)
 
 
 class FileError(Exception):

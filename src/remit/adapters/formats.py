@@ -9,14 +9,10 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from remit.adapters.files import FileError
+from remit.core.json_text import without_comments, without_trailing_commas
 
 MAX_DEPTH = 200  # of nested lists and objects, where a parser has no bound of its own
 
-_STRING = r'"(?:\\.|[^"\\])*+"?'
-_STRINGS = re.compile(f"({_STRING})", re.DOTALL)
-# Takes all that is to stay, strings above all, in one step, and then a comment, if one is left.
-_COMMENT = re.compile(rf'((?:[^"/]++|{_STRING}|/(?![/*]))*+)(//[^\n]*|/\*.*?(?:\*/|\Z))?', re.DOTALL)
-_TRAILING_COMMA = re.compile(r",(?=\s*[\]}])")
 _INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _QUOTED = re.compile(r"\(.*\)|'.*'|\".*\"", re.DOTALL)  # what a parser's message repeats of the file
@@ -43,14 +39,12 @@ def parse_json(text: str) -> object:
 
 def parse_jsonc(text: str) -> object:
     """Read JSON with comments and trailing commas; places in errors are those of the file."""
-    parts = _STRINGS.split(_COMMENT.sub(_blank, text))  # the strings are every other one
-    parts[::2] = [_TRAILING_COMMA.sub(" ", part) for part in parts[::2]]
-    return parse_json("".join(parts))
+    return parse_json(without_trailing_commas(without_comments(text)))
 
 
 def parse_commented_json(text: str) -> object:
     """Read JSON with comments, but without trailing commas."""
-    return parse_json(_COMMENT.sub(_blank, text))
+    return parse_json(without_comments(text))
 
 
 def parse_toml(text: str) -> object:
@@ -172,10 +166,6 @@ def plain_scalar(text: str) -> object:
 
 def _unquoted(message: str) -> str:
     return _QUOTED.sub("…", message)
-
-
-def _blank(match: re.Match[str]) -> str:
-    return match[1] + re.sub(r"[^\n]", " ", match[2] or "")
 
 
 def _refuse(constant: str) -> object:

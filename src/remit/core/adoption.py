@@ -6,10 +6,10 @@ seen of a server that left the files is stale with it; what an agent reported as
 file stands against it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from remit.core.kinds import Authority, ConfigStatus, Kind, Status
-from remit.core.names import MCP, classify
+from remit.core.names import classify, server_rows
 from remit.core.tools import Tool
 
 Servers = dict[tuple[str, str], list[Tool]]  # by client and name: several may be named alike
@@ -34,7 +34,7 @@ def server_of(tool: Tool, servers: Servers) -> Tool | None:
     """Find the server that a tool's name falls under; of several, the one in force."""
     found = [
         server
-        for pattern in _patterns(tool.name)
+        for pattern in server_rows(tool.name)
         for server in _of_label(tool, servers.get((tool.client, pattern), []))
     ]
     return min(found, key=_weakness, default=None)
@@ -74,11 +74,3 @@ def _adopted(tool: Tool, servers: Servers) -> Tool:
         shadowed_by=server.shadowed_by,
         is_trusted=server.is_trusted,
     )
-
-
-def _patterns(name: str) -> Iterator[str]:
-    """List the names of the servers that a tool's name may fall under, the longest first."""
-    end = name.rfind("__")
-    while end >= len(MCP):
-        yield f"{name[:end]}__*"
-        end = name.rfind("__", 0, end)

@@ -40,6 +40,7 @@ class Effect(StrEnum):
     DENIES = "denies"  # a matcher
     ALLOWS = "allows"  # a matcher, or empty: the list exists
     ALLOWS_MANAGED_ONLY = "allows_managed_only"
+    ADMITS_REMIT = "admits_remit"  # a matcher: Remit put itself on a list, which counts for nothing else here
     SWITCHES_PLUGIN = "switches_plugin"  # `<plugin>=true` or `=false`; the strongest level decides
     DISABLES = "disables"  # exact name, a plugin's as `plugin:<plugin>:<server>`
     OVERRIDES_SKILL = "overrides_skill"  # `<skill or command>=off`, or another word; the strongest decides
@@ -107,6 +108,7 @@ class ClientSettings:
         self._withheld = {rule.subject for rule in self._of(Effect.WITHHOLDS)}
         self._denied = [rule.subject for rule in self._of(Effect.DENIES)]
         self._allowed = self._reads_allow_list()
+        self._own = [rule.subject for rule in self._of(Effect.ADMITS_REMIT)]
         self._is_exclusive = any(self._of(Effect.EXCLUDES))
         self._overrides = self._reads_overrides()
         self._plugins_only = {rule.subject for rule in self._of(Effect.ADMITS_PLUGINS_ONLY)}
@@ -165,7 +167,10 @@ class ClientSettings:
             return True
         if self._cannot_judge(declaration):
             return declaration.was_denied is not False
-        return self._allowed is not None and not is_managed and not _is_allowed(self._allowed, declaration)
+        if self._allowed is None or is_managed:
+            return False
+        own = self._own if declaration.is_remit else ()
+        return not _is_allowed([*self._allowed, *own], declaration)
 
     def _cannot_judge(self, declaration: Declaration) -> bool:
         """Tell whether a broken file holds a URL or pattern that is needed: then the last verdict stands."""

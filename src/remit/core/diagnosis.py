@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from remit.core.checks.conflicts import conflicts, duplicates
 from remit.core.checks.exposure import exposed_secrets
 from remit.core.checks.files import broken_files
+from remit.core.checks.installs import loaded_twice, lost_installs, missing_remit, unloaded_servers
 from remit.core.checks.naming import colliding_names, long_names
 from remit.core.checks.pinning import unpinned_packages
 from remit.core.checks.starting import missing_programs, relative_commands, unset_variables
@@ -18,6 +19,10 @@ Check = Callable[[Patient], Iterable[Finding]]
 
 CHECKS: tuple[Check, ...] = (
     broken_files,
+    missing_remit,
+    lost_installs,
+    unloaded_servers,
+    loaded_twice,
     exposed_secrets,
     missing_programs,
     failed_servers,

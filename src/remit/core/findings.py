@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
+from remit.core.client_settings import Rule
 from remit.core.decide import Context
 from remit.core.declarations import Declaration, Key, Problem, Resolved
 from remit.core.kinds import RUNS, Kind
@@ -59,6 +60,8 @@ class Patient:
     tools: Sequence[Tool] = ()  # of this client
     facts: Facts = field(default_factory=Facts)
     at: int = 0
+    rules: Sequence[Rule] = ()
+    own_rules: Sequence[Rule] = ()  # those that Remit wrote, which count for the client alone
 
     @property
     def servers(self) -> list[Resolved]:

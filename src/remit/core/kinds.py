@@ -43,5 +43,12 @@ class ConfigStatus(StrEnum):
     ITSELF = "itself"  # the entry that starts Remit: shown, never an upstream
 
 
+# Tools with which a model starts what is no tool of its own, as clients call them.
+STARTERS: dict[str, tuple[Kind, ...]] = {
+    "Skill": (Kind.SKILL, Kind.SLASH_COMMAND),
+    "SlashCommand": (Kind.SKILL, Kind.SLASH_COMMAND),
+    "Agent": (Kind.SUBAGENT,),
+    "Task": (Kind.SUBAGENT,),
+}
 RUNS = frozenset({ConfigStatus.ENABLED, ConfigStatus.ITSELF})  # what the client starts
 COULD_RUN = RUNS | {ConfigStatus.PENDING}  # and what it starts once a person says yes

@@ -4,6 +4,7 @@ A name cannot be inverted in general: servers `a.b` and `a_b` are both called `m
 `mcp__plugin_x_y_z__t` nothing says where the plugin ends. So a known server is always preferred to parsing.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from remit.core.kinds import Kind
@@ -73,6 +74,14 @@ def classify(name: str) -> Classified:
 def is_covered(name: str, server_row: str) -> bool:
     """Tell whether a tool's name falls under a server's row (`mcp__git__*`)."""
     return server_row.endswith("__*") and name.startswith(server_row[:-1])
+
+
+def server_rows(name: str) -> Iterator[str]:
+    """List the names of the servers' rows that a tool's name may fall under, the longest first."""
+    end = name.rfind("__")
+    while end >= len(MCP):
+        yield f"{name[:end]}__*"
+        end = name.rfind("__", 0, end)
 
 
 def spellings(name: str) -> tuple[str, ...]:

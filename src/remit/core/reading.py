@@ -21,6 +21,7 @@ class Reading:
     problems: Sequence[Problem] = ()
     files: Sequence[str] = ()  # those that exist, of all that were looked for
     habits: Habits = ASKS_AT_A_TERMINAL
+    own_rules: Sequence[Rule] = ()  # those that Remit wrote: they count for the client, and not here
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,19 +1,35 @@
-"""The text an agent is given at session start, inside a budget of characters that it never exceeds."""
+"""The text an agent is given at session start, inside a budget of characters and tokens.
 
-from collections.abc import Iterable, Sequence
+The same state gives the same bytes: nothing here depends on the time, and every order is total.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from remit.core.decide import Gate, Listed
 from remit.core.kinds import Kind, Status
-from remit.core.names import normalise
+from remit.core.states import Snapshot
 from remit.core.text import one_line
+from remit.core.tokens import estimate
 from remit.core.tools import Tool
+from remit.core.usage import UNFAMILIAR, Familiar, Familiarity, owner_of, place_of, with_servers
 
 MAX_CHARACTERS = 6_000
+MAX_TOOLS_CHARACTERS = 500
+MAX_TOKENS = 2_000
 MAX_TOOLS = 10
 MAX_DESCRIPTION = 120
+MAX_STATES = 400  # characters of the line about states
+
+KEEP_TOOLS, KEEP_STATES = 0, 7  # what is told of memory goes after the tools, and before a line on states
 
 _ORDER = {kind: rank for rank, kind in enumerate(Kind)}
 _LABELS = {Kind.MCP_SERVER: "MCP: ", Kind.SKILL: "skill: ", Kind.PLUGIN: "plugin: ", Kind.SUBAGENT: "agent: "}
+_NAMED = 2  # tools of a server that are named beside it
+_CAUSES = 3  # reasons why states hide something that are named
+
+Called = Callable[[Tool], str]  # how the model that is told of a tool can call it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,50 +40,110 @@ class Section:
     keep: int
 
 
-def assemble(sections: Sequence[Section], *, budget: int = MAX_CHARACTERS) -> str:
+def assemble(sections: Sequence[Section], *, budget: int = MAX_CHARACTERS, tokens: int = MAX_TOKENS) -> str:
     """Join sections, dropping whole ones until the rest fits."""
     kept = [section for section in sections if section.text]
-    while len(text := "\n\n".join(section.text for section in kept)) > budget:
+    while len(text := "\n\n".join(section.text for section in kept)) > budget or estimate(text) > tokens:
         kept.remove(min(kept, key=lambda section: section.keep))
     return text
 
 
-def tools_section(tools: Iterable[Tool], *, budget: int = MAX_CHARACTERS) -> str:
-    """Describe the tools an agent may not know of: a line each, what works before what is demoted or stale,
-    and the most used first within their kind.
+def tools_section(
+    tools: Iterable[Tool],
+    *,
+    budget: int = MAX_CHARACTERS,
+    familiar: Familiar | None = None,
+    called: Called = lambda tool: tool.name,
+    more: str = "available",
+) -> str:
+    """Describe the tools an agent may not know of: what works before what is demoted or stale, then by how
+    often and how recently this project used them; kinds together, a line each.
     """
-    listed = sorted(_displayable(list(tools)), key=_rank)
-    for count in range(min(len(listed), MAX_TOOLS), 0, -1):
-        lines = ["## Available Tools", *map(_line, listed[:count])]
+    known = list(tools)
+    familiar = None if familiar is None else with_servers(familiar, known)
+    listed = sorted(_displayable(known), key=lambda tool: _rank(tool, familiar))
+    lines = _Lines(known, familiar, called)
+    most = min(len(listed), MAX_TOOLS)
+    # A name more is worth more than a description: those are there only where all that is listed fits.
+    for count, is_described in ((most, True), *((count, False) for count in range(most, 0, -1))):
+        text = lines.write(listed[:count], is_described=is_described)
         if count < len(listed):
-            lines.append(f"({len(listed) - count} more available)")
-        if len(text := "\n".join(lines)) <= budget:
+            text += f"\n({len(listed) - count} more {more})"
+        if listed and len(text) <= budget:
             return text
     return ""
 
 
+def states_section(listed: Iterable[Listed], snapshot: Snapshot | None) -> str:
+    """Say in one line which states are in force and what they hide; empty where they decide nothing."""
+    items = list(listed)
+    if snapshot is None:
+        return ""
+    hidden = Counter(item.decision.reason for item in items if item.decision.gate is Gate.STATE)
+    holding = ", ".join(sorted(name for name, value in snapshot.states.items() if value.truth))
+    ordered = sorted(hidden.items(), key=lambda each: (-each[1], each[0]))
+    causes = "; ".join(f"{count} ({reason})" for reason, count in ordered[:_CAUSES])
+    line = f"States in force: {holding or 'none'}." + (f" Hidden by states: {causes}." if causes else "")
+    return one_line(line, MAX_STATES)
+
+
+class _Lines:
+    """Writes a line for each tool."""
+
+    def __init__(self, known: Sequence[Tool], familiar: Familiar | None, called: Called) -> None:
+        self._familiar = familiar
+        self._called = called
+        self._used = _most_used(known, familiar or {})
+
+    def write(self, tools: Sequence[Tool], *, is_described: bool) -> str:
+        """Write the section: the kind of the first tool first."""
+        kinds = {kind: rank for rank, kind in enumerate(dict.fromkeys(tool.kind for tool in tools))}
+        grouped = sorted(tools, key=lambda tool: kinds[tool.kind])
+        return "\n".join(["## Available Tools", *(self._line(tool, is_described) for tool in grouped)])
+
+    def _line(self, tool: Tool, is_described: bool) -> str:
+        name = tool.server if tool.kind is Kind.MCP_SERVER and tool.server is not None else self._called(tool)
+        count = tool.usage_count if self._familiar is None else _known(tool, self._familiar).uses
+        uses = f", {count}x" if count else ""
+        line = f"- {_LABELS.get(tool.kind, '')}{one_line(name, MAX_DESCRIPTION)} ({tool.scope}{uses})"
+        if tool.kind is Kind.MCP_SERVER and (used := self._used.get(owner_of(tool))):
+            return f"{line}: {', '.join(one_line(self._called(each), MAX_DESCRIPTION) for each in used)}"
+        description = one_line(tool.description or "", MAX_DESCRIPTION) if is_described else ""
+        return f"{line} - {description}" if description else line
+
+
+def _most_used(tools: Sequence[Tool], familiar: Familiar) -> Mapping[tuple[str, str], Sequence[Tool]]:
+    """Find the tools of each server that this project uses most."""
+    used: dict[tuple[str, str], list[Tool]] = {}
+    for tool in tools:
+        if tool.kind is Kind.MCP_TOOL and place_of(tool) in familiar:
+            used.setdefault(owner_of(tool), []).append(tool)
+    return {
+        owner: sorted(found, key=lambda tool: _rank(tool, familiar))[:_NAMED] for owner, found in used.items()
+    }
+
+
 def _displayable(tools: Sequence[Tool]) -> list[Tool]:
     """Prefer servers to their tools, and leave out what every agent knows."""
-    servers = {_owner(tool) for tool in tools if tool.kind is Kind.MCP_SERVER}
+    servers = {owner_of(tool) for tool in tools if tool.kind is Kind.MCP_SERVER}
     return [
         tool
         for tool in tools
-        if tool.kind is not Kind.BUILTIN and not (tool.kind is Kind.MCP_TOOL and _owner(tool) in servers)
+        if tool.kind is not Kind.BUILTIN and not (tool.kind is Kind.MCP_TOOL and owner_of(tool) in servers)
     ]
 
 
-def _owner(tool: Tool) -> tuple[str, str]:
-    return tool.client, normalise(tool.server or "")
-
-
-def _rank(tool: Tool) -> tuple[bool, int, int, str, str]:
-    return tool.status is not Status.ACTIVE, _ORDER[tool.kind], -tool.usage_count, tool.name, tool.scope
-
-
-def _line(tool: Tool) -> str:
-    name = tool.server if tool.kind is Kind.MCP_SERVER and tool.server is not None else tool.name
-    uses = f", {tool.usage_count}x" if tool.usage_count else ""
-    description = one_line(tool.description or "", MAX_DESCRIPTION)
-    return f"- {_LABELS.get(tool.kind, '')}{one_line(name, MAX_DESCRIPTION)} ({tool.scope}{uses})" + (
-        f" - {description}" if description else ""
+def _rank(tool: Tool, familiar: Familiar | None) -> tuple[bool, float, int, int, str, str]:
+    weight = 0.0 if familiar is None else _known(tool, familiar).weight
+    return (
+        tool.status is not Status.ACTIVE,
+        -weight,
+        _ORDER[tool.kind],
+        -tool.usage_count,
+        tool.name,
+        f"{tool.scope} {tool.dir or ''}",
     )
+
+
+def _known(tool: Tool, familiar: Familiar) -> Familiarity:
+    return familiar.get(place_of(tool), UNFAMILIAR)

@@ -1,4 +1,4 @@
-"""A sighting: somebody used a tool, or said that it exists.
+"""Sightings and calls: somebody used a tool, said that it exists, or is about to call it.
 
 Named tuples, not dataclasses: a hook process lives for milliseconds and imports this module.
 """
@@ -6,6 +6,7 @@ Named tuples, not dataclasses: a hook process lives for milliseconds and imports
 from typing import NamedTuple
 
 from remit.core.kinds import Authority
+from remit.core.names import MCP, OWN, canonical, server_rows
 from remit.core.projects import Workspace
 from remit.core.scopes import Scope
 
@@ -23,6 +24,7 @@ class Sighting(NamedTuple):
     is_scanned: bool
     server: str | None = None  # as the client names it, where it says so
     scope: Scope | None = None  # where the sender claims to know it
+    subject: str | None = None  # of a tool that starts something: the skill, command or agent
 
 
 class Use(NamedTuple):
@@ -32,3 +34,31 @@ class Use(NamedTuple):
     call_id: str | None = None
     succeeded: bool | None = None
     duration_ms: int | None = None
+
+
+class Call(NamedTuple):
+    """A call as a client's hook tells of it."""
+
+    name: str  # as the client calls it
+    server: str | None = None
+    source: str | None = None  # where the client has the server from
+    subject: str | None = None  # of a tool that starts something: the skill, command or agent
+    agent: str | None = None  # whose call it is, where it is not the main session's
+    mode: str | None = None  # the client's
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it goes through the gateway, which decides itself."""
+        return self.name.startswith(OWN)
+
+    @property
+    def tool(self) -> str:
+        """The canonical name of what is called."""
+        return canonical(MCP + self.name.removeprefix(OWN)) if self.is_own else canonical(self.name)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all rows that have a say in it."""
+        subjects = () if self.subject is None else (self.subject, f"/{self.subject}")
+        agents = () if self.agent is None else (self.agent,)
+        return list(dict.fromkeys((self.tool, *server_rows(self.tool), *subjects, *agents)))

@@ -157,7 +157,9 @@ class LiveEndpoint:
             AnsweredError: what it asks for is not there, or the upstream answers with an error.
         """
         with _told():
-            return await self._passing.pass_on(method, asked, caller, await self.fresh())
+            waits = method != "logging/setLevel"  # which goes to those servers that run
+            board = await (self._listed() if waits else self.fresh())
+            return await self._passing.pass_on(method, asked, caller, board)
 
     def changes(self) -> AbstractAsyncContextManager[AsyncIterator[Change]]:
         """Listen to what changes from now on."""

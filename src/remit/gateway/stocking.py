@@ -20,6 +20,7 @@ ReadOffer = Callable[[Stock, Upstream], Offer]
 PARTS = frozenset({"tools", "resources", "templates", "prompts"})
 FIRST_LIST = 5.0  # seconds for which a first list waits
 _MOST_AT_ONCE = 16
+_FIRST_PAUSE, _LONGEST_PAUSE = 2.0, 60.0  # seconds until a server that failed is asked again
 _log = logging.getLogger("remit.gateway")
 
 
@@ -43,12 +44,16 @@ class Stocker:
         self._tried: set[tuple[Key, str | None]] = set()  # with the digest of the entry
         self._followed_up: set[Key] = set()
         self._asking: dict[Key, bool] = {}  # and whether it is to be asked again
+        self._askable: frozenset[Key] = frozenset()
+        self._resting: set[Key] = set()  # those that failed, and are asked again after a pause
+        self._pauses: dict[Key, float] = {}
         self._is_idle = anyio.Event()
         self._is_idle.set()
 
     def consider(self, board: Board) -> None:
         """Have those servers asked that may be, and are not known as they stand in their file."""
         catalog = board.catalog
+        self._askable = frozenset(board.servers())
         for key in board.servers():
             mark = (key, catalog.servers[key].digest)
             if key not in catalog.wares and mark not in self._tried:
@@ -98,11 +103,26 @@ class Stocker:
         except UpstreamError as error:
             _log.warning("%s does not say what it offers: %s", upstream.label, error)
             offer = Offer(failure=Failure(reason=str(error), hint=error.hint))
+            self._group.start_soon(self._ask_again, key)
+        else:
+            self._pauses.pop(key, None)
         try:
             await self._clerk.do(_keep, catalog, key, offer)
         except RemitError as error:
             _log.warning("what %s offers cannot be kept: %s", upstream.label, error)
         self._on_kept()
+
+    async def _ask_again(self, key: Key) -> None:
+        """Ask a server that failed once more after a while: it may have been late, or away."""
+        if key in self._resting:
+            return
+        pause = self._pauses.get(key, _FIRST_PAUSE)
+        self._pauses[key] = min(2 * pause, _LONGEST_PAUSE)
+        self._resting.add(key)
+        await anyio.sleep(pause)
+        self._resting.discard(key)
+        if key in self._askable:
+            self.ask(key)
 
 
 def _keep(inventory: Inventory, catalog: Catalog, key: Key, offer: Offer) -> None:

@@ -8,9 +8,11 @@ from remit.adapters.clients.claude_entries import NAME, read_entry
 from remit.adapters.clients.claude_markdown import read_shelves
 from remit.adapters.clients.claude_plugins import read_plugins, read_plugins_among_skills
 from remit.adapters.clients.claude_settings import parse_settings, read_answers, read_trust, state_key
+from remit.adapters.clients.own_edits import read_install
 from remit.adapters.clients.reading import Client, ConfigFile, Origin, Parsed, Reader, declare_servers
 from remit.adapters.clients.server_files import origin
 from remit.adapters.clients.wire import EntryError, Fields
+from remit.adapters.files import Machine
 from remit.core.client_settings import Effect, Level, Rule
 from remit.core.launch import Syntax
 from remit.core.projects import Workspace
@@ -30,16 +32,16 @@ _STATE_FILE_LIMIT = 256 * 2**20  # the client keeps history in it: tens of megab
 def read(reader: Reader) -> None:
     """Read all files that count in a workspace."""
     machine = reader.machine
-    config = machine.variables.get(CONFIG_DIR)
-    home = config or os.path.join(machine.home, ".claude")
+    home = config_home(machine)
     managed = places.of_administrator(machine, _MANAGED)
     read_managed_servers(reader, os.path.join(managed, "managed-mcp.json"))
-    for path, level in _settings_files(reader, home, managed):
-        reader.read(ConfigFile(path=path, parse=partial(parse_settings, level=level)))
+    install = read_install(reader, NAME)
+    for path, level in _settings_files(reader, managed):
+        own = None if install is None else install.file(path)
+        reader.read(ConfigFile(path=path, parse=partial(parse_settings, level=level, own=own)))
         if path in reader.unreadable:  # it may switch plugins
             reader.lost.add(Scope.PLUGIN)
-    state = os.path.join(config or machine.home, ".claude.json")
-    reader.read(ConfigFile(path=state, parse=parse_state_file, limit=_STATE_FILE_LIMIT))
+    reader.read(ConfigFile(path=state_path(machine), parse=parse_state_file, limit=_STATE_FILE_LIMIT))
     for path in reader.flags.mcp_configs:
         reader.read(ConfigFile(path=path, parse=parse_session_file))
     for dir in ancestors(reader.workspace.dir):
@@ -49,14 +51,29 @@ def read(reader: Reader) -> None:
     read_plugins_among_skills(reader, home)
 
 
-def _settings_files(reader: Reader, home: str, managed: str) -> list[tuple[str, Level]]:
+def config_home(machine: Machine) -> str:
+    """Name the directory of the user's settings, skills and plugins."""
+    return machine.variables.get(CONFIG_DIR) or os.path.join(machine.home, ".claude")
+
+
+def settings_path(machine: Machine) -> str:
+    """Name the file of the user's settings."""
+    return os.path.join(config_home(machine), "settings.json")
+
+
+def state_path(machine: Machine) -> str:
+    """Name the file of the user's servers, in which the client keeps its state, too."""
+    return os.path.join(machine.variables.get(CONFIG_DIR) or machine.home, ".claude.json")
+
+
+def _settings_files(reader: Reader, managed: str) -> list[tuple[str, Level]]:
     """Name the files of settings; of two at one level, the last is the stronger."""
     workspace, fragments = reader.workspace, os.path.join(managed, "managed-settings.d")
     names = [name for name in reader.names_in(fragments) if name.endswith(".json")]
     return [
         (os.path.join(managed, "managed-settings.json"), Level.MANAGED),
         *((os.path.join(fragments, name), Level.MANAGED) for name in names),
-        (os.path.join(home, "settings.json"), Level.USER),
+        (settings_path(reader.machine), Level.USER),
         # A project's settings count in the launch directory alone; the personal ones of its root everywhere.
         (os.path.join(workspace.dir, ".claude", "settings.json"), Level.PROJECT),
         *(

@@ -5,20 +5,28 @@ from collections.abc import Iterator
 
 from remit.adapters.clients.claude_entries import NAME, read_entry
 from remit.adapters.clients.entries import Entry
+from remit.adapters.clients.own_edits import ALLOWED, before_install
 from remit.adapters.clients.reading import Origin, Parsed, declare_servers
 from remit.adapters.clients.wire import EntryError, Fields
 from remit.core.client_settings import Effect, Level, Rule
+from remit.core.installs import SERVER, EditedFile
 from remit.core.launch import Transport, command_digest
 from remit.core.names import normalise, storable
 from remit.core.projects import Workspace
 from remit.core.scopes import Scope, ancestors
 
 
-def parse_settings(settings: Fields, into: Parsed, _workspace: Workspace, *, level: Level) -> None:
-    """Read a `settings.json`; as in the client, an approval of a wrong type makes the file say nothing."""
+def parse_settings(
+    written: Fields, into: Parsed, _workspace: Workspace, *, level: Level, own: EditedFile | None = None
+) -> None:
+    """Read a `settings.json`; as in the client, an approval of a wrong type makes the file say nothing.
+
+    What Remit itself narrowed in it is read as it was before.
+    """
+    settings = before_install(written, own)
     found = list(_approvals(settings))
     found += _policy(settings, "deniedMcpServers", Effect.DENIES, into)
-    found += _policy(settings, "allowedMcpServers", Effect.ALLOWS, into)
+    found += _policy(settings, ALLOWED, Effect.ALLOWS, into)
     found += [
         (Effect.SWITCHES_PLUGIN, f"{storable(plugin)}={'true' if value is True else 'false'}")
         for plugin, value in settings.fields("enabledPlugins").items()
@@ -30,6 +38,12 @@ def parse_settings(settings: Fields, into: Parsed, _workspace: Workspace, *, lev
     if level is Level.MANAGED:
         found += _administrators(settings)
         _declare_managed(settings, into)
+    if settings is not written:
+        narrowed = _policy(written, ALLOWED, Effect.ALLOWS, into)
+        found.append((Effect.ADMITS_REMIT, f"name:{SERVER}"))
+        into.own_rules += [
+            Rule(source=into.source, level=level, effect=effect, subject=it) for effect, it in narrowed
+        ]
     into.rules += [Rule(source=into.source, level=level, effect=effect, subject=it) for effect, it in found]
 
 

@@ -47,6 +47,7 @@ class Parsed:
     declarations: list[Declaration] = field(default_factory=list[Declaration])
     rules: list[Rule] = field(default_factory=list[Rule])
     problems: list[Problem] = field(default_factory=list[Problem])
+    own_rules: list[Rule] = field(default_factory=list[Rule])  # those that Remit wrote
 
     def note(self, place: str, reason: str) -> None:
         """Note something that cannot be used."""
@@ -236,6 +237,7 @@ def read_client(client: Client, view: View, machine: Machine, *, now_ns: int) ->
         problems=[problem for part in reader.parsed for problem in part.problems],
         files=list(dict.fromkeys(reader.files)),
         habits=client.habits,
+        own_rules=[rule for part in reader.parsed for rule in part.own_rules],
     )
 
 

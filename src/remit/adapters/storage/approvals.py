@@ -62,10 +62,15 @@ class SqliteApprovals:
 
     def use(self, binding: Binding, workspace: Workspace, at: int) -> Approval | None:
         """Use up an approval; None where there is none."""
-        project = workspace.project.hash
         with self._database.transaction():
-            found = self._database.rows("use_approval", project=project, **_moment(at), **binding._asdict())
-        return _approval(found[0]) if found else None
+            return use_up(self._database, binding, workspace, at)
+
+
+def use_up(database: Database, binding: Binding, workspace: Workspace, at: int) -> Approval | None:
+    """Use up an approval inside a transaction; None where there is none."""
+    project = workspace.project.hash
+    found = database.rows("use_approval", project=project, **_moment(at), **binding._asdict())
+    return _approval(found[0]) if found else None
 
 
 def _moment(at: int) -> dict[str, int]:

@@ -15,14 +15,15 @@ import apsw
 
 from remit.core.projects import Workspace
 from remit.core.scopes import ancestors
-from remit.errors import StoreCorruptError, StoreTooNewError, StoreUnavailableError
+from remit.errors import StoreCorruptError, StoreTimeoutError, StoreTooNewError, StoreUnavailableError
 
 Value = str | int | bytes | None
 Row = tuple[Any, ...]  # whoever reads a row knows its query
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 APPLICATION_ID = 0x52656D69
 BUSY_SECONDS = 30
+_STEPS = 1_000  # of SQLite's machine, between two looks at the clock
 
 _SQL = os.path.join(os.path.dirname(__file__), "sql")
 _DAMAGED = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError)
@@ -38,8 +39,9 @@ def seen_from(workspace: Workspace) -> dict[str, str]:
 class Database:
     """A connection to Remit's database."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *, patience: float = BUSY_SECONDS) -> None:
         self.path = path
+        self._patience = patience  # seconds to wait for others
         with self._translated():
             if path != ":memory:":
                 os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
@@ -103,13 +105,32 @@ class Database:
                     self._connection.execute("rollback")
                 raise
 
+    @contextmanager
+    def within(self, seconds: float) -> Generator[None]:
+        """Read for so long and no longer.
+
+        Raises:
+            StoreTimeoutError: it takes longer.
+        """
+        deadline = time.monotonic() + seconds
+        self._connection.set_progress_handler(lambda: time.monotonic() > deadline, _STEPS)
+        try:
+            yield
+        finally:
+            self._connection.set_progress_handler(None)
+
+    def write_through(self) -> None:
+        """Have every transaction on the disk itself before it counts as made."""
+        with self._translated():
+            self._connection.execute("pragma synchronous = full").fetchall()
+
     def empty_log(self) -> None:
         """Write the log into the file and clear it, so that what was erased is in neither."""
         with self._translated():
             self._connection.execute("pragma wal_checkpoint(truncate)").fetchall()
 
     def _prepare(self) -> None:
-        self._connection.set_busy_handler(_Patience())
+        self._connection.set_busy_handler(_Patience(self._patience))
         version = self._number("user_version")
         self._refuse_strangers(version)
         if version > SCHEMA_VERSION:
@@ -149,9 +170,11 @@ class Database:
             raise StoreCorruptError(f"`{self.path}` is damaged or not a database", hint=_MOVE_AWAY) from error
         except apsw.BusyError as error:
             raise StoreUnavailableError(
-                f"`{self.path}` is locked by another process for more than {BUSY_SECONDS} s",
+                f"`{self.path}` is locked by another process for more than {self._patience:g} s",
                 hint="end the process that holds it, then try again",
             ) from error
+        except apsw.InterruptError as error:
+            raise StoreTimeoutError(f"`{self.path}` took too long to answer") from error
         except apsw.ConstraintError:
             raise  # a mistake of ours, not of the machine's
         except (apsw.Error, OSError) as error:
@@ -164,19 +187,20 @@ class Database:
 class _Patience:
     """Waits for other processes, in steps short enough for an interrupt to get through."""
 
-    def __init__(self) -> None:
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
         self._deadline = 0.0
 
     def __call__(self, attempt: int) -> bool:
         if attempt == 0:
-            self._deadline = time.monotonic() + BUSY_SECONDS
+            self._deadline = time.monotonic() + self._seconds
         time.sleep(min(0.001 * 2**attempt, 0.05))
         return time.monotonic() < self._deadline
 
 
 def _patiently(step: Callable[[], object]) -> None:
     """Repeat a step that SQLite refuses at once, without asking for patience, while others do the same."""
-    patience, attempt = _Patience(), 0
+    patience, attempt = _Patience(BUSY_SECONDS), 0
     while True:
         try:
             step()
@@ -198,7 +222,8 @@ def _queries() -> dict[str, str]:
     """Load the named queries, with the fragments put in."""
     queries: dict[str, str] = {}
     fragments: dict[str, str] = {}
-    for block in _text(os.path.join(_SQL, "queries.sql")).split("\n-- ")[1:]:
+    texts = [_text(os.path.join(_SQL, name)) for name in ("queries.sql", "memory.sql")]
+    for block in (block for text in texts for block in text.split("\n-- ")[1:]):
         title, _, sql = block.partition("\n")
         sort, _, name = title.partition(": ")
         {"fragment": fragments, "name": queries}[sort][name] = sql.strip()

@@ -8,11 +8,14 @@ from itertools import islice
 from remit.adapters.storage import documents, listings, rows, usage
 from remit.adapters.storage.approvals import SqliteApprovals
 from remit.adapters.storage.database import Database, seen_from
+from remit.adapters.storage.memory import SqliteMemory
+from remit.adapters.storage.sessions import SqliteSessions
 from remit.adapters.storage.states import SqliteStates
 from remit.core.audit import AuditEntry
 from remit.core.declarations import Changes, Declaration, Key, Problem, Resolved
 from remit.core.documents import Columns, Document
 from remit.core.kinds import ConfigStatus
+from remit.core.memory.scopes import memory_id
 from remit.core.projects import Project, Workspace
 from remit.core.reading import Reading, Remembered
 from remit.core.scopes import Scope
@@ -32,6 +35,8 @@ class SqliteStore:
         self.database = Database(path)
         self.states = SqliteStates(self.database)
         self.approvals = SqliteApprovals(self.database)
+        self.memory = SqliteMemory(self.database)
+        self.sessions = SqliteSessions(self.database)
 
     def close(self) -> None:
         """Close the database."""
@@ -185,6 +190,7 @@ class SqliteStore:
         """Erase all that is stored about a project."""
         with self.database.transaction():
             self.database.run("forget_project", project=project.hash)
+            self.database.run("memory_delete_project", project=memory_id(project))
             self.database.run("forget_what_nobody_saw")
             self.database.run("forget_unused_definitions")
             self.database.run("forget_unused_documents")

@@ -4,8 +4,7 @@ import json
 from collections.abc import Iterable, Mapping
 
 from remit.adapters.storage.database import Database
-from remit.core.globs import tool_globs
-from remit.core.names import spellings
+from remit.adapters.storage.transitions import advance
 from remit.core.observations import Kept, KeptConfiguration, KeptFile, Known, Observation, Pushed, Step
 from remit.core.projects import Workspace
 
@@ -156,18 +155,6 @@ def configuration(database: Database, workspace: Workspace) -> KeptConfiguration
     """Recall what the files came to in a workspace."""
     found = database.rows("configuration", workspace=workspace.dir, project=workspace.project.hash)
     return KeptConfiguration(*map(json.loads, found[0])) if found else None
-
-
-def advance(database: Database, name: str, workspace: Workspace, at: int) -> None:
-    """Set and clear the workflow states that a tool's success does, inside the transaction of its use."""
-    known = configuration(database, workspace)
-    for pattern, state, truth in known.transitions if known is not None else ():
-        if any(form.matches(each) for form in tool_globs(str(pattern)) for each in spellings(name)):
-            project = workspace.project.hash
-            if truth:
-                database.run("set_state", project=project, name=state, at=at, by=name)
-            else:
-                database.run("clear_state", project=project, name=state)
 
 
 def _kept(row: tuple[str, int | None, str, int | None, int, int, int]) -> Kept:

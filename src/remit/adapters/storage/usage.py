@@ -5,13 +5,14 @@ force. Otherwise the tool stays in that workspace: nothing is drawn into a wider
 what no configuration declares, a report outranks a hook, in whatever order they arrive.
 """
 
+import json
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import NamedTuple
 
-from remit.adapters.storage import states
 from remit.adapters.storage.database import Database, seen_from
-from remit.core.kinds import Authority, Kind
+from remit.adapters.storage.transitions import advance
+from remit.core.kinds import STARTERS, Authority, Kind
 from remit.core.names import canonical, classify
 from remit.core.projects import Workspace
 from remit.core.scopes import Scope
@@ -80,7 +81,8 @@ def _count(database: Database, sighting: Sighting, use: Use, row: Callable[[], i
     if not earlier:
         database.run("add_event", tool=row(), at=sighting.at, **call, **outcome)
     if use.succeeded and all(outcome is None for _, outcome in earlier):  # once for each call
-        states.advance(database, canonical(sighting.name), sighting.workspace, sighting.at)
+        for name in filter(None, (sighting.name, sighting.subject)):
+            advance(database, canonical(name), sighting.workspace, sighting.at)
     return not earlier
 
 
@@ -88,6 +90,10 @@ def sight(database: Database, sighting: Sighting) -> int:
     """Find or make the row of a tool, inside a transaction; what this workspace knew of it goes there too."""
     name, workspace, client = canonical(sighting.name), sighting.workspace, sighting.client
     database.run("see_project", hash=workspace.project.hash, path=workspace.project.path, at=sighting.at)
+    started = _started(database, sighting)
+    if started is not None:
+        database.run("add_sighting", tool=started, project=workspace.project.hash)
+        return started
     placement = (
         _under_a_server(database, name, client, sighting.server, workspace) if sighting.is_scanned else None
     )
@@ -181,6 +187,21 @@ def _under_a_server(
             named.kind, Scope(scope), project_hash, dir, label, server_id, source, Authority.CONFIG
         )
     return None
+
+
+def _started(database: Database, sighting: Sighting) -> int | None:
+    """Find the row of the skill, command or agent that a tool started, where a file here declares it."""
+    kinds = STARTERS.get(sighting.name, ())
+    if sighting.subject is None or not kinds:
+        return None
+    found = database.rows(
+        "invoked_in_force",
+        client=sighting.client,
+        names=json.dumps([sighting.subject, f"/{sighting.subject}"]),
+        kinds=json.dumps(kinds),
+        **seen_from(sighting.workspace),
+    )
+    return found[0][0] if found else None
 
 
 def _assumed(name: str, sighting: Sighting) -> Placement:

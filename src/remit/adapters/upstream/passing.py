@@ -66,14 +66,17 @@ async def listed(connection: Connection, parts: frozenset[str]) -> Stock:
 
 
 async def _list(connection: Connection, part: str) -> list[Any]:
-    """List one part; what a server does not speak of is not asked for, but for tools, which some forget."""
+    """List one part; what a server does not speak of is not asked for, but for tools, which some forget.
+
+    A server whose database cannot be reached may have no list of its resources: it still has its tools.
+    """
     capability = "resources" if part == "templates" else part
     if part != "tools" and capability not in connection.agreement.capabilities:
         return []
     try:
         return await connection.pages(*_LISTS[part])
     except AnsweredError as error:
-        if error.code == METHOD_NOT_FOUND:
+        if part != "tools" or error.code == METHOD_NOT_FOUND:
             return []
         raise
 

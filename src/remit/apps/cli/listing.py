@@ -8,7 +8,6 @@ from remit.apps.cli import render, shapes
 from remit.apps.cli.options import NOTHING_DONE, Asked, for_a_workspace, for_an_agent, known_names
 from remit.apps.cli.watching import watch
 from remit.bootstrap import open_registry
-from remit.core.session_context import MAX_CHARACTERS
 from remit.core.summary import summarise
 
 
@@ -69,14 +68,13 @@ def why(*, name: str, asked: Asked, as_json: bool) -> None:
     "--budget",
     type=click.IntRange(min=0),
     metavar="CHARACTERS",
-    default=MAX_CHARACTERS,
-    show_default=True,
-    help="The most to print.",
+    help="The most to print; default: what the configuration says, or 6000.",
 )
-def session_context(*, asked: Asked, budget: int, as_json: bool) -> None:
+def session_context(*, asked: Asked, budget: int | None, as_json: bool) -> None:
     """Print what an agent is told at the start."""
     with open_registry() as registry:
         context = asked.context(registry)
+        budget = registry.told(context).characters if budget is None else budget
         text = registry.session_context(context, budget=budget)
         problems = registry.problems(context)
     render.problems(problems, context)

@@ -12,7 +12,9 @@ from remit import __version__
 from remit.apps.cli import (
     evaluation,
     gateways,
+    installing,
     listing,
+    memory,
     names,
     policies,
     projects,
@@ -20,6 +22,7 @@ from remit.apps.cli import (
     scanning,
     searching,
     serving,
+    sessions,
     signing_in,
     states,
     tokens,
@@ -27,8 +30,10 @@ from remit.apps.cli import (
 )
 from remit.apps.cli.options import FAILURE, INTERRUPTED, NOTHING_DONE
 from remit.errors import (
+    NotInstalledError,
     RemitError,
     UnknownApprovalError,
+    UnknownArtifactError,
     UnknownProjectError,
     UnknownServerError,
     UnknownStateError,
@@ -68,9 +73,16 @@ COMMANDS = (  # in the order of the reference
     gateways.status,
     tokens.token,
     listing.session_context,
+    memory.memory,
+    sessions.hook,
+    sessions.usage,
+    sessions.prune,
+    sessions.suggest,
     evaluation.evaluate,
     names.names,
     trusting.trust,
+    installing.install,
+    installing.uninstall,
     signing_in.login,
     signing_in.logout,
     projects.forget,
@@ -92,7 +104,14 @@ def main() -> NoReturn:
     except click.ClickException as failure:
         failure.show()
         sys.exit(FAILURE)
-    except (UnknownApprovalError, UnknownProjectError, UnknownServerError, UnknownStateError) as failure:
+    except (
+        NotInstalledError,
+        UnknownApprovalError,
+        UnknownArtifactError,
+        UnknownProjectError,
+        UnknownServerError,
+        UnknownStateError,
+    ) as failure:
         render.error(failure)
         sys.exit(NOTHING_DONE)
     except RemitError as failure:

@@ -75,6 +75,11 @@ def lines(content: str) -> None:
         out(printable(line))
 
 
+def note(text: str) -> None:
+    """Tell something that is no data."""
+    sys.stderr.write(f"{printable(text)}\n")
+
+
 def warning(failure: RemitError) -> None:
     """Say what went wrong where the rest goes on."""
     sys.stderr.write(f"warning: {printable(str(failure))}\n")

@@ -47,6 +47,7 @@ _LAST_PORT = 65535
     multiple=True,
     help="With --http: another name that this machine is reached by; may be repeated.",
 )
+@click.option("--memory", is_flag=True, help="Serve project memory alone, on stdio.")
 @click.option("--log-json", is_flag=True, help="Write the log on stderr as JSON, one object a line.")
 @click.option("-v", "--verbose", count=True, help="Say more on stderr; twice for all of it.")
 def serve(
@@ -59,6 +60,7 @@ def serve(
     strategy: str | None,
     mode: str | None,
     hosts: tuple[str, ...],
+    memory: bool,
     log_json: bool,
     verbose: int,
 ) -> None:
@@ -78,9 +80,15 @@ def serve(
     address = None if http is None else _address(http)
     if hosts and address is None:
         raise click.UsageError("--allow-host is for --http")
+    if memory and (address or agent or room or strategy or mode):
+        raise click.UsageError("--memory serves memory alone, on stdio")
     _start_log(as_json=log_json, verbose=verbose)
     opening = Opening(os.path.abspath(project), client, agent, room, strategy, mode)
     # Imported late: no other command should wait for what only a server needs.
+    if memory:
+        from remit.apps import memory_server
+
+        memory_server.main(project)
     if address is None:
         from remit.apps.gateway import stdio
 

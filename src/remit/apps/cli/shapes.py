@@ -57,7 +57,7 @@ def explanation(explained: Explanation) -> Shape:
     if explained.tool is not None:
         listed_at = explained.tool.listed_at
         subject = _listed(Listed(explained.tool, decision))
-        subject["listed_at"] = None if listed_at is None else _time(listed_at)
+        subject["listed_at"] = None if listed_at is None else moment(listed_at)
     return {
         **subject,
         "verdict": decision.verdict,
@@ -158,7 +158,7 @@ def _listed(item: Listed) -> Shape:
         "source": tool.source,
         "status": tool.status,
         "usage_count": tool.usage_count,
-        "last_used_at": None if tool.last_used_at is None else _time(tool.last_used_at),
+        "last_used_at": None if tool.last_used_at is None else moment(tool.last_used_at),
         "description": tool.description,
         "tokens": tool.tokens,
         "verdict": decision.verdict,
@@ -269,5 +269,5 @@ def _finding(item: Finding) -> Shape:
     }
 
 
-def _time(milliseconds: int) -> str:
+def moment(milliseconds: int) -> str:
     return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds")

@@ -15,6 +15,7 @@ from remit.core.configuration.values import (
     Room,
     Running,
     StateEntry,
+    Telling,
     ToolEntry,
 )
 from remit.core.spelling import did_you_mean
@@ -30,7 +31,7 @@ OWN_TOOLS = ("discover_tools", "call_tool", "why_tool", "report_available_tools"
 
 MODES = ("plan", "default", "acceptEdits", "dontAsk", "bypass")
 
-_TABLES = ("states", "tools", "servers", "agents", "rooms")
+_TABLES = ("states", "tools", "servers", "agents", "rooms", "context", "suggestions")
 _PRESENTED = ("strategy", "token_budget")
 _SECTIONS = (*_PRESENTED, "pinned", "own_tools", "env", "mode", "ask_from", "allow", "block", *_TABLES)
 _RUNNING = ("prefix", "sessions", "inherit_env", "deadline")
@@ -41,6 +42,7 @@ _LONGEST_NAME = 100
 _LARGEST_BUDGET = 1_000_000
 _LONGEST_CALL = 86_400.0  # seconds
 _BY_EVENT = ("on", "off")
+_LONGEST_ANSWER = 10_000  # characters of a hook that reach a model; more ends up in a file
 
 
 def read(content: object) -> tuple[Content, list[Mistake]]:
@@ -62,6 +64,7 @@ def read(content: object) -> tuple[Content, list[Mistake]]:
         everyone=_both("", top),
         mode=top.one_of("mode", MODES),
         ask_from=top.one_of("ask_from", DANGERS),
+        telling=_telling(top.table("context"), top.table("suggestions")),
     )
     return found, mistakes
 
@@ -184,6 +187,18 @@ def _presented(fields: Fields) -> Presented:
 
 def _both(name: str, fields: Fields) -> Lists:
     return Lists(name, allow=fields.texts("allow"), block=fields.texts("block") or ())
+
+
+def _telling(context: Fields, suggestions: Fields) -> Telling:
+    context.only(("characters", "tokens", "tools"))
+    suggestions.only(("enabled", "shared_patterns"))
+    return Telling(
+        characters=context.whole("characters", 0, _LONGEST_ANSWER),
+        tokens=context.whole("tokens", 0, _LONGEST_ANSWER),
+        tools=context.whole("tools", 0, _LONGEST_ANSWER),
+        hints=suggestions.flag("enabled"),
+        shared_patterns=suggestions.flag("shared_patterns"),
+    )
 
 
 def _room(name: str, fields: Fields) -> Room:

@@ -172,6 +172,16 @@ class Room(NamedTuple):
     presented: Presented = Presented()
 
 
+class Telling(NamedTuple):
+    """What an agent is told at the start of a session, and by hints."""
+
+    characters: int | None = None  # in all
+    tokens: int | None = None  # in all
+    tools: int | None = None  # characters that are about tools
+    hints: bool | None = None  # whether tools are suggested
+    shared_patterns: bool | None = None  # whether what followed what in other projects counts, by name
+
+
 class Content(NamedTuple):
     """All that one file says."""
 
@@ -188,6 +198,7 @@ class Content(NamedTuple):
     everyone: Lists = Lists("")
     mode: str | None = None
     ask_from: str | None = None
+    telling: Telling = Telling()
 
 
 class Mistake(NamedTuple):

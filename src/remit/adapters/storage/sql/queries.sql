@@ -450,6 +450,9 @@ on conflict (source) do update set
 -- name: configuration
 select inputs, problems, transitions from configurations where workspace = :workspace and project_hash = :project
 
+-- name: transitions
+select transitions from configurations where workspace = :workspace and project_hash = :project
+
 -- name: keep_configuration
 insert into configurations (workspace, project_hash, inputs, problems, transitions)
 values (:workspace, :project, :inputs, :problems, :transitions)
@@ -561,6 +564,177 @@ update approvals set shown = '' where expires_at <= :at and shown <> ''
 
 -- name: forget_approvals
 delete from approvals where expires_at < :before
+
+-- name: facts_about
+with here (id, client) as materialized (
+    select id, client from views
+    where workspace = :workspace and project_hash = :project and flags = :flags and client = :client
+)
+select
+    t.name, t.kind, t.scope, t.project_hash, t.dir, t.server, s.plugin, t.agent, t.profile,
+    ifnull(r.source, t.source), t.authority, r.config_status, w.scope, wr.source, t.digest, t.is_unlisted,
+    s.listed_at is null, s.listed_digest <> s.digest, k.digest = s.digest, d.danger
+from tools t
+join tools s on s.id = ifnull(t.server_id, t.id)
+left join trust k on k.tool_id = s.id
+left join here v on v.client = t.client
+left join resolutions r on r.view_id = v.id and r.tool_id = ifnull(t.server_id, t.id)
+left join tools w on w.id = r.shadowed_by
+left join resolutions wr on wr.view_id = v.id and wr.tool_id = r.shadowed_by
+left join sightings x on x.tool_id = t.id and x.project_hash = :project
+left join definitions d on d.id = ifnull(t.definition_id, x.definition_id)
+where t.name in (select value from json_each(:names)) and t.client = :client and {in_scope}
+order by t.id
+
+-- name: judgement
+select answer from judgements
+where workspace = :workspace and subject = :subject and project_hash = :project and mark = :mark
+
+-- name: keep_judgement
+insert into judgements (workspace, subject, project_hash, mark, answer, judged_at)
+values (:workspace, :subject, :project, :mark, :answer, :at)
+on conflict (workspace, subject) do update set
+    project_hash = excluded.project_hash, mark = excluded.mark, answer = excluded.answer, judged_at = excluded.judged_at
+
+-- name: forget_judgements
+delete from judgements where judged_at < :before
+
+-- name: is_known
+select 1 from tools t where t.name = :name and t.client = :client and {in_scope} limit 1
+
+-- name: invoked_in_force
+select t.id
+from tools t
+join resolutions r on r.tool_id = t.id
+join views v on v.id = r.view_id
+where v.client = :client and v.workspace = :workspace and v.flags = '' and v.project_hash = :project and {in_scope}
+    and t.name in (select value from json_each(:names)) and t.kind in (select value from json_each(:kinds))
+    and r.shadowed_by is null
+order by t.id
+limit 1
+
+-- name: begin_session
+insert into sessions (client, session_id, project_hash, started_at, states)
+values (:client, :session_id, :project, :at, :states)
+on conflict do update set ended_at = null, states = iif(:states = '', states, excluded.states)
+
+-- name: end_session
+insert into sessions (client, session_id, project_hash, started_at, ended_at, states)
+values (:client, :session_id, :project, :at, :at, '')
+on conflict do update set ended_at = excluded.ended_at
+
+-- name: forget_old_events
+delete from usage_events where project_hash = :project and used_at < :before
+
+-- name: forget_old_sessions
+delete from sessions where project_hash = :project and started_at < :before
+
+-- name: forget_old_suggestions
+delete from suggestions where project_hash = :project and suggested_at < :before
+
+-- name: session
+select states from sessions where client = :client and session_id = :session_id and project_hash = :project
+
+-- name: tallies
+select t.client, t.kind, t.scope, ifnull(t.dir, ''), t.name, e.used_at / 3600000, count(*), sum(e.succeeded is 0)
+from usage_events e
+join tools t on t.id = e.tool_id
+where e.project_hash = :project and {in_scope}
+    and e.used_at > (select max(used_at) from usage_events where project_hash = :project) - :reach_back
+group by t.id, e.used_at / 3600000
+order by t.id, e.used_at / 3600000
+
+-- name: calls_here
+select session_id, name, used_at from (
+    select e.id, e.session_id, t.name, e.used_at
+    from usage_events e
+    join tools t on t.id = e.tool_id
+    where e.project_hash = :project and e.client = :client and e.session_id is not null and {in_scope}
+    order by e.used_at desc, e.id desc
+    limit :most
+)
+order by used_at, id
+
+-- name: calls_everywhere
+select session_id, name, used_at from (
+    select e.id, e.session_id, o.name, e.used_at
+    from usage_events e
+    join tools o on o.id = e.tool_id
+    where e.client = :client and e.session_id is not null
+        -- Of other projects, only the names that are names here as well.
+        and o.name in (select t.name from tools t where t.client = :client and {in_scope})
+    order by e.used_at desc, e.id desc
+    limit :most
+)
+order by used_at, id
+
+-- name: calls_of_session
+select e.session_id, t.name, e.used_at
+from usage_events e
+join tools t on t.id = e.tool_id
+where e.session_id = :session_id and e.project_hash = :project and e.client = :client and {in_scope}
+order by e.used_at, e.id
+
+-- name: suggestions_made
+select
+    s.session_id, s.tool, s.suggested_at,
+    exists (
+        select 1 from usage_events e join tools t on t.id = e.tool_id
+        where t.name = s.tool and {in_scope} and e.project_hash = :project and e.used_at >= s.suggested_at
+    )
+from suggestions s
+where s.project_hash = :project and s.client = :client
+order by s.suggested_at, s.id
+
+-- name: suggestions_in_session
+select count(*), max(s.suggested_at),
+    (
+        select count(*) from usage_events e
+        where e.session_id = :session_id and e.project_hash = :project
+            and e.used_at > (select max(o.suggested_at) from suggestions o where o.session_id = :session_id)
+    )
+from suggestions s
+where s.session_id = :session_id and s.project_hash = :project and s.client = :client
+
+-- name: add_suggestion
+insert into suggestions (client, session_id, project_hash, tool, cause, suggested_at)
+values (:client, :session_id, :project, :tool, :cause, :at)
+
+-- name: sessions_here
+select
+    ifnull(s.session_id, e.session_id), ifnull(s.started_at, e.first_at), s.ended_at, ifnull(e.calls, 0),
+    ifnull(e.failures, 0), ifnull(e.tools, 0)
+from (
+    select session_id, min(used_at) as first_at, count(*) as calls, sum(succeeded is 0) as failures,
+        count(distinct tool_id) as tools
+    from usage_events
+    where project_hash = :project and client = :client and session_id is not null
+    group by session_id
+) e
+full join (select * from sessions where project_hash = :project and client = :client) s on s.session_id = e.session_id
+order by 2 desc, 1
+limit :most
+
+-- name: totals_here
+select t.client, t.kind, t.scope, ifnull(t.dir, ''), t.name, u.uses, u.failures, u.last_used_at
+from usage_totals u
+join tools t on t.id = u.tool_id
+where u.project_hash = :project and {in_scope}
+
+-- name: durations_here
+select t.client, t.kind, t.scope, ifnull(t.dir, ''), t.name, avg(e.duration_ms)
+from usage_events e
+join tools t on t.id = e.tool_id
+where e.project_hash = :project and e.duration_ms is not null and {in_scope}
+group by t.id
+
+-- name: totals_by_project
+select p.path, p.hash, sum(u.uses), sum(u.failures), max(u.last_used_at), count(*),
+    (select count(*) from sessions s where s.project_hash = p.hash)
+from usage_totals u
+join projects p on p.hash = u.project_hash
+group by p.hash
+order by 3 desc, 1
 
 -- name: catalog_revision
 select number from revisions where part = 'catalog'

@@ -1,0 +1,44 @@
+"""What Remit itself wrote into a client's settings, which counts for the client and not for Remit."""
+
+from typing import Any, cast
+
+from remit.adapters.clients.reading import FILE_LIMIT, Reader
+from remit.adapters.clients.wire import Fields
+from remit.adapters.files import FileError, read_text
+from remit.adapters.formats import parse_jsonc
+from remit.adapters.install_records import record_path
+from remit.core.installs import SERVER, EditedFile, Install, read
+
+ALLOWED = "allowedMcpServers"
+
+
+def read_install(reader: Reader, client: str) -> Install | None:
+    """Read the record of Remit's own install in a client; None where there is none that can be used."""
+    path = record_path(client, reader.machine)
+    if not reader.look_at(path):
+        return None
+    try:
+        text = read_text(path, limit=FILE_LIMIT)
+        return None if text is None else read(text)
+    except FileError as error:
+        reader.note(path, error.reason, error.place)
+    except ValueError as error:
+        reader.note(path, str(error))
+    return None
+
+
+def before_install(settings: Fields, own: EditedFile | None) -> Fields:
+    """The settings as they were before Remit narrowed the list of allowed servers, if that still stands.
+
+    A list from which Remit's own server was taken out is somebody else's.
+    """
+    key = next((key for key in own.keys if key.path == (ALLOWED,)), None) if own is not None else None
+    if key is None or not settings.is_list(ALLOWED):
+        return settings
+    content = dict(settings.items())
+    if {"serverName": SERVER} not in cast("list[Any]", content[ALLOWED]):
+        return settings
+    del content[ALLOWED]
+    if key.earlier is not None:
+        content[ALLOWED] = parse_jsonc(key.earlier)
+    return Fields(content)

@@ -1,0 +1,45 @@
+"""The records of installs: one file for each client, for its user's eyes only."""
+
+import os
+
+from remit import settings
+from remit.adapters.files import Machine
+from remit.adapters.safe_files import change_file, read_exactly
+from remit.core.installs import Install, read, write
+from remit.errors import FileChangeError
+
+
+def record_path(client: str, machine: Machine) -> str:
+    """Name the file of a client's record."""
+    data = settings.data_directory(machine.variables, machine.platform, machine.home)
+    return os.path.join(data, "installs", f"{client}.json")
+
+
+class InstallRecords:
+    """Keeps the records in Remit's own directory."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+
+    def load(self, client: str) -> Install | None:
+        """Read a client's record; None where there is none.
+
+        Raises:
+            FileChangeError: it cannot be read.
+        """
+        path = record_path(client, self._machine)
+        text = read_exactly(path)
+        try:
+            return None if text is None else read(text)
+        except ValueError as error:
+            raise FileChangeError(
+                f"{path}: {error}", hint="move it away; `remit uninstall` then goes by what it recognises"
+            ) from None
+
+    def save(self, install: Install) -> None:
+        """Keep a record; a file of it is made readable for its user alone."""
+        change_file(record_path(install.client, self._machine), lambda _: write(install))
+
+    def drop(self, client: str) -> None:
+        """Forget a record."""
+        change_file(record_path(client, self._machine), lambda _: None)

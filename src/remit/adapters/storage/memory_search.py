@@ -1,0 +1,131 @@
+"""Searches memory: by words, and by meaning, first by signs alone, which is quick, then exactly."""
+
+import json
+import struct
+from collections.abc import Mapping, Sequence
+from itertools import islice
+
+from remit.adapters.storage.database import Database
+from remit.core.documents import Sought
+from remit.core.memory.artifacts import Kind
+from remit.core.ranking import Hit
+from remit.ports import Home, Vector
+
+_MANY = 5_000  # artifacts: a place that has more is likely to hold most of what there is
+_MATCHES = 8_000  # artifacts that share a word with a query; past them that says next to nothing
+_DEEP = 400  # documents of each arm: what is good by both may be first by neither
+
+
+class MemoryIndex:
+    """Finds artifacts among those of some homes."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def hits(
+        self, sought: Sought, vector: Vector | None, homes: Sequence[Home], kinds: Sequence[Kind], depth: int
+    ) -> list[Hit]:
+        """Find the artifacts that share words with a query, and those nearest to it in meaning."""
+        size = self._size(homes)
+        if not size:
+            return []
+        words = self._rarest(sought.words) if size > _MANY else sought.words
+        by_words = self._by_words(words, homes, kinds, depth, size) if words else {}
+        near = [] if vector is None else self._by_code(vector, homes, kinds)
+        best = list(dict.fromkeys((*by_words, *near)))
+        meanings = {} if vector is None else self._meanings(vector, best)
+        return [Hit(id, by_words.get(id, 0.0), meanings.get(id)) for id in best]
+
+    def unread(self, model: str, limit: int) -> dict[int, tuple[str, str]]:
+        """List artifacts without a vector; with another model than before, those are all."""
+        known = self._database.rows("memory_model")
+        if known != [(model,)]:
+            with self._database.transaction():
+                self._forget_vectors()
+                self._database.run("memory_change_model", model=model)
+        return {id: (name, body) for id, name, body in self._database.rows("memory_unread", most=limit)}
+
+    def add_vectors(self, model: str, vectors: Mapping[int, Vector]) -> None:
+        """Keep vectors, unless memory is read with another model by now."""
+        with self._database.transaction():
+            if self._database.rows("memory_model") != [(model,)]:
+                return
+            for vector in islice(vectors.values(), 1):  # an endpoint may change a model under its name
+                if self._code_length() not in (None, len(signs(vector))):
+                    self._forget_vectors()
+            marks = [{"node": id} for id in vectors]
+            codes = [{"node": id, "code": signs(vector)} for id, vector in vectors.items()]
+            whole = [{"node": id, "vector": vector} for id, vector in vectors.items()]
+            self._database.run_each("memory_add_vector", whole)
+            self._database.run_each("memory_add_code", codes)
+            self._database.run_each("memory_mark_read", marks)
+
+    def _by_words(
+        self, words: Sequence[str], homes: Sequence[Home], kinds: Sequence[Kind], depth: int, size: int
+    ) -> dict[int, float]:
+        """Score artifacts by words, best first.
+
+        Asking for a place costs as much as a word that stands in all of its artifacts. So in a place that has
+        many, the best of all places are looked at first: if enough of them are in it, they are its best, too.
+        """
+        phrases = " OR ".join(f'"{word}"' for word in words)
+        if size > _MANY:
+            among = {"homes": _ids(homes), "kinds": json.dumps(kinds)}
+            match = f"{{name body}} : ({phrases})"
+            found = self._database.rows("memory_by_words_everywhere", match=match, most=_DEEP, **among)
+            if len(found) >= depth:
+                return dict(found)
+        places = " OR ".join(_places(homes, kinds))
+        match = f"place : ({places}) AND {{name body}} : ({phrases})"
+        return dict(self._database.rows("memory_by_words", match=match, most=_DEEP))
+
+    def _rarest(self, words: Sequence[str]) -> list[str]:
+        """The rarest words, at least one, and as many more as stand in few enough artifacts together."""
+        counts = {word: self._database.rows("memory_word_count", match=f'"{word}"')[0][0] for word in words}
+        kept: list[str] = []
+        total = 0
+        for word in sorted(words, key=lambda word: counts[word]):
+            total += counts[word]
+            if kept and total > _MATCHES:
+                break
+            if counts[word]:
+                kept.append(word)
+        return kept
+
+    def _by_code(self, vector: Vector, homes: Sequence[Home], kinds: Sequence[Kind]) -> list[int]:
+        code = signs(vector)
+        if self._code_length() != len(code):
+            return []
+        query = {"homes": _ids(homes), "kinds": json.dumps(kinds), "code": code, "most": _DEEP}
+        return [id for (id,) in self._database.rows("memory_by_code", **query)]
+
+    def _forget_vectors(self) -> None:
+        for step in ("memory_forget_vectors", "memory_forget_codes", "memory_read_all_again"):
+            self._database.run(step)
+
+    def _code_length(self) -> int | None:
+        found = self._database.rows("memory_code_length")
+        return found[0][0] if found else None
+
+    def _meanings(self, vector: Vector, nodes: Sequence[int]) -> dict[int, float]:
+        return dict(self._database.rows("memory_meanings", vector=vector, nodes=json.dumps(nodes)))
+
+    def _size(self, homes: Sequence[Home]) -> int:
+        return self._database.rows("memory_size", homes=_ids(homes), most=_MANY + 1)[0][0]
+
+
+def signs(vector: Vector) -> bytes:
+    """The signs of a vector's numbers, eight in a byte."""
+    numbers = struct.unpack(f"<{len(vector) // 4}f", vector)
+    code = sum(1 << at for at, number in enumerate(numbers) if number > 0)
+    return code.to_bytes((len(numbers) + 7) // 8, "little")
+
+
+def _places(homes: Sequence[Home], kinds: Sequence[Kind]) -> list[str]:
+    if set(kinds) == set(Kind):
+        return [f'"h{home.id}"' for home in homes]
+    return [f'"h{home.id}{kind}"' for home in homes for kind in kinds]
+
+
+def _ids(homes: Sequence[Home]) -> str:
+    return json.dumps([home.id for home in homes])

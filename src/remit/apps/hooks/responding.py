@@ -1,0 +1,41 @@
+"""Responding: one event in, its answer out, and a line in the log where that failed."""
+
+import json
+import os
+from importlib import import_module
+
+from remit.apps.hooks.answers import Answer
+from remit.apps.hooks.events import read
+from remit.apps.hooks.log import note
+
+MOST = 64 * 1024 * 1024  # bytes of an event that are read
+_HANDLERS = {  # loaded one at a time: most events live for milliseconds
+    "PreToolUse": ("calls", "before"),
+    "PostToolUse": ("calls", "after"),
+    "PostToolUseFailure": ("calls", "failed"),
+    "SessionStart": ("sessions", "start"),
+    "SessionEnd": ("sessions", "end"),
+    "UserPromptSubmit": ("prompts", "submitted"),
+    "UserPromptExpansion": ("prompts", "expanded"),
+    "ConfigChange": ("files", "changed"),
+    "FileChanged": ("files", "changed"),
+    "CwdChanged": ("files", "changed"),
+}
+
+
+def respond(data: bytes) -> str:
+    """Answer an event; empty where there is nothing to say, or where answering failed."""
+    name = ""
+    try:
+        if len(data) > MOST:
+            raise ValueError(f"an event of more than {MOST:,} bytes")
+        event = read(data, os.environ)
+        name = event.name
+        if name not in _HANDLERS:
+            return ""
+        module, handler = _HANDLERS[name]
+        answer: Answer = getattr(import_module(f"remit.apps.hooks.{module}"), handler)(event)
+        return "" if answer is None else json.dumps(answer)
+    except Exception as error:
+        note(name, error)
+        return ""

@@ -1,0 +1,46 @@
+"""What a model can call a tool: by its own name, or by that under which Remit serves it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from remit.core.configuration.reading import OWN_TOOLS
+from remit.core.decide import Context, Gate, Listed, decide
+from remit.core.kinds import ConfigStatus, Kind
+from remit.core.names import MCP, OWN, server_name
+from remit.core.serving.names import Names, Wish
+from remit.core.serving.plan import Plan
+from remit.core.tools import Tool
+
+_NOT_NAMED = frozenset({Gate.SCOPE, Gate.CONFIG, Gate.PRECEDENCE})  # what these hide is never served
+
+
+def is_served(listed: Sequence[Listed], context: Context) -> bool:
+    """Tell whether the client starts Remit itself as a server here."""
+    return any(
+        item.tool.config_status is ConfigStatus.ITSELF
+        and item.tool.client == context.client
+        and item.tool.shadowed_by is None
+        for item in listed
+    )
+
+
+def called_by(listed: Sequence[Listed], context: Context, plan: Plan) -> Callable[[Tool], str]:
+    """Make the function that says what a model calls a tool."""
+    if not is_served(listed, context):
+        return lambda tool: tool.name
+    as_gateway = replace(context, starts_servers=True)
+    tools = [item.tool for item in listed if item.tool.kind is Kind.MCP_TOOL and item.tool.agent is None]
+    served = [tool for tool in tools if decide(tool, as_gateway).gate not in _NOT_NAMED]
+    names = Names((Wish(tool.key, _wished(tool, plan), tool.name) for tool in served), OWN_TOOLS)
+
+    def called(tool: Tool) -> str:
+        name = names.get(tool.key)
+        return tool.name if name is None else OWN + name
+
+    return called
+
+
+def _wished(tool: Tool, plan: Plan) -> str:
+    is_prefixed = plan.run(tool.server or "", tool.plugin).prefix is not False
+    before = MCP if is_prefixed else server_name(tool.server or "", tool.plugin)[:-1]
+    return tool.name.removeprefix(before)

@@ -1,0 +1,142 @@
+"""Reports on use: what was used how often, what never was, and what could be switched off."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from remit.core.decide import Listed
+from remit.core.kinds import Kind, Status
+from remit.core.outcomes import in_words
+from remit.core.tools import Tool
+from remit.core.usage import Place, owner_of, place_of
+
+DAY = 86_400_000  # milliseconds
+PATIENCE = 14  # days for which a tool may lie unused before it is proposed to be switched off
+ENOUGH_SESSIONS = 5  # that went by without it
+
+
+class Total(NamedTuple):
+    """All uses of one tool in one project."""
+
+    place: Place
+    uses: int
+    failures: int
+    last_used_at: int
+    mean_ms: float | None = None  # of a call, where that is known
+
+
+class SessionUse(NamedTuple):
+    """What happened in one session."""
+
+    session_id: str
+    started_at: int
+    ended_at: int | None
+    calls: int
+    failures: int
+    tools: int  # different ones
+
+
+class ProjectUse(NamedTuple):
+    """What happened in one project; no tool is named."""
+
+    path: str
+    hash: str
+    uses: int
+    failures: int
+    last_used_at: int
+    tools: int  # different ones
+    sessions: int
+
+
+class ToolUse(NamedTuple):
+    """A tool, and how it was used here."""
+
+    tool: Tool
+    uses: int = 0
+    failures: int = 0
+    last_used_at: int | None = None
+    mean_ms: float | None = None
+
+
+class Usage(NamedTuple):
+    """What a project used, and what it did not."""
+
+    used: Sequence[ToolUse]  # the most used first
+    unused: Sequence[ToolUse]  # of what is visible, the dearest first
+    sessions: Sequence[SessionUse]
+    unused_tokens: int  # what the visible unused ones cost in each request
+
+
+class Proposal(NamedTuple):
+    """Something that could be switched off, and why."""
+
+    name: str  # as a rule would name it
+    reason: str
+    tokens: int | None  # that each request would be shorter by
+
+
+def usage(listed: Iterable[Listed], totals: Iterable[Total], sessions: Sequence[SessionUse]) -> Usage:
+    """Put together what was used of what is known here."""
+    items = list(listed)
+    by_place = {total.place: total for total in totals}
+    uses = [_use(item.tool, by_place) for item in items if not _is_whole(item.tool)]
+    unused = [_use(item.tool, by_place) for item in items if item.decision.visible and _is_weighed(item.tool)]
+    used_servers = {owner_of(each.tool) for each in uses if each.uses and each.tool.kind is Kind.MCP_TOOL}
+    idle = [
+        each
+        for each in unused
+        if not each.uses and not (each.tool.kind is Kind.MCP_SERVER and owner_of(each.tool) in used_servers)
+    ]
+    return Usage(
+        used=sorted((each for each in uses if each.uses), key=_most_used_first),
+        unused=sorted(idle, key=_dearest_first),
+        sessions=sessions,
+        unused_tokens=sum(each.tool.tokens or 0 for each in idle if each.tool.kind is not Kind.MCP_SERVER),
+    )
+
+
+def proposals(found: Usage, *, now: int) -> list[Proposal]:
+    """Propose to switch off what lay unused for long, and what only fails; the most to gain first."""
+    sessions_after = sorted(each.started_at for each in found.sessions)
+    idle = {owner_of(each.tool) for each in found.unused if each.tool.kind is Kind.MCP_SERVER}
+    proposed: list[Proposal] = []
+    for each in found.unused:
+        tool = each.tool
+        if tool.kind is Kind.MCP_TOOL and owner_of(tool) in idle:
+            continue  # its server is proposed as a whole
+        missed = sum(at >= tool.discovered_at for at in sessions_after)
+        days = (now - tool.discovered_at) // DAY
+        if days >= PATIENCE or missed >= ENOUGH_SESSIONS:
+            reason = f"never used here, in {_counted(days, 'day')} and {_counted(missed, 'session')}"
+            proposed.append(Proposal(tool.name, reason, tool.tokens))
+    for each in found.used:
+        if each.tool.status is Status.DEMOTED and each.tool.kind is not Kind.BUILTIN:
+            proposed.append(Proposal(each.tool.name, in_words(each.tool.outcomes), each.tool.tokens))
+    return sorted(proposed, key=lambda each: (-(each.tokens or 0), each.name))
+
+
+def _is_whole(tool: Tool) -> bool:
+    return tool.kind in (Kind.MCP_SERVER, Kind.PLUGIN)
+
+
+def _is_weighed(tool: Tool) -> bool:
+    """Tell whether a tool could be switched off: a built-in is the client's, a plugin is what it brings."""
+    return tool.kind not in (Kind.BUILTIN, Kind.PLUGIN)
+
+
+def _use(tool: Tool, totals: Mapping[Place, Total]) -> ToolUse:
+    total = totals.get(place_of(tool))
+    if total is None:
+        return ToolUse(tool)
+    return ToolUse(tool, total.uses, total.failures, total.last_used_at, total.mean_ms)
+
+
+def _most_used_first(each: ToolUse) -> tuple[int, str, str]:
+    return -each.uses, each.tool.name, each.tool.scope
+
+
+def _dearest_first(each: ToolUse) -> tuple[int, str, str]:
+    return -(each.tool.tokens or 0), each.tool.name, each.tool.scope
+
+
+def _counted(count: int, thing: str) -> str:
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"

@@ -1,0 +1,196 @@
+"""Suggestions: a tool that may help now, by what usually follows here, by the prompt, or by a state.
+
+A suggestion is a hint and never runs anything. It has to be likely enough; two are the most in a session,
+with some calls between them; and what was suggested and not taken up is not said again until it is used.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from enum import StrEnum
+from itertools import groupby
+from typing import NamedTuple
+
+THRESHOLD = 0.6
+MOST = 2  # in one session
+COOLDOWN = 5  # calls after one suggestion before the next
+ENOUGH_EVENTS = 20  # before anything is learned
+ENOUGH_TIMES = 3  # that a pattern was seen
+LONGEST = 3  # calls that a pattern looks back
+BY_STATE = 0.7  # how likely a tool helps whose state came into force in this session
+
+
+class Cause(StrEnum):
+    """Where a suggestion comes from, the surest first."""
+
+    SEQUENCE = "sequence"
+    PROMPT = "prompt"
+    STATE = "state"
+
+
+class Call(NamedTuple):
+    """One call of a tool, by its canonical name."""
+
+    session_id: str
+    tool: str
+    at: int
+
+
+class Pattern(NamedTuple):
+    """What was called after what, in this order, and how often."""
+
+    before: tuple[str, ...]
+    tool: str
+    times: int
+    of: int  # times that `before` was seen
+
+    @property
+    def likelihood(self) -> float:
+        """How likely it is to happen again; a few times are no proof."""
+        return self.times / (self.of + 1)
+
+
+class Candidate(NamedTuple):
+    """A tool that might be suggested."""
+
+    tool: str
+    cause: Cause
+    likelihood: float
+    why: str
+
+
+class Made(NamedTuple):
+    """A suggestion that was made."""
+
+    session_id: str
+    tool: str
+    at: int
+    is_taken: bool  # the tool was used in this project afterwards
+
+
+class Withheld(NamedTuple):
+    """A candidate that is not said, and why."""
+
+    candidate: Candidate
+    reason: str
+
+
+class Choice(NamedTuple):
+    """What is said, and what is not."""
+
+    said: Sequence[Candidate] = ()
+    withheld: Sequence[Withheld] = ()
+
+
+class Session(NamedTuple):
+    """What suggestions need to know of the session that they are for."""
+
+    session_id: str
+    calls: Sequence[Call] = ()  # of this session, in their order
+
+    def calls_after(self, at: int) -> int:
+        """Count the calls after a time."""
+        return sum(call.at > at for call in self.calls)
+
+
+def learn(calls: Iterable[Call]) -> list[Pattern]:
+    """Learn what usually follows what; nothing where too little happened yet."""
+    listed = sorted(calls, key=lambda call: (call.session_id, call.at))
+    if len(listed) < ENOUGH_EVENTS:
+        return []
+    seen: Counter[tuple[str, ...]] = Counter()
+    followed: Counter[tuple[tuple[str, ...], str]] = Counter()
+    for _, session in groupby(listed, key=lambda call: call.session_id):
+        names = _steps(session)
+        for end in range(1, len(names) + 1):
+            for length in range(1, min(LONGEST, end) + 1):
+                before = names[end - length : end]
+                seen[before] += 1
+                if end < len(names):
+                    followed[before, names[end]] += 1
+    found = [
+        Pattern(before, tool, times, seen[before])
+        for (before, tool), times in followed.items()
+        if times >= ENOUGH_TIMES
+    ]
+    return sorted(found, key=lambda each: (-each.likelihood, -len(each.before), each.before, each.tool))
+
+
+def by_sequence(
+    patterns: Iterable[Pattern], calls: Iterable[Call], *, where: str = "here"
+) -> list[Candidate]:
+    """Find what usually comes next: of each tool, by the likeliest pattern that the last calls match."""
+    steps = _steps(calls)
+    found: dict[str, Candidate] = {}
+    for pattern in patterns:
+        if steps[-len(pattern.before) :] == pattern.before and pattern.tool not in found:
+            after = ", then ".join(pattern.before)
+            why = f"{pattern.times} of {pattern.of} times it came after {after} {where}"
+            found[pattern.tool] = Candidate(pattern.tool, Cause.SEQUENCE, pattern.likelihood, why)
+    return list(found.values())
+
+
+def by_state(
+    needing: Mapping[str, Collection[str]], holding: Collection[str], before: Collection[str]
+) -> list[Candidate]:
+    """Find the tools that need states, by name, and of which one came into force since the session began."""
+    found: list[Candidate] = []
+    for tool, states in needing.items():
+        if new := sorted(state for state in states if state in holding and state not in before):
+            why = f"{' and '.join(f'`{state}`' for state in new)} holds since this session began"
+            found.append(Candidate(tool, Cause.STATE, BY_STATE, why))
+    return found
+
+
+def choose(
+    candidates: Iterable[Candidate],
+    session: Session,
+    made: Sequence[Made],
+    *,
+    suggestable: Collection[str],
+    is_heard: bool = True,
+) -> Choice:
+    """Choose what to say; `suggestable` are the tools that may be used here and now."""
+    here = [each for each in made if each.session_id == session.session_id]
+    said: list[Candidate] = []
+    withheld: list[Withheld] = []
+    for candidate in _best(each for each in candidates if each.tool in suggestable):
+        reason = _objection(candidate, session, here, made) if is_heard else "suggestions are switched off"
+        if reason is None and len(here) + len(said) >= MOST:
+            reason = f"{MOST} suggestions are the most in a session"
+        if reason is None:
+            said.append(candidate)
+        else:
+            withheld.append(Withheld(candidate, reason))
+    return Choice(said, withheld)
+
+
+def write(said: Iterable[tuple[Candidate, str]]) -> str:
+    """Write suggestions as a hint, each with the name that the model can call."""
+    lines = [f"- {name}: {candidate.why}" for candidate, name in said]
+    return "\n".join(["Tools that may help here (a hint, nothing was run):", *lines]) if lines else ""
+
+
+def _best(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Order candidates, the likeliest first, and keep the best of each tool."""
+    order = {cause: rank for rank, cause in enumerate(Cause)}
+    ordered = sorted(candidates, key=lambda each: (-each.likelihood, order[each.cause], each.tool, each.why))
+    return list({each.tool: each for each in reversed(ordered)}.values())[::-1]
+
+
+def _objection(
+    candidate: Candidate, session: Session, here: Sequence[Made], made: Sequence[Made]
+) -> str | None:
+    if candidate.likelihood < THRESHOLD:
+        return f"not likely enough: {candidate.likelihood:.2f} is below {THRESHOLD}"
+    if any(call.tool == candidate.tool for call in session.calls):
+        return "it was used in this session"
+    if any(each.tool == candidate.tool and not each.is_taken for each in made):
+        return "it was suggested before, and not taken up"
+    if here and (calls := session.calls_after(max(each.at for each in here))) < COOLDOWN:
+        return f"{calls} calls since the last suggestion: {COOLDOWN} are to come first"
+    return None
+
+
+def _steps(calls: Iterable[Call]) -> tuple[str, ...]:
+    """Name the tools of calls in their order; a tool that is called again at once is one step."""
+    return tuple(name for name, _ in groupby(call.tool for call in calls))

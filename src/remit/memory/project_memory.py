@@ -1,0 +1,258 @@
+"""Project memory: a method for each of its tools, and what the command line and the hooks need of it.
+
+What is acknowledged is on disk: in the store, or, where that cannot be written now, in a queue that every
+later call tries again.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from remit.core.memory.artifacts import Kept, Kind, Observed, Status
+from remit.core.memory.checking import MAX_TEXT, Fields, secrets_of
+from remit.core.memory.hygiene import HygieneReport
+from remit.core.memory.records import read_observation
+from remit.core.memory.results import (
+    ContextBundle,
+    DeleteResult,
+    SaveResult,
+    SaveStatus,
+    ScopeStateResult,
+    SurfaceResult,
+    blocked,
+)
+from remit.core.memory.scopes import MemoryScope, Permission, objection
+from remit.core.projects import Workspace
+from remit.core.redaction import redact
+from remit.core.session_context import Section
+from remit.errors import StoreUnavailableError, UnknownArtifactError
+from remit.memory.approving import GlobalWrites, UnapprovedError
+from remit.memory.backlog import Backlog
+from remit.memory.plans import Arguments, Plan, plan
+from remit.memory.reading import Reader
+from remit.memory.searching import ArtifactSearch
+from remit.memory.starting import sections
+from remit.memory.transfer import Imported, export, restore
+from remit.memory.writing import Bound, Turn, Writer, Written, place, summed
+from remit.ports import ApprovalStore, Clock, Engine, Home, MemoryStore, WriteQueue
+
+
+def _new_id() -> str:
+    return os.urandom(8).hex()
+
+
+class Memory:
+    """Keeps what was learnt, by project, behind the scope gate."""
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        queue: WriteQueue,
+        engine: Engine,
+        clock: Clock,
+        *,
+        approvals: ApprovalStore,
+        workspace: Workspace,
+        new_id: Callable[[], str] = _new_id,
+        on_close: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self.workspace = workspace
+        self._new_id = new_id
+        self._on_close = on_close
+        self._search = ArtifactSearch(store, engine)
+        self._reader = Reader(store, self._search, clock)
+        self._writer = Writer(store)
+        self._backlog = Backlog(queue, store, self._writer)
+        self._global = GlobalWrites(store, approvals, workspace, clock)
+
+    def __enter__(self) -> "Memory":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the store."""
+        self._on_close()
+
+    def get_scope_state(self, arguments: Arguments, bound: Bound = None) -> ScopeStateResult:
+        """Say what is known of a project and a focus."""
+        fields = Fields(arguments, "", ("project_id", "focus"))
+        project_id, focus = fields.identifier("project_id"), fields.identifier("focus")
+        self._backlog.retry()
+        where = place(self._store, project_id, focus, bound)
+        is_blocked = where.permission("save_decision") is Permission.BLOCKED
+        return ScopeStateResult(
+            scope_state=where.standing.scope_state,
+            project_exists=where.standing.project_exists,
+            project_id=project_id,
+            focus=focus,
+            next_step=objection(where).next_step if is_blocked else None,
+        )
+
+    def save_session(self, arguments: Arguments, bound: Bound = None) -> Written:
+        """Keep what a session was about; a project that does not exist is created by it."""
+        return self._save("save_session", arguments, bound)
+
+    def save_decision(self, arguments: Arguments, bound: Bound = None) -> Written:
+        """Keep a decision, beside those that are known."""
+        return self._save("save_decision", arguments, bound)
+
+    def save_pattern(self, arguments: Arguments, bound: Bound = None) -> Written:
+        """Keep what to do when something comes up again."""
+        return self._save("save_pattern", arguments, bound)
+
+    def save_context(self, arguments: Arguments, bound: Bound = None) -> Written:
+        """Keep something worth knowing."""
+        return self._save("save_context", arguments, bound)
+
+    def upsert_entity_with_deps(self, arguments: Arguments, bound: Bound = None) -> Written:
+        """Keep a fact about something that has a name, and what it is related to."""
+        return self._save("upsert_entity_with_deps", arguments, bound)
+
+    def store_session_with_learnings(self, arguments: Arguments, bound: Bound = None) -> Written:
+        """Keep a session with its decisions and patterns, all at once."""
+        return self._save("store_session_with_learnings", arguments, bound)
+
+    def retrieve_context(self, arguments: Arguments, bound: Bound = None) -> ContextBundle:
+        """Recall what is kept for a place, the nearest first."""
+        self._backlog.retry()
+        return self._reader.retrieve(arguments, bound)
+
+    def memory_surface(self, arguments: Arguments, bound: Bound = None) -> SurfaceResult:
+        """Search a project's memory, and what is global."""
+        self._backlog.retry()
+        return self._reader.surface(arguments, bound)
+
+    def run_hygiene(self, arguments: Arguments, bound: Bound = None) -> HygieneReport:
+        """Look a project's memory through."""
+        self._backlog.retry()
+        project_id = arguments.get("project_id")
+        is_hidden = bound is not None and not (isinstance(project_id, str) and project_id in bound)
+        return self._reader.hygiene(arguments, bound, [] if is_hidden else self._backlog.waiting(project_id))
+
+    def delete_project(self, arguments: Arguments, bound: Bound = None) -> DeleteResult | SaveResult:
+        """Erase a project with all that belongs to it."""
+        project_id = Fields(arguments, "", ("project_id",)).identifier("project_id")
+        self._backlog.retry()
+        where = place(self._store, project_id, None, bound)
+        if where.permission("delete_project") is Permission.BLOCKED or project_id is None:
+            return replace(blocked(objection(where)), next_step="There is nothing to delete.")
+        count = self._store.delete_project(project_id)
+        return DeleteResult(
+            status="deleted",
+            project_id=project_id,
+            deleted=count,
+            message=f"erased the project with {count} artifacts",
+            next_step="save_session creates it anew.",
+        )
+
+    def observe(self, project_id: str, observed: Observed, text: str) -> str | None:
+        """Keep what was seen of a project, without secrets; None where there is no such project."""
+        plain = redact(text[:MAX_TEXT], secrets_of(text[:MAX_TEXT]))[:MAX_TEXT].replace("\0", " ")
+        seen = read_observation({"type": observed.value, "text": plain}, MemoryScope.PROJECT)
+        turn = Turn(self._new_id(), self._clock())
+        with self._store.transaction():
+            homes = self._store.homes(project_id)
+            if not homes:
+                return None
+            id = turn.name(Kind.OBSERVATION, 0)
+            self._store.add(id, seen, homes[0], Status.LIVE, turn.at)
+        return id
+
+    def sections(self, memory_id: str) -> list[Section]:
+        """Write what a session is told of memory at its start."""
+        return sections(self._store, memory_id, self._clock())
+
+    def projects(self) -> Sequence[tuple[str, int, int, int]]:
+        """List the projects that have a memory."""
+        return self._store.projects()
+
+    def artifacts(self, project_id: str | None, limit: int, *, everything: bool = False) -> Sequence[Kept]:
+        """List the artifacts of a project, or with None what is global, the newest first."""
+        return self._store.artifacts(self._homes(project_id), limit, everything=everything)
+
+    def find(self, id: str, project_id: str | None) -> Kept:
+        """Find an artifact of a project, or of what is global.
+
+        Raises:
+            UnknownArtifactError: there is none.
+        """
+        found = self._store.find(id, project_id or "")
+        if found is None:
+            where = f"`{project_id}`" if project_id else "what is global"
+            raise UnknownArtifactError(
+                "id", f"that of an artifact of {where}", "unknown", hint="`remit memory list` lists them"
+            )
+        return found
+
+    def relations(self, id: str) -> Sequence[tuple[str, str, str, Mapping[str, object]]]:
+        """List what an artifact is related to."""
+        return self._store.relations(id)
+
+    def delete_artifact(self, kept: Kept) -> None:
+        """Erase an artifact."""
+        self._store.delete_artifact(kept.id, kept.project_id)
+
+    def export(self, project_id: str | None) -> Iterator[str]:
+        """Write what is kept, of a project or of all, as lines of JSON."""
+        return export(self._store, project_id)
+
+    def restore(self, lines: Iterable[str]) -> Imported:
+        """Add what was exported, all of it or nothing; then make it ready for search.
+
+        Raises:
+            BadFileError: a line cannot be read, or says something else than what is kept under its name.
+        """
+        done = restore(self._store, lines)
+        self._search.read(None)
+        return done
+
+    def _homes(self, project_id: str | None) -> Sequence[Home]:
+        return [self._store.global_home()] if project_id is None else self._store.homes(project_id)
+
+    def _save(self, tool: str, arguments: Arguments, bound: Bound) -> Written:
+        wanted = plan(tool, arguments)
+        turn = Turn(self._new_id(), self._clock())
+        try:
+            if not self._backlog.retry():
+                raise StoreUnavailableError("earlier writes wait")
+            return self._write(wanted, arguments, turn, bound)
+        except StoreUnavailableError as error:
+            return self._postpone(wanted, arguments, turn, bound, error)
+
+    def _write(self, wanted: Plan, arguments: Arguments, turn: Turn, bound: Bound) -> Written:
+        try:
+            with self._store.transaction():
+                written, is_seen_everywhere = self._writer.write(wanted, turn, bound)
+                if is_seen_everywhere:
+                    self._global.use(wanted.tool, arguments, wanted.token)
+                return written
+        except UnapprovedError:
+            raise self._global.ask(wanted.tool, arguments) from None
+
+    def _postpone(
+        self, wanted: Plan, arguments: Arguments, turn: Turn, bound: Bound, error: StoreUnavailableError
+    ) -> Written:
+        """Queue a write that the gate lets pass; what needs approval is refused instead."""
+        where = place(self._store, wanted.project_id, wanted.focus, bound)
+        if where.permission(wanted.tool) is Permission.BLOCKED:
+            return summed(wanted, [blocked(objection(where)) for _ in wanted.parts])
+        if wanted.is_global:
+            failed = SaveResult(
+                status=SaveStatus.FAILED, message=str(error), next_step="Nothing was kept: call again later."
+            )
+            return summed(wanted, [failed for _ in wanted.parts])
+        self._backlog.add(wanted.tool, arguments, turn)
+        waiting = [
+            SaveResult(
+                status=SaveStatus.PENDING_RETRY,
+                artifact_id=turn.name(part.artifact.kind, number),
+                message=f"kept on disk, and written as soon as that is possible: {error}",
+                next_step="Nothing to do: every later call tries it again.",
+            )
+            for number, part in enumerate(wanted.parts)
+        ]
+        return summed(wanted, waiting)

@@ -1,0 +1,54 @@
+"""The name that a model can call."""
+
+from dataclasses import replace
+
+from remit.core.called import called_by, is_served
+from remit.core.configuration.values import Running
+from remit.core.decide import Decision, Listed, Verdict
+from remit.core.globs import glob
+from remit.core.kinds import ConfigStatus, Kind
+from remit.core.scopes import Scope
+from remit.core.serving.names import LONGEST
+from remit.core.serving.plan import Plan
+from remit.core.tools import Tool, Winner
+from support import context, server
+
+REMIT = server("remit")._replace(config_status=ConfigStatus.ITSELF)
+COMMIT = server("git")._replace(name="mcp__git__commit", kind=Kind.MCP_TOOL)
+DEPLOY = COMMIT._replace(name="deploy", kind=Kind.SKILL, server=None)
+
+
+def listed(*tools: Tool) -> list[Listed]:
+    seen = Decision(verdict=Verdict.VISIBLE, gate=None, reason="", unlock=None)
+    return [Listed(tool, seen) for tool in tools]
+
+
+def test_without_a_gateway_every_tool_goes_by_its_own_name() -> None:
+    called = called_by(listed(COMMIT, DEPLOY), context(), Plan())
+    assert (called(COMMIT), called(DEPLOY)) == ("mcp__git__commit", "deploy")
+
+
+def test_with_the_gateway_a_servers_tools_are_called_through_it() -> None:
+    called = called_by(listed(REMIT, COMMIT, DEPLOY), context(), Plan())
+    assert (called(COMMIT), called(DEPLOY)) == ("mcp__remit__git__commit", "deploy")
+
+
+def test_what_the_gateway_may_not_start_keeps_its_own_name() -> None:
+    untrusted = COMMIT._replace(is_trusted=False)
+    assert called_by(listed(REMIT, untrusted), context(), Plan())(untrusted) == "mcp__git__commit"
+
+
+def test_a_name_that_is_too_long_or_not_the_only_one_is_the_one_that_is_served() -> None:
+    long = COMMIT._replace(name=f"mcp__git__{'x' * 80}")
+    own = COMMIT._replace(name="mcp__git__discover_tools")
+    bare = Plan(running=((glob("git"), Running(prefix=False)),))
+    called = called_by(listed(REMIT, COMMIT, long, own), context(), bare)
+    assert called(COMMIT) == "mcp__remit__commit"
+    assert len(called(long)) == len("mcp__remit__") + LONGEST
+    assert called(own).startswith("mcp__remit__discover_tools_")
+
+
+def test_a_gateway_of_another_client_or_behind_another_does_not_count() -> None:
+    assert not is_served(listed(REMIT._replace(client="cursor")), context())
+    assert not is_served(listed(REMIT._replace(shadowed_by=Winner(Scope.LOCAL, "/f"))), context())
+    assert is_served(listed(REMIT), replace(context()))
