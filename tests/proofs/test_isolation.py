@@ -38,7 +38,6 @@ from remit.core.summary import summarise
 from remit.core.tools import Definition
 from remit.core.upstreams import Offer, Upstream
 from remit.core.views import View
-from remit.ports import Stamps
 from remit.registry import Registry
 from support import CLIENT, stored
 
@@ -159,8 +158,8 @@ class Paper:
     def is_unchanged(self, inputs: Mapping[str, str]) -> bool:
         return inputs.get("paper") == str(self.revision)
 
-    def stamps(self, inputs: Iterable[str]) -> Stamps:  # only for those who keep a catalog
-        raise NotImplementedError
+    def stamps(self, inputs: Iterable[str]) -> "PaperStamps":  # noqa: ARG002 - there is one paper
+        return PaperStamps(self, self.revision)
 
     def read(self, view: View) -> Reading:
         workspace = view.workspace
@@ -211,6 +210,16 @@ def _declaration(place: Place, label: str) -> Declaration:
         digest=label,
         launch=Launch(command=label),
     )
+
+
+class PaperStamps(NamedTuple):
+    """The revision of the paper at one moment."""
+
+    paper: Paper
+    revision: int
+
+    def are_same(self) -> bool:
+        return self.paper.revision == self.revision
 
 
 class PaperServers:
