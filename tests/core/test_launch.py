@@ -127,3 +127,11 @@ def test_a_launch_never_shows_what_it_holds() -> None:
 def test_a_bare_variable_inside_a_word_is_one_only_where_the_client_says_so() -> None:
     assert references("id=$GITHUB_TOKEN") == []
     assert references("id=$GITHUB_TOKEN", (Syntax.BARE,)) == ["GITHUB_TOKEN"]
+
+
+def test_a_command_that_makes_headers_is_part_of_the_digest() -> None:
+    plain = Launch(transport=Transport.HTTP, url="https://x.example/mcp")
+    helped = Launch(transport=Transport.HTTP, url="https://x.example/mcp", headers_helper="make-headers")
+    other = Launch(transport=Transport.HTTP, url="https://x.example/mcp", headers_helper="make-others")
+    assert len({plain.digest, helped.digest, other.digest}) == 3
+    assert plain.endpoint == helped.endpoint

@@ -249,6 +249,17 @@ async def test_a_session_that_idles_ends_and_the_next_call_starts_it_anew() -> N
     assert json.loads(said(answer))[0] == 1
 
 
+async def test_a_session_that_is_everyones_is_kept_for_what_it_tells() -> None:
+    shared, own = upstream(speaking("new"), "shared"), upstream(speaking("old"), "own")
+    async with links(idle=0.05) as made:
+        for server in (shared, own):
+            await made.request(server, "tools/call", tool("echo"), Noting())
+        with anyio.fail_after(30):
+            while made.conditions()[1].sessions:
+                await anyio.sleep(0.01)
+        assert made.conditions()[0].sessions == 1
+
+
 async def test_a_server_that_is_dropped_is_ended_and_one_whose_entry_changed_is_started_anew() -> None:
     async with links() as made:
         before = upstream(speaking("old", env={"WORD": "before"}))
@@ -355,8 +366,8 @@ async def test_who_comes_when_all_sessions_are_in_use_waits_for_one(monkeypatch:
             await made.request(server, "tools/call", tool("echo"), Noting(session="bob"))
         may_answer.set()
         answer = await made.request(server, "tools/call", tool("echo"), Noting(session="bob"))
-    assert in_vain.cancelled_caught
-    assert said(answer) == "{}"
+        assert in_vain.cancelled_caught
+        assert said(answer) == "{}"
 
 
 async def test_what_is_asked_for_a_request_that_was_given_up_is_not_asked_any_more() -> None:

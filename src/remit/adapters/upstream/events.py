@@ -9,6 +9,7 @@ import httpx2
 
 from remit.adapters.upstream.agreements import Agreement
 from remit.adapters.upstream.calls import Call
+from remit.adapters.upstream.http import within_origin
 from remit.adapters.upstream.messages import (
     MAX_MESSAGE,
     UNREADABLE,
@@ -17,8 +18,8 @@ from remit.adapters.upstream.messages import (
     ProtocolError,
     RefusedError,
     encode,
+    readable,
 )
-from remit.adapters.upstream.posts import readable, within_origin
 from remit.adapters.upstream.wires import Receiver
 
 _JSON = {"content-type": "application/json"}
@@ -82,6 +83,7 @@ class Events:
                     self._is_open.set()
                 elif event.event == "message" and event.data:
                     self._receiver.take(readable(event.data), len(event.data))
+                    await anyio.sleep(0)  # who talks much is not to keep others waiting
         except ProtocolError as error:
             self._fault = error
         except httpx2.SSEError:

@@ -14,7 +14,7 @@ from remit.core.protocol import INTERNAL_ERROR, METHOD_NOT_FOUND, SUBSCRIPTION_K
 from remit.exchange import Params
 
 MAX_ASKED = 16  # questions of one server that are open at once
-BURST, PER_SECOND = 10_000, 1_000.0  # messages that are no answers
+BURST, PER_SECOND = 5_000, 500.0  # messages that are no answers
 FLOOD = "floods Remit with messages"
 
 _CHANGES = frozenset(

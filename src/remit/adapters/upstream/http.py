@@ -3,13 +3,24 @@
 import os
 import socket
 import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from contextlib import asynccontextmanager
 
 import httpx2
 
-from remit.adapters.upstream.messages import ProtocolError
+from remit.adapters.upstream.messages import (
+    MAX_MESSAGE,
+    TOO_LONG,
+    BrokenOffError,
+    Message,
+    ProtocolError,
+    UnreachableError,
+    readable,
+)
 
 CONNECT_SECONDS = 30.0
+
+_MAX_REDIRECTS = 5
 
 _WORDS: Mapping[type[BaseException], str] = {
     socket.gaierror: "its host name is not known",
@@ -53,3 +64,58 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
+
+
+@asynccontextmanager
+async def within_origin(
+    client: httpx2.AsyncClient,
+    method: str,
+    url: httpx2.URL,
+    content: bytes | None,
+    headers: Mapping[str, str],
+) -> AsyncGenerator[httpx2.Response]:
+    """Ask a server, and follow it elsewhere only within its own place: what is sent is for it alone.
+
+    Raises:
+        UnreachableError: it cannot be reached.
+    """
+    request = client.build_request(method, url, content=content, headers=headers)
+    try:
+        response = await client.send(request, stream=True, follow_redirects=False)
+        for _ in range(_MAX_REDIRECTS):
+            following = response.next_request
+            if following is None or following.method != method or not _is_same(url, following.url):
+                break
+            await response.aclose()
+            response = await client.send(following, stream=True, follow_redirects=False)
+        try:
+            yield response
+        finally:
+            await response.aclose()
+    except (httpx2.RemoteProtocolError, httpx2.ReadError) as error:
+        raise BrokenOffError(cause(error)) from None
+    except httpx2.TransportError as error:
+        raise UnreachableError(cause(error)) from None
+
+
+async def body(response: httpx2.Response) -> tuple[Message | list[Message], int]:
+    """Read a whole answer, if it is not too long.
+
+    Raises:
+        ProtocolError: it is, or cannot be read.
+    """
+    pieces: list[bytes] = []
+    size = 0
+    async for chunk in response.aiter_bytes():
+        size += len(chunk)
+        if size > MAX_MESSAGE:
+            raise ProtocolError(TOO_LONG)
+        pieces.append(chunk)
+    return readable(b"".join(pieces)), size
+
+
+def _is_same(url: httpx2.URL, other: httpx2.URL) -> bool:
+    if other.userinfo and other.userinfo != url.userinfo:
+        return False
+    is_safer = (url.scheme, other.scheme) == ("http", "https") and url.port is other.port is None
+    return url.host == other.host and (is_safer or (url.scheme, url.port) == (other.scheme, other.port))

@@ -58,6 +58,23 @@ def decode(text: bytes | str) -> Any:
         raise ValueError("nested too deeply") from None
 
 
+def readable(text: bytes | str) -> Message | list[Message]:
+    """Read one message, or several at once as the protocol had them for a while.
+
+    Raises:
+        ProtocolError: it is none.
+    """
+    try:
+        message = decode(text)
+    except ValueError:
+        raise ProtocolError(UNREADABLE) from None
+    if isinstance(message, list):
+        return [fields(one) for one in cast("list[object]", message)]
+    if isinstance(message, dict):
+        return fields(message)  # pyright: ignore[reportUnknownArgumentType] - it is JSON
+    raise ProtocolError(UNREADABLE)
+
+
 def fields(value: object) -> Message:
     """Take a value for an object of JSON; what is none has no fields."""
     return cast("Message", value) if isinstance(value, dict) else {}

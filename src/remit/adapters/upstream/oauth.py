@@ -17,10 +17,9 @@ from mcp.shared.auth import (
 from pydantic import AnyUrl
 
 from remit.adapters.upstream.failures import missing
-from remit.adapters.upstream.http import open_client
+from remit.adapters.upstream.http import open_client, within_origin
 from remit.adapters.upstream.landing import Landing, landing
 from remit.adapters.upstream.messages import ProtocolError, UnreachableError, encode
-from remit.adapters.upstream.posts import within_origin
 from remit.adapters.upstream.remote import location
 from remit.adapters.upstream.sign_ins import SignIn
 from remit.core.expansion import expand

@@ -23,6 +23,7 @@ from remit.adapters.upstream.processes import Server
 from remit.adapters.upstream.wires import Receiver
 
 MAX_NOISE = 2**20  # bytes in a row that are no messages; servers print to stdout what belongs to stderr
+AT_ONCE = 16  # messages that are taken before others have their turn
 NOISE = "writes something else than messages"
 
 
@@ -70,25 +71,29 @@ class Pipes:
         """Take what the process writes until it ends."""
         fault: Exception = LostError()
         try:
+            taken = 0
             async for line in self._lines():
                 self._take(line)
+                taken += 1
+                if taken % AT_ONCE == 0:
+                    await anyio.sleep(0)  # who talks much is not to keep others waiting
         except ProtocolError as error:
             fault = error
         self._receiver.lost(fault)
 
     def _take(self, line: bytes) -> None:
-        try:
-            message = decode(line)
-        except ValueError:
-            message = None
-            is_answer, number = unreadable_answer(line)
-            if is_answer:
-                self._receiver.unreadable(number, ProtocolError(UNREADABLE))
+        if line.lstrip()[:1] in (b"{", b"["):
+            try:
+                message = decode(line)
+            except ValueError:
+                is_answer, number = unreadable_answer(line)
+                if is_answer:
+                    self._receiver.unreadable(number, ProtocolError(UNREADABLE))
+                    return
+            else:
+                self._noise = 0
+                self._receiver.take(message, len(line))
                 return
-        if isinstance(message, dict | list):
-            self._noise = 0
-            self._receiver.take(message, len(line))
-            return
         self._noise += len(line)
         if self._noise > MAX_NOISE:
             raise ProtocolError(NOISE)

@@ -13,10 +13,9 @@ from anyio.abc import TaskGroup
 
 from remit.adapters.upstream.agreements import Agreement
 from remit.adapters.upstream.calls import Call
-from remit.adapters.upstream.http import cause
+from remit.adapters.upstream.http import body, within_origin
 from remit.adapters.upstream.messages import (
     MAX_MESSAGE,
-    TOO_LONG,
     UNREADABLE,
     BrokenOffError,
     ForgottenError,
@@ -25,9 +24,9 @@ from remit.adapters.upstream.messages import (
     ProtocolError,
     RefusedError,
     UnreachableError,
-    decode,
     encode,
     fields,
+    readable,
 )
 from remit.adapters.upstream.wires import Receiver
 from remit.core import mirrored
@@ -41,7 +40,6 @@ _VERSION = "mcp-protocol-version"
 _NAMES = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _LAST_EVENT = "last-event-id"
 _HEADERS = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
-_MAX_REDIRECTS = 5
 _RETRIES = 2  # to take up a stream that broke off
 _PAUSE = 1.0  # seconds before that, unless the server says otherwise
 _LONGEST_PAUSE = 30.0
@@ -66,6 +64,7 @@ class Stream:
                     self.pause = min(event.retry / 1000, _LONGEST_PAUSE)
                 if event.event == "message" and event.data:
                     yield readable(event.data), len(event.data)
+                    await anyio.sleep(0)  # who talks much is not to keep others waiting
         except httpx2.SSEError:
             raise ProtocolError(UNREADABLE) from None
         except httpx2.TransportError:
@@ -235,75 +234,3 @@ class Posts:
         if method == "tools/call" and (found := self._tools.get(str(name))):
             headers.update(mirrored.headers(found, fields(params.get("arguments"))))
         return headers
-
-
-@asynccontextmanager
-async def within_origin(
-    client: httpx2.AsyncClient,
-    method: str,
-    url: httpx2.URL,
-    content: bytes | None,
-    headers: Mapping[str, str],
-) -> AsyncGenerator[httpx2.Response]:
-    """Ask a server, and follow it elsewhere only within its own place: what is sent is for it alone.
-
-    Raises:
-        UnreachableError: it cannot be reached.
-    """
-    request = client.build_request(method, url, content=content, headers=headers)
-    try:
-        response = await client.send(request, stream=True, follow_redirects=False)
-        for _ in range(_MAX_REDIRECTS):
-            following = response.next_request
-            if following is None or following.method != method or not _is_same(url, following.url):
-                break
-            await response.aclose()
-            response = await client.send(following, stream=True, follow_redirects=False)
-        try:
-            yield response
-        finally:
-            await response.aclose()
-    except (httpx2.RemoteProtocolError, httpx2.ReadError) as error:
-        raise BrokenOffError(cause(error)) from None
-    except httpx2.TransportError as error:
-        raise UnreachableError(cause(error)) from None
-
-
-async def body(response: httpx2.Response) -> tuple[Message | list[Message], int]:
-    """Read a whole answer, if it is not too long.
-
-    Raises:
-        ProtocolError: it is, or cannot be read.
-    """
-    pieces: list[bytes] = []
-    size = 0
-    async for chunk in response.aiter_bytes():
-        size += len(chunk)
-        if size > MAX_MESSAGE:
-            raise ProtocolError(TOO_LONG)
-        pieces.append(chunk)
-    return readable(b"".join(pieces)), size
-
-
-def readable(text: bytes | str) -> Message | list[Message]:
-    """Read one message, or several as the protocol once had them.
-
-    Raises:
-        ProtocolError: it is none.
-    """
-    try:
-        message = decode(text)
-    except ValueError:
-        raise ProtocolError(UNREADABLE) from None
-    if isinstance(message, dict):
-        return message  # pyright: ignore[reportUnknownVariableType] - JSON has only text as keys
-    if isinstance(message, list):
-        return [one for one in message if isinstance(one, dict)]  # pyright: ignore[reportUnknownVariableType]
-    raise ProtocolError(UNREADABLE)
-
-
-def _is_same(url: httpx2.URL, other: httpx2.URL) -> bool:
-    if other.userinfo and other.userinfo != url.userinfo:
-        return False
-    is_safer = (url.scheme, other.scheme) == ("http", "https") and url.port is other.port is None
-    return url.host == other.host and (is_safer or (url.scheme, url.port) == (other.scheme, other.port))

@@ -11,7 +11,7 @@ from remit.adapters.upstream.failures import explain, missing, secrets_of
 from remit.adapters.upstream.hearing import Heard
 from remit.adapters.upstream.listening import Listening
 from remit.adapters.upstream.means import Means
-from remit.adapters.upstream.messages import LostError
+from remit.adapters.upstream.messages import LostError, ProtocolError
 from remit.adapters.upstream.opening import Greeting, Traces, connect
 from remit.core.environments import environment
 from remit.core.expansion import expand
@@ -48,7 +48,7 @@ class Session:
         self.is_over = anyio.Event()
         self.error: BaseException | None = None
         self.failure: Failure | None = None
-        self.was_busy = False  # when it was lost
+        self.was_missed = False  # when it was lost, someone needed it, or it misbehaved
 
     @property
     def is_open(self) -> bool:
@@ -119,6 +119,8 @@ class Session:
         self.is_settled.set()
 
     async def _keep(self, connection: Connection, idle: float) -> None:
+        if not connection.keeps_state:  # it is everyone's, and tells of changes
+            idle = float("inf")
         while connection.hearing.fault is None:
             rest = self.used_at + idle - anyio.current_time() if self.is_idle else idle
             if rest <= 0:
@@ -126,4 +128,4 @@ class Session:
                 break
             with anyio.move_on_after(rest):
                 await connection.hearing.is_lost.wait()
-        self.was_busy = self.users > 0
+        self.was_missed = self.users > 0 or isinstance(connection.hearing.fault, ProtocolError)

@@ -179,7 +179,7 @@ class Supervisor:
         if session.error is not None and session.subscriptions:
             self._unwatched[session.name] = session.subscriptions
         if session.error is not None and session.failure is not None:
-            if session.connection is None or session.was_busy:
+            if session.connection is None or session.was_missed:
                 self.failed(session.failure)
             if session.connection is None:
                 self._failed_starts += 1
