@@ -52,9 +52,19 @@ class Catalog:
     advancing: Sequence[Glob] = ()  # of tools whose success changes a state
     upstreams: Mapping[Key, Upstream] = field(repr=False)
     declarations: Mapping[Key, Declaration] = field(repr=False)
+    _lasting: dict[str, Target] = field(default_factory=dict[str, Target], init=False, repr=False)
 
     def target(self, name: str, take: Take) -> Target | None:
         """Find what a call of a name means as things are now; None where nothing of this name is known."""
+        lasting = self._lasting.get(name)
+        if lasting is not None:
+            return lasting
+        found = self._target(name, take)
+        if found is not None and found.is_listed and not self._needs_snapshot(found.tool):
+            self._lasting[name] = found  # whatever the states are, as long as this catalog is right
+        return found
+
+    def _target(self, name: str, take: Take) -> Target | None:
         key = self.names.find(name)
         rows = self._called(name)
         if key is not None:
@@ -97,8 +107,10 @@ class Catalog:
 
     def _at(self, tool: Tool, take: Take) -> Context:
         """Give the context in which a tool is decided about; a snapshot is taken only where it needs one."""
-        is_needed = bool(self.context.requirements.of(tool.name))
-        return replace(self.context, snapshot=take() if is_needed else Snapshot())
+        return replace(self.context, snapshot=take() if self._needs_snapshot(tool) else Snapshot())
+
+    def _needs_snapshot(self, tool: Tool) -> bool:
+        return bool(self.context.requirements.of(tool.name))
 
     def _unlisted(self, name: str, take: Take) -> Iterator[Target]:
         """Decide about a tool that no list has, by the row of the server that its name falls under."""

@@ -250,6 +250,18 @@ def test_nothing_is_served_before_the_handshake(tmp_path: Path) -> None:
         assert "result" in server.ask("tools/list", {})
 
 
+def test_a_client_that_listens_is_not_waited_for_when_it_goes(tmp_path: Path) -> None:
+    with spoken(tmp_path) as server:
+        wish = {"notifications": {"toolsListChanged": True}, "_meta": ENVELOPE}
+        told = server.ask("subscriptions/listen", wish, 4)
+        assert told["params"]["notifications"] == {"toolsListChanged": True}
+        said, code = server.end()
+        last = json.loads(said)
+        assert (last["id"], last["result"]["resultType"]) == (4, "complete")
+        assert last["result"]["_meta"]["io.modelcontextprotocol/subscriptionId"] == 4
+        assert code == 0
+
+
 def test_a_list_of_a_scope_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
     with spoken(tmp_path) as server:
         server.start()

@@ -6,14 +6,14 @@ What the endpoint says is passed on as it is, neither validated again nor cut to
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from time import perf_counter
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import anyio
 from anyio.abc import TaskGroup
 
 from remit import __version__
 from remit.apps.gateway.audience import Audience, Listener, notification
-from remit.apps.gateway.callers import NOTHING, Channel, Nobody, RequestCaller, SessionCaller
+from remit.apps.gateway.callers import Nobody, RequestCaller, SessionCaller
 from remit.apps.gateway.encoding import Lists
 from remit.apps.gateway.eras import (
     as_object,
@@ -24,6 +24,7 @@ from remit.apps.gateway.eras import (
     without_envelope,
 )
 from remit.apps.gateway.held import HeldCalls
+from remit.apps.gateway.requests import Request, Session
 from remit.apps.gateway.tally import Tally
 from remit.core.protocol import CAPABILITIES_KEY, INTERNAL_ERROR, LOG_LEVEL_KEY, NEWER, SUBSCRIPTION_KEY
 from remit.errors import RemitError
@@ -37,31 +38,6 @@ _WANTED = {
     "promptsListChanged": Part.PROMPTS,
     "resourcesListChanged": Part.RESOURCES,
 }
-
-
-class Session:
-    """What is kept of a client that has a session."""
-
-    def __init__(
-        self, name: str, principal: str | None = None, capabilities: Mapping[str, Any] = NOTHING
-    ) -> None:
-        self.name = name
-        self.principal = principal
-        self.capabilities = capabilities
-        self.log_level: str | None = None
-        self.listener: Listener | None = None
-
-
-class Request(NamedTuple):
-    """One request, as it came; its transport has looked whether it is well-formed."""
-
-    id: str | int
-    method: str
-    params: Params
-    channel: Channel
-    session: Session | None  # None: it is one of 2026, and stands for itself
-    principal: str | None = None
-    place: str = "stdio"  # what callers without a session share upstreams by
 
 
 Handler = Callable[[Request, Params], Awaitable[Answer]]
@@ -172,6 +148,10 @@ class Desk:
     def end(self) -> None:
         """End the streams of those who listen, in the way they can tell from a failure."""
         self._over.set()
+
+    def last_words(self, request: Request) -> Answer:
+        """Say to a listener that it was not cut off."""
+        return for_2026({"_meta": {SUBSCRIPTION_KEY: request.id}}, request.method, INFO)
 
     async def _discover(self, _: Request, __: Params) -> Answer:
         answer: Answer = {"supportedVersions": list(NEWER), "capabilities": self.capabilities(is_newer=True)}

@@ -1,8 +1,7 @@
-"""The standard streams as the protocol's transport.
+"""Messages on descriptors, one on a line.
 
-The wire is read and written by the event loop itself where both ends are pipes or sockets, which is how
-clients start servers; anything else (a terminal, a file) is read by a thread. While it is served, file
-descriptor 1 points to stderr: whatever else is printed in this process cannot end up between two messages.
+Pipes and sockets, by which clients start servers, are read and written by the event loop itself; anything
+else (a terminal, a file) is read by a thread.
 """
 
 import asyncio
@@ -12,8 +11,8 @@ import stat
 import sys
 import threading
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import anyio
@@ -138,7 +137,7 @@ class Inlet:
         """Give the next message; the end comes when all that was asked is answered or has had its time."""
         await self._outlet.room()
         while not self._messages:
-            if self._has_ended:
+            if self._has_ended or self._outlet.is_broken:
                 with anyio.move_on_after(LAST_WORDS):
                     await self._outlet.answered()
                 raise StopAsyncIteration
@@ -263,41 +262,7 @@ def _is_message(message: Message) -> bool:
     )
 
 
-@asynccontextmanager
-async def standard_streams() -> AsyncGenerator[tuple[Inlet, Outlet]]:
-    """Give a stream to read messages from and one to write them to."""
-    with _taken(0, os.open(os.devnull, os.O_RDONLY)) as source, _taken(1, os.dup(2)) as target:
-        outlet = Outlet(target)
-        inlet = Inlet(source, outlet)
-        try:
-            yield inlet, outlet
-        finally:
-            inlet.close()
-            with anyio.move_on_after(LAST_WORDS, shield=True):
-                await outlet.flush()
-            outlet.close()
-
-
 def is_pipe(descriptor: int) -> bool:
     """Whether the event loop can wait for a descriptor."""
     mode = os.fstat(descriptor).st_mode
     return sys.platform != "win32" and (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode))
-
-
-@contextmanager
-def _taken(descriptor: int, stand_in: int) -> Generator[int]:
-    """Take a descriptor for ourselves, and put another in its place for as long."""
-    own = os.dup(descriptor)  # which no child inherits
-    os.dup2(stand_in, descriptor)
-    os.close(stand_in)
-    was_blocking = is_pipe(own) and os.get_blocking(own)
-    if was_blocking:
-        os.set_blocking(own, False)
-    try:
-        yield own
-    finally:
-        with suppress(OSError):
-            if was_blocking:
-                os.set_blocking(own, True)
-            os.dup2(own, descriptor)
-            # Not closed: a thread may still read from it, and must not find another file there.

@@ -13,9 +13,10 @@ from mcp.shared.dispatcher import DispatchContext
 from mcp.shared.exceptions import MCPError
 from mcp_types.methods import validate_client_request
 
-from remit.apps.gateway.desk import INFO, Desk, Request, Session
+from remit.apps.gateway.desk import INFO, Desk
 from remit.apps.gateway.encoding import readable
 from remit.apps.gateway.eras import LISTS, as_object, is_modern
+from remit.apps.gateway.requests import Request, Session
 from remit.exchange import Answer, AnsweredError, Params
 
 RequestContext = ServerRequestContext[Any, Any]

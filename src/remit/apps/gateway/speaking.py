@@ -10,10 +10,11 @@ from typing import Any, Protocol
 import anyio
 from anyio.abc import TaskGroup
 
-from remit.apps.gateway.desk import INFO, Desk, Request, Session
+from remit.apps.gateway.desk import INFO, Desk
 from remit.apps.gateway.encoding import error_line, message_line, result_line
 from remit.apps.gateway.eras import as_object
 from remit.apps.gateway.forms import check
+from remit.apps.gateway.requests import Request, Session
 from remit.core.protocol import (
     CAPABILITIES_KEY,
     CONNECTION_CLOSED,
@@ -190,6 +191,8 @@ class Speaker:
         check(method, params, is_newer=session is None)
         if not self._desk.serves(method):
             raise AnsweredError(METHOD_NOT_FOUND, "Method not found", method)
+        if method == "subscriptions/listen":
+            self._target.settle(identity)  # it goes on until somebody ends it: nobody waits for its answer
         self._at_work[identity] = scope = anyio.CancelScope()
         self._tasks.start_soon(self._serve, Request(identity, method, params, self, session), scope)
 
@@ -201,13 +204,20 @@ class Speaker:
                 self._refuse(request.id, error)
             except anyio.get_cancelled_exc_class():
                 if request.id not in self._withdrawn:
-                    self._refuse(request.id, AnsweredError(CONNECTION_CLOSED, "Connection closed"))
+                    self._take_leave(request)
                 raise
             finally:
                 self._target.settle(request.id)
                 self._withdrawn.discard(request.id)
                 del self._at_work[request.id]
         await self._target.room()
+
+    def _take_leave(self, request: Request) -> None:
+        """Answer what is still under way at the end; that a listener hears no more is no failure."""
+        if request.method == "subscriptions/listen":
+            self._answer(request.id, self._desk.last_words(request))
+        else:
+            self._refuse(request.id, AnsweredError(CONNECTION_CLOSED, "Connection closed"))
 
     def _answer(self, identity: Id, answer: Answer) -> None:
         self._target.write(result_line(identity, answer))

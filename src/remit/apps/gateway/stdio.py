@@ -7,9 +7,9 @@ import anyio
 
 from remit.apps.gateway.desk import Desk
 from remit.apps.gateway.opening import open_desk
-from remit.apps.gateway.pipes import standard_streams
 from remit.apps.gateway.running import Say, described, monitor, run
 from remit.apps.gateway.speaking import speak
+from remit.apps.gateway.standard import standard_streams
 from remit.bootstrap import open_endpoint, open_links
 from remit.exchange import Endpoint, Opening
 

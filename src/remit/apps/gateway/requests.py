@@ -1,0 +1,33 @@
+"""Requests, and the sessions that some of them belong to."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from remit.apps.gateway.audience import Listener
+from remit.apps.gateway.callers import NOTHING, Channel
+from remit.exchange import Params
+
+
+class Session:
+    """What is kept of a client that has a session."""
+
+    def __init__(
+        self, name: str, principal: str | None = None, capabilities: Mapping[str, Any] = NOTHING
+    ) -> None:
+        self.name = name
+        self.principal = principal
+        self.capabilities = capabilities
+        self.log_level: str | None = None
+        self.listener: Listener | None = None
+
+
+class Request(NamedTuple):
+    """One request, as it came; its transport has looked whether it is well-formed."""
+
+    id: str | int
+    method: str
+    params: Params
+    channel: Channel
+    session: Session | None  # None: it is one of 2026, and stands for itself
+    principal: str | None = None
+    place: str = "stdio"  # what callers without a session share upstreams by
