@@ -376,6 +376,21 @@ def test_streams_that_are_closed_break_nothing(desk: Desk, shop: Path, streams: 
     assert len(desk.log()) == 1
 
 
+def test_an_answer_that_nobody_reads_any_more_is_no_failure(desk: Desk, shop: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "remit", "hook"],
+        env=desk.environment,
+        input=json.dumps(told("SessionStart", shop)).encode(),
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        timeout=60,
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr, desk.log()) == (0, b"", [])
+
+
 def test_an_event_that_is_too_large_is_passed_over(desk: Desk) -> None:
     program = [sys.executable, "-c", "import sys; sys.stdout.write('{\"a\": \"' + 'x' * 70_000_000)"]
     with subprocess.Popen(program, stdout=subprocess.PIPE) as source:
