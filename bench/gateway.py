@@ -151,6 +151,7 @@ class Bench:
         with tempfile.TemporaryDirectory(dir=self.folder) as root:
             place = Place(Path(root))
             place.declare({"bench": back}, STATE)
+            place.learn()
             if front == "stdio":
                 yield Pipes(place.command(), environment=place.environment, cwd=place.project)
             else:

@@ -37,6 +37,7 @@ def _tokens(folder: Path, tools: Sequence[dict[str, Any]], strategy: str) -> int
         servers[f"server{number}"] = server("by_hand.py", "--list", str(file))
     rooms = "".join(ROOM.format(number=number) for number in range(SERVERS))
     place.declare(servers, rooms if strategy == "rooms" else "")
+    place.learn()
     wire = Pipes(place.command("--strategy", strategy), environment=place.environment, cwd=place.project)
     try:
         return sum(_cost(tool) for tool in _listed(Client(wire, NEW), strategy))
@@ -46,9 +47,8 @@ def _tokens(folder: Path, tools: Sequence[dict[str, Any]], strategy: str) -> int
 
 def _listed(client: Client, strategy: str) -> list[dict[str, Any]]:
     """The tools that an agent receives; with a manifest, those of the first scope that it asks for."""
-    listed = client.tools()  # waits for the servers, whose scopes are told afterwards
     if strategy != "manifest":
-        return listed
+        return client.tools()
     told = client.result("server/discover")["capabilities"]["extensions"]["remit/scopes"]
     return client.result("tools/list", {"scope": told["scopes"][0]})["tools"]
 

@@ -64,6 +64,11 @@ class Place:
     def command(self, *arguments: str) -> list[str]:
         return [sys.executable, "-m", "remit", "serve", "--project", str(self.project), *arguments]
 
+    def learn(self) -> None:
+        """Ask all servers for their tools, so that the first list need not wait for them."""
+        command = [sys.executable, "-m", "remit", "scan", "--connect", "--project", str(self.project)]
+        subprocess.run(command, env=self.environment, check=True, capture_output=True)
+
     @contextmanager
     def serving(self, *arguments: str) -> Generator["Listener"]:
         """Run the gateway on a free port."""

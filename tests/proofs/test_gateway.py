@@ -4,7 +4,10 @@
 """
 
 import asyncio
+import json
 import os
+import signal
+import subprocess
 import time
 from collections.abc import Callable
 from itertools import count
@@ -25,6 +28,13 @@ HEALTHY = 15
 FAULTS = ("hang", "crash", "garbage", "long-line", "drip")
 GROSS = 10  # times the baseline: the aim is 2, but a slow day is no fault of ours
 DEADLINES = "\n".join(f"[servers.faulty{number}]\ndeadline = 1\n" for number in range(len(FAULTS)))
+
+HELLO: dict[str, Any] = {
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": OLD, "capabilities": {}, "clientInfo": {"name": "proof", "version": "1"}},
+}
+CALL = {"id": 2, "method": "tools/call", "params": {"name": "deaf__echo", "arguments": {"text": "here"}}}
 
 pytestmark = [
     pytest.mark.proof,
@@ -132,6 +142,45 @@ def test_many_clients_at_once_get_every_answer_and_leave_nothing_behind(place: P
         children = family(gateway.pid)
     gone = {pid: not Path(f"/proc/{pid}").exists() for pid in children}
     assert all(gone.values()), gone
+
+
+@pytest.mark.parametrize("number", [None, signal.SIGTERM, signal.SIGKILL])
+def test_however_the_gateway_ends_nothing_is_left_of_a_server_that_heeds_no_signal(
+    place: Place, number: signal.Signals | None
+) -> None:
+    note = place.root / "note"
+    place.declare({"deaf": server("by_hand.py", "--deaf", "--note", str(note))})
+    with subprocess.Popen(
+        place.command(),
+        env=place.environment,
+        cwd=place.project,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as gateway:
+        assert gateway.stdin is not None
+        assert gateway.stdout is not None
+        for message in (HELLO, CALL):
+            gateway.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+            gateway.stdin.flush()
+            answer = next(heard for heard in map(json.loads, gateway.stdout) if "id" in heard)
+            assert "result" in answer, answer
+        started = [int(word) for word in note.read_text().split()]
+        if number is None:
+            gateway.stdin.close()
+        else:
+            gateway.send_signal(number)
+        gateway.wait(timeout=PATIENCE)
+    assert len(started) == 2  # it, and the child that outlives it
+    asyncio.run(eventually(lambda: not any(map(lives, started)), lambda: f"some of {started} live on"))
+
+
+def lives(pid: int) -> bool:
+    """Whether a process runs; one that has ended may wait for somebody to notice."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 async def crowd(gateway: Listener) -> tuple[int, float]:
