@@ -170,6 +170,33 @@ async def test_a_projects_server_is_neither_started_nor_called_before_it_is_trus
         assert told(await call(served, "till__open")) == "till did open"
 
 
+async def test_an_entry_that_changed_since_it_was_trusted_is_not_started_to_ask_what_it_offers(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    desk.write(shop / ".mcp.json", servers("till"))
+    links.stocks["till"] = Stock(tools=[offered("open")])
+    with desk.registry() as registry:
+        at = registry.at(str(shop))
+        registry.scan(at)
+        registry.trust(registry.trustable(at, ["till"]), at)
+    async with endpoint(desk, links, shop) as served:
+        assert "till__open" in await names(served)
+        desk.write(shop / ".mcp.json", servers(till={"command": "run-something-else"}))
+        links.stocked.clear()
+        was_asked = anyio.Event()
+
+        async def note(label: str) -> None:
+            if label == "git":
+                was_asked.set()
+
+        links.before_stock = note
+        links.tell("till", "notifications/tools/list_changed")
+        links.tell("git", "notifications/tools/list_changed")
+        await was_asked.wait()
+        assert links.stocked == ["git"]
+        assert "not trusted" in told(await call(served, "till__open"))
+
+
 async def test_what_a_client_is_told_to_ask_about_is_asked_by_the_client(
     desk: Desk, shop: Path, links: FakeLinks
 ) -> None:
