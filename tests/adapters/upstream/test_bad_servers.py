@@ -178,8 +178,7 @@ import json, os, sys
 for line in sys.stdin:
     asked = json.loads(line)
     if asked.get("method") == "initialize":
-        info = {"name": "leaky", "version": "1"}
-        said = {"result": {"protocolVersion": "2024-11-05", "capabilities": {"tools": {}}, "serverInfo": info}}
+        said = {"result": {"protocolVersion": "2024-11-05", "capabilities": {"tools": {}}, "serverInfo": {}}}
     else:
         said = {"error": {"code": 1, "message": "cannot list with " + os.environ["API_KEY"]}}
     if "id" in asked:

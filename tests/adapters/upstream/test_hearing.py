@@ -57,8 +57,8 @@ async def test_a_server_may_not_ask_without_end_in_one_answer() -> None:
     async def again(_: Params) -> Answer:
         return {}
 
-    question = {"method": "elicitation/create", "params": {}}
-    answer = {
+    question: Answer = {"method": "elicitation/create"}
+    answer: Answer = {
         "resultType": "input_required",
         "inputRequests": {str(number): question for number in range(MAX_QUESTIONS + 1)},
     }
