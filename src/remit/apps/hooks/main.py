@@ -33,6 +33,8 @@ def main() -> None:
 
         if text := respond(data):
             os.write(1, text.encode())
+    except BrokenPipeError:  # a client that ended has no use for an answer
+        pass
     except BaseException as error:
         from remit.apps.hooks.log import note
 
