@@ -406,6 +406,22 @@ async def test_each_call_is_counted_once_and_audited_without_what_was_said(
     assert "hunter2" not in str(stored(desk.database, "select * from audit"))
 
 
+async def test_a_made_up_name_that_its_server_refuses_becomes_no_tool(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    links.answers["git"] = lambda params: {"content": [], "isError": params["name"] == "made_up"}
+    async with endpoint(desk, links, shop) as served:
+        await served.tools({})
+        await call(served, "git__made_up")
+        await call(served, "git__unlisted")
+    with desk.registry() as registry:
+        at = registry.at(str(shop))
+        known = {tool.name for tool, _ in registry.tools(at)}
+        assert "mcp__git__made_up" not in known
+        assert "mcp__git__unlisted" in known
+        assert "mcp__git__made_up" in {entry.tool for entry in registry.supply.audit(at)}
+
+
 async def test_what_was_answered_is_recorded_when_the_endpoint_is_cancelled(
     desk: Desk, shop: Path, links: FakeLinks
 ) -> None:

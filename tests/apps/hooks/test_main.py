@@ -145,6 +145,16 @@ def test_a_call_that_a_person_broke_off_says_nothing_of_its_tool(desk: Desk, sho
     assert stored(desk.database, "select uses, failures, outcomes from usage_totals") == [(3, 0, "")]
 
 
+def test_a_call_that_the_gateway_refused_is_no_failure_of_its_tool(desk: Desk, shop: Path) -> None:
+    desk.hook(told("PostToolUse", shop, tool_name="mcp__ledger__post", tool_use_id="t1"))
+    for number in range(3):
+        refused = told(
+            "PostToolUseFailure", shop, tool_name="mcp__remit__ledger__post", tool_use_id=f"f{number}"
+        )
+        desk.hook({**refused, "error": "approval_required: `ledger__post` needs approval"})
+    assert stored(desk.database, "select failures from usage_totals") == [(0,)]
+
+
 def test_a_skill_is_counted_and_not_the_tool_that_starts_it(desk: Desk, shop: Path) -> None:
     desk.write(shop / ".claude/skills/deploy/SKILL.md", "---\nname: deploy\ndescription: Deploy\n---\n")
     desk.hook(told("SessionStart", shop))
