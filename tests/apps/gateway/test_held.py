@@ -30,7 +30,7 @@ class Told:
 
 
 def caller(principal: str | None = "ada", told: Told | None = None) -> RequestCaller:
-    can: dict[str, object] = {"elicitation": {}, "sampling": {}}
+    can: dict[str, object] = {"elicitation": {}, "sampling": {}, "roots": {}}
     return RequestCaller(
         cast(Channel, told or Told()),
         session="s",

@@ -29,11 +29,7 @@ class Channel(Protocol):
 
 
 class SessionCaller:
-    """One request of a client with a session: it is asked back on the request's own stream.
-
-    Which directories it is about, an upstream may always ask: where the client does not say, it is the
-    endpoint's.
-    """
+    """One request of a client with a session: it is asked back on the request's own stream."""
 
     takes_input_required = False
 
@@ -45,13 +41,11 @@ class SessionCaller:
         principal: str | None,
         capabilities: Mapping[str, Any],
         log_level: str | None,
-        roots: Answer,
     ) -> None:
         self._channel = channel
-        self._roots = None if "roots" in capabilities else roots
         self.session = session
         self.principal = principal
-        self.capabilities: Mapping[str, Any] = {"roots": {}, **capabilities}
+        self.capabilities = capabilities
         self.log_level = log_level
 
     async def ask(self, method: str, params: Params) -> Answer:
@@ -60,8 +54,6 @@ class SessionCaller:
         Raises:
             AnsweredError: the client cannot, or says no with an error.
         """
-        if method == ROOTS and self._roots is not None:
-            return self._roots
         require(method, params, self.capabilities)
         return await self._channel.ask(method, params)
 
@@ -75,7 +67,8 @@ class SessionCaller:
 class RequestCaller:
     """One request of a client of 2026, which is only ever answered.
 
-    It is not troubled for its roots, which would take a request more: they are the endpoint's directory.
+    It is not troubled for its roots, which would take a request more: they are the endpoint's directory. A
+    client that has none is not said to have some: a server goes by them instead of by its own arguments.
     """
 
     takes_input_required = True
@@ -94,7 +87,7 @@ class RequestCaller:
         self.may_be_asked = "elicitation" in capabilities or "sampling" in capabilities
         self.session = session
         self.principal = principal
-        self.capabilities: Mapping[str, Any] = {"roots": {}, **capabilities}
+        self.capabilities = capabilities
         self.log_level = log_level
         self.roots = roots
 
@@ -104,9 +97,9 @@ class RequestCaller:
         Raises:
             AnsweredError: the client cannot answer, or not now.
         """
+        require(method, params, self.capabilities)
         if method == ROOTS:
             return self.roots
-        require(method, params, self.capabilities)
         raise AnsweredError(METHOD_NOT_FOUND, f"`{method}` cannot be asked during this request")
 
     async def tell(self, method: str, params: Params) -> None:

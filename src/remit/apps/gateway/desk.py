@@ -275,7 +275,6 @@ class Desk:
                 principal=request.principal,
                 capabilities=session.capabilities,
                 log_level=session.log_level,
-                roots=self._roots,
             )
         meta = as_object(request.params.get("_meta"))
         level = meta.get(LOG_LEVEL_KEY)

@@ -174,9 +174,9 @@ class _HeldCall:
         Raises:
             AnsweredError: the client did not say that it can answer.
         """
+        require(method, params, self.capabilities)
         if method == ROOTS:
             return self._roots
-        require(method, params, self.capabilities)
         self._asked += 1
         key = f"{method.split('/')[0]}-{self._asked}"
         self._questions[key] = question = _Question(method, params)
