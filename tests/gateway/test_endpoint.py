@@ -170,6 +170,28 @@ async def test_a_projects_server_is_neither_started_nor_called_before_it_is_trus
         assert told(await call(served, "till__open")) == "till did open"
 
 
+async def test_what_was_approved_for_one_agent_or_token_is_not_for_another(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    desk.write(shop / "remit.toml", '[tools."git__push"]\napproval = true\n')
+    desk.write(shop / ".claude/agents/clerk.md", "---\nname: clerk\ndescription: x\n---\n")
+
+    async def asked(caller: FakeCaller, **opening: str) -> str:
+        async with endpoint(desk, links, shop, **opening) as served:
+            await names(served)
+            return told(await call(served, "git__push", {"path": "p"}, caller))
+
+    assert "approval_required" in await asked(FakeCaller(principal="ci"))
+    with desk.registry() as registry:
+        at = registry.at(str(shop))
+        (waiting,) = registry.approvals.waiting(at)
+        registry.approvals.answer(waiting.id, at, approve=True)
+    assert "approval_required" in await asked(FakeCaller(principal="ci"), agent="clerk")
+    assert "approval_required" in await asked(FakeCaller(principal="claude-code"))
+    assert "approval_required" in await asked(FakeCaller())
+    assert await asked(FakeCaller(principal="ci")) == "git did push"
+
+
 @pytest.mark.parametrize("spelling", ["git__{}", "mcp__git__{}", "mcp__remit__git__{}"])
 async def test_what_is_hidden_is_hidden_however_it_is_spelt(desk: Desk, shop: Path, spelling: str) -> None:
     harmful = offered("tidy.up", annotations={"destructiveHint": True})

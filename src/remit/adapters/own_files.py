@@ -6,6 +6,7 @@ import tempfile
 from remit.adapters.configuration_paths import PERSONAL
 from remit.adapters.files import FileError, read_bytes
 from remit.core.projects import Workspace
+from remit.core.scopes import is_at_or_below
 from remit.errors import BadFileError
 
 _LIMIT = 1024 * 1024  # bytes
@@ -16,6 +17,7 @@ class PersonalFile:
 
     def __init__(self, workspace: Workspace) -> None:
         self.path = os.path.join(workspace.checkout, PERSONAL)
+        self._checkout = workspace.checkout
         self._found = self._read()
 
     @property
@@ -53,6 +55,11 @@ class PersonalFile:
             raise
 
     def _read(self) -> str | None:
+        if os.path.islink(self.path) and not is_at_or_below(os.path.realpath(self.path), self._checkout):
+            raise BadFileError(
+                f"`{self.path}` is a link that leads out of the checkout: who made it is not known",
+                hint="put a file of your own in its place",
+            )
         try:
             found = read_bytes(self.path, limit=_LIMIT)
             return None if found is None else found.decode()

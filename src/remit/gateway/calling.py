@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 
-from remit.approvals import Permit
+from remit.approvals import Permit, principal_of
 from remit.core.audit import AuditEntry, Outcome
 from remit.core.decide import UNKNOWN, Decision, Gate, Verdict
 from remit.core.declarations import Key
@@ -198,8 +198,12 @@ class _Record(NamedTuple):
 
 def _permit(inventory: Inventory, target: Target, asked: Params, principal: str | None) -> Permit:
     arguments = members(asked.get("arguments"))
+    whoever = principal_of(target.context)  # a token may be several agents'
     return inventory.registry.approvals.permit(
-        target.tool.name, arguments, target.context, principal=principal
+        target.tool.name,
+        arguments,
+        target.context,
+        principal=whoever if principal is None else f"{whoever}, by the token `{principal}`",
     )
 
 
