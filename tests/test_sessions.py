@@ -37,7 +37,13 @@ def practise(registry: Registry, here: Context, times: int = 8) -> None:
 
 
 def lines(registry: Registry, here: Context) -> list[str]:
-    return registry.session_context(here).splitlines()[1:]
+    return about_tools(registry, here).splitlines()[1:]
+
+
+def about_tools(registry: Registry, here: Context) -> str:
+    """The part of the session context that is about tools; that on memory comes before it."""
+    _, title, told = registry.session_context(here).partition("## Available Tools")
+    return title + told
 
 
 def said(registry: Registry, here: Context, *, session: str = "now", prompt: str | None = None) -> list[str]:
@@ -77,11 +83,11 @@ def test_tools_have_five_hundred_characters_unless_the_configuration_says_otherw
         shop / ".mcp.json", servers(*(f"a-server-with-a-long-name-{number:020}" for number in range(10)))
     )
     here = registry.at(str(shop))
-    assert 400 < len(registry.session_context(here)) <= 500
+    assert 400 < len(about_tools(registry, here)) <= 500
     machine = desk.write(desk.home / ".config/remit/remit.toml", "[context]\ntools = 2000\n")
-    assert len(registry.session_context(here)) > 600
+    assert len(about_tools(registry, here)) > 600
     desk.write(shop / "remit.toml", "[context]\ntools = 100\n")
-    assert len(registry.session_context(here)) <= 100
+    assert len(about_tools(registry, here)) <= 100
     machine.unlink()
     desk.write(shop / "remit.toml", "[context]\ncharacters = 60\n")
     assert len(registry.session_context(here)) <= 60
@@ -94,8 +100,9 @@ def test_states_and_what_they_hide_are_told_in_a_line(desk: Desk, registry: Regi
         shop / "remit.toml", '[states.open]\nfile = "open"\n[tools."mcp__till__*"]\nstates = ["open"]\n'
     )
     opening = registry.opening(registry.at(str(shop)))
-    first, *rest = opening.text.splitlines()
-    assert first.startswith("States in force: ")
+    lines = opening.text.splitlines()
+    first = next(line for line in lines if line.startswith("States in force: "))
+    rest = lines[lines.index(first) + 1 :]
     assert "Hidden by states: 1 (" in first
     assert "needs state open (false: no open in shop)" in first
     assert rest == ["", "## Available Tools", "- MCP: scale (project)"]

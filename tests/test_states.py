@@ -499,7 +499,7 @@ def test_of_a_broken_file_nothing_is_told_at_places_that_it_no_longer_has(
 
 
 @pytest.mark.parametrize("layer", ["machine", "managed"])
-def test_a_file_of_the_user_or_administrator_that_was_never_good_hides_all(
+def test_a_file_of_the_user_or_administrator_that_was_never_good_hides_all_but_built_ins(
     desk: Desk, shop: Path, registry: Registry, layer: str
 ) -> None:
     desk.write_state("deploy")
@@ -513,14 +513,16 @@ def test_a_file_of_the_user_or_administrator_that_was_never_good_hides_all(
     assert "nobody knows what a file that could never be used forbids: " in item.decision.reason
     assert (item.decision.unlock or "").startswith("mend ")
     assert visible(desk.registry(), here) == set()
+    registry.record("Edit", here)  # with which it can be mended
+    assert visible(registry, here) == {"Edit"}
     desk.write(file, "")
-    assert visible(registry, here) == {"mcp__deploy__*"}
+    assert visible(registry, here) == {"Edit", "mcp__deploy__*"}
     desk.write(file, "x = [")  # what was good, if empty, still holds
-    assert visible(registry, here) == {"mcp__deploy__*"}
+    assert visible(registry, here) == {"Edit", "mcp__deploy__*"}
     file.unlink()
-    assert visible(registry, here) == {"mcp__deploy__*"}
+    assert visible(registry, here) == {"Edit", "mcp__deploy__*"}
     desk.write(file, "x = [")  # another file: nobody ever read this one
-    assert visible(registry, here) == set()
+    assert visible(registry, here) == {"Edit"}
 
 
 def test_who_names_the_null_device_wants_no_file_of_their_own(

@@ -222,6 +222,6 @@ def test_a_server_that_cannot_start_says_why(desk: Desk, tmp_path: Path) -> None
         text=True,
         timeout=60,
     )
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert done.stderr.startswith("error: `")
     assert "hint: " in done.stderr

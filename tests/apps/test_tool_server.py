@@ -62,7 +62,7 @@ def test_a_call_that_changes_the_states_changes_the_list_and_says_so(tmp_path: P
         assert await said(client, "shop.sell", what="tea") == (
             True,
             "`shop.sell`: needs state open (false: its detector says so)\n"
-            "hint: `remit states` shows every state and how it is found",
+            "hint: its detector, a function of this program, has to say so",
         )
         assert await said(client, "shop.open") == (False, "open")
         both = (await client.list_tools()).tools

@@ -1,8 +1,7 @@
 """Serves memory alone to one MCP client, over the standard streams."""
 
-import sys
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import Any
 
 import anyio
 import mcp_types as types
@@ -12,11 +11,8 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
 from remit import __version__
-from remit.apps.memory_tools import MemoryTools
-from remit.bootstrap import open_memory
-from remit.core.memory.scopes import memory_id
+from remit.apps.memory_tools import MemoryTools, instructions
 from remit.core.projects import Workspace
-from remit.errors import RemitError
 from remit.memory.project_memory import Memory
 
 NAME = "remit-memory"
@@ -36,10 +32,7 @@ def server_of(
     return Server(
         NAME,
         version=__version__,
-        instructions=(
-            f"The memory of the project here has the project_id `{memory_id(workspace.project)}`. "
-            "Start with retrieve_context; end with save_session."
-        ),
+        instructions=instructions(workspace),
         on_list_tools=answers.list_tools,
         on_call_tool=answers.call_tool,
         get_tool_input_schema=answers.input_schema,
@@ -76,19 +69,3 @@ class _Answers:
 
     def input_schema(self, name: str) -> Mapping[str, Any] | None:
         return self._tools.input_schema(name)
-
-
-def main(directory: str = ".") -> NoReturn:
-    """Serve the memory of this user, to whoever works in a directory: what `remit serve --memory` does."""
-    try:
-        memory = open_memory(directory)
-        serve(memory, memory.workspace)
-    except RemitError as error:
-        sys.exit(f"error: {error}\nhint: {error.hint}" if error.hint else f"error: {error}")
-    except KeyboardInterrupt:
-        sys.exit(130)
-    sys.exit(0)
-
-
-if __name__ == "__main__":
-    main()

