@@ -133,7 +133,7 @@ def _show_usage(found: Usage, context: Context) -> None:
         render.out()
         columns = ("session", "began", "ended", "calls", "failed", "tools")
         rows = [_session_cells(each) for each in found.sessions[:_SESSIONS]]
-        render.table(f"last of {len(found.sessions)} sessions", columns, rows, numbers=columns[3:])
+        render.table(f"last sessions, of {len(found.sessions)}", columns, rows, numbers=columns[3:])
     if found.unused:
         render.out()
         columns = ("tool", "kind", "tokens")
