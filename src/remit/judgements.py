@@ -4,12 +4,14 @@ A hook decides before every call, and loading what decides takes ten times as lo
 """
 
 import json
+from contextlib import suppress
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.adapters.storage.database import seen_from
 from remit.core.sightings import Call
 from remit.core.views import Flags
+from remit.errors import StoreError
 from remit.hot_paths import CLIENT, Here, fingerprints, now, visiting
 
 if TYPE_CHECKING:
@@ -48,7 +50,8 @@ def judge(call: Call, directory: str, *, is_headless: bool = False, client: str 
             decision, is_lasting = registry.judge(call, context)
         judged = _judged(decision)
         if is_lasting and mark is not None and mark == _grounds(call, here, flags):
-            _keep(judged, call, mark, here, flags)
+            with suppress(StoreError):  # it is known, though it cannot be kept
+                _keep(judged, call, mark, here, flags)
         return judged
 
 

@@ -65,6 +65,7 @@ def test_a_name_means_rows_however_it_is_written(name: str, rows: list[str]) -> 
         ("chnagelog", ["/changelog", "changelog"]),
         ("WIKY", ["wiki"]),
         ("something else", []),
+        ("read", ["mcp__wiki__read"]),
     ],
 )
 def test_a_name_that_is_nearly_one_is_answered_with_what_may_be_meant(name: str, names: list[str]) -> None:

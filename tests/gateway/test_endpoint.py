@@ -170,6 +170,58 @@ async def test_a_projects_server_is_neither_started_nor_called_before_it_is_trus
         assert told(await call(served, "till__open")) == "till did open"
 
 
+@pytest.mark.parametrize("spelling", ["git__{}", "mcp__git__{}", "mcp__remit__git__{}"])
+async def test_what_is_hidden_is_hidden_however_it_is_spelt(desk: Desk, shop: Path, spelling: str) -> None:
+    harmful = offered("tidy.up", annotations={"destructiveHint": True})
+    links = FakeLinks({"git": Stock(tools=[harmful])})
+    async with endpoint(desk, links, shop, mode="plan") as served:
+        assert await names(served) == []
+        for own in ("tidy_up", "tidy.up", "tidy up"):
+            name = spelling.format(own)
+            assert "mode `plan`" in told(await call(served, name))
+            assert "mode `plan`" in told(await call(served, "call_tool", {"name": name}))
+    assert links.asked == []
+
+
+async def test_what_is_hidden_is_hidden_where_two_servers_have_no_prefix(desk: Desk, shop: Path) -> None:
+    desk.write_state("git", "hg")
+    machine = "[servers.git]\nprefix = false\n[servers.hg]\nprefix = false\n"
+    desk.write(desk.home / ".config/remit/remit.toml", machine)
+    harmful = offered("tidy", annotations={"destructiveHint": True})
+    links = FakeLinks({label: Stock(tools=[harmful]) for label in ("git", "hg")})
+    async with endpoint(desk, links, shop, mode="plan") as served:
+        assert await names(served) == []
+        assert "mode `plan`" in told(await call(served, "tidy"))
+    assert links.asked == []
+
+
+async def test_an_entry_that_changed_since_it_was_trusted_is_not_started_to_ask_what_it_offers(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    desk.write(shop / ".mcp.json", servers("till"))
+    links.stocks["till"] = Stock(tools=[offered("open")])
+    with desk.registry() as registry:
+        at = registry.at(str(shop))
+        registry.scan(at)
+        registry.trust(registry.trustable(at, ["till"]), at)
+    async with endpoint(desk, links, shop) as served:
+        assert "till__open" in await names(served)
+        desk.write(shop / ".mcp.json", servers(till={"command": "run-something-else"}))
+        links.stocked.clear()
+        was_asked = anyio.Event()
+
+        async def note(label: str) -> None:
+            if label == "git":
+                was_asked.set()
+
+        links.before_stock = note
+        links.tell("till", "notifications/tools/list_changed")
+        links.tell("git", "notifications/tools/list_changed")
+        await was_asked.wait()
+        assert links.stocked == ["git"]
+        assert "not trusted" in told(await call(served, "till__open"))
+
+
 async def test_what_a_client_is_told_to_ask_about_is_asked_by_the_client(
     desk: Desk, shop: Path, links: FakeLinks
 ) -> None:
@@ -352,6 +404,22 @@ async def test_each_call_is_counted_once_and_audited_without_what_was_said(
     ]
     assert audit[-1].bytes_in == len('{"path":"hunter2"}')
     assert "hunter2" not in str(stored(desk.database, "select * from audit"))
+
+
+async def test_a_made_up_name_that_its_server_refuses_becomes_no_tool(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    links.answers["git"] = lambda params: {"content": [], "isError": params["name"] == "made_up"}
+    async with endpoint(desk, links, shop) as served:
+        await served.tools({})
+        await call(served, "git__made_up")
+        await call(served, "git__unlisted")
+    with desk.registry() as registry:
+        at = registry.at(str(shop))
+        known = {tool.name for tool, _ in registry.tools(at)}
+        assert "mcp__git__made_up" not in known
+        assert "mcp__git__unlisted" in known
+        assert "mcp__git__made_up" in {entry.tool for entry in registry.supply.audit(at)}
 
 
 async def test_what_was_answered_is_recorded_when_the_endpoint_is_cancelled(

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from remit.core.decide import Listed
 from remit.core.kinds import Kind, Status
 from remit.core.names import is_covered, spellings
-from remit.core.spelling import nearest
+from remit.core.spelling import MOST_SUGGESTIONS, nearest
 
 _INVOKED = (Kind.SKILL, Kind.SLASH_COMMAND)  # both by `/name`
 
@@ -58,6 +58,9 @@ def closest_to_being_visible(item: Listed) -> tuple[bool, bool, bool]:
 
 
 def suggest(name: str, listed: Sequence[Listed]) -> list[str]:
-    """List names that are known here and are nearly written like one that is not."""
+    """List names here that an unknown one may mean: a tool named without its server, or a slip."""
+    ending = f"__{name}"
+    if tools := sorted({item.tool.name for item in listed if item.tool.name.endswith(ending)}):
+        return tools[:MOST_SUGGESTIONS]
     known = (item.tool.server if item.tool.kind is Kind.MCP_SERVER else item.tool.name for item in listed)
     return nearest(_bare(name), filter(None, known), form=_bare)

@@ -172,10 +172,12 @@ class Calls:
             bytes_in=0,
             bytes_out=0,
         )
+        # A name that no server lists may be one that a model made up: it is known once it has worked.
+        known = target if target is not None and (target.is_listed or outcome is Outcome.DONE) else None
         self._recorder.note(
             Done(
                 entry=entry,
-                server=None if target is None else target.tool.server,
+                server=None if known is None else known.tool.server,
                 session=record.caller.session,
                 call_id=_call_id(record.asked),
                 outcome=outcome,

@@ -19,6 +19,7 @@ from remit.core.upstreams import Upstream, Wares
 
 PromptKey = tuple[Key, str]  # of its server, and as that calls it
 Take = Callable[[], Snapshot]
+_MOST_LASTING = 10_000  # names: a tool has more spellings than anybody needs
 
 
 class Target(NamedTuple):
@@ -60,7 +61,8 @@ class Catalog:
         if lasting is not None:
             return lasting
         found = self._target(name, take)
-        if found is not None and found.is_listed and not self._needs_snapshot(found.tool):
+        is_lasting = found is not None and found.is_listed and not self._needs_snapshot(found.tool)
+        if found is not None and is_lasting and len(self._lasting) < _MOST_LASTING:
             self._lasting[name] = found  # whatever the states are, as long as this catalog is right
         return found
 
@@ -125,6 +127,9 @@ class Catalog:
 
     def _under(self, server: Tool, rest: str, take: Take) -> Target:
         tool = server._replace(name=tool_name(server.server or "", rest, server.plugin), kind=Kind.MCP_TOOL)
+        for row in self.rows.get(tool.name, ()):
+            if self.owners.get(row.key) == server.key:  # it is listed, and only spelt in another way
+                return self._decided(row, take)
         context = self._at(tool, take)
         decision = decide(server, self._at(server, take))
         if decision.visible:

@@ -21,6 +21,7 @@ PARTS = frozenset({"tools", "resources", "templates", "prompts"})
 FIRST_LIST = 5.0  # seconds for which a first list waits
 _MOST_AT_ONCE = 16
 _FIRST_PAUSE, _LONGEST_PAUSE = 2.0, 60.0  # seconds until a server that failed is asked again
+_AT_ONCE, _PER_SECOND = 20.0, 0.5  # how often a server is asked that says again and again that it changed
 _log = logging.getLogger("remit.gateway")
 
 
@@ -47,6 +48,7 @@ class Stocker:
         self._askable: frozenset[Key] = frozenset()
         self._resting: set[Key] = set()  # those that failed, and are asked again after a pause
         self._pauses: dict[Key, float] = {}
+        self._paces: dict[Key, Pace] = {}
         self._is_idle = anyio.Event()
         self._is_idle.set()
 
@@ -85,6 +87,7 @@ class Stocker:
     async def _keep_asking(self, key: Key) -> None:
         try:
             while self._asking[key]:
+                await anyio.sleep(self._paces.setdefault(key, Pace()).wait(anyio.current_time()))
                 self._asking[key] = False
                 async with self._places:
                     await self._ask(key)
@@ -94,10 +97,10 @@ class Stocker:
                 self._is_idle.set()
 
     async def _ask(self, key: Key) -> None:
-        catalog = await self._clerk.do(Inventory.catalog)
-        upstream = catalog.upstreams.get(key)
-        if upstream is None:
+        board = await self._clerk.do(Inventory.board)
+        if key not in set(board.servers()):  # since it was to be asked, its entry may have become another
             return
+        catalog, upstream = board.catalog, board.catalog.upstreams[key]
         try:
             offer = self._read(await self._links.stock(upstream, parts=PARTS), upstream)
         except UpstreamError as error:
@@ -123,6 +126,19 @@ class Stocker:
         self._resting.discard(key)
         if key in self._askable:
             self.ask(key)
+
+
+class Pace:
+    """How soon a server is asked again: whoever keeps saying that its lists changed keeps us busy."""
+
+    def __init__(self) -> None:
+        self._allowance, self._counted_at = _AT_ONCE, 0.0
+
+    def wait(self, now: float) -> float:
+        """Count one time more, and tell how many seconds to wait before it."""
+        gained = (now - self._counted_at) * _PER_SECOND
+        self._allowance, self._counted_at = min(_AT_ONCE, self._allowance + gained) - 1, now
+        return max(0.0, -self._allowance / _PER_SECOND)
 
 
 def _keep(inventory: Inventory, catalog: Catalog, key: Key, offer: Offer) -> None:

@@ -10,7 +10,7 @@ from remit.memory.plans import Arguments
 from remit.ports import ApprovalStore, Clock, MemoryStore
 
 _KEPT = 86_400_000  # milliseconds for which an approval is remembered after its end
-_WHY = "it would be seen in every project"
+_WHY = "would be seen in every project"
 _DEFINITION = "memory-1"  # another, once the same arguments mean something else
 _PRINCIPAL = "memory"
 
@@ -58,18 +58,18 @@ class GlobalWrites:
         asked = self._approvals.request(wanted, self._workspace, forget_before=at - _KEPT, most=MOST_WAITING)
         if asked is None:
             return NotApprovedError(
-                f"a person has to approve of it first: {_WHY}",
+                f"a person has to approve of it first: it {_WHY}",
                 approval_id=None,
                 hint=f"{MOST_WAITING:,} calls wait already: have the user answer some with `remit approve`",
             )
         if asked.status(at) is ApprovalStatus.DENIED:
             return NotApprovedError(
-                f"a person said no to it: {_WHY}",
+                f"a person said no to it: it {_WHY}",
                 approval_id=asked.id,
                 hint="save it for the project instead, with the scope `project`",
             )
         return NotApprovedError(
-            f"a person has to approve of it first: {_WHY}",
+            f"a person has to approve of it first: it {_WHY}",
             approval_id=asked.id,
             hint=f"ask the user to run `remit approve {asked.id}` in this project, then call again "
             "with the same arguments",

@@ -171,3 +171,24 @@ async def test_the_environment_is_the_users_without_the_internals_of_clients_and
     assert full["CLAUDE_PROJECT_DIR"] == full["PWD"] == os.getcwd()
     assert not {"CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "REMIT_SECRET"} & set(full)
     assert ("TOKEN" in few, "OTHER" in few) == (True, False)
+
+
+_LEAKY = """
+import json, os, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked.get("method") == "initialize":
+        said = {"result": {"protocolVersion": "2024-11-05", "capabilities": {"tools": {}}, "serverInfo": {}}}
+    else:
+        said = {"error": {"code": 1, "message": "cannot list with " + os.environ["API_KEY"]}}
+    if "id" in asked:
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **said}), flush=True)
+"""
+
+
+async def test_an_error_instead_of_a_list_is_told_without_the_secrets_that_it_repeats() -> None:
+    launch = Launch(command=sys.executable, args=("-c", _LEAKY), env={"API_KEY": "s3cr3t-v4lue-0f-mine"})
+    async with links() as made:
+        with pytest.raises(UpstreamError, match="cannot list with") as caught:
+            await made.stock(upstream(launch))
+        assert "s3cr3t" not in str(caught.value)

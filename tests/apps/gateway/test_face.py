@@ -83,7 +83,7 @@ def use(
 
     anyio.run(run)
     noted = notes.read_text("utf-8").splitlines() if notes.exists() else []
-    return [re.sub(r"http:\w+$", "session", line) for line in noted]
+    return [re.sub(r"http:\w+$", "session", re.sub(r" at \(.*\)$", "", line)) for line in noted]
 
 
 async def said(connected: Client, tool: str, **arguments: object) -> str:

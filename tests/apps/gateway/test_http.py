@@ -133,6 +133,18 @@ def test_a_token_that_is_revoked_is_refused_at_once() -> None:
     at(work, grants=grants)
 
 
+def test_when_the_last_token_is_revoked_nobody_is_let_in() -> None:
+    grants = [holder("ci")]
+
+    async def work(served: Gateway) -> None:
+        assert (await served.post("/mcp", HELLO, authorization=CI)).status_code == 200
+        grants.clear()
+        assert (await served.post("/mcp", HELLO, authorization=CI)).status_code == 401
+        assert (await served.post("/mcp", HELLO)).status_code == 401
+
+    at(work, grants=grants)
+
+
 def test_a_session_is_for_the_token_that_opened_it() -> None:
     async def work(served: Gateway) -> None:
         opened = await served.post("/mcp", HELLO, authorization="Bearer token_of_ada")
@@ -142,6 +154,18 @@ def test_a_session_is_for_the_token_that_opened_it() -> None:
         assert (own.status_code, others.status_code) == (200, 404)
 
     at(work, grants=[holder("ada"), holder("eve")])
+
+
+def test_what_a_server_remembers_of_one_endpoint_is_not_for_another() -> None:
+    async def work(served: Gateway) -> None:
+        told: set[str] = set()
+        paths = ("/mcp", f"/p/{BLOG.hash}/mcp", f"/p/{BLOG.hash}/a/reviewer/mcp", "/rooms/git/mcp")
+        for path in (*paths, *paths):
+            async with Client(f"{served.url}{path}", mode="2026-07-28") as client:
+                told.add(str((await client.call_tool("who", {})).content))  # the session that it shares
+        assert len(told) == len(paths)
+
+    at(work)
 
 
 def test_a_caller_goes_by_the_name_of_its_token() -> None:
@@ -214,6 +238,15 @@ def test_an_application_pushes_its_states_with_a_token() -> None:
         assert (await served.post("/state", {"x": "y" * 2**19}, authorization=CI)).status_code == 413
 
     at(work, grants=[holder("ci")])
+
+
+def test_an_agents_token_does_not_push_the_states_that_unlock_its_tools() -> None:
+    async def work(served: Gateway) -> None:
+        for path in ("/state", f"/p/{BLOG.hash}/state"):
+            assert (await served.post(path, {"cart-open": True}, authorization=CI)).status_code == 404
+        assert served.pushed == []
+
+    at(work, grants=[holder("ci", agents=("reviewer",))])
 
 
 def test_states_are_pushed_by_nobody_without_a_token_even_here() -> None:

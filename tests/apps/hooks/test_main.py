@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from remit.apps.hooks import log
+from remit.apps.hooks import log, main
+from remit.apps.hooks.responding import respond
 from support import Desk, servers, stored
 
 
@@ -142,6 +143,16 @@ def test_a_call_that_a_person_broke_off_says_nothing_of_its_tool(desk: Desk, sho
         )
         desk.hook(told_of)
     assert stored(desk.database, "select uses, failures, outcomes from usage_totals") == [(3, 0, "")]
+
+
+def test_a_call_that_the_gateway_refused_is_no_failure_of_its_tool(desk: Desk, shop: Path) -> None:
+    desk.hook(told("PostToolUse", shop, tool_name="mcp__ledger__post", tool_use_id="t1"))
+    for number in range(3):
+        refused = told(
+            "PostToolUseFailure", shop, tool_name="mcp__remit__ledger__post", tool_use_id=f"f{number}"
+        )
+        desk.hook({**refused, "error": "approval_required: `ledger__post` needs approval"})
+    assert stored(desk.database, "select failures from usage_totals") == [(0,)]
 
 
 def test_a_skill_is_counted_and_not_the_tool_that_starts_it(desk: Desk, shop: Path) -> None:
@@ -289,6 +300,48 @@ def test_a_database_that_cannot_be_used_breaks_no_session(desk: Desk, shop: Path
         assert desk.hook(told(event, shop, tool_name="Read", tool_use_id="t1")) == {}
     assert len(desk.log()) == 5
     assert all("StoreCorruptError" in line for line in desk.log())
+
+
+@pytest.fixture
+def ruled(desk: Desk, shop: Path) -> Path:
+    """A project in which a rule forbids a tool."""
+    desk.write(shop / "remit.toml", 'block = ["mcp__ledger__wipe"]\n')
+    return shop
+
+
+def test_a_call_that_cannot_be_decided_about_is_asked_about_where_there_are_rules(
+    desk: Desk, ruled: Path
+) -> None:
+    desk.write(desk.database, b"this is no database, and longer than its header would be" * 40)
+    answer = desk.hook(told("PreToolUse", ruled, tool_name="mcp__ledger__wipe"))
+    assert answer["permissionDecision"] == "ask"
+    assert "StoreCorruptError" in answer["permissionDecisionReason"]
+    assert desk.hook(told("PostToolUse", ruled, tool_name="mcp__ledger__wipe")) == {}
+    assert desk.hook(told("PreToolUse", ruled, tool_name="mcp__remit__ledger__wipe")) == {}
+    gone = desk.hook(told("PreToolUse", ruled / "gone", tool_name="mcp__ledger__wipe"))
+    assert gone["permissionDecision"] == "ask"
+
+
+@pytest.mark.parametrize("depth", [3_000, 200_000])
+def test_arguments_that_cannot_be_read_get_no_call_past_a_rule(desk: Desk, ruled: Path, depth: int) -> None:
+    nested = b"[" * depth + b"]" * depth
+    data = json.dumps(told("PreToolUse", ruled, tool_name="mcp__ledger__wipe", tool_input="NESTED")).encode()
+    desk.variables["CLAUDE_PROJECT_DIR"] = str(ruled)
+    assert desk.hook(data.replace(b'"NESTED"', nested))["permissionDecision"] == "ask"
+
+
+def test_a_decision_that_takes_too_long_is_a_question(
+    desk: Desk, ruled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(_: object) -> None:
+        main._give_up(14, None)  # pyright: ignore[reportPrivateUsage] - as the alarm would
+
+    monkeypatch.setattr("remit.apps.hooks.calls.before", never)
+    for name, value in desk.environment.items():
+        monkeypatch.setenv(name, value)
+    answer = respond(json.dumps(told("PreToolUse", ruled, tool_name="mcp__ledger__wipe")).encode())
+    assert '"ask"' in answer
+    assert "TimeoutError" in answer
 
 
 def test_where_even_the_log_cannot_be_written_nothing_is_said(desk: Desk, shop: Path) -> None:

@@ -46,6 +46,26 @@ def test_those_that_would_be_called_the_same_are_told_apart() -> None:
     assert names.find(names.of(1)) == 1
 
 
+def test_nobody_gets_the_name_that_another_was_given_to_be_told_apart() -> None:
+    """A server without a prefix names its tools as it likes, and can work out what another's is called."""
+    shared = [Wish(0, "git__push", "mcp__git__push"), Wish(1, "git__push", "mcp__bad__git__push")]
+    given_to_git = Names(shared).of(0)
+    copied = [Wish(2, given_to_git, "mcp__bad__copy")]
+    for names in (Names([*shared, *copied]), Names([*copied, *shared])):
+        assert names.of(0) == given_to_git
+        assert names.find(given_to_git) == 0
+        assert names.find(names.of(2)) == 2
+        again = [Wish(3, names.of(2), "mcp__worse__copy")]
+        more = Names([*shared, *copied, *again])
+        assert [more.find(more.of(key)) for key in range(4)] == [0, 1, 2, 3]
+
+
+def test_hashes_that_fall_together_are_told_apart_as_well() -> None:
+    alike: list[Wish[int | str]] = [Wish(1, "t", "mcp__a__t"), Wish("1", "t", "mcp__a__t")]
+    names = Names(alike)
+    assert [names.find(names.of(1)), names.find(names.of("1"))] == [1, "1"]
+
+
 def test_a_name_of_remits_own_is_not_given_away() -> None:
     names = named(("git", "call_tool"), is_prefixed=False, reserved=("call_tool",))
     assert names.of(0).startswith("call_tool_")

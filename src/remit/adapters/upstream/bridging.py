@@ -8,6 +8,7 @@ from remit.adapters.upstream.messages import ProtocolError, fields
 from remit.exchange import Answer, AnsweredError, Caller, Params
 
 MAX_ROUNDS = 10
+MAX_QUESTIONS = 16  # of one answer
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 0.25  # seconds, where a server wants nothing but to be asked again
 
 
@@ -44,7 +45,10 @@ async def completed(
 
 def _questions(answer: Answer) -> dict[str, tuple[str, Params]]:
     found: dict[str, tuple[str, Params]] = {}
-    for name, question in fields(answer.get("inputRequests")).items():
+    questions = fields(answer.get("inputRequests"))
+    if len(questions) > MAX_QUESTIONS:
+        raise ProtocolError(f"asks more than {MAX_QUESTIONS} questions at once")
+    for name, question in questions.items():
         method = fields(question).get("method")
         if not isinstance(method, str):
             raise ProtocolError("asks something that cannot be read")

@@ -14,7 +14,8 @@ from remit.core.protocol import INTERNAL_ERROR, METHOD_NOT_FOUND, SUBSCRIPTION_K
 from remit.exchange import Params
 
 MAX_ASKED = 16  # questions of one server that are open at once
-BURST, PER_SECOND = 5_000, 500.0  # messages that are no answers
+MAX_REPLIES = 1_000  # that a server has asked for and does not read
+BURST, PER_SECOND = 5_000, 500.0  # messages that are no answers, or answers that nobody waits for
 FLOOD = "floods Remit with messages"
 
 _CHANGES = frozenset(
@@ -32,6 +33,7 @@ class Hearing:
         self._tasks = tasks
         self._heard = heard  # changes, of which everyone may want to know
         self._asked = 0
+        self._replies = 0
         self._allowance, self._counted_at = float(BURST), anyio.current_time()
         self.wire: Wire | None = None
         self.calls: dict[int, Call] = {}
@@ -42,10 +44,13 @@ class Hearing:
     def take(self, message: Any, size: int, call: Call | None = None) -> None:
         """Take a message that came, on the stream of a call where it belongs to one."""
         if isinstance(message, list):  # as the protocol once had it
+            self._may_say()
             for one in cast("list[Any]", message):
-                self.take(one, size, call)
+                if self.fault is None:
+                    self.take(None if isinstance(one, list) else one, size, call)
             return
         if not isinstance(message, dict):
+            self._may_say()
             return
         self.heard_at = anyio.current_time()
         found = cast("Message", message)
@@ -53,6 +58,8 @@ class Hearing:
         if method is None:
             if (waiting := self._call(number)) is not None:
                 waiting.answered(found, size)
+            else:
+                self._may_say()
             return
         if not isinstance(method, str) or not self._may_say():
             return
@@ -124,7 +131,9 @@ class Hearing:
 
     def _answer(self, number: object, method: str, params: Message, call: Call | None) -> None:
         """Answer what the server asks, through the caller of the request that it belongs to."""
-        if method == "ping":
+        if self._replies >= MAX_REPLIES:
+            self.lost(ProtocolError(FLOOD))
+        elif method == "ping":
             self._tasks.start_soon(self._reply, number, {"result": dict[str, object]()})
         elif call is None or call.caller is None:
             error = {"code": METHOD_NOT_FOUND, "message": "Method not found"}
@@ -151,8 +160,12 @@ class Hearing:
 
     async def _reply(self, number: object, outcome: Message) -> None:
         assert self.wire is not None  # noqa: S101 - nothing comes without it
-        with suppress(Exception):  # the server is gone, or refuses to hear what it asked for
-            await self.wire.send({"jsonrpc": "2.0", "id": number, **outcome})
+        self._replies += 1
+        try:
+            with suppress(Exception):  # the server is gone, or refuses to hear what it asked for
+                await self.wire.send({"jsonrpc": "2.0", "id": number, **outcome})
+        finally:
+            self._replies -= 1
 
 
 def _hashable(number: object) -> object:

@@ -65,14 +65,14 @@ class LiveLinks:
         supervisor = self._supervisor(upstream)
 
         async def ask(session: Session) -> Stock:
-            with anyio.fail_after(upstream.deadline):
-                return await listed(_connection(session), parts)
+            try:
+                with anyio.fail_after(upstream.deadline):
+                    return await listed(_connection(session), parts)
+            except AnsweredError as error:  # which may repeat what the server was given
+                supervisor.answered()
+                raise supervisor.error(session.explain(error)) from None
 
-        try:
-            return await self._through(supervisor, None, upstream.deadline, ask)
-        except AnsweredError as error:
-            failure = Failure(reason=f"answers with an error: {error}")
-            raise supervisor.error(failure) from None
+        return await self._through(supervisor, None, upstream.deadline, ask)
 
     def notices(self) -> AbstractAsyncContextManager[AsyncIterator[Notice]]:
         """Listen to what upstreams say by themselves."""

@@ -53,6 +53,8 @@ class Desk:
         self._endpoint = endpoint
         self._tasks = tasks
         self._roots = roots_of(opening.directory)
+        # What a server remembers of one endpoint is not for another, whoever asks there.
+        self._place = str((opening.directory, opening.agent, opening.room))
         self._held = HeldCalls(tasks)
         self._lists = Lists()
         self._over = anyio.Event()
@@ -279,7 +281,7 @@ class Desk:
         level = meta.get(LOG_LEVEL_KEY)
         return RequestCaller(
             request.channel,
-            session=request.place,
+            session=f"{request.place} at {self._place}",
             principal=request.principal,
             capabilities=as_object(meta.get(CAPABILITIES_KEY)),
             log_level=level if isinstance(level, str) else None,

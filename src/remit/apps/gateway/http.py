@@ -61,6 +61,7 @@ class Front:
     def __init__(self, site: Site, endpoints: Endpoints) -> None:
         self._site = site
         self._endpoints = endpoints
+        self._wants_tokens = not site.hosts.is_loopback
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request."""
@@ -87,7 +88,8 @@ class Front:
         grants = self._site.grants()
         grant = _grant(headers.get("authorization"), grants)
         is_push = scope["path"].endswith("/state")
-        if grant is None and (grants or is_push or not self._site.hosts.is_loopback):
+        self._wants_tokens |= bool(grants)  # for good: who ends the last token does not mean to let all in
+        if grant is None and (is_push or self._wants_tokens):
             return _unauthorized(has_tried="authorization" in headers)
         place = await self._place(scope["path"], grant)
         if place is None:
@@ -117,7 +119,7 @@ class Front:
         project = await self._project(found["project"], grant)
         agent = found["agent"] if grant is None else grant.agent(found["agent"])
         is_state = found["what"] == "state"
-        if project is None or not (is_state or grant is None or grant.reaches_agent(agent)):
+        if project is None or not (grant is None or _reaches(grant, agent, is_state=is_state)):
             return None
         default = self._site.default
         directory = default.directory if project == self._site.project else project.path
@@ -173,6 +175,11 @@ async def _body(request: Request, most: int) -> bytes | None:
 def _grant(authorization: str | None, grants: Sequence[Grant]) -> Grant | None:
     found = None if authorization is None else _BEARER.fullmatch(authorization)
     return None if found is None else presented(found[1], grants)
+
+
+def _reaches(grant: Grant, agent: str | None, *, is_state: bool) -> bool:
+    """Whether a bearer may have an endpoint; states unlock tools, and are not for an agent to say."""
+    return not grant.agents if is_state else grant.reaches_agent(agent)
 
 
 def _user(grant: Grant) -> AuthenticatedUser:

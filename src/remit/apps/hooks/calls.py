@@ -41,8 +41,13 @@ def after(event: Event) -> Answer:
 
 
 def failed(event: Event) -> Answer:
-    """Count a call that failed; one that a person broke off says nothing of its tool."""
-    return _record(event, succeeded=None if event.fields.get("is_interrupt") is True else False)
+    """Count a call that failed; one that a person broke off says nothing of its tool.
+
+    Of a call through Remit the gateway knows how it went: what it refused, or holds for a person's word,
+    is an error to the client and no failure of the tool.
+    """
+    is_open = event.fields.get("is_interrupt") is True or (event.tool or "").startswith(OWN)
+    return _record(event, succeeded=None if is_open else False)
 
 
 def _record(event: Event, *, succeeded: bool | None) -> Answer:

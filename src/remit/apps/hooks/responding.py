@@ -5,12 +5,14 @@ import os
 from importlib import import_module
 
 from remit.apps.hooks.answers import Answer
-from remit.apps.hooks.events import read
+from remit.apps.hooks.events import Event, read
 from remit.apps.hooks.log import note
 
+BEFORE_CALLS = "PreToolUse"
+HEAD = 10_000  # bytes in which an event says what it is
 MOST = 64 * 1024 * 1024  # bytes of an event that are read
 _HANDLERS = {  # loaded one at a time: most events live for milliseconds
-    "PreToolUse": ("calls", "before"),
+    BEFORE_CALLS: ("calls", "before"),
     "PostToolUse": ("calls", "after"),
     "PostToolUseFailure": ("calls", "failed"),
     "SessionStart": ("sessions", "start"),
@@ -24,8 +26,8 @@ _HANDLERS = {  # loaded one at a time: most events live for milliseconds
 
 
 def respond(data: bytes) -> str:
-    """Answer an event; empty where there is nothing to say, or where answering failed."""
-    name = ""
+    """Answer an event; empty where there is nothing to say, or where answering failed and decides nothing."""
+    name, event = "", None
     try:
         if len(data) > MOST:
             raise ValueError(f"an event of more than {MOST:,} bytes")
@@ -38,4 +40,20 @@ def respond(data: bytes) -> str:
         return "" if answer is None else json.dumps(answer)
     except Exception as error:
         note(name, error)
+        return _failed(data, event, error)
+
+
+def _failed(data: bytes, event: Event | None, error: Exception) -> str:
+    """Say what is to be said though answering failed."""
+    is_before = f'"{BEFORE_CALLS}"'.encode() in data[:HEAD] if event is None else event.name == BEFORE_CALLS
+    if not is_before:
+        return ""
+    try:
+        from remit.apps.hooks.doubts import undecided
+
+        here = os.environ.get("CLAUDE_PROJECT_DIR") or os.curdir
+        answer = undecided(here if event is None else event.directory, error)
+        return "" if answer is None else json.dumps(answer)
+    except Exception as another:
+        note(BEFORE_CALLS, another)
         return ""

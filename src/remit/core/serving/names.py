@@ -45,9 +45,10 @@ class Names(Generic[Named]):
         holders = dict.fromkeys(reserved, 1)
         for _, name in wanted:
             holders[name] = holders.get(name, 0) + 1
-        for each, name in wanted:
-            is_alone = holders[name] == 1
-            self._give(each.key, name if is_alone else _hashed(name, _identity(each)))
+        # Those who share a name come first: else a server could wish for the very name that another gets.
+        for each, name in sorted(wanted, key=lambda pair: holders[pair[1]] == 1):
+            is_alone = holders[name] == 1 and name not in self._keys
+            self._give(each.key, name if is_alone else self._told_apart(name, _identity(each)))
             self._canonical[each.canonical] = None if each.canonical in self._canonical else each.key
 
     def of(self, key: Named) -> str:
@@ -64,6 +65,11 @@ class Names(Generic[Named]):
             if served in self._keys:
                 return self._keys[served]
         return self._canonical.get(name)
+
+    def _told_apart(self, name: str, identity: str) -> str:
+        while (found := _hashed(name, identity)) in self._keys:
+            identity += "\0"
+        return found
 
     def _give(self, key: Named, name: str) -> None:
         self._names[key] = name

@@ -1,0 +1,66 @@
+"""What servers may say without having been asked, and how much of it."""
+
+import anyio
+import pytest
+
+from linking import Noting
+from remit.adapters.upstream.bridging import MAX_QUESTIONS, completed
+from remit.adapters.upstream.hearing import BURST, MAX_REPLIES, Hearing
+from remit.adapters.upstream.messages import Message, ProtocolError
+from remit.exchange import Answer, Params
+
+pytestmark = pytest.mark.anyio
+
+
+class Deaf:
+    """A wire to a server that reads nothing."""
+
+    async def send(self, _: Message) -> None:
+        await anyio.sleep_forever()
+
+
+@pytest.mark.parametrize(
+    "message", [{"jsonrpc": "2.0", "id": 7, "result": {}}, [], [[]], "words", {"id": 7, "error": {}}], ids=str
+)
+async def test_answers_that_nobody_waits_for_are_a_flood_as_well(message: object) -> None:
+    async with anyio.create_task_group() as tasks:
+        hearing = Hearing(tasks, lambda _, __: None)
+        for _ in range(100):
+            hearing.take(message, 1)
+        assert hearing.fault is None
+        for _ in range(2 * BURST):
+            hearing.take(message, 1)
+        assert "floods" in str(hearing.fault)
+
+
+async def test_many_messages_at_once_are_as_many() -> None:
+    async with anyio.create_task_group() as tasks:
+        hearing = Hearing(tasks, lambda _, __: None)
+        hearing.take([{"jsonrpc": "2.0", "method": "notifications/message"}] * (2 * BURST), 1)
+        assert "floods" in str(hearing.fault)
+
+
+async def test_a_server_that_asks_and_does_not_read_the_answers_is_given_up() -> None:
+    async with anyio.create_task_group() as tasks:
+        hearing = Hearing(tasks, lambda _, __: None)
+        hearing.wire = Deaf()  # pyright: ignore[reportAttributeAccessIssue] - nothing else is asked of it
+        for number in range(MAX_REPLIES + 1):
+            assert hearing.fault is None
+            hearing.take({"jsonrpc": "2.0", "id": number, "method": "ping"}, 1)
+            if number % 16 == 0 or number >= MAX_REPLIES - 1:
+                await anyio.wait_all_tasks_blocked()
+        assert "floods" in str(hearing.fault)
+        tasks.cancel_scope.cancel()
+
+
+async def test_a_server_may_not_ask_without_end_in_one_answer() -> None:
+    async def again(_: Params) -> Answer:
+        return {}
+
+    question: Answer = {"method": "elicitation/create"}
+    answer: Answer = {
+        "resultType": "input_required",
+        "inputRequests": {str(number): question for number in range(MAX_QUESTIONS + 1)},
+    }
+    with pytest.raises(ProtocolError, match="more than 16 questions"):
+        await completed(answer, {}, Noting(), again)
