@@ -224,6 +224,11 @@ def test_an_item_that_is_neither_first_nor_last_takes_its_comma_along() -> None:
     assert apply(alone.text, take_item(alone, ("a",), lambda _: True)) == '{"a": [ /* one */]}'
 
 
+def test_an_item_that_is_alone_leaves_the_comment_beside_it() -> None:
+    alone = JsonText('{"a": [ 1 /* one */ ]}', lenient=True)
+    assert apply(alone.text, take_item(alone, ("a",), lambda _: True)) == '{"a": [ /* one */ ]}'
+
+
 def test_a_member_goes_into_no_other_thing_than_an_object() -> None:
     document = JsonText('{\n "a": 1\n}')
     with pytest.raises(JsonTextError) as refused:
