@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from remit.apps.cli.main import app
+from remit.apps.cli.main import COMMANDS, app
 
 CLI = Path(__file__).parent / "reference" / "cli.md"
 
@@ -32,7 +32,8 @@ def cli_reference() -> str:
 
 
 def _names(above: str, group: click.Group) -> Iterator[str]:
-    for name, command in group.commands.items():
+    for name in COMMANDS if group is app else group.commands:
+        command = group.get_command(click.Context(group), name)
         yield f"{above} {name}"
         if isinstance(command, click.Group):
             yield from _names(f"{above} {name}", command)

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from importlib import import_module
 from io import TextIOWrapper
 from typing import NoReturn
 
@@ -9,25 +10,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from remit import __version__
-from remit.apps.cli import (
-    evaluation,
-    gateways,
-    installing,
-    listing,
-    memory,
-    names,
-    policies,
-    projects,
-    render,
-    scanning,
-    searching,
-    serving,
-    sessions,
-    signing_in,
-    states,
-    tokens,
-    trusting,
-)
+from remit.apps.cli import render
 from remit.apps.cli.options import FAILURE, INTERRUPTED, NOTHING_DONE
 from remit.errors import (
     NotInstalledError,
@@ -39,8 +22,54 @@ from remit.errors import (
     UnknownStateError,
 )
 
+COMMANDS = {  # in the order of the reference: the module of each, and what it is called there
+    "scan": "scanning.scan",
+    "tools": "listing.tools",
+    "clients": "scanning.clients",
+    "why": "listing.why",
+    "search": "searching.search",
+    "doctor": "scanning.doctor",
+    "states": "states.list_states",
+    "state": "states.state",
+    "policy": "policies.policy",
+    "approve": "policies.approve",
+    "serve": "serving.serve",
+    "status": "gateways.status",
+    "token": "tokens.token",
+    "context": "listing.session_context",
+    "memory": "memory.memory",
+    "hook": "sessions.hook",
+    "usage": "sessions.usage",
+    "prune": "sessions.prune",
+    "suggest": "sessions.suggest",
+    "eval": "evaluation.evaluate",
+    "names": "names.names",
+    "trust": "trusting.trust",
+    "install": "installing.install",
+    "uninstall": "installing.uninstall",
+    "login": "signing_in.login",
+    "logout": "signing_in.logout",
+    "forget": "projects.forget",
+    "completion": "main.completion",
+}
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
+
+class _Commands(click.Group):
+    """Loads a command when it is asked for: to load them all takes longer than most of them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - the same for all
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name].partition(".")
+        return getattr(import_module(f"remit.apps.cli.{module}"), name)
+
+
+@click.group(
+    cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True
+)
 @click.version_option(__version__, message="remit %(version)s")
 @click.pass_context
 def app(context: click.Context) -> None:
@@ -56,40 +85,6 @@ def completion(shell: str) -> None:
     script = get_completion_class(shell)
     if script is not None:
         render.out(script(app, {}, "remit", "_REMIT_COMPLETE").source())
-
-
-COMMANDS = (  # in the order of the reference
-    scanning.scan,
-    listing.tools,
-    scanning.clients,
-    listing.why,
-    searching.search,
-    scanning.doctor,
-    states.list_states,
-    states.state,
-    policies.policy,
-    policies.approve,
-    serving.serve,
-    gateways.status,
-    tokens.token,
-    listing.session_context,
-    memory.memory,
-    sessions.hook,
-    sessions.usage,
-    sessions.prune,
-    sessions.suggest,
-    evaluation.evaluate,
-    names.names,
-    trusting.trust,
-    installing.install,
-    installing.uninstall,
-    signing_in.login,
-    signing_in.logout,
-    projects.forget,
-    completion,
-)
-for command in COMMANDS:
-    app.add_command(command)
 
 
 def main() -> NoReturn:
