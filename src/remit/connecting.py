@@ -75,7 +75,7 @@ class Connecting:
 
         def keep(asked_one: Upstream, offer: Offer) -> None:
             offers[asked_one.key] = offer
-            self._store.keep(declared[asked_one.key], offer, context.workspace, self._clock())
+            self._store.servers.keep(declared[asked_one.key], offer, context.workspace, self._clock())
             on_progress(Progress(len(offers), len(asked), asked_one.label, offer))
 
         on_progress(Progress(0, len(asked)))

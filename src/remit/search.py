@@ -12,7 +12,7 @@ from remit.core.projects import Workspace
 from remit.core.ranking import Found, Fusion, Hit, Ranked, RankFusion, rank
 from remit.core.scopes import Scope
 from remit.errors import EmbeddingError
-from remit.ports import Embedder, Engine, Index, Selection, Store, Vector
+from remit.ports import DocumentStore, Embedder, Engine, Index, Selection, Vector
 
 BATCH = 64  # texts that are turned into vectors at once
 BY_WORDS_ALONE = "found by words alone"
@@ -115,15 +115,15 @@ def _least(ranked: Sequence[Ranked], fusion: Fusion | RankFusion) -> float:
 class Search:
     """Makes tools ready to be searched, and opens what searches them."""
 
-    def __init__(self, store: Store, engine: Engine) -> None:
-        self._store = store
+    def __init__(self, documents: DocumentStore, engine: Engine) -> None:
+        self._documents = documents
         self._engine = engine
 
     def read(self, workspace: Workspace, *, is_hurried: bool) -> str | None:
         """Make a workspace's tools ready for search; say why they are found by words alone, if they are."""
         try:
             if is_hurried:
-                self._store.read_documents(workspace)
+                self._documents.read(workspace)
             else:
                 self.index(workspace)
         except EmbeddingError as failure:
@@ -140,33 +140,33 @@ class Search:
             if embedder is not None:
                 embedder.embed_tools([])  # from then on, queries are as fast as the index
             index = self._engine.in_memory(
-                self._store.entries(model), WORDS_ALONE if embedder is None else embedder.fusion
+                self._documents.entries(model), WORDS_ALONE if embedder is None else embedder.fusion
             )
         else:
-            index = self._store.index(workspace, model)
+            index = self._documents.index(workspace, model)
         return Searcher(listed, index, embedder, note, self._engine.fusion)
 
     def index(
         self, workspace: Workspace, on_progress: Callable[[int, int], None] = lambda _done, _total: None
     ) -> int:
         """Give a vector to each of a workspace's tools that has none, and say how many had none."""
-        self._store.read_documents(workspace)
+        self._documents.read(workspace)
         model = self._engine.model
         if model is None:
             return 0
-        missing = self._store.without_vector(workspace, model)
+        missing = self._documents.without_vector(workspace, model)
         for done in range(0, len(missing), BATCH):
             on_progress(done, len(missing))
             batch = dict(islice(missing.items(), done, done + BATCH))
             vectors = self._engine.embedder().embed_tools(list(batch.values()))
-            self._store.add_vectors(model, dict(zip(batch, vectors, strict=True)))
+            self._documents.add_vectors(model, dict(zip(batch, vectors, strict=True)))
         return len(missing)
 
     def _embedder(self, *, in_memory: bool) -> tuple[Embedder | None, str | None]:
         """Open the embedder, or say why there is none."""
         if self._engine.model is None:
             return None, f"{BY_WORDS_ALONE}: no model is set"
-        if not in_memory and not self._store.can_compare():
+        if not in_memory and not self._documents.can_compare():
             return None, f"{BY_WORDS_ALONE}: sqlite-vec cannot be loaded here"
         try:
             return self._engine.embedder(), None

@@ -7,7 +7,6 @@ from io import TextIOWrapper
 from typing import NoReturn
 
 import click
-from click.shell_completion import get_completion_class
 
 from remit import __version__
 from remit.apps.cli import render
@@ -50,7 +49,7 @@ COMMANDS = {  # in the order of the reference: the module of each, and what it i
     "login": "signing_in.login",
     "logout": "signing_in.logout",
     "forget": "projects.forget",
-    "completion": "main.completion",
+    "completion": "completing.completion",
 }
 
 
@@ -76,15 +75,6 @@ def app(context: click.Context) -> None:
     """Exactly the tools an AI agent should have: here, now, and why."""
     if context.invoked_subcommand is None:
         render.out(context.get_help())
-
-
-@click.command()
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-def completion(shell: str) -> None:
-    """Print the completion script for a shell."""
-    script = get_completion_class(shell)
-    if script is not None:
-        render.out(script(app, {}, "remit", "_REMIT_COMPLETE").source())
 
 
 def main() -> NoReturn:

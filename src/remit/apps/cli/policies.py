@@ -15,7 +15,7 @@ from remit.bootstrap import open_registry
 from remit.configurations import Noticed
 from remit.core.approvals import Approval
 from remit.core.decide import Context, shorten
-from remit.core.findings import Severity
+from remit.core.problems import Severity
 
 
 @click.group()

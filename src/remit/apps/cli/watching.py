@@ -11,8 +11,8 @@ from remit.apps.cli import render, shapes
 from remit.apps.cli.options import Asked
 from remit.bootstrap import open_notifier, open_registry
 from remit.core.decide import Context, Listed, shorten
-from remit.core.declarations import Problem
 from remit.core.differences import Difference, changed_states, difference
+from remit.core.problems import Problem
 from remit.core.states import Snapshot
 from remit.core.summary import Summary, summarise
 from remit.errors import RemitError, StoreError
