@@ -1,18 +1,23 @@
 """Search: the tools of one view, found by the words of a query and by its meaning."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import TYPE_CHECKING
 
-from remit.core.decide import Listed
 from remit.core.defaults import DEFAULT_LIMIT, MAX_LIMIT
 from remit.core.documents import query_parts, read_query
 from remit.core.name_matches import NameMatches
-from remit.core.projects import Workspace
 from remit.core.ranking import Found, Fusion, Hit, Ranked, RankFusion, rank
 from remit.core.scopes import Scope
 from remit.errors import EmbeddingError
-from remit.ports import DocumentStore, Embedder, Engine, Index, Selection, Vector
+
+if TYPE_CHECKING:
+    from remit.core.decide import Listed
+    from remit.core.projects import Workspace
+    from remit.ports import DocumentStore, Embedder, Engine, Index, Selection, Vector
 
 BATCH = 64  # texts that are turned into vectors at once
 BY_WORDS_ALONE = "found by words alone"
@@ -32,7 +37,7 @@ class Searcher:
     embedder: Embedder | None
     note: str | None = None  # why there is no embedder
     fusion: Fusion | RankFusion | None = None  # None: the embedder's own
-    _selections: dict[tuple[Scope | None, bool], "_Selected"] = field(
+    _selections: dict[tuple[Scope | None, bool], _Selected] = field(
         default_factory=dict[tuple[Scope | None, bool], "_Selected"]
     )
 
@@ -72,7 +77,7 @@ class Searcher:
         self._selections.clear()
 
     def _ranked(
-        self, query: str, hits: Sequence[Hit], fusion: Fusion | RankFusion, selected: "_Selected"
+        self, query: str, hits: Sequence[Hit], fusion: Fusion | RankFusion, selected: _Selected
     ) -> list[Ranked]:
         matches = selected.names.find(query)
         found = [item for hit in hits for item in selected.by_document.get(hit.document_id, ())]
@@ -94,7 +99,7 @@ class Searcher:
             return self.fusion
         return self.embedder.fusion if vectors and self.embedder is not None else WORDS_ALONE
 
-    def _select(self, scope: Scope | None, include_hidden: bool) -> "_Selected":
+    def _select(self, scope: Scope | None, include_hidden: bool) -> _Selected:
         key = (scope, include_hidden)
         if key not in self._selections:
             chosen = [

@@ -1,18 +1,23 @@
 """Searches the store: what search reads of each tool, its vectors, and the tools that are like a query."""
 
+from __future__ import annotations
+
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from importlib.util import find_spec
 from itertools import count, islice
+from typing import TYPE_CHECKING
 
 from remit.adapters.storage.database import Database, seen_from
 from remit.core.documents import PAIR_WEIGHT, Columns, Document, Sought, columns, document_of
-from remit.core.projects import Workspace
 from remit.core.ranking import Hit
 from remit.core.tools import Definition
 from remit.ports import Entry, Vector
+
+if TYPE_CHECKING:
+    from remit.core.projects import Workspace
 
 _LEAST_DEPTH = 100  # of each arm: what is good by both may be first by neither
 _MOST_MATCHES = 2000  # documents that share a word with a query; past them that says next to nothing
@@ -63,7 +68,7 @@ class SqliteDocuments:
         found = extension()
         return found is not None and self._database.load(found)
 
-    def index(self, workspace: Workspace, model: str | None) -> "SqlIndex":
+    def index(self, workspace: Workspace, model: str | None) -> SqlIndex:
         """Make ready to search the tools of a workspace; with a model, `can_compare` has been asked."""
         return SqlIndex(self._database, workspace, model)
 
