@@ -28,6 +28,7 @@ class Person:
     """Who sits before the client: answers what servers ask, and hears what they tell."""
 
     def __init__(self) -> None:
+        self.asked: list[str] = []
         self.logged: list[str] = []
         self.progress: list[float] = []
         self.heard: dict[str, anyio.Event] = {}
@@ -46,6 +47,7 @@ class Person:
     ) -> types.ElicitResult:
         assert context.session is not None
         assert isinstance(params, types.ElicitRequestFormParams)
+        self.asked.append(params.message)
         return types.ElicitResult(action="accept", content={"name": "Ada", "color": "red", "username": "ada"})
 
     async def roots(self, context: ClientRequestContext) -> types.ListRootsResult:
@@ -107,10 +109,13 @@ async def said(client: Client, tool: str, **arguments: Any) -> str:
 def test_what_servers_ask_of_the_client_passes_between_the_eras(place: Place, front: str, back: str) -> None:
     place.declare({"everything": server("everything.py", "stdio", back)}, UNPREFIXED)
 
+    person = Person()
+
     async def talk() -> None:
-        async with connected(place, front, Person()) as client:
+        async with connected(place, front, person) as client:
             assert await said(client, "test_sampling", prompt="rain") == "LLM response: about rain"
             assert '"username": "ada"' in await said(client, "test_elicitation", message="who?")
+            assert person.asked == ["everything asks: who?"]
             roots = await said(client, "test_input_required_result_list_roots")
             # A client of the new era is not asked for a server of the old: it would take a request more.
             ours = back == "old" and front == NEW

@@ -12,6 +12,7 @@ from remit.core.serving.templates import fit
 from remit.errors import UpstreamError
 from remit.exchange import Answer, AnsweredError, Caller, Health, Links, Params
 from remit.gateway.board import Board
+from remit.gateway.introducing import introduced
 from remit.gateway.raw import members
 
 _MOST_LINKED = 1_000
@@ -111,7 +112,7 @@ class Passing:
 
     async def _ask(self, key: Key, method: str, asked: Params, caller: Caller, board: Board) -> Answer:
         try:
-            return await self._links.request(board.catalog.upstreams[key], method, asked, caller)
+            return await introduced(self._links, board.catalog.upstreams[key], method, asked, caller)
         except UpstreamError as error:
             hint = f" ({error.hint})" if error.hint else ""
             raise AnsweredError(INTERNAL_ERROR, f"{error}{hint}") from error
