@@ -320,6 +320,8 @@ class Sources(Protocol):
 
     def examine(self, declarations: Sequence[Declaration], workspace: Workspace) -> Facts: ...
 
+    def leaves_servers(self, client: str) -> bool: ...  # to Remit, which starts them in its place
+
 
 class Notifier(Protocol):
     """Tells at once that something happened at places, as far as it can; nobody may rely on it."""
