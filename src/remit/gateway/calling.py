@@ -55,7 +55,7 @@ class Calls:
         identity: Identity,
         now: Callable[[], int],
         glance: Callable[[str], Found | None],
-        on_answer: Callable[[Key, Answer], None],
+        on_answer: Callable[[Key, Answer], Answer],
     ) -> None:
         self._on_answer = on_answer
         self._clerk = clerk
@@ -137,7 +137,7 @@ class Calls:
             own = {**asked, "name": target.own_name}
             answer = await introduced(self._links, target.upstream, "tools/call", own, caller)
             outcome = _outcome(answer)
-            self._on_answer(target.upstream.key, answer)
+            answer = self._on_answer(target.upstream.key, answer)
         except AnsweredError:
             outcome = Outcome.ERROR
             raise
