@@ -11,8 +11,8 @@ from remit.apps.cli import live, render
 from remit.apps.cli.options import confirm
 from remit.bootstrap import diagnose, open_installer, open_registry, own_command
 from remit.core.decide import Context
-from remit.core.findings import Severity
 from remit.core.kinds import ConfigStatus
+from remit.core.problems import Severity
 from remit.core.redaction import HIDDEN, redact_url
 from remit.core.secrets import may_be_secret
 from remit.core.text_changes import Difference, differences
