@@ -148,7 +148,9 @@ def _trust(installer: Installer, client: str, *, yes: bool, is_asked: bool) -> N
             for server in agreed:
                 render.out(f"trusted: {render.printable(server.declaration.server or '')}")
             if len(agreed) < len(servers):
-                _say("hint: what Remit is not to start now, it starts after `remit trust` in that directory")
+                _say(
+                    "hint: an agent has those that Remit may start; `remit trust`, run there, allows the others"
+                )
 
 
 def _approved(
@@ -198,7 +200,7 @@ def _after(installer: Installer, client: str) -> None:
     for label in installer.kept(client):
         _say(f"{render.printable(label)} stays with the client: Remit does not serve it")
     _say("hint: a remote server that wants a sign-in wants one of Remit: `remit login SERVER`")
-    _say("hint: new servers go into the files; `claude mcp add` takes none that its list does not name")
+    _say("hint: add servers with `remit add`: `claude mcp add` takes none that its list does not name")
 
 
 def _say(text: str) -> None:

@@ -47,6 +47,7 @@ COMMANDS = {  # in the order of the reference: the module of each, and what it i
     "trust": "trusting.trust",
     "install": "installing.install",
     "uninstall": "installing.uninstall",
+    "add": "adding.add",
     "login": "signing_in.login",
     "logout": "signing_in.logout",
     "forget": "projects.forget",
