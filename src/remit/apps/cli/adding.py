@@ -30,9 +30,10 @@ class _Verbatim(click.Command):
 def add(words: Sequence[str]) -> None:
     """Add a server to Claude Code.
 
-    Takes what `claude mcp add` takes, or what `claude mcp add-json` does where the last word is JSON, and runs
-    that: `remit add wiki -- npx wiki@1.0.0`. By itself, Claude Code adds no server that its list of allowed
-    ones does not name, and `remit install` leaves only Remit on it; this gives it leave for this one run.
+    Takes what `claude mcp add` takes, or what `claude mcp add-json` does where the last word is JSON, and
+    runs that: `remit add wiki -- npx wiki@1.0.0`. By itself, Claude Code adds no server that its list of
+    allowed ones does not name, and `remit install` leaves only Remit on it; this gives it leave for this one
+    run.
     """
     program = shutil.which(_CLAUDE)
     if program is None:
@@ -40,7 +41,8 @@ def add(words: Sequence[str]) -> None:
             f"`{_CLAUDE}` is not on PATH", hint="write the entry into its file yourself: Remit finds it there"
         )
     way = "add-json" if words[-1].lstrip().startswith("{") else "add"
-    done = subprocess.run([program, "--settings", json.dumps(leave_for(words)), "mcp", way, *words])
+    command = [program, "--settings", json.dumps(leave_for(words)), "mcp", way, *words]
+    done = subprocess.run(command)  # noqa: S603 - the user's own words, for the user's own client
     if done.returncode == 0 and "project" in words:
         sys.stderr.write(
             "hint: approve it when the client starts here next, then let Remit start it: `remit trust`\n"

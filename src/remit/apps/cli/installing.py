@@ -143,14 +143,15 @@ def _trust(installer: Installer, client: str, *, yes: bool, is_asked: bool) -> N
         for context, servers in _approved(installer, registry, client):
             _say(f"\n{render.printable(context.workspace.dir)}: the client has approved of")
             live.entries(servers, context, to_stderr=True)
-            agreed = [server for server in servers if is_asked and _is_agreed(server, yes=yes)]
+            if not is_asked:
+                _say("hint: you are asked about each of them; `--yes` agrees to all")
+                continue
+            agreed = [server for server in servers if _is_agreed(server, yes=yes)]
             registry.trust(agreed, context)
             for server in agreed:
-                render.out(f"trusted: {render.printable(server.declaration.server or '')}")
-            if len(agreed) < len(servers):
-                _say(
-                    "hint: an agent has those that Remit may start; `remit trust`, run there, allows the others"
-                )
+                render.out(f"trusted: {_label(server)}")
+            if left := [_label(server) for server in servers if server not in agreed]:
+                _say(f"hint: no agent has {', '.join(left)} until you run `remit trust` in that directory")
 
 
 def _approved(
@@ -180,8 +181,12 @@ def _approved(
 def _is_agreed(server: Trustable, *, yes: bool) -> bool:
     if yes:
         return True
-    label = render.printable(server.declaration.server or server.declaration.name)
-    return sys.stdin.isatty() and click.confirm(f"May Remit start `{label}`, as it stands?", err=True)
+    question = f"May Remit start `{_label(server)}`, as it stands?"
+    return sys.stdin.isatty() and click.confirm(question, err=True)
+
+
+def _label(server: Trustable) -> str:
+    return render.printable(server.declaration.server or server.declaration.name)
 
 
 def _after(installer: Installer, client: str) -> None:
