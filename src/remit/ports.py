@@ -384,5 +384,9 @@ class Places(Protocol):
 
     def change(self, path: str, change: Callable[[str | None], str | None]) -> None: ...
 
+    def missing_directories(self, path: str) -> Sequence[str]: ...  # above a file, the innermost first
+
+    def remove_empty(self, directories: Sequence[str]) -> None: ...
+
 
 Clock = Callable[[], int]  # Unix milliseconds

@@ -386,6 +386,19 @@ async def test_a_server_that_fails_costs_the_others_nothing(desk: Desk, shop: Pa
     assert failed == ["`broken` fell over"]
 
 
+async def test_why_a_server_does_not_answer_is_said_once_however_often_it_is_asked(
+    desk: Desk, shop: Path, links: FakeLinks, caplog: pytest.LogCaptureFixture
+) -> None:
+    links.stocks["git"] = UpstreamError("`git` fell over")
+    async with endpoint(desk, links, shop) as served:
+        await served.tools({})
+        for times in (2, 3):  # each is begun when the one before it has been heard of
+            links.tell("git", "notifications/tools/list_changed")
+            while len(links.stocked) < times:
+                await anyio.lowlevel.checkpoint()
+    assert caplog.text.count("git does not say what it offers: `git` fell over") == 1
+
+
 async def test_what_a_known_server_offers_is_looked_at_again_when_it_runs(
     desk: Desk, shop: Path, links: FakeLinks
 ) -> None:
