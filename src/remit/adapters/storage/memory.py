@@ -13,7 +13,7 @@ from remit.core.approvals import Binding
 from remit.core.documents import Sought
 from remit.core.memory.artifacts import Artifact, Kept, Kind, Related, Relation, Status, fingerprint, written
 from remit.core.memory.hygiene import Checked
-from remit.core.memory.likeness import telling_words, words_of
+from remit.core.memory.likeness import can_be_like, telling_words, words_of
 from remit.core.memory.records import EdgeRecord, FocusRecord, ProjectRecord, Record, artifact_of
 from remit.core.projects import Workspace
 from remit.core.ranking import Hit
@@ -105,8 +105,11 @@ class SqliteMemory:
 
     def alike(self, artifact: Artifact, home: Home) -> list[tuple[str, frozenset[str]]]:
         """List the decisions of a place that may be like a new one, with their words."""
-        words = telling_words(words_of(f"{artifact.name} {artifact.body}"))
-        found = self._database.rows("memory_alike", home=home.id, words=json.dumps(words), most=_MOST_ALIKE)
+        words = words_of(f"{artifact.name} {artifact.body}")
+        telling = json.dumps(telling_words(words))
+        sharing = self._database.rows("memory_sharing", home=home.id, words=telling, most=_MOST_ALIKE)
+        near = [node for node, shared, known in sharing if can_be_like(len(words), shared, known)]
+        found = self._database.rows("memory_live_texts", nodes=json.dumps(near)) if near else []
         return [(key, words_of(text)) for key, text in found]
 
     def on_subject(self, subject: str, homes: Sequence[Home]) -> list[tuple[str, str]]:

@@ -56,18 +56,22 @@ where home = :home and fingerprint = :fingerprint and kind = :kind and status <>
 order by id
 limit 1
 
--- name: memory_alike
-select n.key, n.name || ' ' || n.body
+-- name: memory_sharing
+select w.node_id, w.shared, (select count(*) from memory_words o where o.node_id = w.node_id)
 from (
     select node_id, count(*) as shared
     from memory_words
     where home = :home and word in (select value from json_each(:words))
     group by node_id
-    order by shared desc
+    order by shared desc, node_id desc
     limit :most
 ) w
-join memory_nodes n on n.id = w.node_id
-where n.status = 'live'
+
+-- name: memory_live_texts
+select key, name || ' ' || body
+from memory_nodes
+where id in (select value from json_each(:nodes)) and status = 'live'
+order by id desc
 
 -- name: memory_on_subject
 select key, name from memory_nodes
