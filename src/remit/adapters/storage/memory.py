@@ -8,7 +8,8 @@ from typing import Any, cast
 from remit.adapters.storage.approvals import use_up
 from remit.adapters.storage.database import Database, Row
 from remit.adapters.storage.documents import extension
-from remit.adapters.storage.memory_search import MemoryIndex
+from remit.adapters.storage.memory_codes import OpenHeld
+from remit.adapters.storage.memory_search import MANY, MemoryIndex
 from remit.core.approvals import Binding
 from remit.core.documents import Sought
 from remit.core.memory.artifacts import Artifact, Kept, Kind, Related, Relation, Status, fingerprint, written
@@ -26,9 +27,9 @@ _MOST_ALIKE = 50  # decisions that share words with a new one, those that share 
 class SqliteMemory:
     """The part of the store that is memory."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, open_held: OpenHeld | None = None, many: int = MANY) -> None:
         self._database = database
-        self._index = MemoryIndex(database)
+        self._index = MemoryIndex(database, open_held, many)
 
     def transaction(self) -> AbstractContextManager[None]:
         """Do several things or none."""
