@@ -141,6 +141,12 @@ class Desk:
             path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
         return path
 
+    def provide(self, *labels: str) -> None:
+        """Put the programs that `servers` starts where they are found."""
+        for label in labels:
+            self.write(self.root / "bin" / f"run-{label}", "").chmod(0o755)
+        self.variables["PATH"] = os.pathsep.join((str(self.root / "bin"), os.environ.get("PATH", os.defpath)))
+
     def write_state(
         self, *global_labels: str, local: Mapping[Path, Mapping[str, object]] | None = None
     ) -> Path:

@@ -461,6 +461,7 @@ def test_the_session_context_shows_only_what_is_visible_here(
     desk.write_state("wiki", local={shop: {"disabledMcpServers": ["off"]}})
     desk.write(shop / ".mcp.json", servers("till", "off"))
     desk.write(blog / ".mcp.json", servers("press"))
+    desk.provide("wiki", "till")
     registry.scan(at(registry, blog))
     registry.record("mcp__wiki__read", at(registry, blog))
     registry.record("Read", at(registry, shop))

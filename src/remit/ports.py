@@ -335,6 +335,8 @@ class Sources(Protocol):
 
     def examine(self, declarations: Sequence[Declaration], workspace: Workspace) -> Facts: ...
 
+    def leaves_servers(self, client: str) -> bool: ...  # to Remit, which starts them in its place
+
 
 class Notifier(Protocol):
     """Tells at once that something happened at places, as far as it can; nobody may rely on it."""
@@ -381,6 +383,10 @@ class Places(Protocol):
     def read(self, path: str) -> str | None: ...
 
     def change(self, path: str, change: Callable[[str | None], str | None]) -> None: ...
+
+    def missing_directories(self, path: str) -> Sequence[str]: ...  # above a file, the innermost first
+
+    def remove_empty(self, directories: Sequence[str]) -> None: ...
 
 
 Clock = Callable[[], int]  # Unix milliseconds

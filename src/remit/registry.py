@@ -355,7 +355,7 @@ class Registry:
     def opening(self, context: Context, *, budget: int | None = None) -> Opening:
         """Write what an agent is told at session start, and name the states that hold then."""
         context, listed = self._listed(context)
-        return self._parts.sessions.open(listed, context, budget=budget)
+        return self._parts.sessions.open(listed, context, self._scanner.obstacles(context), budget=budget)
 
     def suggestions(self, context: Context, *, session_id: str, prompt: str | None = None) -> Suggested:
         """Work out which tools would be suggested now, and why others would not."""

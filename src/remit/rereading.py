@@ -44,6 +44,10 @@ class Rereading:
             self._store.save(reading, resolved, view, self._clock())
         return {view.client: read for view, read in found.items()}
 
+    def in_force(self, views: Iterable[View]) -> list[Resolved]:
+        """Read what is in force; nothing is stored."""
+        return [item for view in views for item in self._read(view)[1]]
+
     def presences(self, views: Iterable[View]) -> list[Presence]:
         """Look which clients have files, and what these declare; nothing is stored."""
         return [_presence(self._sources.read(view)) for view in views]

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from remit.core.decide import Context, Listed
-    from remit.core.declarations import Changes, Resolved
+    from remit.core.declarations import Changes, Key, Resolved
     from remit.core.findings import Facts
     from remit.core.problems import Problem
     from remit.core.reading import Reading
@@ -95,6 +95,14 @@ class Scanner:
     def facts(self, resolved: Sequence[Resolved], context: Context) -> Facts:
         """Find out what the machine says of declarations."""
         return self._sources.examine([item.declaration for item in resolved], context.workspace)
+
+    def obstacles(self, context: Context) -> Mapping[Key, str]:
+        """Say of the servers in force why they cannot be started here, as far as looking tells."""
+        from remit.core.findings import Patient
+        from remit.core.obstacles import obstacles
+
+        resolved = self._rereading.in_force(self._views(context))
+        return obstacles(Patient(context=context, resolved=resolved, facts=self.facts(resolved, context)))
 
     def _views(self, context: Context) -> list[View]:
         return [context.view(client) for client in self.clients(context)]

@@ -183,6 +183,9 @@ class Paper:
     def examine(self, declarations: Sequence[Declaration], workspace: Workspace) -> Facts:  # noqa: ARG002
         return Facts()
 
+    def leaves_servers(self, client: str) -> bool:  # noqa: ARG002 - nothing is installed
+        return False
+
     def is_global_in_force(self, label: str, workspace: Workspace) -> bool:
         """The model's own reading of precedence: nothing nearer than the global declaration."""
         nearer = [

@@ -3,7 +3,7 @@
 import errno
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from remit.adapters.files import FileError, read_bytes
@@ -47,6 +47,23 @@ def change_file(path: str, change: Callable[[str | None], str | None]) -> None:
         f"{path} was written to by somebody else {TRIES} times in a row",
         hint="close the client that writes to it, and run the command again",
     )
+
+
+def missing_directories(path: str) -> list[str]:
+    """List the directories that have to be made for a file, the innermost first."""
+    missing: list[str] = []
+    directory = os.path.dirname(os.path.realpath(path))
+    while not os.path.lexists(directory):
+        missing.append(directory)
+        directory = os.path.dirname(directory)
+    return missing
+
+
+def remove_empty(directories: Sequence[str]) -> None:
+    """Remove directories, the innermost first, up to one in which something is."""
+    with suppress(OSError):
+        for directory in directories:
+            os.rmdir(directory)
 
 
 def _is_replaced(

@@ -260,12 +260,14 @@ def test_tools_show_what_they_cost_once_a_definition_is_known(desk: Desk, shop: 
 
 
 def test_context_prints_the_section_and_respects_the_budget(desk: Desk, shop: Path) -> None:
-    text = desk.remit("context", cwd=shop).stdout
+    desk.provide("git", "wiki", "till")
+    printed = desk.remit("context", cwd=shop).stdout
+    text = printed.removesuffix("\n")
     assert text.startswith("## Project Memory\nproject_id: shop-")
     assert "\n\n## Available Tools\n- MCP: git (local)\n" in text
     assert answer(desk, "context", cwd=shop)["text"] == text
-    assert desk.remit("context", "--budget", str(len(text)), cwd=shop).stdout == text
-    assert 0 < len(desk.remit("context", "--budget", str(len(text) - 1), cwd=shop).stdout) < len(text)
+    assert desk.remit("context", "--budget", str(len(text)), cwd=shop).stdout == printed == f"{text}\n"
+    assert 1 < len(desk.remit("context", "--budget", str(len(text) - 1), cwd=shop).stdout) < len(printed)
     assert desk.remit("context", "--budget", "5", cwd=shop).stdout == ""
     assert desk.remit("context", "--budget", "-1", cwd=shop).returncode == 2
 

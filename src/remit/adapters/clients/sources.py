@@ -60,3 +60,7 @@ class ClientFiles:
         from remit.adapters.surroundings import examine
 
         return examine(declarations, workspace, self._machine)
+
+    def leaves_servers(self, client: str) -> bool:
+        """Tell whether a client loads Remit in place of its servers, because Remit was put into it."""
+        return load(client).leaves_servers(self._machine)

@@ -46,6 +46,7 @@ COMMANDS = {  # in the order of the reference: where each is, and what the list 
     "trust": ("trusting.trust", "Trust servers and states that run something."),
     "install": ("installing.install", "Put Remit into a client."),
     "uninstall": ("installing.uninstall", "Take Remit out of a client."),
+    "add": ("adding.add", "Add a server to Claude Code."),
     "login": ("signing_in.login", "Sign in to a remote server."),
     "logout": ("signing_in.logout", "Forget that you signed in to a remote server."),
     "forget": ("projects.forget", "Erase all that is stored about a project."),

@@ -54,8 +54,8 @@ def out(text: str = "") -> None:
 
 
 def text(content: str) -> None:
-    """Write a text as it is; only a person gets a line break after it, which no budget has counted."""
-    sys.stdout.write(f"{content}\n" if content and sys.stdout.isatty() else content)
+    """Write a text as it is, with a line break after it, which no budget has counted."""
+    sys.stdout.write(f"{content}\n" if content else "")
 
 
 def data(shape: dict[str, object]) -> None:
