@@ -12,7 +12,7 @@ from remit.core.names import normalise
 from remit.errors import InstallError
 
 _CLAUDE = "claude"
-_NOTHING_SAID = ([], ["--help"], ["-h"])
+_NOTHING_SAID: tuple[list[str], ...] = ([], ["--help"], ["-h"])
 
 
 class _Verbatim(click.Command):
