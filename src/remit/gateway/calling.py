@@ -27,9 +27,9 @@ _LONGEST_NAME = 256
 _CALL_ID = "claudecode/toolUseId"  # by which a hook of the client reports the same call
 
 
-def unknown(name: str) -> AnsweredError:
+def unknown(name: str, meant: str | None = None) -> AnsweredError:
     """Answer for a tool that there is none of; the same, where it is another project's."""
-    return AnsweredError(INVALID_PARAMS, f"Unknown tool: {name}")
+    return AnsweredError(INVALID_PARAMS, "; ".join(filter(None, (f"Unknown tool: {name}", meant))))
 
 
 _Refused = tuple[Answer, Outcome]
@@ -75,7 +75,7 @@ class Calls:
         catalog, target = self._glance(name) or await self._clerk.do(Inventory.target, name)
         if target is None or target.decision.gate is Gate.SCOPE:
             self._note(record, name, UNKNOWN, None, Outcome.UNKNOWN, None)
-            raise unknown(name)
+            raise unknown(name, await self._clerk.do(Inventory.meant_by, name))
         refused = await self._refused(target, asked, caller)
         if refused is not None:
             answer, outcome = refused

@@ -48,6 +48,7 @@ class Stocker:
         self._askable: frozenset[Key] = frozenset()
         self._resting: set[Key] = set()  # those that failed, and are asked again after a pause
         self._pauses: dict[Key, float] = {}
+        self._warned: dict[Key, str] = {}
         self._paces: dict[Key, Pace] = {}
         self._unusable: dict[Key, set[tuple[str, str]]] = {}  # tools, and why
         self._has_idled = anyio.Event()
@@ -110,11 +111,12 @@ class Stocker:
         try:
             offer = self._read(await self._links.stock(upstream, parts=PARTS), upstream)
         except UpstreamError as error:
-            _log.warning("%s does not say what it offers: %s", upstream.label, error)
+            self._warn(key, upstream, error)
             offer = Offer(failure=Failure(reason=str(error), hint=error.hint))
             self._group.start_soon(self._ask_again, key)
         else:
             self._pauses.pop(key, None)
+            self._warned.pop(key, None)
             self._warn_of(offer, upstream)
         try:
             await self._clerk.do(_keep, catalog, key, offer)
@@ -128,6 +130,12 @@ class Stocker:
         for tool, reason in sorted(unusable - self._unusable.get(upstream.key, set())):
             _log.warning("%s: the tool `%s` cannot be used: %s", upstream.label, tool, reason)
         self._unusable[upstream.key] = unusable
+
+    def _warn(self, key: Key, upstream: Upstream, error: UpstreamError) -> None:
+        """Say why a server does not answer; once, however often it is asked."""
+        if self._warned.get(key) != str(error):
+            self._warned[key] = str(error)
+            _log.warning("%s does not say what it offers: %s", upstream.label, error)
 
     async def _ask_again(self, key: Key) -> None:
         """Ask a server that failed once more after a while: it may have been late, or away."""
