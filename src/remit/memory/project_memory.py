@@ -30,12 +30,13 @@ from remit.errors import StoreUnavailableError, UnknownArtifactError
 from remit.memory.approving import GlobalWrites, UnapprovedError
 from remit.memory.backlog import Backlog
 from remit.memory.plans import Arguments, Plan, plan
+from remit.memory.ports import Home, MemoryStore, WriteQueue
 from remit.memory.reading import Reader
 from remit.memory.searching import ArtifactSearch
 from remit.memory.starting import sections
 from remit.memory.transfer import Imported, export, restore
 from remit.memory.writing import Bound, Turn, Writer, Written, place, summed
-from remit.ports import ApprovalStore, Clock, Engine, Home, MemoryStore, WriteQueue
+from remit.ports import ApprovalStore, Clock, Engine
 
 
 def _new_id() -> str:
