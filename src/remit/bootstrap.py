@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from remit.core.declarations import Key
     from remit.core.evaluation import Trial
     from remit.core.filters import Filtering
-    from remit.core.findings import Finding, Severity
+    from remit.core.findings import Finding
+    from remit.core.problems import Severity
     from remit.core.projects import Workspace
     from remit.core.requirements import Condition
     from remit.core.tools import Tool

@@ -16,7 +16,8 @@ from remit.core.memory.artifacts import Artifact, Kept, Kind, Related, Relation,
 from remit.core.memory.hygiene import Checked
 from remit.core.memory.likeness import can_be_like, telling_words, words_of
 from remit.core.memory.records import EdgeRecord, FocusRecord, ProjectRecord, Record, artifact_of
-from remit.core.projects import Workspace
+from remit.core.memory.scopes import memory_id
+from remit.core.projects import Project, Workspace
 from remit.core.ranking import Hit
 from remit.memory.ports import Home
 from remit.ports import Vector
@@ -209,6 +210,10 @@ class SqliteMemory:
             self._database.run("memory_delete_project", project=project_id)
         self._database.empty_log()
         return count
+
+    def forget(self, project: Project) -> None:
+        """Erase the memory of a repository, inside a transaction."""
+        self._database.run("memory_delete_project", project=memory_id(project))
 
     def delete_artifact(self, id: str, project_id: str) -> None:
         """Erase an artifact."""
