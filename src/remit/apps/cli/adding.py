@@ -12,14 +12,13 @@ from remit.core.names import normalise
 from remit.errors import InstallError
 
 _CLAUDE = "claude"
-_NOTHING_SAID = ([], ["--help"], ["-h"])
 
 
 class _Verbatim(click.Command):
     """Hands its words on as they are: what follows a `--` is a server's command."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if args in _NOTHING_SAID:
+        if not args or args[0] in ("-h", "--help"):
             return super().parse_args(ctx, ["--help"])
         ctx.params["words"] = tuple(args)
         return []
