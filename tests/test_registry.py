@@ -343,7 +343,7 @@ def test_a_slow_scan_cannot_take_away_what_a_later_one_found(
 ) -> None:
     desk.write_state("old")
     slow = desk.registry()
-    before = slow._sources.read(at(slow, shop).view("claude-code"))  # pyright: ignore[reportPrivateUsage]
+    before = desk.client_files().read(at(slow, shop).view("claude-code"))
     desk.write_state("old", "new")
     assert names(registry, at(registry, blog)) == ["global new", "global old"]
     resolved = resolve(before.declarations, ClientSettings(before.rules))

@@ -536,6 +536,30 @@ async def test_a_change_is_told_once_and_only_where_something_changed(
             assert await anext(changes) == ("resources", "file:///x")
 
 
+async def test_who_waits_for_a_first_list_is_told_of_no_change_meanwhile(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    desk.write_state("git", "slow")
+    links.stocks["slow"] = Stock(tools=[offered("late")], prompts=[{"name": "say"}])
+    release = anyio.Event()
+
+    async def wait_for(label: str) -> None:
+        if label == "slow":
+            await release.wait()
+
+    links.before_stock = wait_for
+    async with endpoint(desk, links, shop) as served, served.changes() as changes:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(names, served)
+            while not (await served.fresh()).visible:
+                await anyio.lowlevel.checkpoint()
+            release.set()
+        links.tell("git", "notifications/resources/updated", uri="file:///x")
+        assert await anext(changes) == ("resources", "file:///x")
+        desk.write(shop / "remit.toml", 'block = ["git__push"]\n')
+        assert await anext(changes) == ("tools", None)
+
+
 async def test_who_begins_to_listen_is_told_nothing_of_what_was_listed_before(
     desk: Desk, shop: Path, links: FakeLinks
 ) -> None:

@@ -3,7 +3,6 @@
 import errno
 import os
 import stat
-import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
@@ -106,7 +105,8 @@ def _require_writable(real: str) -> None:
 def _write_beside(real: str, data: bytes, found: os.stat_result | None) -> str:
     directory = os.path.dirname(real)
     os.makedirs(directory, mode=0o700, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{os.path.basename(real)}.", dir=directory)
+    temporary = os.path.join(directory, f".{os.path.basename(real)}.{os.urandom(6).hex()}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with open(descriptor, "wb") as opened:
             opened.write(data)

@@ -17,6 +17,7 @@ from remit.exchange import Answer, AnsweredError, Caller, Links, Params
 from remit.gateway.asking import ask_person, can_elicit
 from remit.gateway.catalog import Catalog, Target
 from remit.gateway.clerk import Clerk
+from remit.gateway.introducing import introduced
 from remit.gateway.inventory import Found, Inventory
 from remit.gateway.raw import members
 from remit.gateway.recording import Done, Recorder
@@ -54,7 +55,7 @@ class Calls:
         identity: Identity,
         now: Callable[[], int],
         glance: Callable[[str], Found | None],
-        on_answer: Callable[[Key, Answer], None],
+        on_answer: Callable[[Key, Answer], Answer],
     ) -> None:
         self._on_answer = on_answer
         self._clerk = clerk
@@ -133,11 +134,10 @@ class Calls:
         assert target.upstream is not None  # noqa: S101 - `_refused` has looked
         outcome, answer = Outcome.CANCELLED, Answer()
         try:
-            answer = await self._links.request(
-                target.upstream, "tools/call", {**asked, "name": target.own_name}, caller
-            )
+            own = {**asked, "name": target.own_name}
+            answer = await introduced(self._links, target.upstream, "tools/call", own, caller)
             outcome = _outcome(answer)
-            self._on_answer(target.upstream.key, answer)
+            answer = self._on_answer(target.upstream.key, answer)
         except AnsweredError:
             outcome = Outcome.ERROR
             raise

@@ -50,8 +50,8 @@ class Stocker:
         self._pauses: dict[Key, float] = {}
         self._warned: dict[Key, str] = {}
         self._paces: dict[Key, Pace] = {}
-        self._is_idle = anyio.Event()
-        self._is_idle.set()
+        self._has_idled = anyio.Event()
+        self._has_idled.set()
 
     def consider(self, board: Board) -> None:
         """Have those servers asked that may be, and are not known as they stand in their file."""
@@ -75,15 +75,20 @@ class Stocker:
         if key in self._asking:
             self._asking[key] = True
             return
-        if self._is_idle.is_set():
-            self._is_idle = anyio.Event()
+        if self._has_idled.is_set():
+            self._has_idled = anyio.Event()
         self._asking[key] = True
         self._group.start_soon(self._keep_asking, key)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nobody is being asked."""
+        return not self._asking
 
     async def settled(self) -> None:
         """Wait until nobody is being asked."""
         while self._asking:
-            await self._is_idle.wait()
+            await self._has_idled.wait()
 
     async def _keep_asking(self, key: Key) -> None:
         try:
@@ -95,7 +100,7 @@ class Stocker:
         finally:
             del self._asking[key]
             if not self._asking:
-                self._is_idle.set()
+                self._has_idled.set()
 
     async def _ask(self, key: Key) -> None:
         board = await self._clerk.do(Inventory.board)

@@ -464,7 +464,7 @@ def test_an_interrupt_ends_a_wait_for_a_locked_database_at_once(desk: Desk, shop
     process = subprocess.Popen(command, cwd=shop, env=desk.environment, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     for line in process.stderr:
-        if line.endswith(" remit.adapters.storage.sqlite\n"):  # the last import before the wait
+        if line.endswith(" remit.adapters.storage.scans\n"):  # the last import before the wait
             break
     process.send_signal(signal.SIGINT)
     rest = process.communicate(timeout=20)[1]

@@ -11,9 +11,9 @@ from remit.apps.cli import live, render
 from remit.apps.cli.options import confirm
 from remit.bootstrap import diagnose, open_installer, open_registry, own_command
 from remit.core.decide import Context, Listed
-from remit.core.findings import Severity
 from remit.core.installs import SERVER
 from remit.core.kinds import COULD_RUN, ConfigStatus
+from remit.core.problems import Severity
 from remit.core.redaction import HIDDEN, redact_url
 from remit.core.secrets import may_be_secret
 from remit.core.text_changes import Difference, differences
