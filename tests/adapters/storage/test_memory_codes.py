@@ -14,7 +14,8 @@ from remit.core.documents import read_query
 from remit.core.memory.artifacts import Kind, Status, artifact
 from remit.core.memory.scopes import MemoryScope
 from remit.core.ranking import Hit
-from remit.ports import Home, Vector
+from remit.memory.ports import Home
+from remit.ports import Vector
 from support import stored
 
 WIDTH = 16

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 
 from remit.adapters.storage.database import Database
 from remit.core.memory.artifacts import Kind
-from remit.ports import Home
+from remit.memory.ports import Home
 
 
 class Held(Protocol):

@@ -12,13 +12,14 @@ from remit.core.names import normalise
 from remit.errors import InstallError
 
 _CLAUDE = "claude"
+_HELP = (["--help"], ["-h"])
 
 
 class _Verbatim(click.Command):
     """Hands its words on as they are: what follows a `--` is a server's command."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if not args or args[0] in ("-h", "--help"):
+        if not args or args in _HELP:
             return super().parse_args(ctx, ["--help"])
         ctx.params["words"] = tuple(args)
         return []
