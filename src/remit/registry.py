@@ -15,6 +15,7 @@ from remit.core.filters import Filter
 from remit.core.findings import Patient
 from remit.core.judging import employed
 from remit.core.judging import judge as judge_call
+from remit.core.own_server import is_own
 from remit.core.projects import Project
 from remit.core.ranking import Found
 from remit.core.reports import ProjectUse, Proposal, Usage
@@ -218,7 +219,7 @@ class Registry:
         return [
             Patient(
                 context=context,
-                resolved=resolved,
+                resolved=[item for item in resolved if not is_own(item.declaration)],
                 problems=reading.problems,
                 rules=reading.rules,
                 own_rules=reading.own_rules,

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 
 from remit.core.client_settings import ClientSettings
 from remit.core.decide import Context, Listed
-from remit.core.declarations import Changes, Declaration, Problem, Resolved
+from remit.core.declarations import REMIT, Changes, Declaration, Problem, Resolved
 from remit.core.findings import Facts
 from remit.core.kinds import Kind
+from remit.core.own_server import beside, is_own, own_offer
 from remit.core.reading import Reading, Remembered
 from remit.core.resolve import resolve
 from remit.core.views import View
@@ -85,9 +86,9 @@ class Scanner:
 
     def readings(self, context: Context) -> Mapping[str, tuple[Reading, list[Resolved]]]:
         """Read everything again and keep it only when all is read; by client."""
-        found = {client: self._read(context.view(client)) for client in self.clients(context)}
+        found = {client: self._read(client, context) for client in self.clients(context)}
         for client, (reading, resolved) in found.items():
-            self._store.save(reading, resolved, context.view(client), self._clock())
+            self._save(reading, resolved, context.view(client))
         return found
 
     def problems(self, context: Context) -> list[Problem]:
@@ -109,11 +110,25 @@ class Scanner:
                 yield client
 
     def _scan(self, client: str, context: Context) -> tuple[Changes, list[Resolved]]:
-        view = context.view(client)
-        reading, resolved = self._read(view)
-        return self._store.save(reading, resolved, view, self._clock()), resolved
+        reading, resolved = self._read(client, context)
+        return self._save(reading, resolved, context.view(client)), resolved
 
-    def _read(self, view: View) -> tuple[Reading, list[Resolved]]:
+    def _save(self, reading: Reading, resolved: Sequence[Resolved], view: View) -> Changes:
+        """Keep what was read; of Remit's own server it is known what it lists."""
+        changes = self._store.save(reading, resolved, view, self._clock())
+        for declaration in filter(is_own, (*changes.added, *changes.changed)):
+            self._store.keep(declaration, own_offer(), view.workspace, self._clock())
+        return changes
+
+    def _read(self, client: str, context: Context) -> tuple[Reading, list[Resolved]]:
+        view = context.view(client)
+        reading, resolved = self._read_files(view)
+        # A gateway that served this once may do so again: both see the same, and nothing comes and goes.
+        is_served = context.starts_servers or self._store.is_resolved(REMIT, view)
+        own = beside(client, resolved, is_served=is_served)
+        return reading, resolved if own is None else [*resolved, own]
+
+    def _read_files(self, view: View) -> tuple[Reading, list[Resolved]]:
         reading = self._sources.read(view)
         declarations, rules = reading.declarations, reading.rules
         if reading.unreadable:  # a file that is broken for the moment loses nothing that was known of it

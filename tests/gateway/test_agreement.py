@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from gateway_support import FakeCaller, FakeLinks, call, endpoint, names, offered
 from remit.core.configuration.reading import STRATEGIES
+from remit.core.declarations import MEMORY_SERVER
 from remit.exchange import Stock
 from remit.gateway.endpoint import LiveEndpoint
 from support import Desk
@@ -76,11 +77,14 @@ async def _check(desk: Desk, shop: Path, setting: Setting) -> None:
             (shop / "ready").touch() if is_ready else (shop / "ready").unlink(missing_ok=True)
             shown = await _shown(served)
             callable_ = {name for name in SERVED if await _can_be_called(served, name, links)}
-            assert shown & set(SERVED) <= callable_
             found = await _found(served)
-            assert found == callable_
+            assert shown & set(SERVED) <= callable_
+            assert found & set(SERVED) == callable_
+            for name in (shown | found) - set(SERVED):  # of memory
+                why = await call(served, "why_tool", {"name": name})
+                assert why["structuredContent"]["verdict"] != "hidden"
             if setting.opening["strategy"] in ("flat", "state", "manifest"):
-                assert shown == callable_
+                assert shown & set(SERVED) == callable_
 
 
 async def _shown(served: LiveEndpoint) -> set[str]:
@@ -91,7 +95,7 @@ async def _shown(served: LiveEndpoint) -> set[str]:
         shown |= {item["name"] for item in answer["structuredContent"]["tools"]}
     for scope in served.capabilities.get("extensions", {}).get("remit/scopes", {}).get("scopes", ()):
         shown |= {*await names(served, {"scope": scope})}
-    return shown - {"git", "web"}
+    return shown - {"git", "web", MEMORY_SERVER}
 
 
 async def _found(served: LiveEndpoint) -> set[str]:

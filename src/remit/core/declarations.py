@@ -9,6 +9,8 @@ from remit.core.launch import Launch
 from remit.core.scopes import Scope
 
 Key = tuple[str | None, ...]  # of a row
+REMIT = "Remit"  # the source of what no file declares, and Remit brings along:
+MEMORY_SERVER = "remit-memory"  # and not `memory`, as many have a server of that name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,7 @@ CAUSES = (  # in the order in which they are told; a gate that is not among them
     ConfigStatus.DENIED,
     ConfigStatus.MANUAL,
     ConfigStatus.ITSELF,
+    ConfigStatus.UNSERVED,
     Status.STALE,
     Gate.AGENT,
     Gate.POLICY,

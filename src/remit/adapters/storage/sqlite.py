@@ -95,6 +95,10 @@ class SqliteStore:
                 usage.rehome(self.database, view.client, workspace, at)
         return changes
 
+    def is_resolved(self, source: str, view: View) -> bool:
+        """Tell whether a view has something from a source."""
+        return bool(self.database.rows("is_resolved", source=source, **_key(view)))
+
     def record(self, sighting: Sighting, use: Use) -> bool:
         """Count one use of a tool; False when the call was known already."""
         return usage.record(self.database, sighting, use)

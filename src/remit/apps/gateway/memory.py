@@ -8,10 +8,11 @@ import anyio
 
 from remit.apps.gateway.running import Say, run
 from remit.apps.gateway.stdio import on_stdio
-from remit.apps.memory_tools import MemoryTools, instructions
 from remit.bootstrap import open_memory
+from remit.core.memory.definitions import instructions
 from remit.core.protocol import INVALID_PARAMS, METHOD_NOT_FOUND
 from remit.exchange import Answer, AnsweredError, Caller, Change, Listing, Opening, Params
+from remit.gateway.memory_tools import MemoryTools
 from remit.memory.project_memory import Memory
 
 _NOTHING = Listing([], "none")
@@ -25,7 +26,7 @@ class MemoryEndpoint:
     def __init__(self, memory: Memory) -> None:
         self._tools = MemoryTools(memory)
         self._listing = Listing(self._tools.tools(), "all")
-        self.instructions: str | None = instructions(memory.workspace)
+        self.instructions: str | None = instructions(memory.workspace.project)
 
     async def tools(self, asked: Params) -> Listing:  # noqa: ARG002 - there is one list
         """List the tools."""
