@@ -170,7 +170,11 @@ def test_a_write_that_is_blocked(place: Place, era: Era, over: str) -> None:
             blocked = await call(tool, **given, project_id="nowhere")
             assert (blocked["status"], blocked["is_error"]) == ("blocked_scope", True)
             assert (await call("get_scope_state", project_id="nowhere"))["project_exists"] is False
-        fix = blocked["next_step"].removeprefix("Create it first: save_session(").removesuffix(")")
+        fix = (
+            blocked["next_step"]
+            .removeprefix("Create it first: remit-memory__save_session(")
+            .removesuffix(")")
+        )
         assert (await call("save_session", **json.loads(fix)))["status"] == "saved"
         for tool, given in writes.items():
             assert (await call(tool, **given, project_id="nowhere"))["status"] == "saved"

@@ -220,12 +220,18 @@ async def test_what_goes_wrong_names_the_next_step(desk: Desk, shop: Path, links
             "`title` must be one of the fields decision, project_id, focus, governance_token, supersedes, "
             "and is unknown"
         )
-        shown = wrong["next_step"].removeprefix("A call that works: save_decision(").removesuffix(")")
+        shown = (
+            wrong["next_step"]
+            .removeprefix("A call that works: remit-memory__save_decision(")
+            .removesuffix(")")
+        )
         right = await call(served, "remit-memory__save_decision", json.loads(shown))
         assert right["structuredContent"]["status"] == "saved"
         slip = {"contxt": context("x"), "project_id": "p"}
         wrong = (await call(served, "remit-memory__save_context", slip))["structuredContent"]
-        assert wrong["next_step"].startswith("did you mean `context`? A call that works: save_context({")
+        assert wrong["next_step"].startswith(
+            "did you mean `context`? A call that works: remit-memory__save_context({"
+        )
         secret = {"context": context("ghp_" + "aB3" * 12), "project_id": "p"}
         wrong = (await call(served, "remit-memory__save_context", secret))["structuredContent"]
         assert wrong["next_step"].startswith("say where it is kept, not what it is. A call that works: ")

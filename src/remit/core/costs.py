@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from remit.core.adoption import server_of, servers_in_force
 from remit.core.decide import Listed
+from remit.core.declarations import REMIT
 from remit.core.kinds import Kind, Status
 from remit.core.names import is_covered
 from remit.core.tools import Tool
@@ -37,7 +38,7 @@ def add_up(listed: Iterable[Listed]) -> Costs:
     for tool, decision in listed:
         if _is_server(tool):
             uncounted += decision.visible and tool.tokens is None
-        elif tool.status is not Status.STALE:
+        elif tool.status is not Status.STALE and not _is_held_back(tool):
             everything += tool.tokens or 0
             visible += (tool.tokens or 0) if decision.visible else 0
     return Costs(visible=visible, all=everything, uncounted=uncounted)
@@ -57,6 +58,11 @@ def _owners(tools: Sequence[Tool]) -> Callable[[Tool], Tool | None]:
         return next(here, None) or server_of(tool, in_force)
 
     return owner
+
+
+def _is_held_back(tool: Tool) -> bool:
+    """Tell whether a tool is not sent as long as nobody uses it: what Remit brings along."""
+    return tool.source == REMIT and not tool.usage_count
 
 
 def _is_server(tool: Tool) -> bool:

@@ -78,22 +78,22 @@ class MemoryTools:
 
 def refused(error: RemitError) -> Raw:
     """Answer that a call could not be made."""
-    return _result(problem(error), is_error=True)
+    return result(problem(error), is_error=True)
 
 
 def _answer(name: str, method: Method, arguments: Mapping[str, Any], bound: frozenset[str] | None) -> Raw:
     try:
         made = method(arguments, bound)
     except RemitError as error:
-        return _result(_with_example(problem(error, members(arguments)), name), is_error=True)
+        return result(_with_example(problem(error, members(arguments)), name), is_error=True)
     except Exception as error:  # whatever goes wrong, the server goes on
-        return _result(_unexpected(error), is_error=True)
+        return result(_unexpected(error), is_error=True)
     content: Raw = asdict(made)  # pyright: ignore[reportArgumentType] - every tool answers a dataclass
     if isinstance(made, BatchSaveResult):
         content["overall"] = made.overall
     status = content.get("overall", content.get("status"))
     is_refused = status in _REFUSED or content.get("retrieval_status") in _FAILED_READS
-    return _result(content, is_error=is_refused)
+    return result(content, is_error=is_refused)
 
 
 def problem(error: RemitError, arguments: Mapping[str, Any] = _NOTHING) -> Raw:
@@ -137,7 +137,8 @@ def _unexpected(error: Exception) -> Raw:
     return {"error": True, "code": "INTERNAL_ERROR", "message": message, "context": {}, "next_step": None}
 
 
-def _result(content: Raw, *, is_error: bool) -> Raw:
+def result(content: Raw, *, is_error: bool) -> Raw:
+    """Answer with data, in the text, too."""
     text = json.dumps(content, ensure_ascii=False)
     return {
         "content": [{"type": "text", "text": text}],

@@ -1,23 +1,27 @@
 """Remembering: answers for Remit's own server, so that memory is called the way all servers are."""
 
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 
 import anyio
 from anyio import to_thread
 
-from remit.core.declarations import REMIT, Key
+from remit.core.declarations import MEMORY_SERVER, REMIT, Key
 from remit.core.memory.definitions import DEFINITIONS
+from remit.core.serving.names import prefix
 from remit.core.upstreams import Upstream
 from remit.errors import RemitError
 from remit.exchange import Answer, AnsweredError, Caller, Condition, Links, Notice, Params, Stock
 from remit.gateway.asking import ask_person, can_elicit
-from remit.gateway.memory_tools import MemoryTools, refused
+from remit.gateway.memory_tools import MemoryTools, refused, result
 from remit.gateway.raw import members
 from remit.memory.project_memory import Memory
 
 INVALID_PARAMS = -32602
 METHOD_NOT_FOUND = -32601
+_NAMES = re.compile(rf"\b({'|'.join(DEFINITIONS)})\b")
+_SERVED = rf"{prefix(MEMORY_SERVER)}\1"
 
 
 class Remembering:
@@ -48,7 +52,7 @@ class Remembering:
             tools = await self._opened()
         except RemitError as error:
             return refused(error)
-        return await _call(tools, name, params, caller)
+        return _as_served(await _call(tools, name, params, caller))
 
     async def stock(self, upstream: Upstream, *, parts: frozenset[str] = frozenset({"tools"})) -> Stock:
         """Ask for all that an upstream lists.
@@ -87,6 +91,15 @@ class Remembering:
                 self._memory = await to_thread.run_sync(self._open)
                 self._tools = MemoryTools(self._memory)
             return self._tools
+
+
+def _as_served(answer: Answer) -> Answer:
+    """Name tools in the next step as a model can call them here."""
+    told = members(answer["structuredContent"])
+    next_step = told.get("next_step")
+    if not isinstance(next_step, str):
+        return answer
+    return result({**told, "next_step": _NAMES.sub(_SERVED, next_step)}, is_error=answer["isError"])
 
 
 async def _call(tools: MemoryTools, name: str, params: Params, caller: Caller) -> Answer:
