@@ -69,7 +69,10 @@ def test_a_servers_cost_is_not_counted_beside_that_of_its_tools() -> None:
 def test_what_remit_brings_along_costs_nothing_until_it_is_used() -> None:
     own = server("remit-memory")._replace(source=REMIT)
     unused, used = tool(own, "save_session", 300), tool(own, "save_context", 200)._replace(usage_count=1)
-    assert add_up(listed(*charge([own, unused, used]))) == Costs(visible=200, all=200)
+    charged = charge([own, unused, used])
+    assert charged[0].tokens == 200
+    assert add_up(listed(*charged)) == Costs(visible=200, all=200)
+    assert add_up(listed(*charge([own, unused]))) == Costs()  # and it is known that it costs nothing
 
 
 def test_hidden_tools_cost_only_what_they_would() -> None:

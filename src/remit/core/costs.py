@@ -28,7 +28,7 @@ def charge(tools: Sequence[Tool]) -> list[Tool]:
     owner = _owners(tools)
     for tool in tools:
         if tool.kind is Kind.MCP_TOOL and tool.tokens is not None and (server := owner(tool)) is not None:
-            sums[id(server)] = sums.get(id(server), 0) + tool.tokens
+            sums[id(server)] = sums.get(id(server), 0) + (0 if _is_held_back(tool) else tool.tokens)
     return [tool._replace(tokens=sums.get(id(tool))) if _is_server(tool) else tool for tool in tools]
 
 
