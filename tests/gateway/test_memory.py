@@ -55,8 +55,10 @@ def place(tmp_path: Path) -> Place:
 
 
 @asynccontextmanager
-async def on_stdio(place: Place, era: Era, person: Person | None = None) -> AsyncGenerator[Client]:
-    command, *arguments = place.command()
+async def on_stdio(
+    place: Place, era: Era, person: Person | None = None, *options: str
+) -> AsyncGenerator[Client]:
+    command, *arguments = place.command(*options)
     started = StdioServerParameters(
         command=command, args=arguments, env=place.environment, cwd=str(place.project)
     )
@@ -287,6 +289,23 @@ def test_what_every_project_would_see_is_asked_of_the_person_at_the_client(
         assert len(person.questions) == 1  # and who said no is not asked again
         assert "would be seen in every project" in person.questions[0]
         assert "for all" in person.questions[0]
+
+    anyio.run(story)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_served_alone_it_asks_the_person_at_the_client_as_well(place: Place, era: Era) -> None:
+    person = Person("accept")
+
+    async def story() -> None:
+        async with on_stdio(place, era, person, "--memory") as client:
+            await client.call_tool("save_session", {"session": session(), "project_id": "p"})
+            given = {"context": context("for all", scope="global"), "project_id": "p"}
+            said = await client.call_tool("save_context", given)
+            assert isinstance(said, types.CallToolResult)
+            assert said.structured_content is not None
+            assert said.structured_content["status"] == "saved"
+        assert len(person.questions) == 1
 
     anyio.run(story)
 

@@ -237,6 +237,23 @@ async def test_what_goes_wrong_names_the_next_step(desk: Desk, shop: Path, links
         assert wrong["next_step"].startswith("say where it is kept, not what it is. A call that works: ")
 
 
+async def test_who_is_bound_to_projects_has_no_say_in_what_all_of_them_see(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    everywhere = {"context": context("for all", scope="global"), "project_id": "p"}
+    bound = FakeCaller(
+        capabilities={"elicitation": {}}, answer={"action": "accept"}, bound_projects=frozenset({"p"})
+    )
+    free = FakeCaller(capabilities={"elicitation": {}}, answer={"action": "accept"})
+    mute = FakeCaller(capabilities={"elicitation": {}})
+    async with endpoint(desk, links, shop) as served:
+        await save(served)
+        for caller, expected in ((bound, "WRITE_NOT_APPROVED"), (mute, "WRITE_NOT_APPROVED"), (free, None)):
+            said = await call(served, "remit-memory__save_context", everywhere, caller)
+            assert said["structuredContent"].get("code") == expected
+        assert (len(bound.questions), len(mute.questions), len(free.questions)) == (0, 1, 1)
+
+
 async def test_calls_of_it_are_counted_and_kept_in_the_audit(
     desk: Desk, shop: Path, links: FakeLinks
 ) -> None:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -23,7 +23,9 @@ from remit.errors import (
     UnknownArtifactError,
 )
 from remit.gateway.raw import members
-from remit.memory.project_memory import Memory
+
+if TYPE_CHECKING:  # loaded when memory is first called
+    from remit.memory.project_memory import Memory
 
 Raw = dict[str, Any]
 Made = TypeVar("Made")
@@ -36,7 +38,7 @@ _FAILED_READS = frozenset({"failed", "timed_out"})
 class MemoryTools:
     """The group of tools that memory has; calls are made one after the other, off the event loop."""
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: "Memory") -> None:
         self._memory = memory
         self._turn = anyio.Lock()
 

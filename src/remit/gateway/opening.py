@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
 from anyio import to_thread
@@ -24,9 +24,11 @@ from remit.gateway.pulse import Pulse
 from remit.gateway.recording import Recorder
 from remit.gateway.remembering import Remembering
 from remit.gateway.stocking import ReadOffer, Stocker
-from remit.memory.project_memory import Memory
 from remit.ports import Notifier
 from remit.registry import Registry
+
+if TYPE_CHECKING:  # loaded when memory is first called
+    from remit.memory.project_memory import Memory
 
 
 class Means(NamedTuple):
@@ -36,7 +38,7 @@ class Means(NamedTuple):
     open_notifier: Callable[[], Notifier]
     read_offer: ReadOffer
     now: Callable[[], int]  # Unix milliseconds
-    open_memory: Callable[[str], Memory]  # for whoever works in a directory
+    open_memory: "Callable[[str], Memory]"  # for whoever works in a directory
 
 
 @asynccontextmanager

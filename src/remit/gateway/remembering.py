@@ -3,6 +3,7 @@
 import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING
 
 import anyio
 from anyio import to_thread
@@ -16,7 +17,9 @@ from remit.exchange import Answer, AnsweredError, Caller, Condition, Links, Noti
 from remit.gateway.asking import ask_person, can_elicit
 from remit.gateway.memory_tools import MemoryTools, refused, result
 from remit.gateway.raw import members
-from remit.memory.project_memory import Memory
+
+if TYPE_CHECKING:  # loaded when memory is first called
+    from remit.memory.project_memory import Memory
 
 INVALID_PARAMS = -32602
 METHOD_NOT_FOUND = -32601
@@ -27,7 +30,7 @@ _SERVED = rf"{prefix(MEMORY_SERVER)}\1"
 class Remembering:
     """The upstreams, with memory as one of them: it is opened when it is first called, and starts nothing."""
 
-    def __init__(self, links: Links, open: Callable[[], Memory]) -> None:
+    def __init__(self, links: Links, open: "Callable[[], Memory]") -> None:
         self._links = links
         self._open = open
         self._opening = anyio.Lock()
@@ -52,7 +55,7 @@ class Remembering:
             tools = await self._opened()
         except RemitError as error:
             return refused(error)
-        return _as_served(await _call(tools, name, params, caller))
+        return _as_served(await call_memory(tools, name, params, caller))
 
     async def stock(self, upstream: Upstream, *, parts: frozenset[str] = frozenset({"tools"})) -> Stock:
         """Ask for all that an upstream lists.
@@ -102,18 +105,19 @@ def _as_served(answer: Answer) -> Answer:
     return result({**told, "next_step": _NAMES.sub(_SERVED, next_step)}, is_error=answer["isError"])
 
 
-async def _call(tools: MemoryTools, name: str, params: Params, caller: Caller) -> Answer:
-    """Call a tool; what needs a person's word is asked at once where the client can ask."""
+async def call_memory(tools: MemoryTools, name: str, params: Params, caller: Caller) -> Answer:
+    """Call a tool; what needs a person's word is asked at once where the client can ask.
+
+    Whoever is bound to some projects has no say in what all of them see: there, `remit approve` is left.
+    """
     arguments = params.get("arguments")
     answer = await tools.call(name, arguments, bound_projects=caller.bound_projects)
     id = members(members(answer["structuredContent"]).get("context")).get("approval_id")
-    if id is None or not can_elicit(caller.capabilities):
+    if id is None or caller.bound_projects is not None or not can_elicit(caller.capabilities):
         return answer
     waiting = await tools.waiting(id)
-    if waiting is None:  # it was answered before, with no
-        return answer
-    word = await ask_person(name, waiting.reason, waiting.shown, caller)
-    if word is None:
+    word = None if waiting is None else await ask_person(name, waiting.reason, waiting.shown, caller)
+    if word is None:  # nobody answers, or somebody has answered before
         return answer
     await tools.approve(id, word=word)
     return await tools.call(name, arguments, bound_projects=caller.bound_projects)

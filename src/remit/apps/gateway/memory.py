@@ -13,6 +13,7 @@ from remit.core.memory.definitions import instructions
 from remit.core.protocol import INVALID_PARAMS, METHOD_NOT_FOUND
 from remit.exchange import Answer, AnsweredError, Caller, Change, Listing, Opening, Params
 from remit.gateway.memory_tools import MemoryTools
+from remit.gateway.remembering import call_memory
 from remit.memory.project_memory import Memory
 
 _NOTHING = Listing([], "none")
@@ -36,14 +37,14 @@ class MemoryEndpoint:
         """Tell what a tool takes."""
         return self._tools.input_schema(name)
 
-    async def call(self, asked: Params, caller: Caller) -> Answer:  # noqa: ARG002 - nobody is asked back
+    async def call(self, asked: Params, caller: Caller) -> Answer:
         """Call a tool.
 
         Raises:
             AnsweredError: there is no such tool.
         """
         try:
-            return await self._tools.call(asked["name"], asked.get("arguments"))
+            return await call_memory(self._tools, asked["name"], asked, caller)
         except KeyError:
             raise AnsweredError(INVALID_PARAMS, f"Unknown tool: {asked['name']}") from None
 
