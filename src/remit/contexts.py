@@ -1,17 +1,22 @@
 """Contexts: who asks, from where, started how, and as which agent."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from remit.core.agents import check_servers, employ
 from remit.core.decide import Context, Listed
 from remit.core.kinds import Kind, Status
 from remit.core.names import full_label, storable
 from remit.core.policy import Mode
-from remit.core.tools import Tool
 from remit.core.views import Flags
 from remit.errors import NoSuchFileError, UnknownClientError
-from remit.ports import Sources
+
+if TYPE_CHECKING:
+    from remit.core.tools import Tool
+    from remit.ports import Sources
 
 DEFAULT_CLIENT = "claude-code"
 ALL_CLIENTS = "all"
@@ -49,6 +54,7 @@ class Contexts:
             client=None if client == ALL_CLIENTS else client,
             flags=Flags(is_headless=is_headless, mcp_configs=tuple(map(self._existing, mcp_configs))),
             home=self._sources.home,
+            starts_servers=client != ALL_CLIENTS and self._sources.leaves_servers(client),
             mode=None if mode is None else Mode(mode),
             run_context=run_context,
         )

@@ -1,8 +1,7 @@
 from remit.core.costs import Costs, add_up, charge
 from remit.core.decide import Listed, decide
-from remit.core.declarations import REMIT
 from remit.core.kinds import Authority, ConfigStatus, Kind, Status
-from remit.core.names import server_name
+from remit.core.names import REMIT, server_name
 from remit.core.scopes import Scope
 from remit.core.tools import Tool, Winner
 from support import context, server

@@ -3,10 +3,11 @@
 from dataclasses import replace
 
 from remit.adapters.upstream.offers import read_offer
-from remit.core.declarations import MEMORY_SERVER, REMIT, Declaration, Resolved
+from remit.core.declarations import Declaration, Resolved
 from remit.core.kinds import ConfigStatus
 from remit.core.launch import Launch
 from remit.core.memory.definitions import DEFINITIONS
+from remit.core.names import MEMORY_SERVER, REMIT
 from remit.core.own_server import beside, is_own, own_offer, own_server, own_upstream
 from remit.core.scopes import Scope
 from remit.exchange import Stock

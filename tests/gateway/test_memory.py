@@ -18,8 +18,8 @@ from mcp.client.streamable_http import streamable_http_client
 
 from memory_calls import context, decision, entity, pattern, session
 from processes import Place
-from remit.core.declarations import MEMORY_SERVER
 from remit.core.memory.scopes import TOOLS, memory_id
+from remit.core.names import MEMORY_SERVER
 from remit.core.projects import identify
 
 Era = Literal["legacy", "2026-07-28"]

@@ -46,7 +46,7 @@ def machine(desk: Desk, text: str) -> None:
 async def test_no_server_is_started_or_asked_for_it(desk: Desk, shop: Path, links: FakeLinks) -> None:
     async with endpoint(desk, links, shop) as served:
         assert (await save(served))["structuredContent"]["status"] == "saved"
-        with pytest.raises(AnsweredError, match="Unknown tool: save_all"):
+        with pytest.raises(AnsweredError, match="Unknown tool: remit-memory__save_all"):
             await call(served, "remit-memory__save_all")
     assert links.stocked == ["git"]
     assert links.asked == []

@@ -9,8 +9,6 @@ from remit.core.launch import Launch
 from remit.core.scopes import Scope
 
 Key = tuple[str | None, ...]  # of a row
-REMIT = "Remit"  # the source of what no file declares, and Remit brings along:
-MEMORY_SERVER = "remit-memory"  # and not `memory`, as many have a server of that name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,15 +44,6 @@ class Declaration:
     def is_called(self, name: str) -> bool:
         """Tell whether a person may mean it by a name: as written in the file, or as rows have it."""
         return name in (self.server, self.name, self.name.removesuffix("__*"))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
-    """Something in a configuration file that could not be used."""
-
-    source: str
-    place: str  # a line and column, a path of keys, or empty for the whole file
-    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from hashlib import sha256
 
-from remit.core.declarations import MEMORY_SERVER, REMIT, Declaration, Resolved
+from remit.core.declarations import Declaration, Resolved
 from remit.core.kinds import ConfigStatus, Kind
 from remit.core.launch import Launch
 from remit.core.memory.definitions import DEFINITIONS
-from remit.core.names import server_name, tool_name
+from remit.core.names import MEMORY_SERVER, REMIT, server_name, tool_name
 from remit.core.scopes import Scope
 from remit.core.tools import Definition
 from remit.core.upstreams import Offer, Upstream, Wares

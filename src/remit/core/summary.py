@@ -1,22 +1,28 @@
 """A catalog in short: what is visible and where it comes from, what is hidden and why, what it costs."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
+from typing import TYPE_CHECKING, NamedTuple
 
 from remit.core.costs import Costs, add_up
 from remit.core.decide import Context, Gate, Listed
-from remit.core.declarations import REMIT
 from remit.core.kinds import ConfigStatus, Kind, Status
+from remit.core.names import REMIT
 from remit.core.scopes import Scope
-from remit.core.tools import Tool
+
+if TYPE_CHECKING:
+    from remit.core.tools import Tool
 
 SHADOWED = "shadowed"
+UNTRUSTED = "untrusted"  # where Remit starts it, its user has to trust it
 ELSEWHERE = "elsewhere"  # declared for another client
 CAUSES = (  # in the order in which they are told; a gate that is not among them stands for itself
     SHADOWED,
     ConfigStatus.PENDING,
+    UNTRUSTED,
     ConfigStatus.DISABLED,
     ConfigStatus.REJECTED,
     ConfigStatus.DENIED,
@@ -33,8 +39,7 @@ CAUSES = (  # in the order in which they are told; a gate that is not among them
 _SCOPES = {scope: rank for rank, scope in enumerate(Scope)}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
+class Origin(NamedTuple):
     """What one scope contributes."""
 
     client: str
@@ -45,16 +50,14 @@ class Origin:
     costs: Costs
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hidden:
+class Hidden(NamedTuple):
     """What is hidden for one cause; a tool is left out where its server is hidden for the same."""
 
     cause: str
     items: Sequence[Listed]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
+class Summary(NamedTuple):
     """What an overview of a workspace says."""
 
     visible: Mapping[Kind, int]
@@ -126,7 +129,9 @@ def _cause(item: Listed, context: Context) -> str:
         return SHADOWED
     if decision.gate is not Gate.CONFIG:
         return str(decision.gate)
-    return Status.STALE if tool.status is Status.STALE else tool.config_status or Status.STALE
+    if tool.status is Status.STALE or tool.config_status is None:
+        return Status.STALE
+    return UNTRUSTED if tool.config_status is ConfigStatus.ENABLED else tool.config_status
 
 
 def _heads(items: Sequence[Listed]) -> list[Listed]:

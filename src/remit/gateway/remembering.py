@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio import to_thread
 
-from remit.core.declarations import MEMORY_SERVER, REMIT, Key
+from remit.core.declarations import Key
 from remit.core.memory.definitions import DEFINITIONS
+from remit.core.names import MEMORY_SERVER, REMIT
 from remit.core.serving.names import prefix
 from remit.core.upstreams import Upstream
 from remit.errors import RemitError

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from remit.adapters.clients.installing import HOOKS, PLACES
-from remit.core.declarations import REMIT
+from remit.core.names import REMIT
 from support import Desk, servers
 
 TOKEN = "ghp_" + "k3J9x" * 6
@@ -377,7 +377,7 @@ def test_another_directory_of_the_clients_is_honoured(ada: Ada) -> None:
     assert "remit" in read(ada.desk.root / "config/.claude.json")["mcpServers"]
     assert "hooks" in read(ada.desk.root / "config/settings.json")
     ada.run("uninstall", "claude-code", "--yes")
-    assert not list((ada.desk.root / "config").iterdir())
+    assert not (ada.desk.root / "config").exists()
     assert ada.settings.read_text() == SETTINGS
 
 
@@ -412,12 +412,29 @@ def test_other_clients_get_a_server_and_are_restored_to_the_last_byte(desk: Desk
 
 
 @pytest.mark.parametrize("client", FILES)
-def test_a_file_that_was_not_there_is_gone_again_afterwards(desk: Desk, client: str) -> None:
-    file = desk.home / FILES[client][0]
-    assert desk.remit("install", client, "--yes").returncode == 0
+def test_what_was_not_there_is_gone_again_afterwards_directories_too(desk: Desk, client: str) -> None:
+    file, before = desk.home / FILES[client][0], sorted(desk.home.rglob("*"))
+    for _ in range(2):
+        assert desk.remit("install", client, "--yes").returncode == 0
     assert file.exists()
     assert desk.remit("uninstall", client, "--yes").returncode == 0
-    assert not file.exists()
+    assert sorted(desk.home.rglob("*")) == before
+    assert not (desk.root / "data/installs").exists()
+
+
+def test_a_directory_that_install_made_stays_when_something_else_is_in_it(desk: Desk) -> None:
+    assert desk.remit("install", "vscode", "--yes").returncode == 0
+    mine = desk.write(desk.home / ".config/Code/mine", "x")
+    assert desk.remit("uninstall", "vscode", "--yes").returncode == 0
+    assert [path for path in (desk.home / ".config").rglob("*") if path.is_file()] == [mine]
+    assert not (desk.home / ".config/Code/User").exists()
+
+
+def test_a_directory_that_was_there_before_stays(desk: Desk) -> None:
+    (desk.home / ".cursor").mkdir()
+    assert desk.remit("install", "cursor", "--yes").returncode == 0
+    assert desk.remit("uninstall", "cursor", "--yes").returncode == 0
+    assert list((desk.home / ".cursor").iterdir()) == []
 
 
 def test_codex_hands_remit_the_variables_that_its_servers_name(desk: Desk) -> None:
@@ -437,3 +454,32 @@ def test_a_client_that_remit_cannot_be_put_into_is_refused_with_those_that_it_ca
     assert done.returncode == 2
     assert "Remit cannot be put into `zed`" in done.stderr
     assert "`claude-code`" in done.stderr
+
+
+def test_a_server_that_remit_may_not_start_is_hidden_in_every_answer_with_the_next_step(ada: Ada) -> None:
+    ada.approve("till")
+    ada.desk.provide("till")
+    assert "till" in ada.visible()
+    ada.run("install", "claude-code", "--yes")
+    assert "till" in ada.visible()
+    assert "- MCP: till (project)" in ada.run("context")
+    ada.run("trust", "--revoke", "till")
+    assert "till" not in ada.visible()
+    assert "till" not in ada.run("context")
+    why = ada.run("why", "till")
+    assert "not trusted" in why
+    assert "`remit trust till`" in why
+    overview = ada.run("scan")
+    assert "Not trusted: Remit does not start it: 1; to change it, look at it with `remit trust`" in overview
+    ada.run("uninstall", "claude-code", "--yes")
+    assert "till" in ada.visible()
+
+
+def test_settings_that_cannot_be_read_for_the_moment_are_believed_to_be_as_they_were(ada: Ada) -> None:
+    ada.approve("till")
+    ada.run("install", "claude-code", "--yes")
+    ada.run("trust", "--revoke", "till")
+    ada.settings.write_text("{")
+    assert "till" not in ada.visible()
+    ada.settings.unlink()
+    assert "till" in ada.visible()  # the client loads it itself again

@@ -1,17 +1,22 @@
 """The first screen: what changed, what is visible and from where, what is hidden and why."""
 
+from __future__ import annotations
+
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
+from typing import TYPE_CHECKING
 
 from remit.apps.cli.render import NOTHING, counted, heading, out, printable, rounded, total
 from remit.core.decide import Context, Gate, Listed, shorten
-from remit.core.declarations import Changes, Declaration
 from remit.core.kinds import ConfigStatus, Kind, Status
-from remit.core.summary import ELSEWHERE, SHADOWED, Hidden, Origin, Summary
-from remit.core.tools import Tool
-from remit.scanning import Scan
+from remit.core.summary import ELSEWHERE, SHADOWED, UNTRUSTED, Hidden, Origin, Summary
+
+if TYPE_CHECKING:
+    from remit.core.declarations import Changes, Declaration
+    from remit.core.tools import Tool
+    from remit.scanning import Scan
 
 MOST_CHANGES = 10  # lines of each group
 MOST_ORIGINS = 12
@@ -22,6 +27,7 @@ WIDEST_SOURCE = 32  # characters
 CAUSES = {
     SHADOWED: "Shadowed by a stronger declaration",
     ConfigStatus.PENDING: "Waiting for approval",
+    UNTRUSTED: "Not trusted: Remit does not start it",
     ConfigStatus.DISABLED: "Disabled in the client",
     ConfigStatus.REJECTED: "Rejected in the client",
     ConfigStatus.DENIED: "Denied by a policy",
@@ -35,6 +41,7 @@ CAUSES = {
     Gate.DANGER: "Too dangerous for the mode",
     ELSEWHERE: "Declared for other clients",
 }
+_WAYS = {UNTRUSTED: "look at them with `remit trust`"}  # where each of a group has its own
 _NEXT = "next: `remit why NAME` explains one, `remit tools --all` lists them all"
 
 
@@ -128,7 +135,8 @@ def _cost(origin: Origin) -> str:
 def _hidden(group: Hidden, context: Context) -> Iterator[str]:
     title = CAUSES.get(group.cause, f"Hidden by the gate `{group.cause}`")
     ways = {item.decision.unlock for item in group.items}
-    way = ways.pop() if group.cause in tuple(ConfigStatus) and len(ways) == 1 else None
+    is_one = group.cause in (*ConfigStatus, UNTRUSTED) and len(ways) == 1
+    way = ways.pop() if is_one else _WAYS.get(group.cause)
     yield f"{title}: {len(group.items):,}" + (f"; to change it, {way}" if way else "")
     if group.cause == ELSEWHERE:
         yield from _by_client(group.items)

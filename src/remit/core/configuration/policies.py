@@ -25,9 +25,8 @@ from remit.core.configuration.values import (
     written,
 )
 from remit.core.danger import LEVELS, Danger
-from remit.core.declarations import MEMORY_SERVER
 from remit.core.globs import Glob, glob, tool_globs
-from remit.core.names import MCP, normalise
+from remit.core.names import MCP, MEMORY_SERVER, normalise
 from remit.core.policy import (
     NO_POLICY,
     Belief,

@@ -33,8 +33,8 @@ class Near(NamedTuple):
 
 def words_of(text: str) -> frozenset[str]:
     """The words of a text that say something."""
-    found = _WORD.findall(text.lower())[:MOST_WORDS]
-    return frozenset(word for word in found if word not in STOP_WORDS) or frozenset(found)
+    found = frozenset(_WORD.findall(text.lower())[:MOST_WORDS])
+    return found - STOP_WORDS or found
 
 
 def likeness(one: frozenset[str], other: frozenset[str]) -> float:
@@ -49,6 +49,17 @@ def telling_words(words: frozenset[str]) -> list[str]:
     """
     kept = len(words) - math.ceil(IS_LIKE * len(words)) + 1
     return sorted(words, key=lambda word: (-len(word), word))[:kept]
+
+
+def can_be_like(words: int, shared: int, telling: int) -> bool:
+    """Tell whether a text of so many words can be like another that has so many telling ones, some shared.
+
+    What two texts have in common is shared by their telling words, or left out of those of the one whose
+    telling words end first: so there is a most that they have in common, and a least that being alike takes.
+    """
+    left_out = max(math.ceil(IS_LIKE * words) - 1, telling - 1)
+    least_words = 2 * telling - 2  # of the other: half of its words, and one, are telling
+    return min(shared + left_out, words) * (1 + IS_LIKE) >= IS_LIKE * (words + least_words)
 
 
 def nearest(words: frozenset[str], known: Iterable[tuple[str, frozenset[str]]]) -> Near | None:

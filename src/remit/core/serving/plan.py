@@ -6,9 +6,8 @@ from typing import NamedTuple, TypeVar
 from remit.core.configuration.layers import Configuration, may_present
 from remit.core.configuration.reading import LISTED, OWN_TOOLS
 from remit.core.configuration.values import OF_A_PROJECT, File, Presented, Room, Running
-from remit.core.declarations import REMIT
 from remit.core.globs import Glob, glob, tool_globs
-from remit.core.names import full_label, normalise
+from remit.core.names import REMIT, full_label, normalise
 from remit.core.tools import Tool
 
 AUTO, STATE, ROOMS = "auto", "state", "rooms"
