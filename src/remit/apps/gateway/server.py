@@ -124,6 +124,7 @@ def _request(ctx: RequestContext) -> Request:
         session,
         principal,
         f"principal:{principal or ''}",
+        _bound_projects(ctx),
     )
 
 
@@ -135,6 +136,11 @@ def _check(ctx: RequestContext) -> None:
         raise MCPError(types.METHOD_NOT_FOUND, "Method not found", ctx.method) from None
     if not connection_of(ctx).initialize_accepted:
         raise MCPError(types.INVALID_PARAMS, "Invalid request parameters", "")
+
+
+def _bound_projects(ctx: RequestContext) -> frozenset[str] | None:
+    """Name the memories that a token is bound to; None where it is bound to none."""
+    return None if ctx.request is None else ctx.request.scope["remit.bound_projects"]
 
 
 def _principal(ctx: RequestContext) -> str | None:

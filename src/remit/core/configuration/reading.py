@@ -27,11 +27,12 @@ WORKFLOW = "workflow"
 LOCATION = "location"
 
 SESSIONS = ("shared", "own")
+FOUND, LISTED, OFF = "found", "listed", "off"  # how the tools of memory are served
 OWN_TOOLS = ("discover_tools", "call_tool", "why_tool", "report_available_tools")
 
 MODES = ("plan", "default", "acceptEdits", "dontAsk", "bypass")
 
-_TABLES = ("states", "tools", "servers", "agents", "rooms", "context", "suggestions")
+_TABLES = ("states", "tools", "servers", "agents", "rooms", "context", "suggestions", "memory")
 _PRESENTED = ("strategy", "token_budget")
 _SECTIONS = (*_PRESENTED, "pinned", "own_tools", "env", "mode", "ask_from", "allow", "block", *_TABLES)
 _RUNNING = ("prefix", "sessions", "inherit_env", "deadline")
@@ -65,6 +66,7 @@ def read(content: object) -> tuple[Content, list[Mistake]]:
         mode=top.one_of("mode", MODES),
         ask_from=top.one_of("ask_from", DANGERS),
         telling=_telling(top.table("context"), top.table("suggestions")),
+        memory=_memory(top.table("memory")),
     )
     return found, mistakes
 
@@ -199,6 +201,11 @@ def _telling(context: Fields, suggestions: Fields) -> Telling:
         hints=suggestions.flag("enabled"),
         shared_patterns=suggestions.flag("shared_patterns"),
     )
+
+
+def _memory(fields: Fields) -> str | None:
+    fields.only(("tools",))
+    return fields.one_of("tools", (FOUND, LISTED, OFF))
 
 
 def _room(name: str, fields: Fields) -> Room:
