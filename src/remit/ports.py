@@ -30,6 +30,7 @@ from remit.core.scopes import Scope
 from remit.core.sightings import Sighting, Use
 from remit.core.suggestions import Call, Candidate, Made
 from remit.core.tools import Definition, Tool
+from remit.core.traces import Left
 from remit.core.upstreams import Offer, Upstream, Wares
 from remit.core.usage import Tally
 from remit.core.views import Flags, View
@@ -226,6 +227,8 @@ class MemoryStore(Protocol):
 
     def delete_artifact(self, id: str, project_id: str) -> None: ...
 
+    def withdraw(self, id: str, project_id: str) -> None: ...  # as part of a transaction
+
     def checked(self, homes: Sequence[Home]) -> Sequence[Checked]: ...
 
     def dangling(self, project_id: str) -> Sequence[str]: ...
@@ -271,6 +274,8 @@ class SessionStore(Protocol):
     def calls_of(self, session_id: str, workspace: Workspace, client: str) -> Sequence[Call]: ...
 
     def states_at_start(self, session_id: str, workspace: Workspace, client: str) -> str: ...
+
+    def news(self, workspace: Workspace) -> Sequence[Left]: ...  # traces that memory does not know of
 
     def suggested(self, workspace: Workspace, client: str) -> Sequence[Made]: ...
 

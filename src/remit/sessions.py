@@ -78,8 +78,9 @@ class Sessions:
         told = self._states.told(context)
         budget = told.characters if budget is None else budget
         visible = [item.tool for item in listed if item.decision.visible]
+        left = self._store.sessions.news(context.workspace) if told.observes else ()
         sections = [
-            *memory.sections(self._store.memory, memory_id(context.workspace.project), self._clock()),
+            *memory.sections(self._store.memory, memory_id(context.workspace.project), self._clock(), left),
             Section(text=states_section(listed, context.snapshot), keep=KEEP_STATES),
             Section(
                 text=tools_section(

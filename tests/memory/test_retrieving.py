@@ -3,7 +3,7 @@
 import pytest
 
 from memory_calls import decide, note, one, recalled, session, start
-from remit.core.memory.artifacts import Observed
+from remit.core.memory.artifacts import Kind, Observed
 from remit.errors import ArtifactError, ScopeError, StoreTimeoutError
 from remit.memory import reading
 from remit.memory.project_memory import Memory
@@ -155,6 +155,18 @@ def test_a_session_starts_with_what_is_recent(memory: Memory) -> None:
     assert "## Recent Findings\n- saw a finding" in text
     assert "## References\n- saw a reference" in text
     assert secret not in text
+
+
+def test_an_observation_takes_the_place_of_what_says_the_same_or_less(memory: Memory) -> None:
+    memory.save_session({"session": session("mend the till"), "project_id": "shop"})
+    first = memory.observe("shop", Observed.CHANGE, "edited till.py", at=5)
+    memory.observe("shop", Observed.CHANGE, "edited scale.py")
+    memory.observe("shop", Observed.CHANGE, "edited scale.py")
+    memory.observe("shop", Observed.CHANGE, "edited till.py twice", at=6, instead_of=first)
+    kept = memory.artifacts("shop", 10)
+    said = [(each.content["text"], each.created_at) for each in kept if each.kind is Kind.OBSERVATION]
+    assert [text for text, _ in said] == ["edited scale.py", "edited till.py twice"]
+    assert said[1][1] == 6
 
 
 def test_what_is_shown_is_what_was_saved(memory: Memory) -> None:

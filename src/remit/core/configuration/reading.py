@@ -31,7 +31,7 @@ OWN_TOOLS = ("discover_tools", "call_tool", "why_tool", "report_available_tools"
 
 MODES = ("plan", "default", "acceptEdits", "dontAsk", "bypass")
 
-_TABLES = ("states", "tools", "servers", "agents", "rooms", "context", "suggestions")
+_TABLES = ("states", "tools", "servers", "agents", "rooms", "context", "suggestions", "memory")
 _PRESENTED = ("strategy", "token_budget")
 _SECTIONS = (*_PRESENTED, "pinned", "own_tools", "env", "mode", "ask_from", "allow", "block", *_TABLES)
 _RUNNING = ("prefix", "sessions", "inherit_env", "deadline")
@@ -64,7 +64,7 @@ def read(content: object) -> tuple[Content, list[Mistake]]:
         everyone=_both("", top),
         mode=top.one_of("mode", MODES),
         ask_from=top.one_of("ask_from", DANGERS),
-        telling=_telling(top.table("context"), top.table("suggestions")),
+        telling=_telling(top.table("context"), top.table("suggestions"), top.table("memory")),
     )
     return found, mistakes
 
@@ -189,15 +189,17 @@ def _both(name: str, fields: Fields) -> Lists:
     return Lists(name, allow=fields.texts("allow"), block=fields.texts("block") or ())
 
 
-def _telling(context: Fields, suggestions: Fields) -> Telling:
+def _telling(context: Fields, suggestions: Fields, memory: Fields) -> Telling:
     context.only(("characters", "tokens", "tools"))
     suggestions.only(("enabled", "shared_patterns"))
+    memory.only(("observe",))
     return Telling(
         characters=context.whole("characters", 0, _LONGEST_ANSWER),
         tokens=context.whole("tokens", 0, _LONGEST_ANSWER),
         tools=context.whole("tools", 0, _LONGEST_ANSWER),
         hints=suggestions.flag("enabled"),
         shared_patterns=suggestions.flag("shared_patterns"),
+        observes=memory.flag("observe"),
     )
 
 
