@@ -8,9 +8,11 @@ from remit.core.configuration.layers import Demand
 from remit.core.configuration.telling import Told
 from remit.core.decide import Context
 from remit.core.declarations import Problem
+from remit.core.requirements import About
 from remit.core.serving.plan import Chosen, Plan, plan
 from remit.core.states import Snapshot
 from remit.core.tools import Tool
+from remit.core.watches import Watch
 from remit.errors import StateError
 from remit.situation import Situation, StateReport
 
@@ -52,6 +54,17 @@ class States:
         agent = None if context.agent is None else context.agent.name
         snapshot = self._situation.snapshot(context.workspace, client=context.client, agent=agent)
         return replace(self.ruled(context), snapshot=snapshot)
+
+    def watch(self, names: Iterable[str], context: Context) -> Watch | None:
+        """Write down what has to be looked at to know whether a decision about tools still holds."""
+        needed = [each.condition.about() for name in names for each in context.requirements.of(name)]
+        if self._situation is None or not needed:
+            return Watch()
+        about = About(
+            {state for each in needed for state in each.states},
+            {variable for each in needed for variable in each.variables},
+        )
+        return self._situation.watch(about, context.workspace)
 
     def read_configuration(self, context: Context) -> None:
         """Read the configuration where it changed, for those who go by what is stored of it."""

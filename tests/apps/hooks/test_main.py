@@ -422,6 +422,24 @@ def test_on_the_hot_paths_only_the_driver_and_the_standard_library_are_loaded(
     assert not {"dataclasses", "inspect", "click", "rich", "numpy", "yaml", "mcp"} & loaded
 
 
+def test_a_call_that_a_state_decides_about_loads_no_more_than_a_look_at_it(desk: Desk, shop: Path) -> None:
+    rules = '[states.open]\nfile = "open"\n[states.main]\ngit = { branch = "main" }\n'
+    desk.write(shop / "remit.toml", f'{rules}[tools.Read]\nstates = {{ any = ["open", "main"] }}\n')
+    call = json.dumps(told("PreToolUse", shop, tool_name="Read", tool_use_id="t1")).encode()
+    script = (
+        "import sys, time; real = time.time_ns; time.time_ns = lambda: real() + 10**10\n"  # files are old
+        "from remit.apps.hooks.responding import respond\n"
+        f"respond({call!r}); said = respond({call!r})\n"
+        "for name in [*sys.modules]:\n"
+        "    if name.startswith('remit') or name in ('dataclasses', 'inspect'): del sys.modules[name]\n"
+        "from remit.apps.hooks.responding import respond\n"
+        f"assert respond({call!r}) == said != ''; print(*sys.modules)"
+    )
+    loaded = {*desk.python(script).split()}
+    assert "remit.adapters.detectors.files" in loaded
+    assert not {"remit.registry", "remit.core.decide", "dataclasses", "inspect"} & loaded
+
+
 def test_the_command_line_is_not_loaded_for_a_hook(desk: Desk) -> None:
     script = "import sys; from remit.apps import entry, hooks; print('click' in sys.modules)"
     assert desk.python(script) == "False\n"

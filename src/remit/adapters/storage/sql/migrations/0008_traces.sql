@@ -29,3 +29,6 @@ create table traces (
 ) strict;
 
 alter table configurations add column observes text not null default 'true'; -- whether traces are kept, as JSON
+
+-- Decisions by states are kept, too: what is watched for them, and an answer for each reading of that.
+delete from judgements;
