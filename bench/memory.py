@@ -12,11 +12,12 @@ from pathlib import Path
 
 from remit import __version__
 from remit.adapters.embeddings.wordpiece import vocabulary
-from remit.bootstrap import SearchEngine, memory_at
+from remit.bootstrap import memory_at
 from remit.core.memory.artifacts import Kept, Kind
 from remit.core.memory.records import HEAD, ProjectRecord, written
 from remit.core.memory.results import RetrievalStatus, SaveResult, SaveStatus
 from remit.core.projects import Workspace, identify
+from remit.engines import SearchEngine
 from remit.memory.project_memory import Memory
 from run import figure
 

@@ -19,8 +19,8 @@ from remit import __version__
 from remit.adapters.clients.sources import ClientFiles
 from remit.adapters.files import Machine
 from remit.adapters.storage.sqlite import SqliteStore
-from remit.bootstrap import SearchEngine
 from remit.core.decide import decide, explain
+from remit.engines import SearchEngine
 from remit.registry import Registry
 
 RESULTS = Path(__file__).parent / "results" / "registry.json"

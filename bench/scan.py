@@ -15,9 +15,9 @@ from remit import __version__
 from remit.adapters.clients.sources import ClientFiles
 from remit.adapters.files import Machine
 from remit.adapters.storage.sqlite import SqliteStore
-from remit.bootstrap import SearchEngine
 from remit.contexts import DEFAULT_CLIENT
 from remit.core.decide import Context
+from remit.engines import SearchEngine
 from remit.registry import Registry
 from run import figure, timed
 

@@ -16,11 +16,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from remit.bootstrap import open_engine
 from remit.collection import Collection
 from remit.core.brought import Brought
 from remit.core.documents import split
 from remit.core.evaluation import Measures, Trial, mean, measure, percentile
+from remit.engines import open_engine
 from remit.errors import EmbeddingError
 from remit.search import Searcher
 from search_sets import Set, dev_sets, real_sets, real_tools, thinned

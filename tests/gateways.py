@@ -11,6 +11,7 @@ import httpx2
 from endpoints import SmallEndpoint, opened
 from remit.apps.gateway.endpoints import Endpoints
 from remit.apps.gateway.http import Front, Site
+from remit.apps.gateway.pages import open_to
 from remit.apps.gateway.web import Address, bound, on_http
 from remit.core.grants import Grant
 from remit.core.hosts import Hosts
@@ -48,6 +49,7 @@ async def gateway(
     projects: Sequence[Project] = (SHOP, BLOG),
     endpoint: Callable[[], SmallEndpoint] = SmallEndpoint,
     hosts: Hosts | None = None,
+    origins: Sequence[str] = (),
     most: int = 64,
 ) -> AsyncGenerator[Gateway]:
     listener = bound(Address("127.0.0.1", 0))
@@ -65,12 +67,13 @@ async def gateway(
         site = Site(
             Opening("/code/shop/web"),
             SHOP,
-            hosts or Hosts("127.0.0.1"),
+            hosts or Hosts("127.0.0.1", origins=origins),
             lambda: grants,
             lambda: projects,
             push,
         )
-        tasks.start_soon(on_http, Front(site, made.endpoints), made.endpoints, listener)
+        front = open_to(Front(site, made.endpoints), origins)
+        tasks.start_soon(on_http, front, made.endpoints, listener)
         try:
             yield made
         finally:

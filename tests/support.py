@@ -18,7 +18,7 @@ from remit.adapters.files import Machine
 from remit.adapters.git import locate
 from remit.adapters.storage import database as storage
 from remit.adapters.storage.sqlite import SqliteStore
-from remit.bootstrap import SearchEngine, judge, memory_at, open_situation
+from remit.bootstrap import judge, memory_at, open_situation
 from remit.core.decide import Context
 from remit.core.declarations import Declaration
 from remit.core.kinds import Authority, ConfigStatus, Kind, Status
@@ -26,6 +26,7 @@ from remit.core.names import server_name
 from remit.core.projects import Workspace, identify
 from remit.core.scopes import Scope
 from remit.core.tools import Tool, Winner
+from remit.engines import SearchEngine
 from remit.memory.project_memory import Memory
 from remit.registry import Registry
 
@@ -140,6 +141,12 @@ class Desk:
             path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
         return path
 
+    def provide(self, *labels: str) -> None:
+        """Put the programs that `servers` starts where they are found."""
+        for label in labels:
+            self.write(self.root / "bin" / f"run-{label}", "").chmod(0o755)
+        self.variables["PATH"] = os.pathsep.join((str(self.root / "bin"), os.environ.get("PATH", os.defpath)))
+
     def write_state(
         self, *global_labels: str, local: Mapping[Path, Mapping[str, object]] | None = None
     ) -> Path:
@@ -150,11 +157,18 @@ class Desk:
     def registry(self) -> Registry:
         """Open the registry on this machine, with a clock that ticks by itself."""
         self.database.parent.mkdir(exist_ok=True)
-        machine = Machine(home=str(self.home), variables=self.variables, root=str(self.root / "machine"))
-        files = ClientFiles(machine, now_ns=self.now_ns)
+        machine = self._machine()
         store = SqliteStore(str(self.database))
         situation = open_situation(store, machine, self._tick, self.now_ns)
-        return Registry(store, files, self._tick, SearchEngine(self.variables), situation, judge)
+        engine = SearchEngine(self.variables)
+        return Registry(store, self.client_files(), self._tick, engine, situation, judge)
+
+    def client_files(self) -> ClientFiles:
+        """The clients' files on this machine."""
+        return ClientFiles(self._machine(), now_ns=self.now_ns)
+
+    def _machine(self) -> Machine:
+        return Machine(home=str(self.home), variables=self.variables, root=str(self.root / "machine"))
 
     def memory(self, name: str = "shop") -> Memory:
         """Open memory on this machine, for whoever works in a project."""

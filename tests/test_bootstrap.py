@@ -9,9 +9,9 @@ import pytest
 from remit import bootstrap
 from remit.adapters.embeddings.weights import data_file
 from remit.adapters.upstream.live import LiveServers
-from remit.bootstrap import SearchEngine
 from remit.core.launch import Launch
 from remit.core.upstreams import Upstream
+from remit.engines import SearchEngine
 from remit.errors import BadVariableError, EmbeddingError
 from support import Desk
 
@@ -78,7 +78,7 @@ def test_a_table_that_is_cut_off_is_not_used(tmp_path: Path, monkeypatch: pytest
 
 def test_one_query_is_embedded_without_numpy(desk: Desk) -> None:
     script = (
-        "import sys; from remit.bootstrap import SearchEngine; embedder = SearchEngine({}).embedder();"
+        "import sys; from remit.engines import SearchEngine; embedder = SearchEngine({}).embedder();"
         "embedder.embed_query('read a file'); print('numpy' in sys.modules);"
         "embedder.embed_tools([]); print('numpy' in sys.modules)"
     )

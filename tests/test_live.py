@@ -14,9 +14,10 @@ import pytest
 from linking import means
 from remit.adapters.upstream.live import LiveServers
 from remit.bootstrap import diagnose
-from remit.connecting import Connected, Progress
+from remit.connecting import Connected
 from remit.core.decide import Context, Gate
 from remit.core.kinds import Authority, Kind, Status
+from remit.core.progress import Progress
 from remit.core.scopes import Scope
 from remit.errors import UnknownServerError
 from remit.registry import Registry

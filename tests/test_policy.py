@@ -11,13 +11,13 @@ import pytest
 from remit.adapters.clients.sources import ClientFiles
 from remit.adapters.files import Machine
 from remit.adapters.storage.sqlite import SqliteStore
-from remit.bootstrap import SearchEngine
 from remit.core.danger import Danger, by_annotations
 from remit.core.decide import Context, Decision, Gate, Verdict
 from remit.core.filters import FilterContext, Filtering
 from remit.core.findings import Severity
 from remit.core.tools import Definition, Tool
 from remit.core.upstreams import Offer, Upstream
+from remit.engines import SearchEngine
 from remit.errors import PolicyError
 from remit.filters import refusals
 from remit.registry import Registry

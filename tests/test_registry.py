@@ -343,7 +343,7 @@ def test_a_slow_scan_cannot_take_away_what_a_later_one_found(
 ) -> None:
     desk.write_state("old")
     slow = desk.registry()
-    before = slow._sources.read(at(slow, shop).view("claude-code"))  # pyright: ignore[reportPrivateUsage]
+    before = desk.client_files().read(at(slow, shop).view("claude-code"))
     desk.write_state("old", "new")
     assert names(registry, at(registry, blog)) == ["global new", "global old"]
     resolved = resolve(before.declarations, ClientSettings(before.rules))
@@ -461,6 +461,7 @@ def test_the_session_context_shows_only_what_is_visible_here(
     desk.write_state("wiki", local={shop: {"disabledMcpServers": ["off"]}})
     desk.write(shop / ".mcp.json", servers("till", "off"))
     desk.write(blog / ".mcp.json", servers("press"))
+    desk.provide("wiki", "till")
     registry.scan(at(registry, blog))
     registry.record("mcp__wiki__read", at(registry, blog))
     registry.record("Read", at(registry, shop))

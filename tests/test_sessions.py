@@ -1,6 +1,7 @@
 """Sessions: what agents are told and what is suggested to them, by what happened in a project."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ WORK = ("Edit", "mcp__till__test", "mcp__till__commit")
 def shop(desk: Desk) -> Path:
     path = desk.project("shop")
     desk.write(path / ".mcp.json", servers("till", "scale"))
+    desk.provide("till", "scale", "wiki")
     return path
 
 
@@ -66,6 +68,30 @@ def test_use_in_another_project_says_nothing_of_this_one(desk: Desk, registry: R
     assert "- MCP: wiki (global)" in lines(registry, registry.at(str(shop)))
 
 
+def test_a_server_that_cannot_start_is_told_with_the_reason_and_not_among_the_tools(
+    desk: Desk, registry: Registry, shop: Path
+) -> None:
+    lost = {"command": "nowhere-to-be-found"}
+    desk.write(shop / ".mcp.json", servers("till", lost=lost))
+    here = registry.at(str(shop))
+    use(registry, here, "mcp__lost__find", session="s")
+    assert lines(registry, here) == ["- MCP: till (project)"]
+    told = registry.session_context(here)
+    assert "\n\nCannot start here: lost (`nowhere-to-be-found` is not on PATH).\n\n" in told
+
+
+def test_a_variable_is_missed_where_remit_starts_the_server_and_not_where_its_client_does(
+    desk: Desk, registry: Registry, shop: Path
+) -> None:
+    desk.write(desk.home / ".claude.json", servers(wiki={"command": "run-wiki", "args": ["${WIKI}"]}))
+    here = registry.at(str(shop))
+    assert "- MCP: wiki (global)" in lines(registry, here)
+    through = replace(here, starts_servers=True)
+    assert "Cannot start here: wiki (`WIKI` is not set)." in registry.session_context(through)
+    desk.variables["WIKI"] = "x"
+    assert "- MCP: wiki (global)" in lines(registry, through)
+
+
 def test_the_same_state_gives_the_same_bytes_whatever_the_time(
     desk: Desk, registry: Registry, shop: Path
 ) -> None:
@@ -79,9 +105,9 @@ def test_the_same_state_gives_the_same_bytes_whatever_the_time(
 def test_tools_have_five_hundred_characters_unless_the_configuration_says_otherwise(
     desk: Desk, registry: Registry, shop: Path
 ) -> None:
-    desk.write(
-        shop / ".mcp.json", servers(*(f"a-server-with-a-long-name-{number:020}" for number in range(10)))
-    )
+    labels = [f"a-server-with-a-long-name-{number:020}" for number in range(10)]
+    desk.write(shop / ".mcp.json", servers(*labels))
+    desk.provide(*labels)
     here = registry.at(str(shop))
     assert 400 < len(about_tools(registry, here)) <= 500
     machine = desk.write(desk.home / ".config/remit/remit.toml", "[context]\ntools = 2000\n")

@@ -12,10 +12,10 @@ import pytest
 from remit.adapters.clients.sources import ClientFiles
 from remit.adapters.files import Machine
 from remit.adapters.storage.sqlite import SqliteStore
-from remit.bootstrap import SearchEngine
 from remit.core.decide import Context, Gate, Verdict
 from remit.core.states import Value
 from remit.core.upstreams import Offer, Upstream
+from remit.engines import SearchEngine
 from remit.errors import StateError, UnknownStateError
 from remit.registry import Registry
 from support import Desk, stored

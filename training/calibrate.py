@@ -20,11 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remit.adapters.search.folder import read
-from remit.bootstrap import open_engine
 from remit.collection import Collection
 from remit.core.documents import query_parts, read_query
 from remit.core.evaluation import Trial, mean, measure
 from remit.core.ranking import Fusion, Hit
+from remit.engines import open_engine
 from remit.search import WORDS_ALONE
 
 DEPTH = 20  # tools of a query that are looked at

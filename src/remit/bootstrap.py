@@ -3,14 +3,14 @@
 import os
 import sys
 import time
-from collections.abc import AsyncGenerator, Callable, Collection, Generator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from remit import settings
+from remit.engines import SearchEngine
 
 if TYPE_CHECKING:
-    from remit.adapters.embeddings.static import Adder, Table
     from remit.adapters.files import Machine
     from remit.adapters.gateways import GatewayFiles
     from remit.adapters.own_files import PersonalFile
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from remit.core.filters import Filtering
     from remit.core.findings import Finding, Severity
     from remit.core.projects import Workspace
-    from remit.core.ranking import Fusion, RankFusion
     from remit.core.requirements import Condition
     from remit.core.tools import Tool
     from remit.core.upstreams import Offer, Upstream
@@ -32,15 +31,12 @@ if TYPE_CHECKING:
     from remit.installer import Installer
     from remit.memory.project_memory import Memory
     from remit.names.generator import Generator as NameGenerator
-    from remit.ports import Clock, Embedder, Entry, Index, Notifier, Store, Upstreams
+    from remit.ports import Clock, Notifier, Store, Upstreams
     from remit.registry import Registry
     from remit.situation import Situation
 
 
-WORDS = "words"  # no embeddings at all
-ENDPOINT = "endpoint"  # the one that the variables name
 MEMORY_PATIENCE = 5.0  # seconds that a write of memory waits for others before it is queued
-PROVIDERS = ("static", "onnx", ENDPOINT, WORDS)
 
 
 class ConditionLanguage:
@@ -80,69 +76,6 @@ def judge(
     from remit.filters import refusals
 
     return refusals(filterings, tools, context)
-
-
-class SearchEngine:
-    """Opens what search is made of, as variables say, when it is first needed."""
-
-    def __init__(self, variables: Mapping[str, str]) -> None:
-        self._variables = variables
-        self._opened: Embedder | None = None
-
-    @property
-    def model(self) -> str | None:
-        """Name the model, without opening it; None where nothing is to be compared by meaning."""
-        return settings.embeddings(self._variables).name
-
-    @property
-    def fusion(self) -> "RankFusion | None":
-        """How ranks are fused, where that was asked for."""
-        from remit.core.ranking import RankFusion
-
-        return RankFusion() if settings.fuses_ranks(self._variables) else None
-
-    def embedder(self) -> "Embedder":
-        """Open the model.
-
-        Raises:
-            BadVariableError: a variable names no provider that there is.
-            EmbeddingError: the provider is not installed, or its key would not be safe.
-        """
-        if self._opened is None:
-            self._opened = open_embedder(settings.embeddings(self._variables))
-        return self._opened
-
-    def in_memory(self, entries: "Iterable[Entry]", fusion: "Fusion") -> "Index":
-        """Make an index in memory."""
-        from remit.adapters.search.arrays import Arrays
-
-        return Arrays(entries, fusion)
-
-
-def open_engine(provider: str | None = None) -> SearchEngine:
-    """Make ready to search by one of `PROVIDERS`, or as the variables say.
-
-    Raises:
-        BadVariableError: a variable names no provider that there is.
-        EmbeddingError: the variables name no endpoint.
-    """
-    if provider == ENDPOINT and ENDPOINT not in providers():
-        from remit.errors import EmbeddingError
-
-        raise EmbeddingError("no endpoint is set", hint="set `REMIT_EMBEDDINGS` to its URL")
-    if provider is None or provider == ENDPOINT:
-        return SearchEngine(os.environ)
-    return SearchEngine({**os.environ, "REMIT_EMBEDDINGS": "none" if provider == WORDS else provider})
-
-
-def providers() -> tuple[str, ...]:
-    """Name those of `PROVIDERS` that may be there: an endpoint is when the variables name one.
-
-    Raises:
-        BadVariableError: a variable names no provider that there is.
-    """
-    has_endpoint = settings.embeddings(os.environ).provider not in settings.PROVIDERS
-    return tuple(name for name in PROVIDERS if name != ENDPOINT or has_endpoint)
 
 
 def read_trial(folder: str) -> "Trial":
@@ -391,24 +324,6 @@ def sign_out(upstream: "Upstream") -> bool:
     return open_sign_ins(_data_directory(machine)).forget(launch.url)
 
 
-def open_embedder(chosen: settings.Embeddings) -> "Embedder":
-    """Make ready to turn texts into vectors.
-
-    Raises:
-        EmbeddingError: the provider is not installed or damaged, or its key would not be safe.
-    """
-    if chosen.provider == "static":
-        from remit.adapters.embeddings.static import StaticEmbedder
-
-        with _damage_translated():
-            return StaticEmbedder(_open_arrays)
-    if chosen.provider == "onnx":
-        return _open_onnx()
-    from remit.adapters.embeddings.endpoint import EndpointEmbedder
-
-    return EndpointEmbedder(chosen.provider, chosen.model, chosen.key)
-
-
 def _means() -> "Means":
     from remit import __version__
     from remit.adapters.upstream.means import Means
@@ -438,39 +353,6 @@ def database_path(machine: "Machine") -> str:
 
 def _data_directory(machine: "Machine") -> str:
     return settings.data_directory(machine.variables, sys.platform, machine.home)
-
-
-def _open_arrays(table: "Table") -> "Adder":
-    from remit.adapters.embeddings.arrays import Arrays
-
-    return Arrays(table)
-
-
-def _open_onnx() -> "Embedder":
-    from remit.errors import EmbeddingError
-
-    try:
-        from remit.adapters.embeddings.onnx import OnnxEmbedder
-    except ModuleNotFoundError as error:
-        raise EmbeddingError(
-            f"the embeddings `onnx` need `{error.name}`, which is not installed",
-            hint="run `pip install 'remit[onnx]'`, or set `REMIT_EMBEDDINGS=static`",
-        ) from error
-    with _damage_translated():
-        return OnnxEmbedder()
-
-
-@contextmanager
-def _damage_translated() -> Generator[None]:
-    from remit.errors import EmbeddingError
-
-    try:
-        yield
-    except Exception as error:  # what onnxruntime raises has no base but this
-        raise EmbeddingError(
-            f"the bundled model cannot be read ({type(error).__name__})",
-            hint="install Remit again, or set `REMIT_EMBEDDINGS=none` to search by words",
-        ) from error
 
 
 def _machine() -> "Machine":

@@ -6,23 +6,16 @@ from typing import NamedTuple
 
 from remit.core.decide import Context, Decision, Listed, decide
 from remit.core.declarations import Declaration, Key
+from remit.core.defaults import DEADLINE
 from remit.core.kinds import Kind
 from remit.core.lookup import closest_to_being_visible, find
+from remit.core.progress import Progress
 from remit.core.tools import Tool
-from remit.core.upstreams import DEADLINE, Offer, Upstream, upstream
+from remit.core.upstreams import Offer, Upstream, upstream
 from remit.errors import UnknownServerError, UpstreamError
 from remit.listings import Listings
 from remit.ports import Clock, Store, Upstreams
 from remit.scanning import Scanner
-
-
-class Progress(NamedTuple):
-    """How far the asking of servers has come."""
-
-    done: int
-    total: int
-    label: str = ""  # the server that answered last
-    offer: Offer | None = None
 
 
 class Connected(NamedTuple):

@@ -49,6 +49,7 @@ class Contexts:
             client=None if client == ALL_CLIENTS else client,
             flags=Flags(is_headless=is_headless, mcp_configs=tuple(map(self._existing, mcp_configs))),
             home=self._sources.home,
+            starts_servers=client != ALL_CLIENTS and self._sources.leaves_servers(client),
             mode=None if mode is None else Mode(mode),
             run_context=run_context,
         )

@@ -53,7 +53,11 @@ class Caller(Protocol):
         ...
 
     async def tell(self, method: str, params: Params) -> None:
-        """Tell its client `notifications/progress` or `notifications/message`, about this request."""
+        """Tell its client `notifications/progress` or `notifications/message`, about this request.
+
+        And that something is done which it was asked to do at a URL, by `notifications/elicitation/complete`:
+        that may be long after.
+        """
         ...
 
 

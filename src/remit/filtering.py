@@ -6,12 +6,13 @@ from fnmatch import fnmatchcase
 from threading import Lock
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from remit.bootstrap import open_engine
 from remit.collection import Collection, Vectors
 from remit.core.brought import Brought, read
 from remit.core.conversation import last_said
+from remit.core.defaults import DEFAULT_LIMIT, MAX_LIMIT
+from remit.engines import open_engine
 from remit.ports import Engine
-from remit.search import DEFAULT_LIMIT, MAX_LIMIT, Searcher
+from remit.search import Searcher
 
 AnyTool = TypeVar("AnyTool")
 Patterns = tuple[str, ...]

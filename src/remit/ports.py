@@ -1,39 +1,38 @@
 """What the registry needs from the outside, in the words of the domain."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
-from typing import Any, NamedTuple, Protocol
+from __future__ import annotations
 
-from remit.core.approvals import Approval, Binding
-from remit.core.audit import AuditEntry
-from remit.core.configuration.layers import Configuration
-from remit.core.configuration.values import Content, Detector, File, FileText, Mistake, Said, ToolEntry
-from remit.core.decide import Context
-from remit.core.declarations import Changes, Declaration, Key, Problem, Resolved
-from remit.core.documents import Columns, Document, Sought
-from remit.core.filters import Filtering
-from remit.core.findings import Facts, Severity
-from remit.core.installs import Install, Target
-from remit.core.memory.artifacts import Artifact, Related
-from remit.core.memory.artifacts import Kept as KeptArtifact
-from remit.core.memory.artifacts import Kind as ArtifactKind
-from remit.core.memory.artifacts import Status as ArtifactStatus
-from remit.core.memory.hygiene import Checked
-from remit.core.memory.records import Record
-from remit.core.observations import Kept, KeptConfiguration, KeptFile, Known, Observation
-from remit.core.projects import Project, Workspace
-from remit.core.ranking import Fusion, Hit, RankFusion
-from remit.core.reading import Reading, Remembered
-from remit.core.reports import ProjectUse, SessionUse, Total
-from remit.core.requirements import Condition
-from remit.core.scopes import Scope
-from remit.core.sightings import Sighting, Use
-from remit.core.suggestions import Call, Candidate, Made
-from remit.core.tools import Definition, Tool
-from remit.core.traces import Left
-from remit.core.upstreams import Offer, Upstream, Wares
-from remit.core.usage import Tally
-from remit.core.views import Flags, View
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+if TYPE_CHECKING:  # a port is a shape: whoever runs needs nothing of what it is made of
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from remit.core.approvals import Approval, Binding
+    from remit.core.audit import AuditEntry
+    from remit.core.configuration.layers import Configuration
+    from remit.core.configuration.values import Content, Detector, File, FileText, Mistake, Said, ToolEntry
+    from remit.core.decide import Context
+    from remit.core.declarations import Changes, Declaration, Key, Problem, Resolved
+    from remit.core.documents import Columns, Document, Sought
+    from remit.core.filters import Filtering
+    from remit.core.findings import Facts, Severity
+    from remit.core.installs import Install, Target
+    from remit.core.observations import Kept, KeptConfiguration, KeptFile, Known, Observation
+    from remit.core.projects import Project, Workspace
+    from remit.core.ranking import Fusion, Hit, RankFusion
+    from remit.core.reading import Reading, Remembered
+    from remit.core.reports import ProjectUse, SessionUse, Total
+    from remit.core.requirements import Condition
+    from remit.core.scopes import Scope
+    from remit.core.sightings import Sighting, Use
+    from remit.core.suggestions import Call, Candidate, Made
+    from remit.core.tools import Definition, Tool
+    from remit.core.traces import Left
+    from remit.core.upstreams import Offer, Upstream, Wares
+    from remit.core.usage import Tally
+    from remit.core.views import Flags, View
+    from remit.memory.ports import MemoryStore
 
 Vector = bytes  # numbers of 32 bits, little-endian, of length one: its cosine with another is their product
 
@@ -138,120 +137,6 @@ class ApprovalStore(Protocol):
     def answer(self, id: str, workspace: Workspace, at: int, *, is_approved: bool) -> Approval | None: ...
 
     def use(self, binding: Binding, workspace: Workspace, at: int) -> Approval | None: ...
-
-
-class Home(NamedTuple):
-    """Where artifacts belong: a project, one of its focus areas, or what is global."""
-
-    id: int
-    kind: str
-    project_id: str  # empty: global
-    focus: str | None = None
-
-
-class MemoryStore(Protocol):
-    """Keeps memory, as a graph; who reads names the homes that may be seen."""
-
-    def transaction(self) -> AbstractContextManager[None]: ...
-
-    def within(self, seconds: float) -> AbstractContextManager[None]: ...
-
-    def homes(self, project_id: str) -> Sequence[Home]: ...  # none: there is no such project
-
-    def global_home(self) -> Home: ...
-
-    def projects(self) -> Sequence[tuple[str, int, int, int]]: ...  # id, created, updated, artifacts
-
-    def create_project(self, project_id: str, at: int) -> Home: ...
-
-    def create_focus(self, project: Home, focus: str, at: int) -> Home: ...
-
-    def add(self, id: str, artifact: Artifact, home: Home, status: ArtifactStatus, at: int) -> None: ...
-
-    def restore(self, kept: KeptArtifact, home: Home) -> None: ...
-
-    def owner(self, id: str) -> str | None: ...  # the project that an id is taken in
-
-    def find(self, id: str, project_id: str) -> KeptArtifact | None: ...
-
-    def same(self, artifact: Artifact, home: Home) -> tuple[str, ArtifactStatus] | None: ...
-
-    def alike(self, artifact: Artifact, home: Home) -> Sequence[tuple[str, frozenset[str]]]: ...
-
-    def on_subject(self, subject: str, homes: Sequence[Home]) -> Sequence[tuple[str, str]]: ...
-
-    def set_status(self, id: str, project_id: str, status: ArtifactStatus, at: int) -> None: ...
-
-    def entity(self, subject: str, home: Home) -> str | None: ...
-
-    def change(self, id: str, artifact: Artifact, at: int) -> None: ...
-
-    def relate(self, source: str, related: Related, project_id: str, at: int) -> None: ...
-
-    def relations(self, id: str) -> Sequence[tuple[str, str, str, Mapping[str, object]]]: ...
-
-    def conflicts(self, ids: Sequence[str], project_id: str) -> Sequence[tuple[str, str]]: ...
-
-    def newest(
-        self,
-        home: Home,
-        kind: ArtifactKind,
-        limit: int,
-        *,
-        since: int = 0,
-        subject: str | None = None,
-    ) -> Sequence[KeptArtifact]: ...
-
-    def artifacts(
-        self, homes: Sequence[Home], limit: int, *, everything: bool = False
-    ) -> Sequence[KeptArtifact]: ...
-
-    def hits(
-        self,
-        sought: Sought,
-        vector: Vector | None,
-        homes: Sequence[Home],
-        kinds: Sequence[ArtifactKind],
-        depth: int,
-    ) -> Sequence[Hit]: ...
-
-    def by_documents(self, documents: Sequence[int]) -> Mapping[int, KeptArtifact]: ...
-
-    def unread(self, model: str, limit: int) -> Mapping[int, tuple[str, str]]: ...
-
-    def add_vectors(self, model: str, vectors: Mapping[int, Vector]) -> None: ...
-
-    def can_compare(self) -> bool: ...
-
-    def delete_project(self, project_id: str) -> int: ...
-
-    def delete_artifact(self, id: str, project_id: str) -> None: ...
-
-    def withdraw(self, id: str, project_id: str) -> None: ...  # as part of a transaction
-
-    def checked(self, homes: Sequence[Home]) -> Sequence[Checked]: ...
-
-    def dangling(self, project_id: str) -> Sequence[str]: ...
-
-    def checked_at(self, project_id: str) -> int | None: ...
-
-    def mark_checked(self, project_id: str, at: int) -> None: ...
-
-    def use_approval(self, binding: Binding, workspace: Workspace, at: int) -> bool: ...
-
-    def records(self, project_id: str | None) -> Iterator[Record]: ...
-
-
-class WriteQueue(Protocol):
-    """Keeps writes that cannot be made yet, on disk, in the order they came."""
-
-    def add(self, write: Mapping[str, object], id: str, at: int) -> None: ...
-
-    def waiting(self) -> Sequence[tuple[str, Mapping[str, object]]]: ...  # names, and what was added
-
-    def drop(self, name: str) -> None: ...
-
-    def mark(self, name: str, write: Mapping[str, object]) -> None: ...
 
 
 class SessionStore(Protocol):
@@ -437,6 +322,8 @@ class Sources(Protocol):
     def read(self, view: View) -> Reading: ...
 
     def examine(self, declarations: Sequence[Declaration], workspace: Workspace) -> Facts: ...
+
+    def leaves_servers(self, client: str) -> bool: ...  # to Remit, which starts them in its place
 
 
 class Notifier(Protocol):

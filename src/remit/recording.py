@@ -22,8 +22,11 @@ from remit.states import States
 class Recording:
     """Keeps what agents use and report, where it belongs."""
 
-    def __init__(self, store: Store, scanner: Scanner, states: States, clock: Clock) -> None:
+    def __init__(
+        self, store: Store, sources: Sources, scanner: Scanner, states: States, clock: Clock
+    ) -> None:
         self._store = store
+        self._sources = sources
         self._scanner = scanner
         self._states = states
         self._clock = clock
@@ -67,6 +70,28 @@ class Recording:
             definition, self._sighting(name, context, Authority.REPORT, server=server, scope=scope)
         )
 
+    def find_project(self, name: str) -> Project:
+        """Find a project that something is stored about, by its hash or a directory in it.
+
+        Raises:
+            UnknownProjectError: nothing is stored about it.
+        """
+        clean = storable(name)
+        found = None
+        if clean.strip():  # nothing is no directory, and not this one
+            found = self._store.find_project(clean) or self._store.find_project(self._project_path(clean))
+        if found is None:
+            raise UnknownProjectError(
+                f"nothing is stored about `{clean}`", hint="name a project's directory, or its hash"
+            )
+        return found
+
+    def _project_path(self, directory: str) -> str:
+        try:
+            return self._sources.locate(directory).project.path
+        except NoSuchDirectoryError:  # a project may be forgotten after its directory is gone
+            return self._sources.canonical(directory)
+
     def _sighting(
         self,
         name: str,
@@ -88,27 +113,3 @@ class Recording:
             server=None if server is None else storable(server),
             scope=scope,
         )
-
-
-def find_project(name: str, store: Store, sources: Sources) -> Project:
-    """Find a project that something is stored about, by its hash or a directory in it.
-
-    Raises:
-        UnknownProjectError: nothing is stored about it.
-    """
-    clean = storable(name)
-    found = None
-    if clean.strip():  # nothing is no directory, and not this one
-        found = store.find_project(clean) or store.find_project(_project_path(clean, sources))
-    if found is None:
-        raise UnknownProjectError(
-            f"nothing is stored about `{clean}`", hint="name a project's directory, or its hash"
-        )
-    return found
-
-
-def _project_path(directory: str, sources: Sources) -> str:
-    try:
-        return sources.locate(directory).project.path
-    except NoSuchDirectoryError:  # a project may be forgotten after its directory is gone
-        return sources.canonical(directory)

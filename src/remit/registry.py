@@ -1,42 +1,49 @@
 """The registry: everything an application may ask of Remit."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing
+from __future__ import annotations
 
-from remit.approvals import Approvals
-from remit.configurations import Noticed
-from remit.connecting import Connected, Connecting, Progress
+from contextlib import closing
+from typing import TYPE_CHECKING
+
 from remit.contexts import DEFAULT_CLIENT, Contexts, for_agent
-from remit.core.configuration.layers import Demand
-from remit.core.configuration.telling import Told
-from remit.core.decide import Context, Decision, Listed
-from remit.core.declarations import Key, Problem
-from remit.core.filters import Filter
-from remit.core.findings import Patient
+from remit.core.defaults import DEADLINE, DEFAULT_LIMIT
 from remit.core.judging import employed
 from remit.core.judging import judge as judge_call
-from remit.core.projects import Project
-from remit.core.ranking import Found
-from remit.core.reports import ProjectUse, Proposal, Usage
-from remit.core.scopes import Scope
+from remit.core.progress import Progress
 from remit.core.sightings import Call, Use
 from remit.core.states import Snapshot
-from remit.core.tools import Definition, Tool
-from remit.core.trust import Trustable
-from remit.core.upstreams import DEADLINE, Upstream
-from remit.core.watches import Watch
 from remit.explanations import Explanation, explain_name
-from remit.following import Follower
 from remit.listings import Listings
-from remit.ports import Clock, Engine, Judge, Notifier, Sources, Store, Upstreams
-from remit.recording import Recording, find_project
+from remit.parts import Parts
 from remit.scanning import Presence, Scan, Scanner
-from remit.search import DEFAULT_LIMIT, Search, Searcher
-from remit.sessions import Opening, Sessions, Suggested
 from remit.situation import Location, Situation, StateReport
 from remit.states import States
-from remit.supplying import Supplying
-from remit.trusting import Trusting
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from remit.approvals import Approvals
+    from remit.configurations import Noticed
+    from remit.connecting import Connected
+    from remit.core.configuration.layers import Demand
+    from remit.core.configuration.telling import Told
+    from remit.core.decide import Context, Decision, Listed
+    from remit.core.declarations import Key, Problem
+    from remit.core.filters import Filter
+    from remit.core.findings import Patient
+    from remit.core.projects import Project
+    from remit.core.ranking import Found
+    from remit.core.reports import ProjectUse, Proposal, Usage
+    from remit.core.scopes import Scope
+    from remit.core.tools import Definition, Tool
+    from remit.core.trust import Trustable
+    from remit.core.upstreams import Upstream
+    from remit.core.watches import Watch
+    from remit.following import Follower
+    from remit.ports import Clock, Engine, Judge, Notifier, Sources, Store, Upstreams
+    from remit.search import Searcher
+    from remit.sessions import Opening, Suggested
+    from remit.supplying import Supplying
 
 
 class Registry:
@@ -52,20 +59,13 @@ class Registry:
         judge: Judge | None = None,  # None: no filter can be added
     ) -> None:
         self._store = store
-        self._sources = sources
-        self._clock = clock
-        self._search = Search(store, engine)
         self._contexts = Contexts(sources)
         self._scanner = Scanner(store, sources, clock)
         self._states = States(situation)
         self._listings = Listings(store, self._states, judge, clock)
-        self._connecting = Connecting(store, self._scanner, self._listings, clock)
-        self._trusting = Trusting(store, self._scanner, clock)
-        self._sessions = Sessions(store, self._states, clock)
-        self._recording = Recording(store, self._scanner, self._states, clock)
-        self.supply = Supplying(store, sources, clock, self._scanner, self._states, self._listings)
+        self._parts = Parts(store, sources, clock, engine, self._scanner, self._states, self._listings)
 
-    def __enter__(self) -> "Registry":
+    def __enter__(self) -> Registry:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -125,9 +125,14 @@ class Registry:
         self._listings.add_filter(filter, server)
 
     @property
+    def supply(self) -> Supplying:
+        """What those ask who keep a catalog in memory."""
+        return self._parts.supply
+
+    @property
     def approvals(self) -> Approvals:
         """What persons are asked about calls, and their answers."""
-        return Approvals(self._store.approvals, self._clock, self._callable, self._listings.definition)
+        return self._parts.approvals
 
     def snapshot(self, context: Context) -> Snapshot:
         """Take one reading of all states; that of the context, where it has one."""
@@ -190,7 +195,7 @@ class Registry:
 
     def follow(self, context: Context, notifier: Notifier) -> Follower:
         """Follow a context: with each turn of a `for`, or of an `async for`, its tools may be others."""
-        return Follower(context, self._scanner, self._states, self._store, notifier)
+        return self._parts.follower(context, notifier)
 
     def tools(self, context: Context) -> list[Listed]:
         """List every tool known here with the decision about it, hidden ones too."""
@@ -214,21 +219,7 @@ class Registry:
 
     def examine(self, context: Context) -> list[Patient]:
         """Read everything again, for a diagnosis: a patient for each client, with what the machine says."""
-        found = self._scanner.readings(context)
-        tools = [item.tool for item in self._listings.list(context)[1]]
-        return [
-            Patient(
-                context=context,
-                resolved=resolved,
-                problems=reading.problems,
-                rules=reading.rules,
-                own_rules=reading.own_rules,
-                tools=[tool for tool in tools if tool.client == client],
-                facts=self._scanner.facts(resolved, context),
-                at=self._clock(),
-            )
-            for client, (reading, resolved) in found.items()
-        ]
+        return self._parts.examining.examine(context)
 
     def explain(self, name: str, context: Context) -> Explanation:
         """Explain why a tool is available here, or is not.
@@ -265,8 +256,8 @@ class Registry:
         In a hurry nothing new is given a vector, which may take long: it is found by its words.
         """
         self.refresh(context)
-        note = self._search.read(context.workspace, is_hurried=is_hurried)
-        return self._search.searcher(
+        note = self._parts.search.read(context.workspace, is_hurried=is_hurried)
+        return self._parts.search.searcher(
             self._listings.list(context)[1], context.workspace, note, in_memory=in_memory
         )
 
@@ -281,7 +272,9 @@ class Registry:
             EmbeddingError: texts cannot be turned into vectors now; they are still found by their words.
         """
         self.refresh(context)
-        return self._search.index(context.workspace, lambda done, total: on_progress(Progress(done, total)))
+        return self._parts.search.index(
+            context.workspace, lambda done, total: on_progress(Progress(done, total))
+        )
 
     def connect(
         self,
@@ -298,7 +291,7 @@ class Registry:
             UnknownServerError: no server of a given name is known here.
             ValueError: the deadline is no time.
         """
-        return self._connecting.connect(
+        return self._parts.connecting.connect(
             context, upstreams, names=names, deadline=deadline, on_progress=on_progress
         )
 
@@ -309,7 +302,7 @@ class Registry:
             UnknownServerError: no server of this name is known here.
             UpstreamError: it may not be started, or its entry cannot be read now.
         """
-        return self._connecting.find(name, context)
+        return self._parts.connecting.find(name, context)
 
     def trustable(self, context: Context, names: Sequence[str] = ()) -> list[Trustable]:
         """List the servers of this project, or those that are named, that are only started when trusted.
@@ -317,15 +310,15 @@ class Registry:
         Raises:
             UnknownServerError: no such server has a given name.
         """
-        return self._trusting.trustable(context, names)
+        return self._parts.trusting.trustable(context, names)
 
     def trust(self, servers: Iterable[Trustable], context: Context) -> None:
         """Let servers be started, as they were declared when they were listed."""
-        self._trusting.trust(servers, context)
+        self._parts.trusting.trust(servers, context)
 
     def revoke(self, servers: Iterable[Trustable], context: Context) -> None:
         """Let servers be started no more."""
-        self._trusting.revoke(servers, context)
+        self._parts.trusting.revoke(servers, context)
 
     def demands(self, context: Context, names: Sequence[str] = ()) -> list[Demand]:
         """List the states and the rules, or those that are named, that only count with the user's trust."""
@@ -364,33 +357,33 @@ class Registry:
     def opening(self, context: Context, *, budget: int | None = None) -> Opening:
         """Write what an agent is told at session start, and name the states that hold then."""
         context, listed = self._listed(context)
-        return self._sessions.open(listed, context, budget=budget)
+        return self._parts.sessions.open(listed, context, self._scanner.obstacles(context), budget=budget)
 
     def suggestions(self, context: Context, *, session_id: str, prompt: str | None = None) -> Suggested:
         """Work out which tools would be suggested now, and why others would not."""
         context, listed = self._listed(context)
-        return self._sessions.suggestions(
+        return self._parts.sessions.suggestions(
             listed, context, self._hurried, session_id=session_id, prompt=prompt
         )
 
     def suggest(self, context: Context, *, session_id: str, prompt: str | None = None) -> str:
         """Say which tools may help now, and remember that it was said; empty where nothing is likely to."""
         found = self.suggestions(context, session_id=session_id, prompt=prompt)
-        self._sessions.keep(found, session_id, context)
+        self._parts.sessions.keep(found, session_id, context)
         return found.text
 
     def usage(self, context: Context) -> Usage:
         """Report what was used here, and what of the visible tools never was."""
         context, listed = self._listed(context)
-        return self._sessions.usage(listed, context)
+        return self._parts.sessions.usage(listed, context)
 
     def usage_by_project(self) -> Sequence[ProjectUse]:
         """Report how much each of this user's projects used; no tool is named."""
-        return self._sessions.projects()
+        return self._parts.sessions.projects()
 
     def proposals(self, context: Context) -> list[Proposal]:
         """Propose what to switch off here: what was never used in a long time, and what only fails."""
-        return self._sessions.proposals(self.usage(context))
+        return self._parts.sessions.proposals(self.usage(context))
 
     def record(
         self,
@@ -405,11 +398,11 @@ class Registry:
     ) -> bool:
         """Count one use of a tool; False when the same call was reported before."""
         use = Use(session_id=session_id, call_id=call_id, succeeded=succeeded, duration_ms=duration_ms)
-        return self._recording.record(name, use, context, server=server)
+        return self._parts.recording.record(name, use, context, server=server)
 
     def record_all(self, used: Iterable[tuple[str, str | None, Use]], context: Context) -> None:
         """Count many uses at once, of tools by name and server."""
-        self._recording.record_all(used, context)
+        self._parts.recording.record_all(used, context)
 
     def report(
         self,
@@ -426,7 +419,7 @@ class Registry:
         Raises:
             ValueError: the scope is `managed`, which only an administrator's files give.
         """
-        self._recording.report(
+        self._parts.recording.report(
             name, context, description=description, input_schema=input_schema, server=server, scope=scope
         )
 
@@ -436,7 +429,7 @@ class Registry:
         Raises:
             UnknownProjectError: nothing is stored about it.
         """
-        return find_project(name, self._store, self._sources)
+        return self._parts.recording.find_project(name)
 
     def projects(self) -> Sequence[Project]:
         """List the projects that something is stored about."""
@@ -457,7 +450,3 @@ class Registry:
 
     def _hurried(self, context: Context) -> Searcher:
         return self.searcher(context, is_hurried=True)
-
-    def _callable(self, name: str, context: Context) -> Listed:
-        self.refresh(context)
-        return self._listings.callable(name, context)

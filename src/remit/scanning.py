@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 
 from remit.core.client_settings import ClientSettings
 from remit.core.decide import Context, Listed
-from remit.core.declarations import Changes, Declaration, Problem, Resolved
-from remit.core.findings import Facts
+from remit.core.declarations import Changes, Declaration, Key, Problem, Resolved
+from remit.core.findings import Facts, Patient
 from remit.core.kinds import Kind
+from remit.core.obstacles import obstacles
 from remit.core.reading import Reading, Remembered
 from remit.core.resolve import resolve
 from remit.core.views import View
@@ -102,6 +103,11 @@ class Scanner:
     def facts(self, resolved: Sequence[Resolved], context: Context) -> Facts:
         """Find out what the machine says of declarations."""
         return self._sources.examine([item.declaration for item in resolved], context.workspace)
+
+    def obstacles(self, context: Context) -> Mapping[Key, str]:
+        """Say of the servers in force why they cannot be started here, as far as looking tells."""
+        resolved = [item for client in self.clients(context) for item in self._read(context.view(client))[1]]
+        return obstacles(Patient(context=context, resolved=resolved, facts=self.facts(resolved, context)))
 
     def _changed(self, context: Context) -> Iterator[str]:
         for client in self.clients(context):

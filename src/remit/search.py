@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from remit.core.decide import Listed
+from remit.core.defaults import DEFAULT_LIMIT, MAX_LIMIT
 from remit.core.documents import query_parts, read_query
 from remit.core.name_matches import NameMatches
 from remit.core.projects import Workspace
@@ -13,8 +14,6 @@ from remit.core.scopes import Scope
 from remit.errors import EmbeddingError
 from remit.ports import Embedder, Engine, Index, Selection, Store, Vector
 
-DEFAULT_LIMIT = 20
-MAX_LIMIT = 50
 BATCH = 64  # texts that are turned into vectors at once
 BY_WORDS_ALONE = "found by words alone"
 NO_VECTORS = f"{BY_WORDS_ALONE}: no tool here has a vector of this model yet"

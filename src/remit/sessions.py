@@ -1,13 +1,14 @@
 """Sessions: what an agent is told when one begins, what is suggested to it, and what came of it all."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from typing import NamedTuple
 
 from remit.contexts import DEFAULT_CLIENT
 from remit.core.called import called_by, is_served
 from remit.core.decide import Context, Listed
+from remit.core.declarations import Key
 from remit.core.kinds import Kind, Status
 from remit.core.memory.scopes import memory_id
 from remit.core.reports import ProjectUse, Proposal, Usage, proposals, usage
@@ -16,7 +17,9 @@ from remit.core.session_context import (
     KEEP_TOOLS,
     Section,
     assemble,
+    obstacles_section,
     states_section,
+    told_apart,
     tools_section,
 )
 from remit.core.suggestions import (
@@ -72,16 +75,26 @@ class Sessions:
         self._clock = clock
 
     def open(
-        self, listed: Sequence[Listed], context: Context, *, budget: int | None, tokens: int | None = None
+        self,
+        listed: Sequence[Listed],
+        context: Context,
+        obstacles: Mapping[Key, str],
+        *,
+        budget: int | None,
+        tokens: int | None = None,
     ) -> Opening:
-        """Write what an agent is told at session start, from what was decided in a context."""
+        """Write what an agent is told at session start, from what was decided in a context.
+
+        Of servers that cannot be started, only that is told.
+        """
         told = self._states.told(context)
         budget = told.characters if budget is None else budget
-        visible = [item.tool for item in listed if item.decision.visible]
+        visible, idle = told_apart([item.tool for item in listed if item.decision.visible], obstacles)
         left = self._store.sessions.news(context.workspace) if told.observes else ()
         sections = [
             *memory.sections(self._store.memory, memory_id(context.workspace.project), self._clock(), left),
             Section(text=states_section(listed, context.snapshot), keep=KEEP_STATES),
+            Section(text=obstacles_section(idle), keep=KEEP_STATES),
             Section(
                 text=tools_section(
                     visible,

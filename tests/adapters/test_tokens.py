@@ -3,7 +3,9 @@
 import json
 import os
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
@@ -29,7 +31,7 @@ def test_only_the_user_may_read_the_file(tmp_path: Path) -> None:
     tokens.add("ci", projects=[], agents=[], at=0)
     tokens.add("app", projects=[], agents=[], at=0)
     assert stat.S_IMODE((tmp_path / "tokens.json").stat().st_mode) == 0o600
-    assert os.listdir(tmp_path) == ["tokens.json"]
+    assert sorted(os.listdir(tmp_path)) == ["tokens.json", "tokens.json.lock"]
 
 
 def test_no_two_tokens_are_alike_and_none_has_the_name_of_another(tmp_path: Path) -> None:
@@ -48,6 +50,28 @@ def test_one_that_is_revoked_is_gone_for_everybody_who_reads(tmp_path: Path) -> 
     assert writer.revoke("ci")
     assert list(reader.grants()) == []
     assert not writer.revoke("ci")
+
+
+def test_of_those_who_add_and_revoke_at_once_none_undoes_what_another_did(tmp_path: Path) -> None:
+    start = Barrier(4)
+
+    def change(who: int) -> None:
+        tokens = TokenFile(str(tmp_path))
+        start.wait()
+        for number in range(10):
+            tokens.add(f"{who}-{number}", projects=[], agents=[], at=0)
+            assert number % 2 == 0 or tokens.revoke(f"{who}-{number}")
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(change, range(4)))
+    kept = {grant.name for grant in TokenFile(str(tmp_path)).grants()}
+    assert kept == {f"{who}-{number}" for who in range(4) for number in range(0, 10, 2)}
+
+
+def test_where_the_tokens_cannot_be_kept_the_error_says_so(tmp_path: Path) -> None:
+    (tmp_path / "home").write_text("a file")
+    with pytest.raises(TokenError, match="cannot be written"):
+        TokenFile(str(tmp_path / "home")).add("ci", projects=[], agents=[], at=0)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 
+from remit.core.agents import Agent, Profile
 from remit.core.decide import UNKNOWN, Gate, Verdict, decide, explain, objection, shorten
 from remit.core.kinds import Authority, ConfigStatus, Kind, Status
 from remit.core.scopes import Scope
@@ -135,6 +136,12 @@ def test_a_projects_server_is_hidden_from_those_who_would_start_it_until_it_is_t
     assert decision.unlock == "look at it with `remit trust`, then run `remit trust till`"
     assert decide(server("till", scope=Scope.PROJECT, is_trusted=True), starting).visible
     assert decide(server("git", is_trusted=None), starting).visible
+
+
+def test_what_an_agent_brings_along_is_started_by_its_client_and_needs_no_trust() -> None:
+    brought = server("till", scope=Scope.PROJECT, is_trusted=False)._replace(agent="auditor")
+    auditor = Agent(name="auditor", profile=Profile())
+    assert decide(brought, replace(context(), starts_servers=True, agent=auditor)).visible
 
 
 def test_where_the_client_starts_its_servers_the_clients_rules_are_all_that_counts() -> None:

@@ -38,6 +38,11 @@ def test_what_is_in_force_goes_on() -> None:
     assert judge(Call("mcp__git__commit"), [GIT, COMMIT], context()).visible
 
 
+def test_a_client_that_started_a_server_itself_may_call_it_whatever_remit_may_start() -> None:
+    till = server("till", scope=Scope.PROJECT, is_trusted=False)
+    assert judge(Call("mcp__till__ring"), [till], replace(context(), starts_servers=True)).visible
+
+
 def test_what_is_blocked_is_refused_with_the_reason() -> None:
     found = judge(Call("mcp__git__commit"), [GIT, COMMIT], ruled('block = ["mcp__git__*"]'))
     assert (found.verdict, found.gate) == (Verdict.HIDDEN, Gate.POLICY)

@@ -95,6 +95,7 @@ def test_secrets_are_told(name: str, value: str) -> None:
         ("DATABASE_URL", "postgresql://ada:${DB_PASSWORD}@db.test/shop"),
         ("REDIS_URL", "redis://localhost:6379/0"),
         ("", "git+ssh://git@github.com/acme/tools.git"),
+        ("", "12://ada:Tr0ub4dor@34"),
         ("GOOGLE_APPLICATION_CREDENTIALS", "/home/ada/.config/gcloud/key-7c9e6679.json"),
         ("SSH_KEY", "~/.ssh/id_ed25519"),
         ("TLS_KEY", "certs/server-7c9e66797425.pem"),

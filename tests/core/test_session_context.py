@@ -10,7 +10,9 @@ from remit.core.session_context import (
     MAX_TOOLS,
     Section,
     assemble,
+    obstacles_section,
     states_section,
+    told_apart,
     tools_section,
 )
 from remit.core.states import Snapshot, Value
@@ -203,3 +205,18 @@ def test_the_line_on_states_never_grows_long() -> None:
 @given(st.permutations([server(f"s{number}") for number in range(6)]))
 def test_the_same_tools_give_the_same_text_in_whatever_order(tools: list[Tool]) -> None:
     assert tools_section(tools) == tools_section(sorted(tools, reverse=True))
+
+
+def test_servers_that_cannot_be_started_are_told_apart_with_their_tools() -> None:
+    git, plugins, wiki = server("git"), server("git")._replace(plugin="quill", name="mcp__x"), server("wiki")
+    log = tool("mcp__git__log", Kind.MCP_TOOL, of=git)
+    usable, idle = told_apart(
+        [git, log, plugins, wiki, tool("deploy", Kind.SKILL)], {git.key: "`G` is not set"}
+    )
+    assert [each.name for each in usable] == ["mcp__x", "mcp__wiki__*", "deploy"]
+    assert obstacles_section(idle) == "Cannot start here: git (`G` is not set)."
+    assert obstacles_section({}) == ""
+
+
+def test_the_line_on_servers_that_cannot_be_started_stays_short() -> None:
+    assert len(obstacles_section({f"server-{at}": "`X` is not set" for at in range(100)})) <= MAX_STATES

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from remit.core.decide import Context, Decision, Gate, Listed, Verdict, decide
 from remit.core.kinds import ConfigStatus, Kind, Status
 from remit.core.scopes import Scope
@@ -58,6 +60,12 @@ def test_what_is_hidden_is_grouped_by_its_cause() -> None:
         "stale": ["mcp__old__*"],
     }
     assert [item.hidden for item in found.origins] == [7]
+
+
+def test_what_remit_may_not_start_is_a_group_of_its_own() -> None:
+    till = server("till", scope=Scope.PROJECT, is_trusted=False)
+    found = summary(till, at=replace(context(), starts_servers=True))
+    assert hidden(found) == {"untrusted": ["mcp__till__*"]}
 
 
 def test_a_gate_that_has_no_word_of_its_own_is_the_cause() -> None:

@@ -12,10 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway_support import FakeCaller, FakeLinks, call, endpoint, names, offered
+from remit.adapters.clients.installing import ClientPlaces
+from remit.adapters.clients.sources import ClientFiles
+from remit.adapters.files import Machine
+from remit.adapters.install_records import InstallRecords
 from remit.core.configuration.reading import STRATEGIES
+from remit.core.kinds import Kind
 from remit.exchange import Stock
 from remit.gateway.endpoint import LiveEndpoint
-from support import Desk
+from remit.installer import Installer
+from support import Desk, servers
 
 EXAMPLES = int(os.environ.get("REMIT_PROOF_EXAMPLES", "1000")) // 100
 TOOLS = {"git": ("log", "push", "delete_branch"), "web": ("fetch", "post")}
@@ -115,3 +121,68 @@ async def _can_be_called(served: LiveEndpoint, name: str, links: FakeLinks) -> b
     why = await call(served, "why_tool", {"name": name})
     assert (why["structuredContent"]["verdict"] != "hidden") == (passed == 2)
     return passed == 2
+
+
+@dataclass(frozen=True)
+class Held:
+    """A server: where it is declared, and what its user has said of it."""
+
+    scope: str
+    is_approved: bool
+    is_trusted: bool
+
+
+_SCOPES = ("global", "local", "project")
+_HELD = st.builds(Held, st.sampled_from(_SCOPES), st.booleans(), st.booleans())
+
+
+@given(st.fixed_dictionaries(dict.fromkeys(("wiki", "till", "scale"), _HELD)), st.booleans())
+@settings(max_examples=EXAMPLES, deadline=None)
+def test_after_an_install_lists_explanations_and_the_session_context_tell_of_what_the_gateway_serves(
+    held: dict[str, Held], is_taken_out: bool
+) -> None:
+    with tempfile.TemporaryDirectory() as root:
+        desk = Desk(root=Path(root).resolve())
+        desk.home.mkdir()
+        desk.provide(*held)
+        anyio.run(_check_installed, desk, desk.project("shop"), held, is_taken_out)
+
+
+async def _check_installed(desk: Desk, shop: Path, held: Mapping[str, Held], is_taken_out: bool) -> None:
+    _declare(desk, shop, held)
+    machine = Machine(home=str(desk.home), variables=desk.variables, root=str(desk.root / "machine"))
+    installer = Installer(
+        ClientPlaces(machine, ["/opt/remit"]), InstallRecords(machine), ClientFiles(machine), lambda: 1
+    )
+    installer.install("claude-code")
+    stocks: dict[str, Stock | Exception] = {label: Stock(tools=[offered("do")]) for label in held}
+    with desk.registry() as registry:
+        here = registry.at(str(shop))
+        trusted = [label for label, each in held.items() if each.scope == "project" and each.is_trusted]
+        registry.trust(registry.trustable(here, trusted) if trusted else [], here)
+    async with endpoint(desk, FakeLinks(stocks), shop, strategy="flat") as served:
+        listed = {name.partition("__")[0] for name in await names(served)}
+    if is_taken_out:
+        installer.uninstall("claude-code")
+        listed = {label for label, each in held.items() if each.scope != "project" or each.is_approved}
+    with desk.registry() as registry:
+        here = registry.at(str(shop))
+        visible = [item.tool for item in registry.tools(here) if item.decision.visible]
+        assert {tool.server for tool in visible if tool.kind is Kind.MCP_SERVER} == listed
+        if not is_taken_out:
+            assert {tool.server for tool in visible if tool.kind is Kind.MCP_TOOL} == listed
+        told = registry.session_context(here)
+        assert {label for label in held if f"- MCP: {label} (" in told} == listed
+        for label, each in held.items():
+            decision = registry.explain(label, here).decision
+            assert decision.visible == (label in listed)
+            if not decision.visible and each.is_approved:
+                assert decision.unlock == f"look at it with `remit trust`, then run `remit trust {label}`"
+
+
+def _declare(desk: Desk, shop: Path, held: Mapping[str, Held]) -> None:
+    at = {scope: [label for label, each in held.items() if each.scope == scope] for scope in _SCOPES}
+    approved = [label for label in at["project"] if held[label].is_approved]
+    answers = {"hasTrustDialogAccepted": True, "enabledMcpjsonServers": approved, **servers(*at["local"])}
+    desk.write_state(*at["global"], local={shop: answers})
+    desk.write(shop / ".mcp.json", servers(*at["project"]))

@@ -305,11 +305,12 @@ async def test_an_approval_does_not_help_a_tool_that_is_blocked_meanwhile(
         assert links.asked == []
 
 
-async def test_a_tool_that_its_server_did_not_list_is_decided_by_the_servers_row(
+async def test_a_tool_of_a_server_that_listed_nothing_yet_is_decided_by_the_servers_row(
     desk: Desk, shop: Path, links: FakeLinks
 ) -> None:
     desk.write(shop / "remit.toml", 'block = ["git__new_bad"]\n')
-    async with endpoint(desk, links, shop) as served:
+    silent = FakeLinks({"git": UpstreamError("it does not say what it has")})
+    async with endpoint(desk, silent, shop) as served:
         await served.tools({})
         assert told(await call(served, "git__new.good")) == "git did new.good"
         assert (await call(served, "git__new_bad"))["structuredContent"]["gate"] == "policy"
@@ -318,6 +319,22 @@ async def test_a_tool_that_its_server_did_not_list_is_decided_by_the_servers_row
         assert await names(served) == []
         for name in ("git__new", "git__status"):
             assert (await call(served, name))["structuredContent"]["gate"] == "config"
+
+
+async def test_a_name_that_its_server_does_not_list_is_unknown_and_near_ones_are_told(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    async with endpoint(desk, links, shop) as served:
+        await served.tools({})
+        for name in ("git__statuss", "mcp__git__statuss", "mcp__remit__git__statuss"):
+            with pytest.raises(AnsweredError) as raised:
+                await call(served, name)
+            assert str(raised.value) == f"Unknown tool: {name}; did you mean `git__status`?"
+            with pytest.raises(AnsweredError, match="did you mean `git__status`"):
+                await call(served, "call_tool", {"name": name})
+            why = await call(served, "why_tool", {"name": name})
+            assert told(why) == f"Unknown tool: {name}\nhint: did you mean `git__status`?"
+        assert links.asked == []
 
 
 async def test_a_known_server_is_not_asked_again_until_its_entry_changes(
@@ -385,7 +402,8 @@ async def test_what_a_known_server_offers_is_looked_at_again_when_it_runs(
     assert links.stocked == ["git", "git"]
 
 
-async def test_a_tool_that_is_not_listed_cannot_be_approved(desk: Desk, shop: Path, links: FakeLinks) -> None:
+async def test_a_tool_that_is_not_listed_cannot_be_approved(desk: Desk, shop: Path) -> None:
+    links = FakeLinks({"git": UpstreamError("it does not say what it has")})
     desk.write(shop / "remit.toml", '[tools."git__*"]\napproval = true\n')
     async with endpoint(desk, links, shop) as served:
         await served.tools({})
@@ -431,6 +449,7 @@ async def test_each_call_is_counted_once_and_audited_without_what_was_said(
 async def test_a_made_up_name_that_its_server_refuses_becomes_no_tool(
     desk: Desk, shop: Path, links: FakeLinks
 ) -> None:
+    links.stocks["git"] = UpstreamError("it does not say what it has")
     links.answers["git"] = lambda params: {"content": [], "isError": params["name"] == "made_up"}
     async with endpoint(desk, links, shop) as served:
         await served.tools({})
@@ -552,9 +571,9 @@ async def test_one_server_may_be_served_without_its_name(desk: Desk, shop: Path,
         listed = await names(served)
         assert listed[1] == "status"
         assert listed[0].startswith("call_tool_")
-        for name in ("status", "git__status", "mcp__git__status", "mcp__remit__status", listed[0], "unheard"):
+        for name in ("status", "git__status", "mcp__git__status", "mcp__remit__status", listed[0]):
             await call(served, name)
-        assert [asked.params["name"] for asked in links.asked] == [*["status"] * 4, "call_tool", "unheard"]
+        assert [asked.params["name"] for asked in links.asked] == [*["status"] * 4, "call_tool"]
         upstream = links.asked[0].upstream
         assert (upstream.sharing, upstream.inherits, upstream.patience) == (Sharing.SHARED, ("PATH",), 7)
         assert [item["name"] for item in (await served.prompts()).items] == ["say"]

@@ -1,5 +1,6 @@
 """Resources, prompts and completions: put together, and passed to the server they are of."""
 
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 
 from gateway_support import FakeCaller, FakeLinks, call, endpoint, offered
 from remit.errors import UpstreamError
-from remit.exchange import AnsweredError, Stock
+from remit.exchange import AnsweredError, Change, Stock
 from remit.gateway.endpoint import LiveEndpoint
 from support import Desk
 
@@ -43,15 +44,62 @@ async def ask(served: LiveEndpoint, method: str, **params: Any) -> None:
     await served.pass_on(method, params, FakeCaller())
 
 
-async def test_lists_put_all_servers_together_each_resource_once(
+async def test_lists_put_all_servers_together_in_the_order_of_their_names(
     desk: Desk, shop: Path, links: FakeLinks
 ) -> None:
     async with endpoint(desk, links, shop) as served:
-        assert [item["name"] for item in (await served.resources()).items] == ["x", "a"]
+        assert [item["name"] for item in (await served.resources()).items] == ["x", "a", "not mine"]
         assert [item["name"] for item in (await served.templates()).items] == ["docs", "any"]
         assert [item["name"] for item in (await served.prompts()).items] == ["docs__tidy", "files__tidy"]
         assert "# files\nBe careful." in (served.instructions or "")
         assert {"tools", "resources", "prompts", "completions", "logging"} <= served.capabilities.keys()
+
+
+async def test_what_two_servers_have_by_one_address_is_read_from_each(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    for label in ("files", "docs"):
+        links.answers[label] = lambda asked, label=label: {
+            "contents": [{"uri": asked["uri"], "text": label}, {"uri": f"{asked['uri']}/part"}, 7]
+        }
+    async with endpoint(desk, links, shop) as served:
+        listed = {item["name"]: item["uri"] for item in (await served.resources()).items}
+        assert listed == {"x": "shared://x", "a": "file:///a", "not mine": "remit://files/shared://x"}
+        first = await served.pass_on("resources/read", {"uri": listed["x"]}, FakeCaller())
+        other = await served.pass_on("resources/read", {"uri": listed["not mine"]}, FakeCaller())
+        assert first["contents"][0] == {"uri": "shared://x", "text": "docs"}
+        assert other["contents"][0] == {"uri": "remit://files/shared://x", "text": "files"}
+        assert other["contents"][1:] == [{"uri": "remit://files/shared://x/part"}, {}]
+        assert [asked.params["uri"] for asked in links.asked] == ["shared://x", "shared://x"]
+
+
+async def test_of_a_resource_that_two_servers_have_each_is_told_of_by_its_own_address(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    async with endpoint(desk, links, shop) as served, served.changes() as changes:
+        await served.resources()
+        await ask(served, "resources/subscribe", uri="remit://files/shared://x")
+        links.tell("files", "notifications/resources/updated", uri="shared://x")
+        assert await _updated(changes) == "remit://files/shared://x"
+        links.tell("docs", "notifications/resources/updated", uri="shared://x")
+        assert await _updated(changes) == "shared://x"
+
+
+async def _updated(changes: AsyncIterator[Change]) -> str:
+    return await anext(change.uri async for change in changes if change.uri is not None)
+
+
+async def test_a_link_to_what_another_server_has_by_the_same_address_says_whose_it_is(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    link = {"type": "resource_link", "uri": "shared://x", "name": "x"}
+    words = {"type": "text", "text": "see"}
+    links.answers["files"] = lambda _: {"content": [words, link], "isError": False}
+    async with endpoint(desk, links, shop) as served:
+        await served.tools({})
+        answer = await call(served, "files__read")
+        assert answer["content"] == [words, {**link, "uri": "remit://files/shared://x"}]
+        assert link["uri"] == "shared://x"
 
 
 async def test_each_request_goes_to_the_server_it_is_about(desk: Desk, shop: Path, links: FakeLinks) -> None:
@@ -64,6 +112,8 @@ async def test_each_request_goes_to_the_server_it_is_about(desk: Desk, shop: Pat
         ref = {"type": "ref/prompt", "name": "docs__tidy"}
         await ask(served, "completion/complete", ref=ref, argument={"name": "dir", "value": "x"})
         await ask(served, "completion/complete", ref={"type": "ref/resource", "uri": "file:///{path}"})
+        below = {"type": "ref/resource", "uri": "remit://docs/file:///{path}"}
+        await ask(served, "completion/complete", ref=below)
         assert [(asked.server, asked.method) for asked in links.asked] == [
             ("docs", "resources/read"),
             ("files", "resources/read"),
@@ -71,7 +121,9 @@ async def test_each_request_goes_to_the_server_it_is_about(desk: Desk, shop: Pat
             ("files", "prompts/get"),
             ("docs", "completion/complete"),
             ("files", "completion/complete"),
+            ("docs", "completion/complete"),
         ]
+        assert links.asked[6].params["ref"]["uri"] == "file:///{path}"
         assert links.asked[3].params == {"name": "tidy", "arguments": {"dir": "x"}}
         assert links.asked[4].params["ref"] == {"type": "ref/prompt", "name": "tidy"}
 

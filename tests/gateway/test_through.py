@@ -18,6 +18,7 @@ OLD, NEW = "legacy", "2026-07-28"
 PATIENCE = 120  # seconds for what takes milliseconds
 UNPREFIXED = 'strategy = "state"\n[servers.everything]\nprefix = false\n'
 WATCHED = "test://watched-resource"
+ELICITED = "notifications/elicitation/complete"
 
 
 # The older eras have what the SDK calls deprecated.
@@ -28,9 +29,11 @@ class Person:
     """Who sits before the client: answers what servers ask, and hears what they tell."""
 
     def __init__(self) -> None:
+        self.asked: list[str] = []
         self.logged: list[str] = []
         self.progress: list[float] = []
         self.heard: dict[str, anyio.Event] = {}
+        self.done: list[str] = []  # of what was asked by a URL
 
     async def sample(
         self, context: ClientRequestContext, params: types.CreateMessageRequestParams
@@ -45,7 +48,9 @@ class Person:
         self, context: ClientRequestContext, params: types.ElicitRequestParams
     ) -> types.ElicitResult:
         assert context.session is not None
-        assert isinstance(params, types.ElicitRequestFormParams)
+        self.asked.append(params.message)
+        if isinstance(params, types.ElicitRequestURLParams):
+            return types.ElicitResult(action="accept")
         return types.ElicitResult(action="accept", content={"name": "Ada", "color": "red", "username": "ada"})
 
     async def roots(self, context: ClientRequestContext) -> types.ListRootsResult:
@@ -61,6 +66,8 @@ class Person:
 
     async def hear(self, message: Any) -> None:
         method = getattr(message, "method", None)
+        if isinstance(message, types.ElicitCompleteNotification):
+            self.done.append(message.params.elicitation_id)
         if method is not None:
             self.heard.setdefault(method, anyio.Event()).set()
 
@@ -107,10 +114,13 @@ async def said(client: Client, tool: str, **arguments: Any) -> str:
 def test_what_servers_ask_of_the_client_passes_between_the_eras(place: Place, front: str, back: str) -> None:
     place.declare({"everything": server("everything.py", "stdio", back)}, UNPREFIXED)
 
+    person = Person()
+
     async def talk() -> None:
-        async with connected(place, front, Person()) as client:
+        async with connected(place, front, person) as client:
             assert await said(client, "test_sampling", prompt="rain") == "LLM response: about rain"
             assert '"username": "ada"' in await said(client, "test_elicitation", message="who?")
+            assert person.asked == ["everything asks: who?"]
             roots = await said(client, "test_input_required_result_list_roots")
             # A client of the new era is not asked for a server of the old: it would take a request more.
             ours = back == "old" and front == NEW
@@ -188,6 +198,62 @@ def test_a_change_of_an_upstream_reaches_the_client(place: Place, front: str, ba
         async with connected(place, front, person) as client:
             assert not await has_changed(client)
             await (hear(client) if front == OLD else listen(client))
+
+    anyio.run(talk)
+
+
+def test_who_was_asked_to_go_to_a_page_is_told_when_that_is_done(place: Place) -> None:
+    place.declare({"everything": server("everything.py", "stdio", "old")}, UNPREFIXED)
+    person = Person()
+
+    async def talk() -> None:
+        async with connected(place, OLD, person) as client:
+            assert await said(client, "test_visit", page="one") == "accept"
+            await person.heard_of(ELICITED)
+            with pytest.raises(MCPError) as refused:
+                await client.call_tool("test_visit_first", {"page": "two"})
+            assert refused.value.code == types.URL_ELICITATION_REQUIRED
+            await said(client, "test_visited", page="nobody's")
+            await said(client, "test_visited", page="two")
+            await person.heard_of(ELICITED)
+            assert person.done == ["one", "two"]
+
+    anyio.run(talk)
+
+
+def test_nobody_else_is_told_that_somebody_has_been_to_a_page(place: Place) -> None:
+    shared = f'{UNPREFIXED}sessions = "shared"\n'
+    place.declare({"everything": server("everything.py", "stdio", "old")}, shared)
+    ada, eve = Person(), Person()
+
+    async def talk(url: str) -> None:
+        with anyio.fail_after(PATIENCE):
+            async with (
+                Client(url, mode=OLD, elicitation_callback=ada.fill, message_handler=ada.hear) as hers,
+                Client(url, mode=OLD, elicitation_callback=eve.fill, message_handler=eve.hear) as other,
+            ):
+                assert await said(hers, "test_visit", page="one") == "accept"
+                await ada.heard_of(ELICITED)
+                with pytest.raises(MCPError, match="URL elicitation required"):
+                    await hers.call_tool("test_visit_first", {"page": "two"})
+                await said(other, "test_visited", page="two")
+                await ada.heard_of(ELICITED)
+                await other.list_tools()
+                assert (ada.done, eve.done) == (["one", "two"], [])
+
+    with place.serving() as listener:
+        anyio.run(talk, f"{listener.url}/mcp")
+
+
+def test_a_client_of_the_new_era_is_not_told_what_that_does_not_have(place: Place) -> None:
+    place.declare({"everything": server("everything.py", "stdio", "old")}, UNPREFIXED)
+    person = Person()
+
+    async def talk() -> None:
+        async with connected(place, NEW, person) as client:
+            assert await said(client, "test_visit", page="one") == "accept"
+            assert person.asked == ["everything asks: Sign in"]
+            assert person.done == []
 
     anyio.run(talk)
 

@@ -21,7 +21,6 @@ from hypothesis import strategies as st
 
 from remit.adapters.storage.sqlite import SqliteStore
 from remit.apps.cli import shapes
-from remit.bootstrap import SearchEngine
 from remit.core.client_settings import Effect, Level, Rule
 from remit.core.decide import UNKNOWN
 from remit.core.declarations import Declaration
@@ -38,6 +37,7 @@ from remit.core.summary import summarise
 from remit.core.tools import Definition
 from remit.core.upstreams import Offer, Upstream
 from remit.core.views import View
+from remit.engines import SearchEngine
 from remit.registry import Registry
 from support import CLIENT, stored
 
@@ -182,6 +182,9 @@ class Paper:
 
     def examine(self, declarations: Sequence[Declaration], workspace: Workspace) -> Facts:  # noqa: ARG002
         return Facts()
+
+    def leaves_servers(self, client: str) -> bool:  # noqa: ARG002 - nothing is installed
+        return False
 
     def is_global_in_force(self, label: str, workspace: Workspace) -> bool:
         """The model's own reading of precedence: nothing nearer than the global declaration."""

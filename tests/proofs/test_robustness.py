@@ -23,11 +23,11 @@ from remit.adapters.files import FileError, Machine
 from remit.adapters.formats import parse_json, parse_jsonc, parse_toml, parse_yaml
 from remit.adapters.storage.sqlite import SqliteStore
 from remit.apps.cli import shapes
-from remit.bootstrap import SearchEngine
 from remit.core.declarations import Declaration
 from remit.core.kinds import Status
 from remit.core.reading import Reading
 from remit.core.summary import summarise
+from remit.engines import SearchEngine
 from remit.registry import Registry
 from support import CLIENT, stored
 

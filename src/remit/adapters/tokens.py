@@ -3,10 +3,12 @@
 import json
 import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from typing import Any, cast
 
 from remit.adapters import private_files
+from remit.adapters.locks import alone
 from remit.core.grants import Grant, digest
 from remit.core.projects import Project
 from remit.errors import TokenError
@@ -48,16 +50,16 @@ class TokenFile:
         Raises:
             TokenError: there is one of this name, or the file cannot be used.
         """
-        grants = self.grants()
-        if any(grant.name == name for grant in grants):
-            raise TokenError(
-                f"there is a token `{name}` already", hint=f"`remit token revoke {name}` ends it"
-            )
         token = f"remit_{secrets.token_urlsafe(32)}"
         made = Grant(
             name=name, digest=digest(token), projects=tuple(projects), agents=tuple(agents), created_at=at
         )
-        self._write([*grants, made])
+        with self._changing() as grants:
+            if any(grant.name == name for grant in grants):
+                raise TokenError(
+                    f"there is a token `{name}` already", hint=f"`remit token revoke {name}` ends it"
+                )
+            self._write([*grants, made])
         return token
 
     def revoke(self, name: str) -> bool:
@@ -66,11 +68,21 @@ class TokenFile:
         Raises:
             TokenError: the file cannot be used.
         """
-        grants = self.grants()
-        kept = [grant for grant in grants if grant.name != name]
-        if len(kept) < len(grants):
-            self._write(kept)
+        with self._changing() as grants:
+            kept = [grant for grant in grants if grant.name != name]
+            if len(kept) < len(grants):
+                self._write(kept)
         return len(kept) < len(grants)
+
+    @contextmanager
+    def _changing(self) -> Generator[Sequence[Grant]]:
+        """Give what is granted now, and let nobody else change it: who is revoked must not come back."""
+        try:
+            with alone(self._path):
+                self._read = None, ()
+                yield self.grants()
+        except OSError as error:
+            raise TokenError(f"the tokens cannot be written: {error.strerror}") from error
 
     def _write(self, grants: Sequence[Grant]) -> None:
         rows = [
@@ -83,10 +95,7 @@ class TokenFile:
             }
             for grant in grants
         ]
-        try:
-            private_files.write(self._path, json.dumps({"tokens": rows}, indent=1))
-        except OSError as error:
-            raise TokenError(f"the tokens cannot be written: {error.strerror}") from error
+        private_files.write(self._path, json.dumps({"tokens": rows}, indent=1))
 
 
 def _grant(item: Any) -> Grant:

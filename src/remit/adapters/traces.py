@@ -3,8 +3,9 @@
 import os
 
 from remit.adapters.git import git_directory
+from remit.core.leaving import without_secrets
 from remit.core.projects import Workspace
-from remit.core.traces import Sort, Trace, without_secrets
+from remit.core.traces import Sort, Trace
 
 
 def inside(trace: Trace, workspace: Workspace, directory: str) -> Trace | None:

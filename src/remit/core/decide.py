@@ -179,7 +179,8 @@ def _config(tool: Tool, context: Context) -> Ruling:
         return Ruling(False, f"{_origin(tool, context)}, {objection.reason}", objection.unlock)
     if tool.is_unlisted:
         return Ruling(False, f"its server `{tool.server}` no longer lists it", "run `remit scan --connect`")
-    if context.starts_servers and tool.is_trusted is False:
+    # What an agent brings along, its client starts.
+    if context.starts_servers and tool.is_trusted is False and tool.agent is None:
         return Ruling(
             False,
             f"{_origin(tool, context)}, not trusted",

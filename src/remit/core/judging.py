@@ -27,6 +27,7 @@ _ORDER = {Verdict.VISIBLE: 0, Verdict.ASK: 1, Verdict.HIDDEN: 2}
 
 def judge(call: Call, catalog: Iterable[Tool], context: Context) -> Decision:
     """Decide about a call; the catalog need only have the rows that it names."""
+    context = replace(context, starts_servers=False)  # the client has started what it is about to call
     tools = adopt([tool for tool in catalog if tool.client == context.client])
     as_agent = _as_caller(call, tools, context)
     subjects = _subjects(call, tools, context)

@@ -12,6 +12,7 @@ CONNECTION_CLOSED = -32000
 NO_RESOURCE = -32002  # until 2026
 HEADER_MISMATCH = -32020
 UNSUPPORTED_VERSION = -32022
+URL_NEEDED = -32042  # of 2025-11-25: somebody has to go to a page first
 
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 CLIENT_KEY = "io.modelcontextprotocol/clientInfo"
@@ -19,5 +20,7 @@ CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
 LOG_LEVEL_KEY = "io.modelcontextprotocol/logLevel"
 SERVER_KEY = "io.modelcontextprotocol/serverInfo"
 SUBSCRIPTION_KEY = "io.modelcontextprotocol/subscriptionId"
+
+ELICITED = "notifications/elicitation/complete"  # of 2025-11-25
 
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")

@@ -2,6 +2,10 @@
 
 What is sure is worth a finding: a doctor who cries wolf is not asked again, so what could as well be a word,
 a path, a URL or an example passes. What is doubtful is only not shown.
+
+A text of any length is gone through in a time that grows with it alone: nobody may stop Remit with a long run
+of letters. So no pattern starts anew inside of what it has failed on, and what a pattern cannot remember, as
+where a reference ends, is looked for by hand.
 """
 
 import re
@@ -10,6 +14,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 _MAX_SHOWN = 100
+_JUDGED = 256  # characters of a value: no secret begins with as many that say nothing
 
 # The patterns are compiled when they are first used: most commands have nothing to judge.
 
@@ -19,7 +24,7 @@ _SHAPES = r"""(?x)
         gh[a-z]_\w{20,} | github_pat_\w{20,} | gl[a-z]{2,4}-[\w-]{16,} | glsa_\w{20,}
       | sk-[\w-]{20,} | [rs]k_(?:live|test)_\w{16,} | whsec_\w{16,}
       | xox[a-z]-[\w-]{10,} | xapp-[\w-]{10,} | (?:AKIA|ASIA)[0-9A-Z]{16} | AIza[\w-]{30,} | ya29\.[\w-]{20,}
-      | eyJ[\w-]{8,}\.[\w-]{8,} | hf_\w{20,} | npm_\w{30,} | pypi-[\w-]{30,} | do[opr]_v1_\w{30,}
+      | (?P<web_token>eyJ[\w-]{8}) | hf_\w{20,} | npm_\w{30,} | pypi-[\w-]{30,} | do[opr]_v1_\w{30,}
       | SG\.[\w-]{16,}\.[\w-]{16,} | ntn_\w{20,} | secret_\w{30,} | lin_api_\w{20,} | fig[dor]_[\w-]{20,}
       | tvly-[\w-]{16,} | fc-\w{20,} | shp[a-z]{2}_\w{20,} | dckr_pat_[\w-]{16,} | sntr[a-z]{2}_[\w=+/.-]{20,}
       | gsk_\w{20,} | xai-\w{20,} | pplx-\w{20,} | r8_\w{20,} | ATATT[\w=-]{20,} | PMAK-[\w-]{20,}
@@ -27,20 +32,24 @@ _SHAPES = r"""(?x)
     )
     | -----BEGIN\ [A-Z ]*PRIVATE\ KEY-----[^-]{20,}
 """
-_REFERENCE = r"\$\{\{.*?\}\}|\$\{[^}]*?:-([^}]*)\}|\$\{[^}]*\}|\{(?:env|file):[^}]*\}"
+_REFERENCE = r"\$\{\{|\$\{|\{(?:env|file):"  # where one begins
 _SCHEME = r"(?i)^\s*(?:bearer|basic|token|bot|apikey|api-key|key)\s+"
 _CREDENTIAL = r"(?i)\b(?:bearer|basic)\s+([\w.~+/=-]+)"
 # The value is only looked at: it may hold the next pair, as in `url=https://mcp.test/?token=...`.
-_PAIR = r"([A-Za-z][\w.-]*)[\"']?\s*[=:]\s*[\"']?(?=([^\s;&,\"'}]+))"
-_USERINFO = r"[A-Za-z][\w+.-]*://([^/?#\s@:]*)(?::([^/?#\s@]*))?@"
+_VALUE = r"[^\s;&,\"'}]"
+_PAIR = rf"(?<![\w.-])([\w.-]++)[\"']?+\s*+[=:]\s*+[\"']?+(?=({_VALUE}{{1,{_JUDGED}}}+))"
+_USERINFO = r"(?<![\w+.-])([\w+.-]++)://([^/?#\s@:]*+)(?::([^/?#\s@]*+))?+@"
 _SEGMENT = r"(?<=/)[\w=-]{40,}(?=[/?#]|$)"
 _PLACEHOLDER = (
-    r"(?i)<[^>]*>|\[[^\]]*\]|\byour|your[-_ ]|[-_ ]here\b|x{4,}|^x+$|\*{3,}|\.{3}|…|^\$\w+$|%\w+%"
+    r"(?i)<[^<>]*>|\[[^\[\]]*\]|\byour|your[-_ ]|[-_ ]here\b|x{4,}|^x+$|\*{3,}|\.{3}|…|^\$\w+$|%\w+%"
     r"|change[-_ ]?(me|it|this)|place[-_ ]?holder|example|replace|redacted|dummy|foobar|sample|fake|todo"
     r"|insert[-_ ]|enter[-_ ]|\bmy[-_ ]|123456|abcdef|0{6}"
     r"|^(none|null|undefined|tbd|test|string|true|false|yes|no|on|off)$"
 )
-_PATH = r"\.{0,2}[\\/]\S*[\\/]|\.{1,2}[\\/]|~|[A-Za-z]:[\\/]|\S+[\\/]\S+\.\w{1,5}$|\S+\.(pem|key|json|txt)$"
+_PATH = (
+    r"\.{0,2}[\\/]\S*[\\/]|\.{1,2}[\\/]|~|[A-Za-z]:[\\/]"
+    r"|\S[^\s\\/]*[\\/]\S+\.\w{1,5}$|\S+\.(pem|key|json|txt)$"
+)
 _URL = r"[A-Za-z][\w+.-]*://"
 _WORD = r"[A-Za-z]{1,16}\d{0,2}|v?\d{1,4}|\d{8}"
 
@@ -89,12 +98,13 @@ def is_secret(value: str, name: str = "") -> bool:
 
 def secrets_in(value: str, name: str = "") -> Iterator[str]:
     """List the parts of a value that are secrets."""
-    plain = re.sub(_REFERENCE, _default, re.sub(_REFERENCE, _default, value)).strip()
-    yield from (match[0] for match in re.finditer(_SHAPES, plain) if _is_random(match[0]))
+    plain = _resolved(_resolved(value)).strip()
+    for text in dict.fromkeys((plain, value.strip())):  # braces around a secret do not make it a reference
+        yield from filter(_is_random, _shaped(text))
     yield from (match[1] for match in re.finditer(_CREDENTIAL, plain) if _is_hard_to_guess(match[1]))
     if _is_given_to(name, whole := re.sub(_SCHEME, "", plain)):
         yield whole
-    yield from (match[2] for match in re.finditer(_PAIR, plain) if _is_given_to(match[1], match[2]))
+    yield from _paired(plain)
     yield from _in_url(plain)
 
 
@@ -119,8 +129,77 @@ def shown(word: str) -> str | None:
     return word if is_plain and not may_be_secret(word) else None
 
 
-def _default(reference: re.Match[str]) -> str:
-    return reference[1] or ""
+def _resolved(text: str) -> str:
+    """Put in the place of each reference what it falls back on, which is mostly nothing."""
+    kept: list[str] = []
+    at = 0
+    closing, both, line = (_Ahead(text, sign) for sign in ("}", "}}", "\n"))
+    for reference in re.finditer(_REFERENCE, text):
+        start, inside = reference.span()
+        if start < at:
+            continue  # it is part of the one before
+        default = ""
+        if reference[0] == "${{" and both.after(inside) < line.after(inside):
+            end = both.after(inside) + 1
+        else:
+            end = closing.after(start + 2)
+            if reference[0].startswith("$"):
+                default = text[start + 2 : end].partition(":-")[2]
+        if end == len(text):
+            break
+        kept += (text[at:start], default)
+        at = end + 1
+    return "".join((*kept, text[at:]))
+
+
+class _Ahead:
+    """Finds the next of a sign in a text, which is gone through once, however often that is asked."""
+
+    def __init__(self, text: str, sign: str) -> None:
+        self._text = text
+        self._sign = sign
+        self._at = -1
+
+    def after(self, start: int) -> int:
+        """Say where it stands; the text's length where it does not."""
+        if self._at < start:
+            found = self._text.find(self._sign, start)
+            self._at = len(self._text) if found < 0 else found
+        return self._at
+
+
+def _shaped(text: str) -> Iterator[str]:
+    """List what has the shape of a secret."""
+    shapes, at, run = re.compile(_SHAPES), 0, 0
+    while found := shapes.search(text, at):
+        start, at = found.span()
+        if found["web_token"]:
+            run = run if at <= run else _end(r"[\w-]*", text, at)
+            at = _end(r"\.[\w-]{8,}", text, run)
+            if at == run:  # nothing follows its first part
+                at = start + 1
+                continue
+        yield text[start:at]
+
+
+def _end(pattern: str, text: str, start: int) -> int:
+    match = re.compile(pattern).match(text, start)
+    return start if match is None else match.end()
+
+
+def _paired(text: str) -> Iterator[str]:
+    """List what is given to a name within a text."""
+    known = 0  # the end of a long value that was listed
+    for match in re.finditer(_PAIR, text):
+        name, value = match.groups()
+        start = match.end()
+        is_long = len(value) == _JUDGED
+        if (is_long and start < known) or not _is_given_to(name, value):
+            continue
+        if is_long:
+            known = _end(f"{_VALUE}*", text, start)
+            value = text[start:known]
+        yield value
 
 
 def _name_words(name: str) -> list[str]:
@@ -151,9 +230,10 @@ def _is_hard_to_guess(value: str) -> bool:
 
 def _is_random(value: str) -> bool:
     """Tell what nobody would make up from words and numbers, and no manual gives as an example."""
-    pieces = [piece for piece in re.split(r"[^A-Za-z0-9]+", value) if piece]
+    start = value[:_JUDGED]
+    pieces = [piece for piece in re.split(r"[^A-Za-z0-9]+", start) if piece]
     is_words = all(re.fullmatch(_WORD, piece) for piece in pieces)
-    return not is_words and not re.search(_PLACEHOLDER, value) and re.search(r"[A-Za-z]", value) is not None
+    return not is_words and not re.search(_PLACEHOLDER, start) and re.search(r"[A-Za-z]", start) is not None
 
 
 def _looks_random(word: str) -> bool:
@@ -169,7 +249,9 @@ def _is_mixed(text: str) -> bool:
 
 def _in_url(text: str) -> Iterator[str]:
     for match in re.finditer(_USERINFO, text):
-        user, password = match[1], match[2]
+        scheme, user, password = match.groups()
+        if not re.search(r"[A-Za-z]", scheme):
+            continue
         if _is_password(password, user) if password else len(user) >= 16 and _is_random(user):
             yield password or user
     yield from filter(_is_mixed, re.findall(_SEGMENT, text) if re.match(_URL, text) else ())

@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from remit.core.decide import Gate, Listed
+from remit.core.declarations import Key
 from remit.core.kinds import Kind, Status
+from remit.core.names import full_label
 from remit.core.states import Snapshot
 from remit.core.text import one_line
 from remit.core.tokens import estimate
@@ -85,6 +87,23 @@ def states_section(listed: Iterable[Listed], snapshot: Snapshot | None) -> str:
     causes = "; ".join(f"{count} ({reason})" for reason, count in ordered[:_CAUSES])
     line = f"States in force: {holding or 'none'}." + (f" Hidden by states: {causes}." if causes else "")
     return one_line(line, MAX_STATES)
+
+
+def told_apart(tools: Sequence[Tool], obstacles: Mapping[Key, str]) -> tuple[list[Tool], dict[str, str]]:
+    """Tell the tools that can be used from the servers that cannot be started, by label and with a reason."""
+    idle = {_whose(tool): obstacles[tool.key] for tool in tools if tool.key in obstacles}
+    usable = [tool for tool in tools if _whose(tool) not in idle]
+    return usable, {label: reason for (_, label), reason in sorted(idle.items())}
+
+
+def obstacles_section(idle: Mapping[str, str]) -> str:
+    """Say in one line which servers cannot be started, and why."""
+    said = "; ".join(f"{server} ({reason})" for server, reason in idle.items())
+    return one_line(f"Cannot start here: {said}.", MAX_STATES) if idle else ""
+
+
+def _whose(tool: Tool) -> tuple[str, str]:
+    return tool.client, full_label(tool.server or "", tool.plugin)
 
 
 class _Lines:

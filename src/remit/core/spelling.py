@@ -10,11 +10,9 @@ def nearest(wanted: str, known: Iterable[str], form: Callable[[str], str] = str)
     """List names whose form is nearly written like the wanted one, nearest first; case does not matter."""
     word = wanted.lower()[:_MAX_LENGTH]
     limit = max(1, len(word) // 4)
-    near = sorted(
-        (distance, each)
-        for each in set(known)
-        if (distance := _distance(word, form(each).lower()[:_MAX_LENGTH])) <= limit
-    )
+    forms = ((each, form(each).lower()[:_MAX_LENGTH]) for each in set(known))
+    alike = ((each, its) for each, its in forms if abs(len(its) - len(word)) <= limit)
+    near = sorted((distance, each) for each, its in alike if (distance := _distance(word, its)) <= limit)
     return [each for _, each in near[:MOST_SUGGESTIONS]]
 
 

@@ -12,10 +12,12 @@ from remit.core.scopes import Scope
 from remit.core.tools import Tool
 
 SHADOWED = "shadowed"
+UNTRUSTED = "untrusted"  # where Remit starts it, its user has to trust it
 ELSEWHERE = "elsewhere"  # declared for another client
 CAUSES = (  # in the order in which they are told; a gate that is not among them stands for itself
     SHADOWED,
     ConfigStatus.PENDING,
+    UNTRUSTED,
     ConfigStatus.DISABLED,
     ConfigStatus.REJECTED,
     ConfigStatus.DENIED,
@@ -118,7 +120,9 @@ def _cause(item: Listed, context: Context) -> str:
         return SHADOWED
     if decision.gate is not Gate.CONFIG:
         return str(decision.gate)
-    return Status.STALE if tool.status is Status.STALE else tool.config_status or Status.STALE
+    if tool.status is Status.STALE or tool.config_status is None:
+        return Status.STALE
+    return UNTRUSTED if tool.config_status is ConfigStatus.ENABLED else tool.config_status
 
 
 def _heads(items: Sequence[Listed]) -> list[Listed]:

@@ -7,12 +7,12 @@ from enum import StrEnum
 from typing import Any
 
 from remit.core.declarations import Declaration, Key
+from remit.core.defaults import DEADLINE
 from remit.core.launch import Launch
 from remit.core.names import tool_name
 from remit.core.scopes import Scope
 from remit.core.tools import Definition
 
-DEADLINE = 30.0  # seconds; a runner such as `npx` may have to fetch the server first
 PATIENCE = 600.0  # seconds; what a tool does may take long
 
 

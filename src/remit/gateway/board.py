@@ -9,9 +9,20 @@ from typing import Any
 from remit.core.decide import Decision, Listed
 from remit.core.declarations import Key
 from remit.core.kinds import Kind
+from remit.core.names import full_label
+from remit.core.serving.addresses import Addresses
 from remit.core.serving.items import Item
 from remit.core.serving.own_tools import DEFINITIONS, Own
-from remit.core.serving.strategies import NEVER, STRATEGIES, Entry, Group, Shown, group_item, room_resource
+from remit.core.serving.strategies import (
+    NEVER,
+    ROOM,
+    STRATEGIES,
+    Entry,
+    Group,
+    Shown,
+    group_item,
+    room_resource,
+)
 from remit.exchange import Listing
 from remit.gateway.catalog import Catalog
 
@@ -33,7 +44,7 @@ class Board:
     groups: Mapping[str, Group]  # namespaces that are listed as tools
     rooms: Mapping[str, Group]  # that are listed as resources
     scopes: Mapping[str, Listing]  # listed on request
-    resource_owners: Mapping[str, Key]
+    addresses: Addresses[Key]  # of resources and their templates
 
     @property
     def depends_on_states(self) -> bool:
@@ -53,15 +64,15 @@ def post(
     visible = sorted(_entries(catalog, listed, uses), key=lambda each: each.name)
     shown = STRATEGIES[catalog.plan.strategy](visible, catalog.plan)
     servers = list(_servers(catalog, decisions))
-    owners = _resource_owners(catalog, servers)
+    addresses = _addresses(catalog, servers, shown)
     return Board(
         catalog=catalog,
         decisions=decisions,
         visible=visible,
         deferred=_deferred(visible, shown),
         tools=_listing(_tools(catalog, shown), before and before.tools),
-        resources=_listing(_resources(catalog, owners, shown), before and before.resources),
-        templates=_listing(_templates(catalog, servers), before and before.templates),
+        resources=_listing(_resources(catalog, servers, addresses, shown), before and before.resources),
+        templates=_listing(_templates(catalog, servers, addresses), before and before.templates),
         prompts=_listing(_prompts(catalog, servers), before and before.prompts),
         groups={group.name: group for group in shown.groups},
         rooms={group.name: group for group in shown.resources},
@@ -72,7 +83,7 @@ def post(
             )
             for group in shown.scopes
         },
-        resource_owners=owners,
+        addresses=addresses,
     )
 
 
@@ -112,33 +123,36 @@ def _servers(catalog: Catalog, decisions: Mapping[Key, Decision]) -> Iterator[Ke
             yield key
 
 
-def _resource_owners(catalog: Catalog, servers: Iterable[Key]) -> dict[str, Key]:
-    """Give each resource to the first server that lists it."""
-    owners: dict[str, Key] = {}
-    for key in servers:
-        for resource in _of(catalog, key, "resources"):
-            owners.setdefault(resource["uri"], key)
-    return owners
+def _addresses(catalog: Catalog, servers: Sequence[Key], shown: Shown) -> Addresses[Key]:
+    """Give each address to the first server that lists it."""
+    rows = {key: catalog.servers[key] for key in servers}
+    labels = {key: full_label(row.server or "", row.plugin) for key, row in rows.items()}
+    claims = (
+        (key, item[field])
+        for part, field in (("resources", "uri"), ("templates", "uriTemplate"))
+        for key in servers
+        for item in _of(catalog, key, part)
+    )
+    return Addresses(labels, claims, taken=(f"{ROOM}{group.name}" for group in shown.resources))
 
 
-def _resources(catalog: Catalog, owners: Mapping[str, Key], shown: Shown) -> list[Item]:
+def _resources(
+    catalog: Catalog, servers: Iterable[Key], addresses: Addresses[Key], shown: Shown
+) -> list[Item]:
     rooms = [room_resource(group) for group in shown.resources]
-    seen: set[str] = set()
-    found: list[Item] = []
-    for key in dict.fromkeys(owners.values()):
-        for resource in _of(catalog, key, "resources"):
-            if owners[resource["uri"]] == key and resource["uri"] not in seen:
-                seen.add(resource["uri"])
-                found.append(resource)
-    return [*rooms, *found]
+    return [*rooms, *_addressed(catalog, servers, addresses, "resources", "uri")]
 
 
-def _templates(catalog: Catalog, servers: Iterable[Key]) -> list[Item]:
-    found: dict[str, Item] = {}
+def _templates(catalog: Catalog, servers: Iterable[Key], addresses: Addresses[Key]) -> list[Item]:
+    return list(_addressed(catalog, servers, addresses, "templates", "uriTemplate"))
+
+
+def _addressed(
+    catalog: Catalog, servers: Iterable[Key], addresses: Addresses[Key], part: str, field: str
+) -> Iterator[Item]:
     for key in servers:
-        for template in _of(catalog, key, "templates"):
-            found.setdefault(template["uriTemplate"], template)
-    return list(found.values())
+        for item in _of(catalog, key, part):
+            yield {**item, field: addresses.written(key, item[field])}
 
 
 def _prompts(catalog: Catalog, servers: Iterable[Key]) -> list[Item]:

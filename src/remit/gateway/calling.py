@@ -17,6 +17,7 @@ from remit.exchange import Answer, AnsweredError, Caller, Links, Params
 from remit.gateway.asking import ask_person, can_elicit
 from remit.gateway.catalog import Catalog, Target
 from remit.gateway.clerk import Clerk
+from remit.gateway.introducing import introduced
 from remit.gateway.inventory import Found, Inventory
 from remit.gateway.raw import members
 from remit.gateway.recording import Done, Recorder
@@ -26,9 +27,9 @@ _LONGEST_NAME = 256
 _CALL_ID = "claudecode/toolUseId"  # by which a hook of the client reports the same call
 
 
-def unknown(name: str) -> AnsweredError:
+def unknown(name: str, meant: str | None = None) -> AnsweredError:
     """Answer for a tool that there is none of; the same, where it is another project's."""
-    return AnsweredError(INVALID_PARAMS, f"Unknown tool: {name}")
+    return AnsweredError(INVALID_PARAMS, "; ".join(filter(None, (f"Unknown tool: {name}", meant))))
 
 
 _Refused = tuple[Answer, Outcome]
@@ -54,7 +55,7 @@ class Calls:
         identity: Identity,
         now: Callable[[], int],
         glance: Callable[[str], Found | None],
-        on_answer: Callable[[Key, Answer], None],
+        on_answer: Callable[[Key, Answer], Answer],
     ) -> None:
         self._on_answer = on_answer
         self._clerk = clerk
@@ -74,7 +75,7 @@ class Calls:
         catalog, target = self._glance(name) or await self._clerk.do(Inventory.target, name)
         if target is None or target.decision.gate is Gate.SCOPE:
             self._note(record, name, UNKNOWN, None, Outcome.UNKNOWN, None)
-            raise unknown(name)
+            raise unknown(name, await self._clerk.do(Inventory.meant_by, name))
         refused = await self._refused(target, asked, caller)
         if refused is not None:
             answer, outcome = refused
@@ -133,11 +134,10 @@ class Calls:
         assert target.upstream is not None  # noqa: S101 - `_refused` has looked
         outcome, answer = Outcome.CANCELLED, Answer()
         try:
-            answer = await self._links.request(
-                target.upstream, "tools/call", {**asked, "name": target.own_name}, caller
-            )
+            own = {**asked, "name": target.own_name}
+            answer = await introduced(self._links, target.upstream, "tools/call", own, caller)
             outcome = _outcome(answer)
-            self._on_answer(target.upstream.key, answer)
+            answer = self._on_answer(target.upstream.key, answer)
         except AnsweredError:
             outcome = Outcome.ERROR
             raise

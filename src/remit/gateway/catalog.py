@@ -123,9 +123,11 @@ class Catalog:
             and (rest := _rest(name, server, is_prefixed=self.is_prefixed(server))) is not None
         ]
         shortest = min((len(rest) for _, rest in found), default=0)
-        return (self._under(server, rest, take) for server, rest in found if len(rest) == shortest)
+        targets = (self._under(server, rest, take) for server, rest in found if len(rest) == shortest)
+        return (target for target in targets if target is not None)
 
-    def _under(self, server: Tool, rest: str, take: Take) -> Target:
+    def _under(self, server: Tool, rest: str, take: Take) -> Target | None:
+        """Decide about a name under a server; None where that has said what it has, and this is not of it."""
         tool = server._replace(name=tool_name(server.server or "", rest, server.plugin), kind=Kind.MCP_TOOL)
         for row in self.rows.get(tool.name, ()):
             if self.owners.get(row.key) == server.key:  # it is listed, and only spelt in another way
@@ -133,6 +135,8 @@ class Catalog:
         context = self._at(tool, take)
         decision = decide(server, self._at(server, take))
         if decision.visible:
+            if server.listed_at is not None and not server.is_outdated:
+                return None
             decision = decide(tool, context)
         return Target(
             served=tool.name.removeprefix(MCP),

@@ -8,6 +8,7 @@ from remit.core.configuration.layers import Transition
 from remit.core.configuration.reading import OWN_TOOLS
 from remit.core.decide import Context, Gate, Listed
 from remit.core.declarations import Declaration, Key
+from remit.core.defaults import DEADLINE
 from remit.core.globs import tool_globs
 from remit.core.kinds import Kind
 from remit.core.names import server_name
@@ -15,7 +16,7 @@ from remit.core.serving.items import Item, item
 from remit.core.serving.names import Names, Wish, wish
 from remit.core.serving.plan import Plan
 from remit.core.tools import Definition, Tool
-from remit.core.upstreams import DEADLINE, PATIENCE, Sharing, Upstream, Wares, upstream
+from remit.core.upstreams import PATIENCE, Sharing, Upstream, Wares, upstream
 from remit.gateway.catalog import Catalog, PromptKey, own_name
 
 # What these hide could never be served here, and takes no name from what is.

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from remit.core.decide import Listed
+from remit.core.defaults import DEFAULT_LIMIT, MAX_LIMIT
 from remit.core.discovery import TOKEN_BUDGET, present
 from remit.core.ranking import Found
 from remit.core.scopes import Scope
@@ -16,7 +17,7 @@ from remit.gateway.catalog import Catalog
 from remit.gateway.clerk import Clerk
 from remit.gateway.own_calls import BadArgumentsError, answer, text_of
 from remit.registry import Registry
-from remit.search import DEFAULT_LIMIT, MAX_LIMIT, Searcher
+from remit.search import Searcher
 
 
 class Discovery:

@@ -7,6 +7,7 @@ from typing import Any
 
 import anyio
 
+from remit.core.declarations import Key
 from remit.core.serving.instructions import instructions
 from remit.core.serving.names import spelt
 from remit.core.serving.own_tools import DEFINITIONS, Own
@@ -183,6 +184,11 @@ class LiveEndpoint:
                 await self._links.drop(gone)
         return board
 
+    def learn(self, key: Key, answer: Answer) -> Answer:
+        """Take note of what a server answered to a call; gives what its caller is answered."""
+        self._stocker.follow_up(key)
+        return self._passing.learn(key, answer, self._board)
+
     def wait_no_more(self) -> None:
         """Have lists wait for no server any more."""
         self._patient_until = anyio.current_time()
@@ -224,7 +230,8 @@ class LiveEndpoint:
                     and key in set(self._board.servers())
                     and isinstance(params.get("uri"), str)
                 ):
-                    self._announcer.announce(Change(Part.RESOURCES, params["uri"]))
+                    served = self._board.addresses.written(key, params["uri"])
+                    self._announcer.announce(Change(Part.RESOURCES, served))
 
     async def _listed(self) -> Board:
         """Give what is listed; in the first seconds, with servers that are asked for the first time."""

@@ -12,6 +12,7 @@ from remit.core.configuration.values import written
 from remit.core.decide import Context, Listed
 from remit.core.declarations import Declaration, Key, Resolved
 from remit.core.globs import glob, tool_globs
+from remit.core.names import MCP, OWN
 from remit.core.policy import Belongs, Origin, ToolList
 from remit.core.requirements import NO_REQUIREMENTS
 from remit.core.roster import Roster
@@ -115,6 +116,11 @@ class Inventory:
             context, _ = self._supply.listing(replace(catalog.context, snapshot=self.snapshot()))
             catalog = replace(catalog, context=replace(catalog.context, refusals=context.refusals))
         return Found(catalog, catalog.target(name, self.snapshot))
+
+    def meant_by(self, name: str) -> str | None:
+        """Ask whether a tool was meant that can be called here, where one is written nearly like a name."""
+        served = [each.name for each in self.board().visible]
+        return did_you_mean(name.removeprefix(OWN).removeprefix(MCP), served)
 
     def board(self) -> Board:
         """Give what is listed; the same board, as long as nothing of it changed."""

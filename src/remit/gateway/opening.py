@@ -10,9 +10,8 @@ from anyio import to_thread
 
 from remit.core.configuration.reading import STRATEGIES
 from remit.core.decide import Context
-from remit.core.declarations import Key
 from remit.core.serving.plan import Chosen
-from remit.exchange import Answer, Links, Opening
+from remit.exchange import Links, Opening
 from remit.gateway.calling import Calls, Identity
 from remit.gateway.clerk import Clerk
 from remit.gateway.discovering import Discovery
@@ -75,12 +74,10 @@ async def _live(
     try:
         async with anyio.create_task_group() as group:
             stocker = Stocker(clerk, links, means.read_offer, group, lambda: endpoint.stir())
-
-            def answered(key: Key, answer: Answer) -> None:
-                stocker.follow_up(key)
-                passing.learn(key, answer)
-
-            calls = Calls(clerk, links, recorder, identity, means.now, glances.at_target, answered)
+            calls = Calls(
+                *(clerk, links, recorder, identity, means.now, glances.at_target),
+                on_answer=lambda key, answer: endpoint.learn(key, answer),
+            )
             follow = partial(pulse.begin, group, lambda: endpoint.stir())
             endpoint = LiveEndpoint(clerk, links, calls, passing, discovery, stocker, board, glances, follow)
             stocker.consider(board)

@@ -8,7 +8,6 @@ from typing import Any, cast
 from remit.core.decide import Decision, Explained, Gate, explain
 from remit.core.serving.refusals import failure
 from remit.core.serving.strategies import HOW_TO_CALL, Group, definitions_of, in_words
-from remit.core.spelling import did_you_mean
 from remit.exchange import Answer, Params
 from remit.gateway.inventory import Inventory
 from remit.gateway.raw import members
@@ -66,8 +65,7 @@ def why(inventory: Inventory, name: str) -> Answer:
         context = replace(catalog.context, snapshot=inventory.snapshot())
         explained = inventory.registry.explain(name, context)
         if explained.tool is None:
-            served = [each.name for each in inventory.board().visible]
-            return failure(f"Unknown tool: {name}", did_you_mean(name, served))
+            return failure(f"Unknown tool: {name}", inventory.meant_by(name))
         return _told(explained.name, explained.decision, explained.gates)
     return _told(target.served, target.decision, explain(target.tool, target.context))
 

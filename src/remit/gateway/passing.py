@@ -12,6 +12,7 @@ from remit.core.serving.templates import fit
 from remit.errors import UpstreamError
 from remit.exchange import Answer, AnsweredError, Caller, Health, Links, Params
 from remit.gateway.board import Board
+from remit.gateway.introducing import introduced
 from remit.gateway.raw import members
 
 _MOST_LINKED = 1_000
@@ -28,17 +29,28 @@ class Passing:
         self._links = links
         self._linked: OrderedDict[str, Key] = OrderedDict()  # resources that answers of tools told of
 
-    def learn(self, key: Key, answer: Answer) -> None:
-        """Remember which server told of a resource: it may list it nowhere."""
+    def learn(self, key: Key, answer: Answer, board: Board) -> Answer:
+        """Remember which server told of a resource: it may list it nowhere.
+
+        Gives the answer, with links to what another server has by the same address as they are served here.
+        """
         content = answer.get("content")
-        for item in cast("list[object]", content) if isinstance(content, list) else ():
-            told = members(item)
-            uri = told.get("uri") if told.get("type") == "resource_link" else None
-            if isinstance(uri, str):
-                self._linked[uri] = key
-                self._linked.move_to_end(uri)
+        items = cast("list[object]", content) if isinstance(content, list) else []
+        links = [uri for item in items if (uri := _linked(item)) is not None]
+        for uri in links:
+            self._linked[uri] = key
+            self._linked.move_to_end(uri)
         while len(self._linked) > _MOST_LINKED:
             self._linked.popitem(last=False)
+        if key not in set(board.servers()) or all(board.addresses.written(key, uri) == uri for uri in links):
+            return answer
+        served = [
+            item
+            if (uri := _linked(item)) is None
+            else {**members(item), "uri": board.addresses.written(key, uri)}
+            for item in items
+        ]
+        return {**answer, "content": served}
 
     async def pass_on(self, method: str, asked: Params, caller: Caller, board: Board) -> Answer:
         """Pass a request on.
@@ -64,7 +76,9 @@ class Passing:
         room = board.rooms.get(uri.removeprefix(ROOM)) if uri.startswith(ROOM) else None
         if room is not None:
             return _room(uri, room) if method == "resources/read" else {}
-        return await self._ask(self._owner(uri, board), method, asked, caller, board)
+        key, own = self._owner(uri, board)
+        answer = await self._ask(key, method, {**asked, "uri": own}, caller, board)
+        return answer if own == uri else _readdressed(answer, key, board)
 
     async def _complete(self, asked: Params, caller: Caller, board: Board) -> Answer:
         said = members(asked.get("ref"))
@@ -74,8 +88,9 @@ class Passing:
                 key, "completion/complete", {**asked, "ref": {**said, "name": name}}, caller, board
             )
         if said.get("type") == "ref/resource" and isinstance(said.get("uri"), str):
+            key, own = self._owner(said["uri"], board)
             return await self._ask(
-                self._owner(said["uri"], board), "completion/complete", asked, caller, board
+                key, "completion/complete", {**asked, "ref": {**said, "uri": own}}, caller, board
             )
         raise AnsweredError(INVALID_PARAMS, "`ref` is neither a prompt nor a resource")
 
@@ -93,15 +108,17 @@ class Passing:
                 group.start_soon(self._try, key, "logging/setLevel", asked, caller, board)
         return {}
 
-    def _owner(self, uri: str, board: Board) -> Key:
-        """Find the server of a resource: who lists it, told of it, or has a template for it."""
+    def _owner(self, uri: str, board: Board) -> tuple[Key, str]:
+        """Find the server of a resource: who lists it, told of it, or has a template; and its own address."""
         told_by = self._linked.get(uri)
         if told_by not in set(board.servers()):
             told_by = None
-        owner = board.resource_owners.get(uri) or told_by or _templated(uri, board)
+        if (found := board.addresses.found(uri)) is not None:
+            return found
+        owner = told_by or _templated(uri, board)
         if owner is None:
             raise AnsweredError(RESOURCE_NOT_FOUND, f"Resource not found: {uri}", {"uri": uri})
-        return owner
+        return owner, uri
 
     async def _try(self, key: Key, method: str, asked: Params, caller: Caller, board: Board) -> None:
         try:
@@ -111,7 +128,7 @@ class Passing:
 
     async def _ask(self, key: Key, method: str, asked: Params, caller: Caller, board: Board) -> Answer:
         try:
-            return await self._links.request(board.catalog.upstreams[key], method, asked, caller)
+            return await introduced(self._links, board.catalog.upstreams[key], method, asked, caller)
         except UpstreamError as error:
             hint = f" ({error.hint})" if error.hint else ""
             raise AnsweredError(INTERNAL_ERROR, f"{error}{hint}") from error
@@ -122,6 +139,26 @@ def _prompt(name: object, board: Board) -> tuple[Key, str]:
     if found is None or found[0] not in set(board.servers()):
         raise AnsweredError(INVALID_PARAMS, f"Unknown prompt: {name}")
     return found
+
+
+def _linked(item: object) -> str | None:
+    """Tell which resource a piece of content links to."""
+    told = members(item)
+    uri = told.get("uri") if told.get("type") == "resource_link" else None
+    return uri if isinstance(uri, str) else None
+
+
+def _readdressed(answer: Answer, key: Key, board: Board) -> Answer:
+    """Write whatever was read of a server as it was asked for: below the server's name."""
+    contents = answer.get("contents")
+    if not isinstance(contents, list):
+        return answer
+    read = [members(each) for each in cast("list[object]", contents)]
+    below = [
+        {**each, "uri": board.addresses.below(key, each["uri"])} if isinstance(each.get("uri"), str) else each
+        for each in read
+    ]
+    return {**answer, "contents": below}
 
 
 def _templated(uri: str, board: Board) -> Key | None:

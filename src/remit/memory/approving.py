@@ -7,7 +7,8 @@ from remit.core.approvals import LIFETIME, Approval, ApprovalStatus, Binding, di
 from remit.core.projects import Workspace
 from remit.errors import NotApprovedError
 from remit.memory.plans import Arguments
-from remit.ports import ApprovalStore, Clock, MemoryStore
+from remit.memory.ports import MemoryStore
+from remit.ports import ApprovalStore, Clock
 
 _KEPT = 86_400_000  # milliseconds for which an approval is remembered after its end
 _WHY = "would be seen in every project"

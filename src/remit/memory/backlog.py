@@ -7,8 +7,8 @@ from remit.core.memory.hygiene import Waiting
 from remit.core.memory.results import SaveResult, SaveStatus
 from remit.errors import RemitError, StoreUnavailableError
 from remit.memory.plans import WRITES, Arguments, plan
+from remit.memory.ports import MemoryStore, WriteQueue
 from remit.memory.writing import Turn, Writer, Written
-from remit.ports import MemoryStore, WriteQueue
 
 _LOCKED = "the store cannot be written"
 

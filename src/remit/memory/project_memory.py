@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from remit.core.memory.artifacts import Kept, Kind, Observed, Status
-from remit.core.memory.checking import MAX_TEXT, Fields, secrets_of
+from remit.core.memory.checking import MAX_TEXT, Fields
 from remit.core.memory.hygiene import HygieneReport
 from remit.core.memory.records import read_observation
 from remit.core.memory.results import (
@@ -24,17 +24,19 @@ from remit.core.memory.results import (
 from remit.core.memory.scopes import MemoryScope, Permission, objection
 from remit.core.projects import Workspace
 from remit.core.redaction import redact
+from remit.core.secrets import secrets_in
 from remit.core.session_context import Section
 from remit.errors import StoreUnavailableError, UnknownArtifactError
 from remit.memory.approving import GlobalWrites, UnapprovedError
 from remit.memory.backlog import Backlog
 from remit.memory.plans import Arguments, Plan, plan
+from remit.memory.ports import Home, MemoryStore, WriteQueue
 from remit.memory.reading import Reader
 from remit.memory.searching import ArtifactSearch
 from remit.memory.starting import sections
 from remit.memory.transfer import Imported, export, restore
 from remit.memory.writing import Bound, Turn, Writer, Written, place, summed
-from remit.ports import ApprovalStore, Clock, Engine, Home, MemoryStore, WriteQueue
+from remit.ports import ApprovalStore, Clock, Engine
 
 
 def _new_id() -> str:
@@ -162,7 +164,7 @@ class Memory:
 
         What says the same, or less, and was seen before goes: it is seen now.
         """
-        plain = redact(text[:MAX_TEXT], secrets_of(text[:MAX_TEXT]))[:MAX_TEXT].replace("\0", " ")
+        plain = redact(text[:MAX_TEXT], secrets_in(text[:MAX_TEXT]))[:MAX_TEXT].replace("\0", " ")
         seen = read_observation({"type": observed.value, "text": plain}, MemoryScope.PROJECT)
         turn = Turn(self._new_id(), self._clock() if at is None else at)
         with self._store.transaction():

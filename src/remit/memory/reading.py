@@ -27,9 +27,10 @@ from remit.core.memory.scopes import (
     objection,
 )
 from remit.errors import ArtifactError, ScopeError, StoreError, StoreTimeoutError, StoreUnavailableError
+from remit.memory.ports import Home, MemoryStore
 from remit.memory.searching import ArtifactSearch
 from remit.memory.writing import Bound, place
-from remit.ports import Clock, Home, MemoryStore
+from remit.ports import Clock
 
 TIME_LIMIT = 5.0  # seconds
 MAX_SURFACED = 50

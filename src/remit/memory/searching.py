@@ -9,7 +9,8 @@ from remit.core.memory.artifacts import Kind
 from remit.core.memory.results import Found
 from remit.core.ranking import Fusion, Hit, RankFusion
 from remit.errors import EmbeddingError, StoreUnavailableError
-from remit.ports import Embedder, Engine, Home, MemoryStore, Vector
+from remit.memory.ports import Home, MemoryStore
+from remit.ports import Embedder, Engine, Vector
 from remit.search import BATCH, WORDS_ALONE
 
 READING = 1.0  # seconds that a search may take for what nobody has read yet

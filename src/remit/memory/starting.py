@@ -6,7 +6,7 @@ from remit.core.memory.artifacts import Kept, Kind
 from remit.core.memory.sections import RECENT, Recent, memory_sections, since
 from remit.core.session_context import Section
 from remit.core.traces import Left
-from remit.ports import Home, MemoryStore
+from remit.memory.ports import Home, MemoryStore
 
 
 def sections(store: MemoryStore, project_id: str, now: int, left: Sequence[Left] = ()) -> list[Section]:

@@ -15,7 +15,7 @@ from remit.core.memory.records import (
     written,
 )
 from remit.errors import ArtifactError, BadFileError
-from remit.ports import Home, MemoryStore
+from remit.memory.ports import Home, MemoryStore
 
 
 class Imported(NamedTuple):

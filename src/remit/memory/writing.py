@@ -11,7 +11,7 @@ from remit.core.memory.results import BatchSaveResult, SaveResult, SaveStatus, b
 from remit.core.memory.scopes import MemoryScope, Permission, Place, objection, standing_of
 from remit.errors import UnknownArtifactError
 from remit.memory.plans import Part, Plan
-from remit.ports import Home, MemoryStore
+from remit.memory.ports import Home, MemoryStore
 
 Written = SaveResult | BatchSaveResult
 Bound = frozenset[str] | None

@@ -5,6 +5,7 @@ import pytest
 
 from linking import Noting
 from remit.adapters.upstream.bridging import MAX_QUESTIONS, completed
+from remit.adapters.upstream.elicitations import MOST, Elicitations
 from remit.adapters.upstream.hearing import BURST, MAX_REPLIES, Hearing
 from remit.adapters.upstream.messages import Message, ProtocolError
 from remit.exchange import Answer, Params
@@ -64,3 +65,20 @@ async def test_a_server_may_not_ask_without_end_in_one_answer() -> None:
     }
     with pytest.raises(ProtocolError, match="more than 16 questions"):
         await completed(answer, {}, Noting(), again)
+
+
+def test_only_who_was_asked_by_a_url_is_remembered_each_once_and_not_without_end() -> None:
+    asked, ada, eve = Elicitations(), Noting(), Noting()
+    asked.note({"mode": "form", "elicitationId": "form"}, ada)
+    asked.note({"mode": "url", "elicitationId": 7}, ada)
+    asked.note({"mode": "url", "elicitationId": "page"}, ada)
+    needed = {"elicitations": [{"mode": "url", "elicitationId": "first"}, "odd"]}
+    asked.note_needed({"error": {"code": -32042, "data": needed}}, eve)
+    asked.note_needed({"error": {"code": -32603, "data": {"elicitations": [{"elicitationId": "x"}]}}}, eve)
+    asked.note_needed({"error": {"code": -32042, "data": {"elicitations": 7}}}, eve)
+    named = ("form", 7, "x", "page", "page", "first")
+    found = [asked.completed({"elicitationId": name}) for name in named]
+    assert found == [None, None, None, ada, None, eve]
+    for number in range(MOST + 1):
+        asked.note({"mode": "url", "elicitationId": str(number)}, ada)
+    assert [asked.completed({"elicitationId": name}) for name in ("0", "1")] == [None, ada]

@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from linking import Noting, links, said, speaking, tool, upstream
-from remit.adapters.upstream import supervision
+from remit.adapters.upstream import passing, supervision
 from remit.core.launch import Launch
 from remit.core.upstreams import Sharing
 from remit.errors import UpstreamError
@@ -59,6 +59,19 @@ async def test_all_that_a_server_lists_is_in_stock_and_what_it_lacks_is_empty(er
     assert stock.capabilities["resources"]["subscribe"] is True
     assert stock.protocol_version == ("2025-06-18" if era == "old" else "2026-07-28")
     assert stock.instructions == (None if era == "old" else "Hi")
+
+
+@eras
+async def test_a_list_that_never_comes_costs_a_server_nothing_but_that_list(
+    era: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(passing, "_BESIDE", 1.0)
+    server = upstream(speaking(era, env={"SILENT_ABOUT": "resources/list"}))
+    async with links() as made:
+        stock = await made.stock(server, parts=frozenset({"tools", "resources", "templates"}))
+    assert stock.tools
+    assert [item["uriTemplate"] for item in stock.templates] == ["note://{name}"]
+    assert stock.resources == ()
 
 
 @eras

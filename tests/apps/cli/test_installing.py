@@ -435,3 +435,32 @@ def test_a_client_that_remit_cannot_be_put_into_is_refused_with_those_that_it_ca
     assert done.returncode == 2
     assert "Remit cannot be put into `zed`" in done.stderr
     assert "`claude-code`" in done.stderr
+
+
+def test_a_server_that_remit_may_not_start_is_hidden_in_every_answer_with_the_next_step(ada: Ada) -> None:
+    ada.approve("till")
+    ada.desk.provide("till")
+    assert "till" in ada.visible()
+    ada.run("install", "claude-code", "--yes")
+    assert "till" in ada.visible()
+    assert "- MCP: till (project)" in ada.run("context")
+    ada.run("trust", "--revoke", "till")
+    assert "till" not in ada.visible()
+    assert "till" not in ada.run("context")
+    why = ada.run("why", "till")
+    assert "not trusted" in why
+    assert "`remit trust till`" in why
+    overview = ada.run("scan")
+    assert "Not trusted: Remit does not start it: 1; to change it, look at it with `remit trust`" in overview
+    ada.run("uninstall", "claude-code", "--yes")
+    assert "till" in ada.visible()
+
+
+def test_settings_that_cannot_be_read_for_the_moment_are_believed_to_be_as_they_were(ada: Ada) -> None:
+    ada.approve("till")
+    ada.run("install", "claude-code", "--yes")
+    ada.run("trust", "--revoke", "till")
+    ada.settings.write_text("{")
+    assert "till" not in ada.visible()
+    ada.settings.unlink()
+    assert "till" in ada.visible()  # the client loads it itself again

@@ -260,6 +260,7 @@ def test_tools_show_what_they_cost_once_a_definition_is_known(desk: Desk, shop: 
 
 
 def test_context_prints_the_section_and_respects_the_budget(desk: Desk, shop: Path) -> None:
+    desk.provide("git", "wiki", "till")
     text = desk.remit("context", cwd=shop).stdout
     assert text.startswith("## Project Memory\nproject_id: shop-")
     assert "\n\n## Available Tools\n- MCP: git (local)\n" in text

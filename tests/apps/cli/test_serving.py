@@ -161,6 +161,26 @@ def test_for_other_machines_it_wants_a_token_first(desk: Desk) -> None:
     assert "remit token add NAME" in done.stderr
 
 
+def test_by_a_name_that_others_know_it_wants_a_token_first(desk: Desk) -> None:
+    done = desk.remit("serve", "--http", "0", "--allow-host", "tools.example", cwd=shop(desk))
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: tools.example can be reached from other machines")
+
+
+@pytest.mark.parametrize("origin", ["*", "null", "localhost:6274", "http://localhost:6274/"])
+def test_an_origin_that_is_none_is_refused(origin: str, desk: Desk) -> None:
+    done = desk.remit("serve", "--http", "0", "--allow-origin", origin, cwd=shop(desk))
+    assert done.returncode == 2
+    assert "--allow-origin is a scheme, a host and perhaps a port" in done.stderr
+
+
+@pytest.mark.parametrize("option", [("--allow-host", "tools.example"), ("--allow-origin", "http://x")])
+def test_who_may_reach_it_is_said_only_on_http(option: tuple[str, str], desk: Desk) -> None:
+    done = desk.remit("serve", *option, cwd=shop(desk))
+    assert done.returncode == 2
+    assert "are for --http" in done.stderr
+
+
 def test_it_does_not_serve_itself(desk: Desk) -> None:
     desk.variables["REMIT_DEPTH"] = "1"
     done = desk.remit("serve", cwd=shop(desk))

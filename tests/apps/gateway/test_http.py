@@ -189,15 +189,73 @@ def test_a_caller_goes_by_the_name_of_its_token() -> None:
         ("host", "127.0.0.1.evil.example:80", 421),
         ("origin", "https://evil.example", 403),
         ("origin", "null", 403),
-        ("origin", "http://localhost:5173", 200),
+        ("origin", "http://localhost:5173", 403),
+        ("origin", "http://localhost:{port}", 200),
+        ("origin", "http://127.0.0.1:{port}", 200),
     ],
 )
 def test_requests_that_a_page_of_others_sends_are_refused(header: str, value: str, status: int) -> None:
     async def work(served: Gateway) -> None:
-        assert (await served.post("/mcp", HELLO, **{header: value})).status_code == status
+        said = value.format(port=served.url.rpartition(":")[2])
+        assert (await served.post("/mcp", HELLO, **{header: said})).status_code == status
         assert len(served.opened) == (status == 200)
 
     at(work)
+
+
+def test_a_page_that_is_allowed_is_told_so_by_each_answer() -> None:
+    page = "http://localhost:6274"
+
+    async def work(served: Gateway) -> None:
+        wanted = "authorization,content-type,mcp-protocol-version,mcp-param-city"
+        asked = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": wanted}
+        async with httpx2.AsyncClient(base_url=served.url) as browser:
+            before = await browser.options("/mcp", headers={"Origin": page, **asked})
+            others = await browser.options("/mcp", headers={"Origin": "http://localhost:5173", **asked})
+        assert before.status_code == 200
+        assert before.headers["access-control-allow-origin"] == page
+        assert "POST" in before.headers["access-control-allow-methods"]
+        assert before.headers["access-control-allow-headers"] == wanted
+        assert "access-control-allow-credentials" not in before.headers
+        assert "access-control-allow-origin" not in others.headers
+        opened = await served.post("/mcp", HELLO, origin=page, authorization=CI)
+        refused = await served.post("/mcp", HELLO, origin=page)
+        assert (opened.status_code, refused.status_code) == (200, 401)
+        for answer in (opened, refused):
+            assert answer.headers["access-control-allow-origin"] == page
+            assert "Mcp-Session-Id" in answer.headers["access-control-expose-headers"]
+        assert (await served.post("/mcp", HELLO, origin="http://localhost:5173")).status_code == 403
+
+    at(work, origins=[page], grants=[holder("ci")])
+
+
+def test_where_no_page_is_allowed_none_is_told_that_it_is() -> None:
+    async def work(served: Gateway) -> None:
+        asked = {"Origin": served.url, "Access-Control-Request-Method": "POST"}
+        async with httpx2.AsyncClient(base_url=served.url) as browser:
+            answer = await browser.options("/mcp", headers=asked)
+        assert not [name for name in answer.headers if name.startswith("access-control")]
+
+    at(work)
+
+
+def test_behind_a_proxy_that_has_tls_its_name_is_ours_and_a_token_is_needed() -> None:
+    async def work(served: Gateway) -> None:
+        proxied = {"host": "tools.example", "origin": "https://tools.example"}
+        assert (await served.post("/mcp", HELLO, **proxied)).status_code == 401
+        assert (await served.post("/mcp", HELLO, **proxied, authorization=CI)).status_code == 200
+        elsewhere = {"host": "tools.example", "origin": "https://tools.example:8443"}
+        assert (await served.post("/mcp", HELLO, **elsewhere, authorization=CI)).status_code == 403
+
+    at(work, hosts=Hosts("127.0.0.1", ["tools.example"]), grants=[holder("ci")])
+
+
+def test_through_a_proxy_nobody_is_let_in_without_a_token() -> None:
+    async def work(served: Gateway) -> None:
+        assert (await served.post("/mcp", HELLO, host="tools.example")).status_code == 401
+        assert (await served.post("/mcp", HELLO)).status_code == 401
+
+    at(work, hosts=Hosts("127.0.0.1", ["tools.example"]))
 
 
 def test_from_other_machines_nobody_is_let_in_without_a_token() -> None:

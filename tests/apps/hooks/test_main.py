@@ -17,6 +17,7 @@ from support import Desk, servers, stored
 def shop(desk: Desk) -> Path:
     path = desk.project("shop")
     desk.write(path / ".mcp.json", servers("ledger", "abacus"))
+    desk.provide("ledger", "abacus")
     return path
 
 

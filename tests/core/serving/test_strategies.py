@@ -126,6 +126,16 @@ def test_rooms_are_resources_beside_what_is_in_none() -> None:
     assert listed("rooms", [LOG, PUSH, FETCH], pinned) == ["git__log", "web__fetch"]
 
 
+@pytest.mark.parametrize("name", ["call_tool", "discover_tools", "git__log"])
+def test_no_namespace_is_called_like_a_tool(name: str) -> None:
+    visible = [LOG, entry("a__b")._replace(tool=server(name)._replace(name="mcp__a__b"))]
+    found = [group.name for group in shown("namespace", visible).groups]
+    assert len(found) == 2
+    assert name not in found
+    assert any(each.startswith(f"{name}_") for each in found)
+    assert name in [group.name for group in shown("manifest", visible).scopes]  # where it is no tool
+
+
 def test_scopes_are_rooms_and_namespaces_each_name_once() -> None:
     found = shown("manifest", [LOG, PUSH, FETCH], GIT)
     assert [scope.name for scope in found.scopes] == ["git", "none", "web"]

@@ -3,7 +3,7 @@
 import json
 
 import mcp_types as types
-from mcp.shared.exceptions import MCPError
+from mcp.shared.exceptions import MCPError, UrlElicitationRequiredError
 from scripted import ROOTS, STRING, Call, Result, form, prompt, sample, says, takes, text, tool, user
 
 MISSING_CAPABILITY = -32021
@@ -151,6 +151,34 @@ async def input_required_result_capabilities(call: Call) -> Result:
         questions["client_roots"] = ROOTS
     await call.ask(questions)
     return says(text("asked what could be answered"))
+
+
+@tool(takes(page=STRING))
+async def visit(call: Call) -> Result:
+    """Ask the user to go to a page, and tell the client when they are done there."""
+    question = page(call.arguments["page"])
+    answer = await call.ask_one({"method": "elicitation/create", "params": question})
+    await call.request.session.send_elicit_complete(question["elicitationId"])
+    return says(text(answer.action))
+
+
+@tool(takes(page=STRING))
+async def visit_first(call: Call) -> Result:
+    """Refuse until the user has gone to a page."""
+    asked = types.ElicitRequestURLParams.model_validate(page(call.arguments["page"]), by_name=False)
+    raise UrlElicitationRequiredError([asked])
+
+
+@tool(takes(page=STRING))
+async def visited(call: Call) -> Result:
+    """Tell whoever was asked to that the user was at a page."""
+    await call.request.session.send_elicit_complete(call.arguments["page"])
+    return says(text("told"))
+
+
+def page(name: str) -> Result:
+    url = f"https://tools.example/{name}"
+    return {"mode": "url", "message": "Sign in", "url": url, "elicitationId": name}
 
 
 @prompt()

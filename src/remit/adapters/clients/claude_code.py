@@ -8,7 +8,7 @@ from remit.adapters.clients.claude_entries import NAME, read_entry
 from remit.adapters.clients.claude_markdown import read_shelves
 from remit.adapters.clients.claude_plugins import read_plugins, read_plugins_among_skills
 from remit.adapters.clients.claude_settings import parse_settings, read_answers, read_trust, state_key
-from remit.adapters.clients.own_edits import read_install
+from remit.adapters.clients.own_edits import is_narrowed, read_install
 from remit.adapters.clients.reading import Client, ConfigFile, Origin, Parsed, Reader, declare_servers
 from remit.adapters.clients.server_files import origin
 from remit.adapters.clients.wire import EntryError, Fields
@@ -132,4 +132,15 @@ def parse_state_file(top: Fields, into: Parsed, workspace: Workspace) -> None:
     read_answers(project, here, into)
 
 
-CLIENT = Client(name=NAME, variables=(CONFIG_DIR, PLUGIN_DIR), read=read, syntaxes=(Syntax.DEFAULTS,))
+def leaves_servers(machine: Machine) -> bool:
+    """Tell whether the client loads Remit in place of its servers."""
+    return is_narrowed(NAME, settings_path(machine), machine)
+
+
+CLIENT = Client(
+    name=NAME,
+    variables=(CONFIG_DIR, PLUGIN_DIR),
+    read=read,
+    syntaxes=(Syntax.DEFAULTS,),
+    leaves_servers=leaves_servers,
+)

@@ -3,11 +3,11 @@
 from typing import Any, cast
 
 from remit.adapters.clients.reading import FILE_LIMIT, Reader
-from remit.adapters.clients.wire import Fields
-from remit.adapters.files import FileError, read_text
-from remit.adapters.formats import parse_jsonc
+from remit.adapters.clients.wire import EntryError, Fields
+from remit.adapters.files import FileError, Machine, read_text
+from remit.adapters.formats import parse_json, parse_jsonc
 from remit.adapters.install_records import record_path
-from remit.core.installs import SERVER, EditedFile, Install, read
+from remit.core.installs import SERVER, EditedFile, Install, Key, read
 
 ALLOWED = "allowedMcpServers"
 
@@ -32,13 +32,40 @@ def before_install(settings: Fields, own: EditedFile | None) -> Fields:
 
     A list from which Remit's own server was taken out is somebody else's.
     """
-    key = next((key for key in own.keys if key.path == (ALLOWED,)), None) if own is not None else None
-    if key is None or not settings.is_list(ALLOWED):
+    key = _narrowing(own)
+    if key is None or not _names_remit(settings):
         return settings
     content = dict(settings.items())
-    if {"serverName": SERVER} not in cast("list[Any]", content[ALLOWED]):
-        return settings
     del content[ALLOWED]
     if key.earlier is not None:
         content[ALLOWED] = parse_jsonc(key.earlier)
     return Fields(content)
+
+
+def is_narrowed(client: str, path: str, machine: Machine) -> bool:
+    """Tell whether the list that Remit narrowed in a client's settings still stands.
+
+    Of settings that cannot be read now, the record is believed.
+    """
+    try:
+        text = read_text(record_path(client, machine), limit=FILE_LIMIT)
+        own = None if text is None else read(text).file(path)
+    except (FileError, ValueError):
+        return False
+    if _narrowing(own) is None:
+        return False
+    try:
+        text = read_text(path, limit=FILE_LIMIT)
+        return text is not None and _names_remit(Fields(parse_json(text)))
+    except (FileError, EntryError):
+        return True
+
+
+def _narrowing(own: EditedFile | None) -> Key | None:
+    return next((key for key in own.keys if key.path == (ALLOWED,)), None) if own is not None else None
+
+
+def _names_remit(settings: Fields) -> bool:
+    if not settings.is_list(ALLOWED):
+        return False
+    return {"serverName": SERVER} in cast("list[Any]", dict(settings.items())[ALLOWED])

@@ -211,6 +211,7 @@ class Client:
     read: Callable[[Reader], None]  # all files that count in a workspace
     syntaxes: tuple[Syntax, ...]  # how its entries write variables
     habits: Habits = ASKS_AT_A_TERMINAL
+    leaves_servers: Callable[[Machine], bool] = lambda _machine: False  # to Remit, since that was put into it
 
 
 def read_client(client: Client, view: View, machine: Machine, *, now_ns: int) -> Reading:

@@ -53,3 +53,7 @@ class ClientFiles:
     def examine(self, declarations: Sequence[Declaration], workspace: Workspace) -> Facts:
         """Find out what a diagnosis must know of the machine, without starting anything."""
         return examine(declarations, workspace, self._machine)
+
+    def leaves_servers(self, client: str) -> bool:
+        """Tell whether a client loads Remit in place of its servers, because Remit was put into it."""
+        return load(client).leaves_servers(self._machine)

@@ -17,7 +17,8 @@ from remit.core.memory.likeness import telling_words, words_of
 from remit.core.memory.records import EdgeRecord, FocusRecord, ProjectRecord, Record, artifact_of
 from remit.core.projects import Workspace
 from remit.core.ranking import Hit
-from remit.ports import Home, Vector
+from remit.memory.ports import Home
+from remit.ports import Vector
 
 _GLOBAL = ""
 _MOST_ALIKE = 50  # decisions that share words with a new one, those that share most

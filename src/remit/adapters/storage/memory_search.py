@@ -9,7 +9,8 @@ from remit.adapters.storage.database import Database
 from remit.core.documents import Sought
 from remit.core.memory.artifacts import Kind
 from remit.core.ranking import Hit
-from remit.ports import Home, Vector
+from remit.memory.ports import Home
+from remit.ports import Vector
 
 _MANY = 5_000  # artifacts: a place that has more is likely to hold most of what there is
 _MATCHES = 8_000  # artifacts that share a word with a query; past them that says next to nothing

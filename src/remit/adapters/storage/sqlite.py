@@ -1,15 +1,14 @@
 """The store on SQLite: what the port `Store` asks for, in named queries."""
 
+from __future__ import annotations
+
 import json
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from remit.adapters.storage import documents, listings, rows, usage
-from remit.adapters.storage.approvals import SqliteApprovals
 from remit.adapters.storage.database import Database, seen_from
-from remit.adapters.storage.memory import SqliteMemory
-from remit.adapters.storage.sessions import SqliteSessions
 from remit.adapters.storage.states import SqliteStates
 from remit.core.audit import AuditEntry
 from remit.core.declarations import Changes, Declaration, Key, Problem, Resolved
@@ -21,9 +20,17 @@ from remit.core.reading import Reading, Remembered
 from remit.core.scopes import Scope
 from remit.core.sightings import Sighting, Use
 from remit.core.tools import Definition, Tool
-from remit.core.upstreams import Offer, Wares
 from remit.core.views import USUAL, Flags, View
-from remit.ports import Entry, Vector
+from remit.ports import Entry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from remit.adapters.storage.approvals import SqliteApprovals
+    from remit.adapters.storage.memory import SqliteMemory
+    from remit.adapters.storage.sessions import SqliteSessions
+    from remit.core.upstreams import Offer, Wares
+    from remit.ports import Vector
 
 Ids = dict[Key, int]
 
@@ -34,9 +41,27 @@ class SqliteStore:
     def __init__(self, path: str) -> None:
         self.database = Database(path)
         self.states = SqliteStates(self.database)
-        self.approvals = SqliteApprovals(self.database)
-        self.memory = SqliteMemory(self.database)
-        self.sessions = SqliteSessions(self.database)
+
+    @property
+    def approvals(self) -> SqliteApprovals:
+        """What persons are asked."""
+        from remit.adapters.storage.approvals import SqliteApprovals  # as the next two: few ask for it
+
+        return SqliteApprovals(self.database)
+
+    @property
+    def memory(self) -> SqliteMemory:
+        """Memory, as a graph."""
+        from remit.adapters.storage.memory import SqliteMemory
+
+        return SqliteMemory(self.database)
+
+    @property
+    def sessions(self) -> SqliteSessions:
+        """What happened in sessions."""
+        from remit.adapters.storage.sessions import SqliteSessions
+
+        return SqliteSessions(self.database)
 
     def close(self) -> None:
         """Close the database."""

@@ -8,10 +8,11 @@ import anyio
 from anyio.abc import TaskGroup
 
 from remit.adapters.upstream.calls import Call, asked
+from remit.adapters.upstream.elicitations import Elicitations
 from remit.adapters.upstream.messages import LostError, Message, ProtocolError, fields
 from remit.adapters.upstream.wires import Wire
-from remit.core.protocol import INTERNAL_ERROR, METHOD_NOT_FOUND, SUBSCRIPTION_KEY
-from remit.exchange import Params
+from remit.core.protocol import ELICITED, INTERNAL_ERROR, METHOD_NOT_FOUND, SUBSCRIPTION_KEY
+from remit.exchange import Caller, Params
 
 MAX_ASKED = 16  # questions of one server that are open at once
 MAX_REPLIES = 1_000  # that a server has asked for and does not read
@@ -32,6 +33,7 @@ class Hearing:
     def __init__(self, tasks: TaskGroup, heard: Heard) -> None:
         self._tasks = tasks
         self._heard = heard  # changes, of which everyone may want to know
+        self._elicitations = Elicitations()
         self._asked = 0
         self._replies = 0
         self._allowance, self._counted_at = float(BURST), anyio.current_time()
@@ -57,6 +59,8 @@ class Hearing:
         method, number = found.get("method"), found.get("id")
         if method is None:
             if (waiting := self._call(number)) is not None:
+                if waiting.caller is not None:
+                    self._elicitations.note_needed(found, waiting.caller)
                 waiting.answered(found, size)
             else:
                 self._may_say()
@@ -114,6 +118,9 @@ class Hearing:
             about = call or self._latest()
             if about is not None:
                 about.tell(method, params, self._tasks.start_soon)
+        elif method == ELICITED:
+            if (whoever := self._elicitations.completed(params)) is not None:
+                self._tasks.start_soon(_tell, whoever, method, params)
         elif method == "notifications/cancelled":
             for each in self.calls.values():
                 if (scope := each.asks.get(_hashable(params.get("requestId")))) is not None:
@@ -142,6 +149,8 @@ class Hearing:
             error = {"code": INTERNAL_ERROR, "message": "Too many questions at once"}
             self._tasks.start_soon(self._reply, number, {"error": error})
         else:
+            if method == "elicitation/create":
+                self._elicitations.note(params, call.caller)  # now: that it is done may be said at once
             self._tasks.start_soon(self._ask, number, method, params, call)
 
     async def _ask(self, number: object, method: str, params: Message, call: Call) -> None:
@@ -166,6 +175,11 @@ class Hearing:
                 await self.wire.send({"jsonrpc": "2.0", "id": number, **outcome})
         finally:
             self._replies -= 1
+
+
+async def _tell(caller: Caller, method: str, params: Params) -> None:
+    with suppress(Exception):  # a caller that is gone costs the server nothing
+        await caller.tell(method, params)
 
 
 def _hashable(number: object) -> object:

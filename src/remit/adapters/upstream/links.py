@@ -66,8 +66,7 @@ class LiveLinks:
 
         async def ask(session: Session) -> Stock:
             try:
-                with anyio.fail_after(upstream.deadline):
-                    return await listed(_connection(session), parts)
+                return await listed(_connection(session), parts, upstream.deadline)
             except AnsweredError as error:  # which may repeat what the server was given
                 supervisor.answered()
                 raise supervisor.error(session.explain(error)) from None

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
+import anyio
+
 from remit.adapters.upstream.connection import Connection
 from remit.adapters.upstream.hearing import Heard
 from remit.adapters.upstream.messages import LostError, ProtocolError, RefusedError, UnreachableError
@@ -15,6 +17,7 @@ FAULTS = (LostError, ProtocolError, RefusedError, TimeoutError, UnreachableError
 
 _SUBSCRIBE, _UNSUBSCRIBE, _SET_LEVEL = "resources/subscribe", "resources/unsubscribe", "logging/setLevel"
 _PATIENCE = 30.0  # seconds, for what takes no time
+_BESIDE = 10.0  # seconds for what a server lists beside its tools
 _LISTS = {
     "tools": ("tools/list", "tools"),
     "resources": ("resources/list", "resources"),
@@ -50,10 +53,25 @@ async def resume(session: Session, uris: Iterable[str], heard: Heard) -> None:
             heard("notifications/resources/updated", {"uri": uri})
 
 
-async def listed(connection: Connection, parts: frozenset[str]) -> Stock:
-    """Ask for all that a server lists; errors are as those of `Connection.pages`."""
-    lists = {part: await _list(connection, part) for part in _LISTS if part in parts}
-    connection.learn(lists.get("tools", []))
+async def listed(connection: Connection, parts: frozenset[str], patience: float) -> Stock:
+    """Ask for all that a server lists; errors are as those of `Connection.pages`, for its tools.
+
+    A server whose database cannot be reached may have no list of its resources, or never finish it: it still
+    has its tools.
+    """
+    lists: dict[str, list[Any]] = {}
+
+    async def ask(part: str) -> None:
+        with anyio.move_on_after(min(patience, _BESIDE)), suppress(AnsweredError, *FAULTS):
+            lists[part] = await _list(connection, part)
+
+    if "tools" in parts:
+        with anyio.fail_after(patience):
+            lists["tools"] = await _list(connection, "tools")
+        connection.learn(lists["tools"])
+    async with anyio.create_task_group() as tasks:
+        for part in parts - {"tools"}:
+            tasks.start_soon(ask, part)
     agreement = connection.agreement
     version = agreement.server.get("version")
     return Stock(
@@ -66,17 +84,14 @@ async def listed(connection: Connection, parts: frozenset[str]) -> Stock:
 
 
 async def _list(connection: Connection, part: str) -> list[Any]:
-    """List one part; what a server does not speak of is not asked for, but for tools, which some forget.
-
-    A server whose database cannot be reached may have no list of its resources: it still has its tools.
-    """
+    """List one part; what a server does not speak of is not asked for, but for tools, which some forget."""
     capability = "resources" if part == "templates" else part
     if part != "tools" and capability not in connection.agreement.capabilities:
         return []
     try:
         return await connection.pages(*_LISTS[part])
     except AnsweredError as error:
-        if part != "tools" or error.code == METHOD_NOT_FOUND:
+        if error.code == METHOD_NOT_FOUND:
             return []
         raise
 

@@ -10,11 +10,12 @@ import click
 
 from remit.apps.cli import render
 from remit.apps.cli.options import JSON
-from remit.bootstrap import PROVIDERS, open_engine, providers, read_trial
+from remit.bootstrap import read_trial
 from remit.collection import Collection
+from remit.core.defaults import MAX_LIMIT
 from remit.core.evaluation import Measures, Trial, mean, measure, percentile
+from remit.engines import PROVIDERS, open_engine, providers
 from remit.errors import EmbeddingError
-from remit.search import MAX_LIMIT
 
 _MEASURES = ("recall@1", "recall@5", "recall@10", "ndcg@10", "mrr")
 _TIMES = ("p50_ms", "p95_ms")

@@ -6,10 +6,11 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 
 from remit.apps.cli import render
-from remit.connecting import Connected, Progress
+from remit.connecting import Connected
 from remit.core.decide import Context, Listed, objection, shorten
 from remit.core.kinds import ConfigStatus, Kind
 from remit.core.launch import Syntax, references, steers_code
+from remit.core.progress import Progress
 from remit.core.redaction import redact_url, redact_words
 from remit.core.secrets import may_be_secret
 from remit.core.trust import Trustable

@@ -9,7 +9,7 @@ from remit.apps.cli.render import NOTHING, counted, heading, out, printable, rou
 from remit.core.decide import Context, Gate, Listed, shorten
 from remit.core.declarations import Changes, Declaration
 from remit.core.kinds import ConfigStatus, Kind, Status
-from remit.core.summary import ELSEWHERE, SHADOWED, Hidden, Origin, Summary
+from remit.core.summary import ELSEWHERE, SHADOWED, UNTRUSTED, Hidden, Origin, Summary
 from remit.core.tools import Tool
 from remit.scanning import Scan
 
@@ -22,6 +22,7 @@ WIDEST_SOURCE = 32  # characters
 CAUSES = {
     SHADOWED: "Shadowed by a stronger declaration",
     ConfigStatus.PENDING: "Waiting for approval",
+    UNTRUSTED: "Not trusted: Remit does not start it",
     ConfigStatus.DISABLED: "Disabled in the client",
     ConfigStatus.REJECTED: "Rejected in the client",
     ConfigStatus.DENIED: "Denied by a policy",
@@ -34,6 +35,7 @@ CAUSES = {
     Gate.DANGER: "Too dangerous for the mode",
     ELSEWHERE: "Declared for other clients",
 }
+_WAYS = {UNTRUSTED: "look at them with `remit trust`"}  # where each of a group has its own
 _NEXT = "next: `remit why NAME` explains one, `remit tools --all` lists them all"
 
 
@@ -127,7 +129,8 @@ def _cost(origin: Origin) -> str:
 def _hidden(group: Hidden, context: Context) -> Iterator[str]:
     title = CAUSES.get(group.cause, f"Hidden by the gate `{group.cause}`")
     ways = {item.decision.unlock for item in group.items}
-    way = ways.pop() if group.cause in tuple(ConfigStatus) and len(ways) == 1 else None
+    is_one = group.cause in (*ConfigStatus, UNTRUSTED) and len(ways) == 1
+    way = ways.pop() if is_one else _WAYS.get(group.cause)
     yield f"{title}: {len(group.items):,}" + (f"; to change it, {way}" if way else "")
     if group.cause == ELSEWHERE:
         yield from _by_client(group.items)

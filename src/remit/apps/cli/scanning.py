@@ -10,9 +10,9 @@ from remit.apps.cli.options import FOUND, JSON, PROJECT, Asked, for_a_workspace,
 from remit.apps.cli.searching import index
 from remit.bootstrap import diagnose, open_registry, open_upstreams
 from remit.contexts import ALL_CLIENTS
+from remit.core.defaults import DEADLINE
 from remit.core.findings import Severity
 from remit.core.summary import summarise
-from remit.core.upstreams import DEADLINE
 
 
 def _seconds(_context: click.Context, _parameter: click.Parameter, value: float) -> float:

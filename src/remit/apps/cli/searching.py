@@ -10,11 +10,12 @@ from remit.apps.cli import live, render, shapes
 from remit.apps.cli.options import NOTHING_DONE, Asked, for_a_workspace, for_an_agent
 from remit.bootstrap import open_registry
 from remit.core.decide import Context
+from remit.core.defaults import DEFAULT_LIMIT, MAX_LIMIT
 from remit.core.discovery import present
 from remit.core.scopes import Scope
 from remit.errors import EmbeddingError
 from remit.registry import Registry
-from remit.search import BY_WORDS_ALONE, DEFAULT_LIMIT, MAX_LIMIT
+from remit.search import BY_WORDS_ALONE
 
 
 @click.command()

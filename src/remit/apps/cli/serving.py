@@ -11,6 +11,7 @@ import click
 from remit.apps.cli import render
 from remit.apps.cli.options import PROJECT
 from remit.contexts import ALL_CLIENTS, DEFAULT_CLIENT
+from remit.core.hosts import origin
 from remit.core.policy import Mode
 from remit.errors import ServingError
 from remit.exchange import Opening
@@ -47,6 +48,13 @@ _LAST_PORT = 65535
     multiple=True,
     help="With --http: another name that this machine is reached by; may be repeated.",
 )
+@click.option(
+    "--allow-origin",
+    "origins",
+    metavar="ORIGIN",
+    multiple=True,
+    help="With --http: a web page that may connect, such as http://localhost:6274; may be repeated.",
+)
 @click.option("--memory", is_flag=True, help="Serve project memory alone, on stdio.")
 @click.option("--log-json", is_flag=True, help="Write the log on stderr as JSON, one object a line.")
 @click.option("-v", "--verbose", count=True, help="Say more on stderr; twice for all of it.")
@@ -60,6 +68,7 @@ def serve(
     strategy: str | None,
     mode: str | None,
     hosts: tuple[str, ...],
+    origins: tuple[str, ...],
     memory: bool,
     log_json: bool,
     verbose: int,
@@ -78,8 +87,9 @@ def serve(
     if client == ALL_CLIENTS:
         raise click.UsageError("--client is the one client that is served")
     address = None if http is None else _address(http)
-    if hosts and address is None:
-        raise click.UsageError("--allow-host is for --http")
+    if (hosts or origins) and address is None:
+        raise click.UsageError("--allow-host and --allow-origin are for --http")
+    pages = [_origin(each) for each in origins]
     if memory and (address or agent or room or strategy or mode):
         raise click.UsageError("--memory serves memory alone, on stdio")
     _start_log(as_json=log_json, verbose=verbose)
@@ -95,7 +105,7 @@ def serve(
         sys.exit(stdio.serve(opening, _say))
     from remit.apps.gateway import web
 
-    sys.exit(web.serve(opening, web.Address(*address), hosts, _say))
+    sys.exit(web.serve(opening, web.Address(*address), web.Reach(hosts, pages), _say))
 
 
 def _address(given: str) -> tuple[str, int]:
@@ -103,6 +113,16 @@ def _address(given: str) -> tuple[str, int]:
     if found is None or int(found["port"]) > _LAST_PORT:
         raise click.UsageError(f"--http is HOST:PORT or a port, and not `{given}`")
     return (found["host"] or LOOPBACK).strip("[]"), int(found["port"])
+
+
+def _origin(given: str) -> str:
+    found = origin(given)
+    if found is None:
+        like = "http://localhost:6274"
+        raise click.UsageError(
+            f"--allow-origin is a scheme, a host and perhaps a port, like {like}, and not `{given}`"
+        )
+    return found
 
 
 def _say(words: str) -> None:

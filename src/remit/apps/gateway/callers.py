@@ -1,12 +1,14 @@
 """Callers: on whose behalf an upstream is asked, and how that may ask back, in each era."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Protocol
 
 from remit.apps.gateway.eras import is_heard
-from remit.core.protocol import METHOD_NOT_FOUND
+from remit.core.protocol import ELICITED, METHOD_NOT_FOUND
 from remit.exchange import Answer, AnsweredError, Params
+
+Tell = Callable[[str, Params], Awaitable[None]]
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 ROOTS = "roots/list"
@@ -36,6 +38,7 @@ class SessionCaller:
     def __init__(
         self,
         channel: Channel,
+        afterwards: Tell,  # on the stream of its session
         *,
         session: str,
         principal: str | None,
@@ -43,10 +46,12 @@ class SessionCaller:
         log_level: str | None,
     ) -> None:
         self._channel = channel
+        self._afterwards = afterwards
         self.session = session
         self.principal = principal
         self.capabilities = capabilities
         self.log_level = log_level
+        self.is_answered = False
 
     async def ask(self, method: str, params: Params) -> Answer:
         """Ask its client.
@@ -60,7 +65,9 @@ class SessionCaller:
     async def tell(self, method: str, params: Params) -> None:
         """Tell its client something about this request."""
         is_log = method == "notifications/message"
-        if not is_log or self.log_level is None or is_heard(params.get("level"), self.log_level):
+        if method == ELICITED and self.is_answered:
+            await self._afterwards(method, params)
+        elif not is_log or self.log_level is None or is_heard(params.get("level"), self.log_level):
             await self._channel.tell(method, params)
 
 
@@ -103,8 +110,12 @@ class RequestCaller:
         raise AnsweredError(METHOD_NOT_FOUND, f"`{method}` cannot be asked during this request")
 
     async def tell(self, method: str, params: Params) -> None:
-        """Tell its client something about this request, of log messages only those that it asked for."""
-        if method != "notifications/message" or is_heard(params.get("level"), self.log_level):
+        """Tell its client something about this request, of log messages only those that it asked for.
+
+        That something was done by a URL is not said in 2026: its client asks again when it likes.
+        """
+        is_log = method == "notifications/message"
+        if method != ELICITED and (not is_log or is_heard(params.get("level"), self.log_level)):
             await self._channel.tell(method, params)
 
 

@@ -13,7 +13,7 @@ from anyio.abc import TaskGroup
 
 from remit import __version__
 from remit.apps.gateway.audience import Audience, Listener, notification
-from remit.apps.gateway.callers import Nobody, RequestCaller, SessionCaller
+from remit.apps.gateway.callers import Nobody, RequestCaller, SessionCaller, Tell
 from remit.apps.gateway.encoding import Lists
 from remit.apps.gateway.eras import (
     as_object,
@@ -122,8 +122,9 @@ class Desk:
         """Take in a client that has a session."""
         self.sessions += 1
 
-    def start_telling(self, session: Session, tell: Callable[[str, Params], Awaitable[None]]) -> None:
+    def start_telling(self, session: Session, tell: Tell) -> None:
         """Tell a session of changes, from now on."""
+        session.tell = tell
 
         async def send(change: Change) -> None:
             await tell(*notification(change))
@@ -198,7 +199,10 @@ class Desk:
         """Do what may ask the client back."""
         caller = self._caller(request)
         if isinstance(caller, SessionCaller):
-            return await work(caller)
+            try:
+                return await work(caller)
+            finally:
+                caller.is_answered = True
         return await self._held.run(request.method, asked, caller, work)
 
     async def _pass_on(self, request: Request, asked: Params) -> Answer:
@@ -271,6 +275,7 @@ class Desk:
         if session is not None:
             return SessionCaller(
                 request.channel,
+                session.tell_afterwards,
                 session=session.name,
                 principal=request.principal,
                 capabilities=session.capabilities,

@@ -61,7 +61,7 @@ class Front:
     def __init__(self, site: Site, endpoints: Endpoints) -> None:
         self._site = site
         self._endpoints = endpoints
-        self._wants_tokens = not site.hosts.is_loopback
+        self._wants_tokens = not site.hosts.is_private
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request."""
@@ -81,7 +81,7 @@ class Front:
         headers = Headers(scope=scope)
         if not self._site.hosts.is_ours(headers.get("host")):
             return _refusal(421, "this is not the host that the request is for")
-        if not self._site.hosts.takes(headers.get("origin")):
+        if not self._site.hosts.takes(headers.get("origin"), headers["host"]):
             return _refusal(403, "requests from this origin are not taken")
         if scope["path"] == "/health":
             return JSONResponse({"status": "ok", "version": __version__})

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from remit.apps.gateway.audience import Listener
-from remit.apps.gateway.callers import NOTHING, Channel
+from remit.apps.gateway.callers import NOTHING, Channel, Tell
 from remit.exchange import Params
 
 
@@ -19,6 +19,12 @@ class Session:
         self.capabilities = capabilities
         self.log_level: str | None = None
         self.listener: Listener | None = None
+        self.tell: Tell | None = None  # on no request's stream
+
+    async def tell_afterwards(self, method: str, params: Params) -> None:
+        """Tell its client what belongs to a request that was answered, if it can be told anything."""
+        if self.tell is not None:
+            await self.tell(method, params)
 
 
 class Request(NamedTuple):

@@ -8,12 +8,14 @@ from typing import NamedTuple
 
 import anyio
 import uvicorn
+from starlette.types import ASGIApp
 
 from remit.apps.gateway.endpoints import Endpoints
 from remit.apps.gateway.http import Front, Site
+from remit.apps.gateway.pages import open_to
 from remit.apps.gateway.running import Say, described, monitor, run
 from remit.bootstrap import open_endpoint, open_links, open_registry, open_tokens
-from remit.core.hosts import Hosts
+from remit.core.hosts import Hosts, is_loopback
 from remit.core.projects import Project
 from remit.errors import ServingError
 from remit.exchange import Opening
@@ -37,18 +39,26 @@ class Address(NamedTuple):
         return f"http://{host}:{self.port}{path}"
 
 
-def serve(opening: Opening, address: Address, names: Sequence[str], say: Say) -> int:
+class Reach(NamedTuple):
+    """From where a gateway is reached, beside its own address."""
+
+    names: Sequence[str] = ()  # that lead to it
+    origins: Sequence[str] = ()  # of pages that may ask
+
+
+def serve(opening: Opening, address: Address, reach: Reach, say: Say) -> int:
     """Serve whoever connects to an address; gives the exit code.
 
     Raises:
         RemitError: the address cannot be had, other machines reach it and there is no token, or there is no
             such endpoint.
     """
-    hosts, tokens = Hosts(address.host, names), open_tokens()
-    if not hosts.is_loopback and not tokens.grants():
+    hosts, tokens = Hosts(address.host, reach.names, reach.origins), open_tokens()
+    if not hosts.is_private and not tokens.grants():
+        reached = next(name for name in (address.host, *reach.names) if not is_loopback(name.lower()))
         raise ServingError(
-            f"{address.host} can be reached from other machines, and there is no token to ask for",
-            hint="`remit token add NAME` makes one; or listen on 127.0.0.1",
+            f"{reached} can be reached from other machines, and there is no token to ask for",
+            hint="`remit token add NAME` makes one; or listen on 127.0.0.1, by no other name",
         )
     site = Site(opening, _project(opening), hosts, tokens.grants, _Known(), _push)
     listener = bound(address)
@@ -64,7 +74,7 @@ def serve(opening: Opening, address: Address, names: Sequence[str], say: Say) ->
             tasks.start_soon(watched.run)
             say(f"serving {described(opening)} on {address.url('/mcp')}")
             try:
-                await on_http(Front(site, endpoints), endpoints, listener)
+                await on_http(open_to(Front(site, endpoints), reach.origins), endpoints, listener)
             finally:
                 tasks.cancel_scope.cancel()
 
@@ -72,7 +82,7 @@ def serve(opening: Opening, address: Address, names: Sequence[str], say: Say) ->
         return run(work)
 
 
-async def on_http(front: Front, endpoints: Endpoints, listener: socket.socket) -> None:
+async def on_http(front: ASGIApp, endpoints: Endpoints, listener: socket.socket) -> None:
     """Serve whoever connects, until cancelled; then requests have a moment to end."""
     config = uvicorn.Config(
         front,

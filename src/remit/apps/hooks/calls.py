@@ -97,7 +97,7 @@ def _trace(name: str, event: Event, *, succeeded: bool | None) -> "Trace | None"
     """Tell what a call left behind that the next session may want to know of."""
     if succeeded is None or not any(part in name for part in _LEAVING):
         return None
-    from remit.core.traces import trace_of
+    from remit.core.leaving import trace_of
 
     answer = event.fields.get("tool_response" if succeeded else "error")
     return trace_of(name, event.arguments.fields, answer, succeeded=succeeded)

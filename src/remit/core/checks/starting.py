@@ -8,8 +8,8 @@ from remit.core.decide import shorten
 from remit.core.expansion import unset
 from remit.core.findings import Finding, Patient, Severity, about, values
 from remit.core.launch import Transport
+from remit.core.obstacles import absence, is_path
 from remit.core.scopes import Scope
-from remit.core.secrets import shown
 
 # What Claude Code itself sets.
 _GIVEN = frozenset({"CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA", "CLAUDE_PROJECT_DIR"})
@@ -19,17 +19,15 @@ def missing_programs(patient: Patient) -> Iterator[Finding]:
     """Find servers whose program, or the file that it is to run, is not there."""
     for declaration, launch in patient.launches:
         for place in patient.facts.absent.get(declaration.key, ()):
-            is_command = place == "command"
-            name = shown(launch.command) if is_command else None
-            is_path = not is_command or "/" in launch.command or "\\" in launch.command
-            subject = f"`{name}`" if name else "its program" if is_command else "the file to run"
             yield about(
                 declaration,
                 Severity.ERROR,
                 "program",
                 place=place,
-                reason=f"{subject} does not exist" if is_path else f"{subject} is not on PATH",
-                fix="correct the path" if is_path else "install it, or write the whole path of the program",
+                reason=absence(launch, place),
+                fix="correct the path"
+                if is_path(launch, place)
+                else "install it, or write the whole path of the program",
             )
 
 

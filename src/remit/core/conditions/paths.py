@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from urllib.parse import unquote_to_bytes
 
+from remit.core.globs import Glob
 from remit.errors import ConditionError
 
 MAX_PATTERN = 512
@@ -167,16 +168,5 @@ def _run_fits(run: Sequence[Segment], names: Sequence[str]) -> bool:
 
 
 def _fits(segment: Segment, name: str) -> bool:
-    if len(segment) == 1:
-        return segment[0] == name
-    first, *middle, last = segment
-    end = len(name) - len(last)
-    if not name or len(first) > end or not name.startswith(first) or not name.endswith(last):
-        return False
-    at = len(first)
-    for part in middle:
-        found = name.find(part, at, end)
-        if found < 0:
-            return False
-        at = found + len(part)
-    return True
+    pattern = Glob(segment)
+    return pattern.matches(name) and (pattern.is_name or bool(name))

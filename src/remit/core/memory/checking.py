@@ -1,14 +1,14 @@
 """Checking: reads what callers send, and names the field and the rule where it breaks one."""
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import date
 from enum import StrEnum
 from typing import TypeVar, cast
 
 from remit.core.memory.artifacts import Artifact, Kind, Related, Relation, artifact, moment
 from remit.core.memory.scopes import MAX_ID, MemoryScope
-from remit.core.secrets import secrets_in
+from remit.core.secrets import is_secret
 from remit.core.spelling import did_you_mean
 from remit.errors import ArtifactError
 
@@ -21,9 +21,6 @@ MAX_QUERY = 2_000
 MAX_RELATED = 50
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-_PIECE = 160  # characters
-_OVERLAP = 60  # as long as most secrets are
-_LONG_RUN = re.compile(rf"\S{{{_PIECE},}}")
 _MOST_GOT = 40  # characters of a wrong value that are repeated
 
 Choice = TypeVar("Choice", bound=StrEnum)
@@ -165,7 +162,7 @@ def checked_text(value: object, field: str, most: int) -> str:
         raise ArtifactError(field, f"a text of at most {most:,} characters", f"one of {len(value):,}")
     if "\0" in value or not _is_whole(value):
         raise ArtifactError(field, "a text of whole characters", "one with a null or half a character")
-    if holds_a_secret(value):
+    if is_secret(value):
         raise ArtifactError(
             field,
             "a text without secrets",
@@ -173,25 +170,6 @@ def checked_text(value: object, field: str, most: int) -> str:
             hint="say where it is kept, not what it is",
         )
     return value
-
-
-def holds_a_secret(text: str) -> bool:
-    """Tell whether a text holds a secret."""
-    return any(True for _ in secrets_of(text))
-
-
-def secrets_of(text: str) -> Iterator[str]:
-    """List the secrets in a text, in a time that grows with its length alone.
-
-    What looks for secrets goes through a run without spaces, and through what may be a reference in braces,
-    again and again: so a long run is cut into pieces, each with the end of the one before it, and braces
-    stand alone.
-    """
-    return secrets_in(_LONG_RUN.sub(_pieces, text.replace("{", " { ")))
-
-
-def _pieces(run: re.Match[str]) -> str:
-    return " ".join(run[0][at : at + _PIECE] for at in range(0, len(run[0]), _PIECE - _OVERLAP))
 
 
 def checked_id(value: object, field: str) -> str:
@@ -333,7 +311,7 @@ def _shown(value: object, *, quoted: bool = True) -> str:
     if isinstance(value, str):
         short = value if len(value) <= _MOST_GOT else f"{value[:_MOST_GOT]}..."
         plain = "".join(char if char.isprintable() else "?" for char in short)
-        if holds_a_secret(value[:MAX_TEXT]):
+        if is_secret(value[:MAX_TEXT]):
             return "a secret"
         return f'"{plain}"' if quoted else plain
     return (

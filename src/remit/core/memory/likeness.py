@@ -33,8 +33,8 @@ class Near(NamedTuple):
 
 def words_of(text: str) -> frozenset[str]:
     """The words of a text that say something."""
-    found = _WORD.findall(text.lower())[:MOST_WORDS]
-    return frozenset(word for word in found if word not in STOP_WORDS) or frozenset(found)
+    found = frozenset(_WORD.findall(text.lower())[:MOST_WORDS])
+    return found - STOP_WORDS or found
 
 
 def likeness(one: frozenset[str], other: frozenset[str]) -> float:

@@ -92,9 +92,10 @@ def rest_of(name: str, server: str, plugin: str | None, *, is_prefixed: bool) ->
     return None if is_prefixed or name.startswith(MCP) else name
 
 
-def group_name(name: str) -> str:
-    """Write the name of a group as a tool's could be written."""
-    return _fitting(normalise(name), name)
+def group_name(name: str, taken: Collection[str] = ()) -> str:
+    """Write the name of a group as a tool's could be written, and no tool is."""
+    fitting = _fitting(normalise(name), name)
+    return _hashed(fitting, name) if fitting in taken else fitting
 
 
 def _identity(wished: Wish[Named]) -> str:

@@ -5,7 +5,7 @@ Each gets what is visible and shows no more than that. What one leaves out is de
 listed.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from remit.core.serving.items import EMPTY_SCHEMA, Item
@@ -89,8 +89,9 @@ def show_pinned(visible: Sequence[Entry], plan: Plan) -> Shown:
 
 
 def show_namespaces(visible: Sequence[Entry], plan: Plan) -> Shown:
-    """Show one entry for each namespace."""
-    return Shown(_pinned(visible, plan), (Own.CALL, *_ALWAYS), groups=namespaces(visible, plan))
+    """Show one entry for each namespace; none is called as a tool is, or one could not be told from it."""
+    taken = {*Own, *(each.name for each in visible)}
+    return Shown(_pinned(visible, plan), (Own.CALL, *_ALWAYS), groups=namespaces(visible, plan, taken))
 
 
 def show_rooms(visible: Sequence[Entry], plan: Plan) -> Shown:
@@ -116,11 +117,11 @@ STRATEGIES: Mapping[str, Strategy] = {
 }
 
 
-def namespaces(visible: Sequence[Entry], plan: Plan) -> list[Group]:
+def namespaces(visible: Sequence[Entry], plan: Plan, taken: Collection[str] = ()) -> list[Group]:
     """Group tools by their namespaces."""
     found: dict[str, list[Entry]] = {}
     for each in visible:
-        found.setdefault(group_name(plan.namespace(each.tool)), []).append(each)
+        found.setdefault(group_name(plan.namespace(each.tool), taken), []).append(each)
     return [Group(name, f"Tools of `{name}`", found[name]) for name in sorted(found)]
 
 

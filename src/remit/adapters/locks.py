@@ -1,0 +1,46 @@
+"""Locks between processes: who reads a file to write it anew has it alone meanwhile."""
+
+import os
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _take(descriptor: int) -> None:
+        msvcrt.locking(descriptor, msvcrt.LK_LOCK, 1)  # tries for ten seconds
+
+    def _release(descriptor: int) -> None:
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
+
+else:
+    import fcntl
+
+    def _take(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+
+    def _release(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+
+@contextmanager
+def alone(path: str) -> Generator[None]:
+    """Have a file to oneself, among all who ask like this; it ends with the process, whatever becomes of it.
+
+    What is locked is a file beside it, which stays: the file itself is replaced when it is written.
+
+    Raises:
+        OSError: there is no place for the lock, or others keep it for too long.
+    """
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    descriptor = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        _take(descriptor)
+        try:
+            yield
+        finally:
+            _release(descriptor)
+    finally:
+        os.close(descriptor)

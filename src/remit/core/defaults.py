@@ -1,0 +1,5 @@
+"""What counts where nobody says otherwise; apart, so that to name a default loads nothing else."""
+
+DEFAULT_LIMIT = 20  # results of a search
+MAX_LIMIT = 50
+DEADLINE = 30.0  # seconds; a runner such as `npx` may have to fetch the server first

@@ -1,0 +1,130 @@
+"""What memory needs from the outside, in the words of the domain; see `ports` for the registry's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:  # a port is a shape: whoever runs needs nothing of what it is made of
+    from collections.abc import Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
+
+    from remit.core.approvals import Binding
+    from remit.core.documents import Sought
+    from remit.core.memory.artifacts import Artifact, Kept, Kind, Related, Status
+    from remit.core.memory.hygiene import Checked
+    from remit.core.memory.records import Record
+    from remit.core.projects import Workspace
+    from remit.core.ranking import Hit
+    from remit.ports import Vector
+
+
+class Home(NamedTuple):
+    """Where artifacts belong: a project, one of its focus areas, or what is global."""
+
+    id: int
+    kind: str
+    project_id: str  # empty: global
+    focus: str | None = None
+
+
+class MemoryStore(Protocol):
+    """Keeps memory, as a graph; who reads names the homes that may be seen."""
+
+    def transaction(self) -> AbstractContextManager[None]: ...
+
+    def within(self, seconds: float) -> AbstractContextManager[None]: ...
+
+    def homes(self, project_id: str) -> Sequence[Home]: ...  # none: there is no such project
+
+    def global_home(self) -> Home: ...
+
+    def projects(self) -> Sequence[tuple[str, int, int, int]]: ...  # id, created, updated, artifacts
+
+    def create_project(self, project_id: str, at: int) -> Home: ...
+
+    def create_focus(self, project: Home, focus: str, at: int) -> Home: ...
+
+    def add(self, id: str, artifact: Artifact, home: Home, status: Status, at: int) -> None: ...
+
+    def restore(self, kept: Kept, home: Home) -> None: ...
+
+    def owner(self, id: str) -> str | None: ...  # the project that an id is taken in
+
+    def find(self, id: str, project_id: str) -> Kept | None: ...
+
+    def same(self, artifact: Artifact, home: Home) -> tuple[str, Status] | None: ...
+
+    def alike(self, artifact: Artifact, home: Home) -> Sequence[tuple[str, frozenset[str]]]: ...
+
+    def on_subject(self, subject: str, homes: Sequence[Home]) -> Sequence[tuple[str, str]]: ...
+
+    def set_status(self, id: str, project_id: str, status: Status, at: int) -> None: ...
+
+    def entity(self, subject: str, home: Home) -> str | None: ...
+
+    def change(self, id: str, artifact: Artifact, at: int) -> None: ...
+
+    def relate(self, source: str, related: Related, project_id: str, at: int) -> None: ...
+
+    def relations(self, id: str) -> Sequence[tuple[str, str, str, Mapping[str, object]]]: ...
+
+    def conflicts(self, ids: Sequence[str], project_id: str) -> Sequence[tuple[str, str]]: ...
+
+    def newest(
+        self,
+        home: Home,
+        kind: Kind,
+        limit: int,
+        *,
+        since: int = 0,
+        subject: str | None = None,
+    ) -> Sequence[Kept]: ...
+
+    def artifacts(self, homes: Sequence[Home], limit: int, *, everything: bool = False) -> Sequence[Kept]: ...
+
+    def hits(
+        self,
+        sought: Sought,
+        vector: Vector | None,
+        homes: Sequence[Home],
+        kinds: Sequence[Kind],
+        depth: int,
+    ) -> Sequence[Hit]: ...
+
+    def by_documents(self, documents: Sequence[int]) -> Mapping[int, Kept]: ...
+
+    def unread(self, model: str, limit: int) -> Mapping[int, tuple[str, str]]: ...
+
+    def add_vectors(self, model: str, vectors: Mapping[int, Vector]) -> None: ...
+
+    def can_compare(self) -> bool: ...
+
+    def delete_project(self, project_id: str) -> int: ...
+
+    def delete_artifact(self, id: str, project_id: str) -> None: ...
+
+    def withdraw(self, id: str, project_id: str) -> None: ...  # as part of a transaction
+
+    def checked(self, homes: Sequence[Home]) -> Sequence[Checked]: ...
+
+    def dangling(self, project_id: str) -> Sequence[str]: ...
+
+    def checked_at(self, project_id: str) -> int | None: ...
+
+    def mark_checked(self, project_id: str, at: int) -> None: ...
+
+    def use_approval(self, binding: Binding, workspace: Workspace, at: int) -> bool: ...
+
+    def records(self, project_id: str | None) -> Iterator[Record]: ...
+
+
+class WriteQueue(Protocol):
+    """Keeps writes that cannot be made yet, on disk, in the order they came."""
+
+    def add(self, write: Mapping[str, object], id: str, at: int) -> None: ...
+
+    def waiting(self) -> Sequence[tuple[str, Mapping[str, object]]]: ...  # names, and what was added
+
+    def drop(self, name: str) -> None: ...
+
+    def mark(self, name: str, write: Mapping[str, object]) -> None: ...

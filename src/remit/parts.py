@@ -1,0 +1,110 @@
+"""The parts of the registry that only some ask for: each is loaded when it first is."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from remit.approvals import Approvals
+    from remit.connecting import Connecting
+    from remit.core.decide import Context, Listed
+    from remit.examining import Examining
+    from remit.following import Follower
+    from remit.listings import Listings
+    from remit.ports import Clock, Engine, Notifier, Sources, Store
+    from remit.recording import Recording
+    from remit.scanning import Scanner
+    from remit.search import Search
+    from remit.sessions import Sessions
+    from remit.states import States
+    from remit.supplying import Supplying
+    from remit.trusting import Trusting
+
+
+class Parts:
+    """Makes parts out of what a registry has."""
+
+    def __init__(
+        self,
+        store: Store,
+        sources: Sources,
+        clock: Clock,
+        engine: Engine,
+        scanner: Scanner,
+        states: States,
+        listings: Listings,
+    ) -> None:
+        self._store = store
+        self._sources = sources
+        self._clock = clock
+        self._engine = engine
+        self._scanner = scanner
+        self._states = states
+        self._listings = listings
+
+    @cached_property
+    def approvals(self) -> Approvals:
+        """What persons are asked about calls."""
+        from remit.approvals import Approvals
+
+        return Approvals(self._store.approvals, self._clock, self._callable, self._listings.definition)
+
+    @cached_property
+    def connecting(self) -> Connecting:
+        """What starts or reaches servers."""
+        from remit.connecting import Connecting
+
+        return Connecting(self._store, self._scanner, self._listings, self._clock)
+
+    @cached_property
+    def examining(self) -> Examining:
+        """What gathers all that a diagnosis needs."""
+        from remit.examining import Examining
+
+        return Examining(self._scanner, self._listings, self._clock)
+
+    @cached_property
+    def recording(self) -> Recording:
+        """What counts uses and keeps reports."""
+        from remit.recording import Recording
+
+        return Recording(self._store, self._sources, self._scanner, self._states, self._clock)
+
+    @cached_property
+    def search(self) -> Search:
+        """What finds tools by words and meaning."""
+        from remit.search import Search
+
+        return Search(self._store, self._engine)
+
+    @cached_property
+    def sessions(self) -> Sessions:
+        """What tells agents of tools, and people of agents."""
+        from remit.sessions import Sessions
+
+        return Sessions(self._store, self._states, self._clock)
+
+    @cached_property
+    def supply(self) -> Supplying:
+        """What those ask who keep a catalog in memory."""
+        from remit.supplying import Supplying
+
+        return Supplying(self._store, self._sources, self._clock, self._scanner, self._states, self._listings)
+
+    @cached_property
+    def trusting(self) -> Trusting:
+        """What keeps which servers of a project are trusted."""
+        from remit.trusting import Trusting
+
+        return Trusting(self._store, self._scanner, self._clock)
+
+    def follower(self, context: Context, notifier: Notifier) -> Follower:
+        """Make ready to follow a context."""
+        from remit.following import Follower
+
+        return Follower(context, self._scanner, self._states, self._store, notifier)
+
+    def _callable(self, name: str, context: Context) -> Listed:
+        self._scanner.refresh(context)
+        return self._listings.callable(name, context)
