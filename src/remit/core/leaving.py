@@ -1,4 +1,4 @@
-"""Leaving: which trace a call leaves, told by the tool, what it was given, and what the client says came of it.
+"""Leaving: which trace a call leaves, by the tool, what it was given, and what the client says came of it.
 
 What a file, an answer or a page holds is never part of one. Only what is certain counts: of a command whose
 exit code may be another program's, nothing is said; what an address was given besides is left out.

@@ -88,7 +88,8 @@ def test_a_session_that_never_ended_is_read_when_the_next_begins(
 ) -> None:
     written(transcript, "t1")
     following = {**told("SessionStart", shop), "session_id": "s2"}
-    assert "mcp__ledger__search" in desk.hook(following)["additionalContext"]
+    desk.hook(following)
+    assert stored(desk.database, CALLS) == [("t1", "mcp__ledger__search", 1)]
     written(transcript, "t2")
     desk.hook(following)
     assert [call for call, *_ in stored(desk.database, CALLS)] == ["t1", "t2"]
