@@ -7,6 +7,7 @@ came, when the next session of the project begins.
 
 import os
 import stat
+from typing import NamedTuple
 
 from remit.apps.hooks.calls import after, failed
 from remit.apps.hooks.events import Event
@@ -18,31 +19,43 @@ _MOST_SESSIONS = 5
 _REACH_BACK = 7 * 24 * 3_600_000  # milliseconds since a session that never ended began
 
 
+class _Part(NamedTuple):
+    """The part of a transcript that was not read before."""
+
+    session_id: str
+    start: int  # where it begins, in bytes
+    told: Told
+
+    @property
+    def end(self) -> int:
+        return self.start + self.told.length
+
+
 def recover(event: Event, session_id: str | None = None) -> None:
     """Count what was lost in a session, or with None in those of the project that never ended."""
     with visiting(event.directory) as here:
-        place = {"project": here.workspace.project.hash, "client": here.client, "session_id": session_id}
-        known = here.database.rows("transcripts", **place, since=now() - _REACH_BACK, most=_MOST_SESSIONS)
-        found = [(session, start, *_read(path, start, began)) for session, path, start, began in known]
-        lost = [(session, _untold(told, session, here)) for session, _, _, told in found]
-    for session, calls in lost:
-        for call in calls:
-            lasting = call._replace(session_id=session, directory=event.directory)
-            (after if call.name == "PostToolUse" else failed)(lasting)
-    with visiting(event.directory) as here:
-        for session, start, began_at, told in found:
-            if (end := began_at + told.length) != start:
-                place = {"project": here.workspace.project.hash, "client": here.client}
-                here.database.run("transcript_read", **place, session_id=session, read_to=end)
+        place = {"project": here.workspace.project.hash, "client": here.client}
+        written = here.database.rows(
+            "transcripts", **place, session_id=session_id, since=now() - _REACH_BACK, most=_MOST_SESSIONS
+        )
+        parts = [_Part(id, *_read(path, read_to, began)) for id, path, read_to, began in written]
+        lost = [call for part in parts for call in _untold(part, event.directory, here)]
+    for call in lost:
+        (after if call.name == "PostToolUse" else failed)(call)
+    if parts:
+        with visiting(event.directory) as here:
+            for part in parts:
+                here.database.run("transcript_read", **place, session_id=part.session_id, read_to=part.end)
 
 
-def _untold(told: Told, session_id: str, here: Here) -> list[Event]:
-    if not told.events:
+def _untold(part: _Part, directory: str, here: Here) -> list[Event]:
+    """List the calls that nobody told of, as if somebody did now."""
+    if not part.told.events:
         return []
-    session = {"project": here.workspace.project.hash, "client": here.client, "session_id": session_id}
-    known = {call_id for (call_id,) in here.database.rows("told_calls", **session)}
+    known = {id for (id,) in here.database.rows("told_calls", **here.session(part.session_id))}
     events = [
-        Event(str(fields["hook_event_name"]), "", session_id, False, fields, at) for fields, at in told.events
+        Event(str(fields["hook_event_name"]), directory, part.session_id, False, fields, at)
+        for fields, at in part.told.events
     ]
     return [event for event in events if event.text("tool_use_id") not in (None, *known)]
 

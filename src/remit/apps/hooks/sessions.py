@@ -1,6 +1,7 @@
 """Sessions: what an agent is told when one begins, and that one ended."""
 
 import json
+from collections.abc import Callable
 
 from remit.apps.hooks.answers import Answer, context
 from remit.apps.hooks.events import Event
@@ -16,7 +17,8 @@ _LONGEST_PATH = 4_096
 def start(event: Event) -> Answer:
     """Read what changed, and tell the agent what it has here."""
     watched = rescan(event.directory, is_headless=event.is_headless)
-    _catch_up(event)
+    _try(event, lambda: recover(event))
+    _try(event, lambda: remember(event.directory))
     with open_registry() as registry:
         here = registry.at(event.directory, is_headless=event.is_headless)
         text, holding = registry.opening(registry.as_agent(event.text("agent_type"), here))
@@ -27,18 +29,19 @@ def start(event: Event) -> Answer:
 
 
 def end(event: Event) -> Answer:
-    """Keep that the session ended, and what it did that no hook told of."""
+    """Keep what the session did that no hook told of, and that it ended."""
     if event.session_id is not None:
-        end_session(event.session_id, event.directory)
-        recover(event, event.session_id)
+        try:
+            recover(event, event.session_id)
+        finally:
+            end_session(event.session_id, event.directory)
     return None
 
 
-def _catch_up(event: Event) -> None:
-    """Keep what earlier sessions left; whatever goes wrong with that, this one begins."""
+def _try(event: Event, step: Callable[[], None]) -> None:
+    """Do what may go wrong without keeping a session from beginning."""
     try:
-        recover(event)
-        remember(event.directory)
+        step()
     except Exception as error:
         note(event.name, error)
 
