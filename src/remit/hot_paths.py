@@ -15,6 +15,7 @@ from remit.adapters.configuration_paths import configuration_paths
 from remit.adapters.files import Machine, are_unchanged, fingerprint, this_machine
 from remit.adapters.git import locate
 from remit.adapters.storage.database import Database, seen_from
+from remit.core.audit import AUDIT_LIFETIME, MOST_AUDITED, AuditEntry, Outcome
 from remit.core.projects import Workspace
 from remit.core.views import USUAL, Flags
 from remit.settings import DATABASE, data_directory
@@ -129,6 +130,19 @@ def report_call(session_id: str, call_id: str, directory: str, client: str = CLI
         report(here.database, here.workspace, client, Use(session_id, call_id), now())
 
 
+def audit_refusal(
+    tool: str, *, agent: str | None, verdict: str, gate: str | None, directory: str, client: str = CLIENT
+) -> None:
+    """Keep that a call was refused before it was made."""
+    at = now()
+    entry = AuditEntry(at, "hook", client, agent, None, tool, verdict, gate, Outcome.REFUSED, 0, 0, 0)
+    with visiting(directory, client) as here:
+        project = here.workspace.project
+        with here.database.transaction():
+            here.database.run("see_project", hash=project.hash, path=project.path, at=at)
+            here.database.run("add_audit", project=project.hash, **entry._asdict())
+
+
 def is_known(name: str, directory: str, client: str = CLIENT) -> bool:
     """Tell whether a directory has a tool of this name."""
     with visiting(directory, client) as here:
@@ -160,6 +174,7 @@ def end_session(session_id: str, directory: str, client: str = CLIENT) -> None:
             here.database.run("end_session", **here.session(session_id), at=at)
             for step in ("forget_old_events", "forget_old_sessions", "forget_old_suggestions"):
                 here.database.run(step, project=project.hash, before=at - _EVENTS_KEPT_FOR)
+            here.database.run("prune_audit", before=at - AUDIT_LIFETIME, most=MOST_AUDITED)
             here.database.run("forget_old_reports", project=project.hash, before=at - _DAY)
             here.database.run("forget_old_traces", project=project.hash, before=at - _TRACES_KEPT_FOR)
 

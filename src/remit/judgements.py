@@ -29,6 +29,7 @@ class Judgement(NamedTuple):
     verdict: str
     reason: str
     unlock: str | None
+    gate: str | None = None
 
 
 def judge(call: Call, directory: str, *, is_headless: bool = False, client: str = CLIENT) -> Judgement:
@@ -123,7 +124,8 @@ def _grounds(call: Call, here: Here, flags: Flags) -> str | None:
 
 
 def _judged(decision: "Decision") -> Judgement:
-    return Judgement(decision.verdict.value, decision.reason, decision.unlock)
+    gate = None if decision.gate is None else decision.gate.value
+    return Judgement(decision.verdict.value, decision.reason, decision.unlock, gate)
 
 
 def _keep(kept: _Kept, call: Call, here: Here, flags: Flags) -> None:

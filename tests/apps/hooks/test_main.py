@@ -176,6 +176,14 @@ def test_a_call_that_failed_behind_the_gateway_counts_once_in_its_session(
     assert stored(desk.database, "select uses, failures from usage_totals") == [(1, 1)]
 
 
+def test_what_is_too_old_of_the_audit_goes_with_a_session(desk: Desk, shop: Path) -> None:
+    desk.write(shop / "remit.toml", 'block = ["mcp__ledger__*"]\n')
+    desk.hook(told("PreToolUse", shop, tool_name="mcp__ledger__search"))
+    stored(desk.database, "update audit set called_at = called_at - 91 * 86400000")
+    desk.hook(told("SessionEnd", shop))
+    assert stored(desk.database, "select count(*) from audit") == [(0,)]
+
+
 def test_what_the_gateway_never_counts_is_waited_for_no_longer_than_a_day(desk: Desk, shop: Path) -> None:
     desk.hook(told("PostToolUseFailure", shop, tool_name="mcp__remit__ledger__post", tool_use_id="t1"))
     waiting = "select count(*) from reported_calls"
@@ -214,6 +222,18 @@ def test_what_is_blocked_is_denied_with_the_reason(desk: Desk, shop: Path) -> No
     reason = answer["permissionDecisionReason"]
     assert "`mcp__ledger__delete_all` is not for use here: blocked by `delete_*`" in reason
     assert "To change it: take `delete_*` out of" in reason
+    refused = ("hook", "mcp__ledger__delete_all", "hidden", "policy", "refused")
+    assert stored(desk.database, "select endpoint, tool, verdict, gate, outcome from audit") == [refused]
+    assert stored(desk.database, "select count(*) from usage_events") == [(0,)]
+
+
+def test_what_cannot_be_kept_of_a_refusal_is_refused_all_the_same(desk: Desk, shop: Path) -> None:
+    desk.write(shop / "remit.toml", 'block = ["mcp__ledger__*"]\n')
+    call = told("PreToolUse", shop, tool_name="mcp__ledger__search")
+    desk.hook(call)
+    stored(desk.database, "drop table audit")
+    assert desk.hook(call)["permissionDecision"] == "deny"
+    assert len(desk.log()) == 1
 
 
 def test_what_needs_approval_is_asked_about(desk: Desk, shop: Path) -> None:

@@ -213,6 +213,14 @@ def test_traces_that_are_too_old_are_forgotten(desk: Desk, shop: Path) -> None:
     assert stored(desk.database, TRACES) == []
 
 
+def test_what_is_forgotten_of_a_project_is_what_it_left_too(desk: Desk, shop: Path) -> None:
+    desk.hook(edit(shop, "till.py", "t1"))
+    desk.hook(told("PostToolUseFailure", shop, tool_name="mcp__remit__ledger__post", tool_use_id="t2"))
+    assert desk.remit("forget", str(shop), "--yes").returncode == 0
+    assert stored(desk.database, "select count(*) from traces") == [(0,)]
+    assert stored(desk.database, "select count(*) from reported_calls") == [(0,)]
+
+
 def test_what_cannot_be_remembered_keeps_no_session_from_beginning(
     desk: Desk, shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

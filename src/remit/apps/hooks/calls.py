@@ -4,10 +4,11 @@ from typing import TYPE_CHECKING
 
 from remit.apps.hooks.answers import Answer, decision
 from remit.apps.hooks.events import Event
+from remit.apps.hooks.log import note
 from remit.core.names import MCP, served_name
 from remit.core.sightings import Call
-from remit.hot_paths import is_known, record_use, report_call
-from remit.judgements import judge
+from remit.hot_paths import audit_refusal, is_known, record_use, report_call
+from remit.judgements import Judgement, judge
 
 _SAYS = {"hidden": "deny", "ask": "ask"}
 _LONGEST_PATH = 4_096
@@ -38,9 +39,20 @@ def before(event: Event) -> Answer:
         return None
     if says == "ask":
         return decision(says, f"Remit: {judged.reason}.")
+    _audit(call, judged, event)
     unlock = f" To change it: {judged.unlock}." if judged.unlock else ""
     name = event.subject or event.tool
     return decision(says, f"Remit: `{name}` is not for use here: {judged.reason}.{unlock}")
+
+
+def _audit(call: Call, judged: Judgement, event: Event) -> None:
+    """Keep that a call was refused; where that is not possible, it is refused all the same."""
+    try:
+        audit_refusal(
+            call.tool, agent=call.agent, verdict=judged.verdict, gate=judged.gate, directory=event.directory
+        )
+    except Exception as error:
+        note(event.name, error)
 
 
 def after(event: Event) -> Answer:
