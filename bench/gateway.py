@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from definitions import tools
 
+from gateway_changes import changes, print_changes
 from gateway_client import NEW, OLD, Client, Pipes, Web, Wire, machine
 from gateway_tokens import tokens
 from processes import Place, listening, server
@@ -62,6 +63,7 @@ def main() -> None:
         bench = Bench(Path(folder), given.peers.absolute(), chosen(given.data), given.lists, given.calls)
         rows = {row.name: bench.compared(row) for row in ROWS}
         trap = bench.trapped()
+        told = changes(Path(folder).resolve() / "changes")
         offered = tokens(Path(folder) / "tokens", chosen(given.data, 2_000))
     content = {
         "remit": __version__,
@@ -73,11 +75,13 @@ def main() -> None:
         "definitions": "real" if given.data else "made up",
         "rows": rows,
         "fastmcp_as_it_comes_http_2026": trap,
+        "ms_until_a_change_is_told": told,
         "tokens_of_list": offered,
     }
     RESULTS.write_text(json.dumps(content, indent=2) + "\n", "utf-8")
     print_rows(rows)
     print(f"\nFastMCP without the schema hook, http->stdio {NEW}: call p50 {trap['call']['p50']:.2f} ms")
+    print_changes(told)
     print_tokens(offered)
 
 

@@ -12,9 +12,10 @@ from remit.adapters.clients.reading import Client, read_client
 from remit.adapters.files import Machine
 from remit.adapters.git import locate
 from remit.core.client_settings import ClientSettings
-from remit.core.declarations import Problem, Resolved
+from remit.core.declarations import Resolved
 from remit.core.kinds import ConfigStatus, Kind
 from remit.core.launch import Launch, Transport, command_digest
+from remit.core.problems import Problem
 from remit.core.resolve import resolve
 from remit.core.scopes import strength
 from remit.core.views import View

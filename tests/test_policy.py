@@ -14,7 +14,7 @@ from remit.adapters.storage.sqlite import SqliteStore
 from remit.core.danger import Danger, by_annotations
 from remit.core.decide import Context, Decision, Gate, Verdict
 from remit.core.filters import FilterContext, Filtering
-from remit.core.findings import Severity
+from remit.core.problems import Severity
 from remit.core.tools import Definition, Tool
 from remit.core.upstreams import Offer, Upstream
 from remit.engines import SearchEngine

@@ -260,7 +260,7 @@ def test_vectors_of_another_length_are_not_compared_and_give_way_to_new_ones(
     context = registry.at(str(shop(desk)))
     registry.index(context)
     store = SqliteStore(str(desk.database))
-    store.add_vectors("static-1", {1: b"\0\0\x80?" * 4})
+    store.documents.add_vectors("static-1", {1: b"\0\0\x80?" * 4})
     assert stored(desk.database, "select length(vector) from vectors") == [(16,)]
     for in_memory in (False, True):
         searcher = registry.searcher(context, in_memory=in_memory, is_hurried=True)

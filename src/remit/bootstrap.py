@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from remit.adapters.files import Machine
     from remit.adapters.gateways import GatewayFiles
     from remit.adapters.own_files import PersonalFile
+    from remit.adapters.storage.memory_codes import Held
     from remit.adapters.tokens import TokenFile
     from remit.adapters.upstream.means import Means, Reaching
     from remit.core.configuration.layers import Configuration
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
     from remit.core.declarations import Key
     from remit.core.evaluation import Trial
     from remit.core.filters import Filtering
-    from remit.core.findings import Finding, Severity
+    from remit.core.findings import Finding
+    from remit.core.problems import Severity
     from remit.core.projects import Workspace
     from remit.core.requirements import Condition
     from remit.core.tools import Tool
@@ -141,7 +143,7 @@ def memory_at(path: str, engine: SearchEngine, workspace: "Workspace", clock: "C
     database = Database(path, patience=MEMORY_PATIENCE)
     database.write_through()
     return Memory(
-        SqliteMemory(database),
+        SqliteMemory(database, _open_codes),
         FolderQueue(os.path.join(os.path.dirname(path), "memory-queue")),
         engine,
         clock,
@@ -353,6 +355,12 @@ def database_path(machine: "Machine") -> str:
 
 def _data_directory(machine: "Machine") -> str:
     return settings.data_directory(machine.variables, sys.platform, machine.home)
+
+
+def _open_codes(width: int) -> "Held":
+    from remit.adapters.search.codes import HeldCodes
+
+    return HeldCodes(width)
 
 
 def _machine() -> "Machine":

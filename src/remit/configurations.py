@@ -3,10 +3,12 @@
 Files are read again only when they changed, and of a broken one what it last said still holds.
 """
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from remit.core.configuration.layers import Configuration, Demand, Trusted, combine
 from remit.core.configuration.policies import Ruled, rule
@@ -24,13 +26,14 @@ from remit.core.configuration.values import (
     Said,
     written,
 )
-from remit.core.declarations import Problem
-from remit.core.findings import Severity
 from remit.core.observations import KeptConfiguration, KeptFile
-from remit.core.projects import Workspace
+from remit.core.problems import Problem, Severity
 from remit.core.requirements import NO_REQUIREMENTS, Requirement, Requirements
-from remit.core.tools import Tool
-from remit.ports import Clock, ConfigurationFiles, Language, StateStore
+
+if TYPE_CHECKING:
+    from remit.core.projects import Workspace
+    from remit.core.tools import Tool
+    from remit.ports import Clock, ConfigurationFiles, Language, StateStore
 
 _NOTHING = "{}"
 _FLAWLESS = "[]"

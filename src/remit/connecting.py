@@ -1,21 +1,25 @@
 """Connecting: which servers may be asked for their tools, and keeping what they answer."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from remit.core.decide import Context, Decision, Listed, decide
-from remit.core.declarations import Declaration, Key
 from remit.core.defaults import DEADLINE
 from remit.core.kinds import Kind
 from remit.core.lookup import closest_to_being_visible, find
 from remit.core.progress import Progress
-from remit.core.tools import Tool
 from remit.core.upstreams import Offer, Upstream, upstream
 from remit.errors import UnknownServerError, UpstreamError
-from remit.listings import Listings
-from remit.ports import Clock, Store, Upstreams
-from remit.scanning import Scanner
+
+if TYPE_CHECKING:
+    from remit.core.declarations import Declaration, Key
+    from remit.core.tools import Tool
+    from remit.listings import Listings
+    from remit.ports import Clock, Store, Upstreams
+    from remit.scanning import Scanner
 
 
 class Connected(NamedTuple):
@@ -75,7 +79,7 @@ class Connecting:
 
         def keep(asked_one: Upstream, offer: Offer) -> None:
             offers[asked_one.key] = offer
-            self._store.keep(declared[asked_one.key], offer, context.workspace, self._clock())
+            self._store.servers.keep(declared[asked_one.key], offer, context.workspace, self._clock())
             on_progress(Progress(len(offers), len(asked), asked_one.label, offer))
 
         on_progress(Progress(0, len(asked)))

@@ -1,17 +1,22 @@
 """Contexts: who asks, from where, started how, and as which agent."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from remit.core.agents import check_servers, employ
 from remit.core.decide import Context, Listed
 from remit.core.kinds import Kind, Status
 from remit.core.names import full_label, storable
 from remit.core.policy import Mode
-from remit.core.tools import Tool
 from remit.core.views import Flags
 from remit.errors import NoSuchFileError, UnknownClientError
-from remit.ports import Sources
+
+if TYPE_CHECKING:
+    from remit.core.tools import Tool
+    from remit.ports import Sources
 
 DEFAULT_CLIENT = "claude-code"
 ALL_CLIENTS = "all"

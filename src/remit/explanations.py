@@ -1,17 +1,20 @@
 """Explanations: why a name is available in a workspace, or is not."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 from remit.core.decide import UNKNOWN, Context, Decision, Explained, Gate, Listed, Ruling, decide, explain
 from remit.core.kinds import Kind
 from remit.core.lookup import closest_to_being_visible, find, suggest
 from remit.core.names import is_covered, spellings
-from remit.core.tools import Tool
+
+if TYPE_CHECKING:
+    from remit.core.tools import Tool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
+class Explanation(NamedTuple):
     """Why a name is available here, or is not."""
 
     name: str

@@ -120,6 +120,7 @@ class Installer:
         for file in self._installed(client):
             try:
                 done.append(self._change(file.path, lambda text, file=file: self._taken(file, text)))
+                self._places.remove_empty(file.made if done[-1].after is None else ())
             except FileChangeError as error:
                 failure = failure or error
         if failure is not None:
@@ -161,7 +162,8 @@ class Installer:
             base = None if text is None else take_out(text, known or _recognised(target, text)).text
             after, edited = put_in(base, target.path, target.format, target.changes)
         is_new = edited.is_new or (known is not None and known.is_new)
-        return FileChange(target.path, text, after), replace(edited, is_new=is_new)
+        made = (known.made if known is not None else ()) or self._places.missing_directories(target.path)
+        return FileChange(target.path, text, after), replace(edited, is_new=is_new, made=made)
 
     def _require_room(self, target: Target, text: str | None) -> None:
         document = None if text is None else Document(text, target.format)

@@ -1,13 +1,14 @@
 """Listings: every tool that is known in a workspace, with the decision about it."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from remit.core.adoption import adopt
 from remit.core.costs import charge
 from remit.core.decide import UNKNOWN, Context, Listed, decide
-from remit.core.declarations import Key
 from remit.core.filters import Filter, Filtering
 from remit.core.globs import glob
 from remit.core.kinds import Authority, Kind
@@ -15,8 +16,11 @@ from remit.core.lookup import closest_to_being_visible, find
 from remit.core.scopes import Scope
 from remit.core.tools import Definition, Tool
 from remit.errors import PolicyError
-from remit.ports import Clock, Judge, Store
-from remit.states import States
+
+if TYPE_CHECKING:
+    from remit.core.declarations import Key
+    from remit.ports import Clock, Judge, Store
+    from remit.states import States
 
 _FILTERED_MS = 2_000  # for which an answer counts: what else a filter goes by, nobody here can see
 _NOT_CALLED = (Kind.MCP_SERVER, Kind.PLUGIN)

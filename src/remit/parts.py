@@ -76,7 +76,7 @@ class Parts:
         """What finds tools by words and meaning."""
         from remit.search import Search
 
-        return Search(self._store, self._engine)
+        return Search(self._store.documents, self._engine)
 
     @cached_property
     def sessions(self) -> Sessions:

@@ -28,9 +28,10 @@ if TYPE_CHECKING:
     from remit.core.configuration.layers import Demand
     from remit.core.configuration.telling import Told
     from remit.core.decide import Context, Decision, Listed
-    from remit.core.declarations import Key, Problem
+    from remit.core.declarations import Key
     from remit.core.filters import Filter
     from remit.core.findings import Patient
+    from remit.core.problems import Problem
     from remit.core.projects import Project
     from remit.core.ranking import Found
     from remit.core.reports import ProjectUse, Proposal, Usage

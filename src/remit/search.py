@@ -1,18 +1,23 @@
 """Search: the tools of one view, found by the words of a query and by its meaning."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import TYPE_CHECKING
 
-from remit.core.decide import Listed
 from remit.core.defaults import DEFAULT_LIMIT, MAX_LIMIT
 from remit.core.documents import query_parts, read_query
 from remit.core.name_matches import NameMatches
-from remit.core.projects import Workspace
 from remit.core.ranking import Found, Fusion, Hit, Ranked, RankFusion, rank
 from remit.core.scopes import Scope
 from remit.errors import EmbeddingError
-from remit.ports import Embedder, Engine, Index, Selection, Store, Vector
+
+if TYPE_CHECKING:
+    from remit.core.decide import Listed
+    from remit.core.projects import Workspace
+    from remit.ports import DocumentStore, Embedder, Engine, Index, Selection, Vector
 
 BATCH = 64  # texts that are turned into vectors at once
 BY_WORDS_ALONE = "found by words alone"
@@ -32,7 +37,7 @@ class Searcher:
     embedder: Embedder | None
     note: str | None = None  # why there is no embedder
     fusion: Fusion | RankFusion | None = None  # None: the embedder's own
-    _selections: dict[tuple[Scope | None, bool], "_Selected"] = field(
+    _selections: dict[tuple[Scope | None, bool], _Selected] = field(
         default_factory=dict[tuple[Scope | None, bool], "_Selected"]
     )
 
@@ -72,7 +77,7 @@ class Searcher:
         self._selections.clear()
 
     def _ranked(
-        self, query: str, hits: Sequence[Hit], fusion: Fusion | RankFusion, selected: "_Selected"
+        self, query: str, hits: Sequence[Hit], fusion: Fusion | RankFusion, selected: _Selected
     ) -> list[Ranked]:
         matches = selected.names.find(query)
         found = [item for hit in hits for item in selected.by_document.get(hit.document_id, ())]
@@ -94,7 +99,7 @@ class Searcher:
             return self.fusion
         return self.embedder.fusion if vectors and self.embedder is not None else WORDS_ALONE
 
-    def _select(self, scope: Scope | None, include_hidden: bool) -> "_Selected":
+    def _select(self, scope: Scope | None, include_hidden: bool) -> _Selected:
         key = (scope, include_hidden)
         if key not in self._selections:
             chosen = [
@@ -115,15 +120,15 @@ def _least(ranked: Sequence[Ranked], fusion: Fusion | RankFusion) -> float:
 class Search:
     """Makes tools ready to be searched, and opens what searches them."""
 
-    def __init__(self, store: Store, engine: Engine) -> None:
-        self._store = store
+    def __init__(self, documents: DocumentStore, engine: Engine) -> None:
+        self._documents = documents
         self._engine = engine
 
     def read(self, workspace: Workspace, *, is_hurried: bool) -> str | None:
         """Make a workspace's tools ready for search; say why they are found by words alone, if they are."""
         try:
             if is_hurried:
-                self._store.read_documents(workspace)
+                self._documents.read(workspace)
             else:
                 self.index(workspace)
         except EmbeddingError as failure:
@@ -140,33 +145,33 @@ class Search:
             if embedder is not None:
                 embedder.embed_tools([])  # from then on, queries are as fast as the index
             index = self._engine.in_memory(
-                self._store.entries(model), WORDS_ALONE if embedder is None else embedder.fusion
+                self._documents.entries(model), WORDS_ALONE if embedder is None else embedder.fusion
             )
         else:
-            index = self._store.index(workspace, model)
+            index = self._documents.index(workspace, model)
         return Searcher(listed, index, embedder, note, self._engine.fusion)
 
     def index(
         self, workspace: Workspace, on_progress: Callable[[int, int], None] = lambda _done, _total: None
     ) -> int:
         """Give a vector to each of a workspace's tools that has none, and say how many had none."""
-        self._store.read_documents(workspace)
+        self._documents.read(workspace)
         model = self._engine.model
         if model is None:
             return 0
-        missing = self._store.without_vector(workspace, model)
+        missing = self._documents.without_vector(workspace, model)
         for done in range(0, len(missing), BATCH):
             on_progress(done, len(missing))
             batch = dict(islice(missing.items(), done, done + BATCH))
             vectors = self._engine.embedder().embed_tools(list(batch.values()))
-            self._store.add_vectors(model, dict(zip(batch, vectors, strict=True)))
+            self._documents.add_vectors(model, dict(zip(batch, vectors, strict=True)))
         return len(missing)
 
     def _embedder(self, *, in_memory: bool) -> tuple[Embedder | None, str | None]:
         """Open the embedder, or say why there is none."""
         if self._engine.model is None:
             return None, f"{BY_WORDS_ALONE}: no model is set"
-        if not in_memory and not self._store.can_compare():
+        if not in_memory and not self._documents.can_compare():
             return None, f"{BY_WORDS_ALONE}: sqlite-vec cannot be loaded here"
         try:
             return self._engine.embedder(), None

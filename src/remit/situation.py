@@ -1,25 +1,29 @@
 """The situation: the states of a workspace, now, and what they are set to."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
-from remit.configurations import Configurations
-from remit.core.configuration.layers import Configuration, State
 from remit.core.configuration.reading import LOCATION, WORKFLOW
 from remit.core.configuration.unlocking import way_to
 from remit.core.configuration.values import Detector, DetectorKind, Layer, StateEntry, base_dirs
-from remit.core.decide import Context
 from remit.core.locations import check_location
 from remit.core.observations import Kept, Known, Observation
-from remit.core.projects import Workspace
-from remit.core.requirements import About
 from remit.core.spelling import did_you_mean
 from remit.core.states import Snapshot, Value
 from remit.core.watches import Watch, Watched
 from remit.errors import StateError, UnknownStateError
-from remit.ports import Clock, Detectors, Look, StateStore
+
+if TYPE_CHECKING:
+    from remit.configurations import Configurations
+    from remit.core.configuration.layers import Configuration, State
+    from remit.core.decide import Context
+    from remit.core.projects import Workspace
+    from remit.core.requirements import About
+    from remit.ports import Clock, Detectors, Look, StateStore
 
 PUSH_SECONDS = 60.0  # for which a location counts
 _MOST_PUSHED = 65_536  # characters of JSON
@@ -33,7 +37,7 @@ _LATE = 1_000  # milliseconds after its time limit at which a claim is given up
 class Location:
     """Tells where in an application its user is, for those who host one."""
 
-    def __init__(self, situation: "Situation") -> None:
+    def __init__(self, situation: Situation) -> None:
         self._situation = situation
 
     def set(
@@ -215,7 +219,7 @@ class Situation:
             raise StateError(f"what is pushed is longer than {_MOST_PUSHED:,} characters")
         self._store.push(pushed, workspace, now, until)
 
-    def _observe(self, state: State, moment: "_Moment") -> Observation | None:
+    def _observe(self, state: State, moment: _Moment) -> Observation | None:
         """Find out one state; None where only what implies it says anything of it."""
         entry, detector = state.entry, state.entry.detector
         if entry.kind == WORKFLOW:
@@ -239,7 +243,7 @@ class Situation:
         return self._find_out(entry.name, detector, bases, mark, moment)
 
     def _find_out(
-        self, name: str, detector: Detector, bases: Sequence[str], mark: str, moment: "_Moment"
+        self, name: str, detector: Detector, bases: Sequence[str], mark: str, moment: _Moment
     ) -> Observation:
         """Find a state out and keep the answer: one at a time, whoever asks."""
         now, workspace = moment.now, moment.workspace

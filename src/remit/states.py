@@ -1,20 +1,25 @@
 """What an application may ask of states and of Remit's own configuration, for the context that it has."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from remit.configurations import Current, Noticed
-from remit.core.configuration.layers import Demand
 from remit.core.configuration.telling import Told
-from remit.core.decide import Context
-from remit.core.declarations import Problem
 from remit.core.requirements import About
 from remit.core.serving.plan import Chosen, Plan, plan
 from remit.core.states import Snapshot
-from remit.core.tools import Tool
 from remit.core.watches import Watch
 from remit.errors import StateError
-from remit.situation import Situation, StateReport
+
+if TYPE_CHECKING:
+    from remit.configurations import Current, Noticed
+    from remit.core.configuration.layers import Demand
+    from remit.core.decide import Context
+    from remit.core.problems import Problem
+    from remit.core.tools import Tool
+    from remit.situation import Situation, StateReport
 
 
 class States:

@@ -100,11 +100,11 @@ class Supplying:
 
     def wares(self, context: Context) -> Mapping[Key, Wares]:
         """List what servers offer besides tools, by the servers' keys."""
-        return self._store.wares(context.workspace)
+        return self._store.servers.wares(context.workspace)
 
     def keep(self, declaration: Declaration, offer: Offer, context: Context) -> None:
         """Keep what came of asking a server."""
-        self._store.keep(declaration, offer, context.workspace, self._clock())
+        self._store.servers.keep(declaration, offer, context.workspace, self._clock())
 
     def add_audit(self, entries: Sequence[AuditEntry], context: Context) -> None:
         """Keep what became of calls, and drop what is too old or too much."""

@@ -25,7 +25,7 @@ class Trusting:
         Raises:
             UnknownServerError: no such server has a given name.
         """
-        trusts = self._store.trusts(context.workspace)
+        trusts = self._store.servers.trusts(context.workspace)
         found = [
             Trustable(
                 declaration=item.declaration,
@@ -46,12 +46,12 @@ class Trusting:
         """Let servers be started, as they were declared when they were listed."""
         for item in servers:
             if item.declaration.launch is not None:  # else nobody could see what it would run
-                self._store.trust(item.declaration, context.workspace, self._clock())
+                self._store.servers.trust(item.declaration, context.workspace, self._clock())
 
     def revoke(self, servers: Iterable[Trustable], context: Context) -> None:
         """Let servers be started no more."""
         for item in servers:
-            self._store.revoke(item.declaration, context.workspace)
+            self._store.servers.revoke(item.declaration, context.workspace)
 
 
 def _needs_trust(declaration: Declaration, workspace: Workspace) -> bool:

@@ -119,8 +119,8 @@ def test_a_server_that_is_added_after_the_install_is_there_through_remit(machine
     add = ["mcp", "add", "--scope", "user", "scale", "--", *words]
     refused = machine.claude(*add)
     assert "not allowed by enterprise policy" in refused.stderr  # what the guide tells how to get round
-    leave = json.dumps({"allowedMcpServers": [{"serverName": "scale"}]})
-    assert machine.claude("--settings", leave, *add).returncode == 0
+    machine.desk.variables["PATH"] = os.pathsep.join((os.path.dirname(CLAUDE), os.environ["PATH"]))
+    machine.remit("add", "--scope", "user", "scale", "--", *words)
     session = machine.session(("mcp__remit__scale__weigh", NOTHING))
     assert all(name.startswith("mcp__remit__") for name in of_servers(session))
     assert "answered by scale" in session.results[0]

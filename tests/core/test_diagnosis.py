@@ -13,12 +13,13 @@ from remit.core.checks.pinning import unpinned_packages
 from remit.core.checks.starting import missing_programs, relative_commands, unset_variables
 from remit.core.checks.upkeep import UNUSED_AFTER, unused_servers, waiting_servers
 from remit.core.client_settings import ClientSettings, Effect, Level, Rule
-from remit.core.declarations import Declaration, Problem, Resolved
+from remit.core.declarations import Declaration, Resolved
 from remit.core.diagnosis import Check, diagnose
-from remit.core.findings import Facts, Finding, Patient, Severity
+from remit.core.findings import Facts, Finding, Patient
 from remit.core.kinds import Authority, ConfigStatus, Kind
 from remit.core.launch import Launch, Syntax, Transport
 from remit.core.names import tool_name
+from remit.core.problems import Problem, Severity
 from remit.core.resolve import resolve
 from remit.core.scopes import Scope
 from remit.core.tools import Tool

@@ -6,8 +6,9 @@ from dataclasses import replace
 from remit.core.checks.installs import loaded_twice, lost_installs, missing_remit, unloaded_servers
 from remit.core.client_settings import ClientSettings, Effect, Level, Rule
 from remit.core.declarations import Declaration
-from remit.core.findings import Patient, Severity
+from remit.core.findings import Patient
 from remit.core.launch import Launch, Transport, command_digest
+from remit.core.problems import Severity
 from remit.core.resolve import resolve
 from remit.core.scopes import Scope
 from support import context, declared

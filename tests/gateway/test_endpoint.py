@@ -386,6 +386,19 @@ async def test_a_server_that_fails_costs_the_others_nothing(desk: Desk, shop: Pa
     assert failed == ["`broken` fell over"]
 
 
+async def test_why_a_server_does_not_answer_is_said_once_however_often_it_is_asked(
+    desk: Desk, shop: Path, links: FakeLinks, caplog: pytest.LogCaptureFixture
+) -> None:
+    links.stocks["git"] = UpstreamError("`git` fell over")
+    async with endpoint(desk, links, shop) as served:
+        await served.tools({})
+        for times in (2, 3):  # each is begun when the one before it has been heard of
+            links.tell("git", "notifications/tools/list_changed")
+            while len(links.stocked) < times:
+                await anyio.lowlevel.checkpoint()
+    assert caplog.text.count("git does not say what it offers: `git` fell over") == 1
+
+
 async def test_what_a_known_server_offers_is_looked_at_again_when_it_runs(
     desk: Desk, shop: Path, links: FakeLinks
 ) -> None:
@@ -521,6 +534,30 @@ async def test_a_change_is_told_once_and_only_where_something_changed(
             assert {(await anext(changes)).part, (await anext(changes)).part} == {"tools", "prompts"}
             links.tell("git", "notifications/resources/updated", uri="file:///x")
             assert await anext(changes) == ("resources", "file:///x")
+
+
+async def test_who_waits_for_a_first_list_is_told_of_no_change_meanwhile(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    desk.write_state("git", "slow")
+    links.stocks["slow"] = Stock(tools=[offered("late")], prompts=[{"name": "say"}])
+    release = anyio.Event()
+
+    async def wait_for(label: str) -> None:
+        if label == "slow":
+            await release.wait()
+
+    links.before_stock = wait_for
+    async with endpoint(desk, links, shop) as served, served.changes() as changes:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(names, served)
+            while not (await served.fresh()).visible:
+                await anyio.lowlevel.checkpoint()
+            release.set()
+        links.tell("git", "notifications/resources/updated", uri="file:///x")
+        assert await anext(changes) == ("resources", "file:///x")
+        desk.write(shop / "remit.toml", 'block = ["git__push"]\n')
+        assert await anext(changes) == ("tools", None)
 
 
 async def test_who_begins_to_listen_is_told_nothing_of_what_was_listed_before(

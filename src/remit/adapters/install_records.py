@@ -1,12 +1,17 @@
 """The records of installs: one file for each client, for its user's eyes only."""
 
+from __future__ import annotations
+
 import os
+from typing import TYPE_CHECKING
 
 from remit import settings
-from remit.adapters.files import Machine
-from remit.adapters.safe_files import change_file, read_exactly
+from remit.adapters.safe_files import change_file, read_exactly, remove_empty
 from remit.core.installs import Install, read, write
 from remit.errors import FileChangeError
+
+if TYPE_CHECKING:
+    from remit.adapters.files import Machine
 
 
 def record_path(client: str, machine: Machine) -> str:
@@ -42,4 +47,6 @@ class InstallRecords:
 
     def drop(self, client: str) -> None:
         """Forget a record."""
-        change_file(record_path(client, self._machine), lambda _: None)
+        path = record_path(client, self._machine)
+        change_file(path, lambda _: None)
+        remove_empty([os.path.dirname(path)])

@@ -3,8 +3,7 @@
 import errno
 import os
 import stat
-import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from remit.adapters.files import FileError, read_bytes
@@ -50,6 +49,23 @@ def change_file(path: str, change: Callable[[str | None], str | None]) -> None:
     )
 
 
+def missing_directories(path: str) -> list[str]:
+    """List the directories that have to be made for a file, the innermost first."""
+    missing: list[str] = []
+    directory = os.path.dirname(os.path.realpath(path))
+    while not os.path.lexists(directory):
+        missing.append(directory)
+        directory = os.path.dirname(directory)
+    return missing
+
+
+def remove_empty(directories: Sequence[str]) -> None:
+    """Remove directories, the innermost first, up to one in which something is."""
+    with suppress(OSError):
+        for directory in directories:
+            os.rmdir(directory)
+
+
 def _is_replaced(
     path: str, real: str, before: str | None, after: str | None, found: os.stat_result | None
 ) -> bool:
@@ -89,7 +105,8 @@ def _require_writable(real: str) -> None:
 def _write_beside(real: str, data: bytes, found: os.stat_result | None) -> str:
     directory = os.path.dirname(real)
     os.makedirs(directory, mode=0o700, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{os.path.basename(real)}.", dir=directory)
+    temporary = os.path.join(directory, f".{os.path.basename(real)}.{os.urandom(6).hex()}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with open(descriptor, "wb") as opened:
             opened.write(data)

@@ -1,19 +1,22 @@
 """What tools cost together: a server by its tools, and a whole catalog by what of it is visible."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 from remit.core.adoption import server_of, servers_in_force
-from remit.core.decide import Listed
 from remit.core.kinds import Kind, Status
 from remit.core.names import is_covered
-from remit.core.tools import Tool
+
+if TYPE_CHECKING:
+    from remit.core.decide import Listed
+    from remit.core.tools import Tool
 
 Place = tuple[str | None, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Costs:
+class Costs(NamedTuple):
     """What definitions cost in each request, in tokens; estimates, as all of them."""
 
     visible: int = 0

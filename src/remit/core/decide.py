@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from remit.core.agents import Agent, excludes_tool, lacks_server
 from remit.core.danger import Danger, Rating
-from remit.core.declarations import Key
 from remit.core.kinds import Authority, ConfigStatus, Kind, Status
 from remit.core.names import full_label
 from remit.core.outcomes import in_words
@@ -24,6 +23,7 @@ from remit.core.tools import Tool
 from remit.core.views import USUAL, Flags, View
 
 if TYPE_CHECKING:
+    from remit.core.declarations import Key
     from remit.core.states import Snapshot
 
 
@@ -61,7 +61,7 @@ class Context:
     snapshot: "Snapshot | None" = None  # None: the states were not looked at, as no tool needs any
     policy: Policy = NO_POLICY
     mode: Mode | None = None  # None: the one that the configuration sets
-    refusals: Mapping[Key, str] | None = None  # what filters in Python said no to, and why
+    refusals: "Mapping[Key, str] | None" = None  # what filters in Python said no to, and why
     run_context: object = None  # what those filters get from who runs the agent
 
     def view(self, client: str) -> View:

@@ -47,15 +47,6 @@ class Declaration:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
-    """Something in a configuration file that could not be used."""
-
-    source: str
-    place: str  # a line and column, a path of keys, or empty for the whole file
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Resolved:
     """A declaration with what became of it."""
 

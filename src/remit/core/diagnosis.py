@@ -13,7 +13,8 @@ from remit.core.checks.naming import colliding_names, long_names
 from remit.core.checks.pinning import unpinned_packages
 from remit.core.checks.starting import missing_programs, relative_commands, unset_variables
 from remit.core.checks.upkeep import failed_servers, unused_servers, waiting_servers
-from remit.core.findings import Finding, Patient, Severity
+from remit.core.findings import Finding, Patient
+from remit.core.problems import Severity
 
 Check = Callable[[Patient], Iterable[Finding]]
 

@@ -1,11 +1,15 @@
 """Differences between two lists of tools: what a person or a program that follows them is told."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from remit.core.decide import UNKNOWN, Listed
-from remit.core.declarations import Key
-from remit.core.states import Snapshot, Value
+
+if TYPE_CHECKING:
+    from remit.core.declarations import Key
+    from remit.core.states import Snapshot, Value
 
 
 class Difference(NamedTuple):

@@ -1,15 +1,19 @@
 """Discovery: what an agent is told that it found, two lines a tool, inside a budget of tokens."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from remit.core.declarations import Key
-from remit.core.ranking import Found, Ranked
 from remit.core.text import one_line
 from remit.core.tokens import estimate
-from remit.core.tools import Definition, Tool
+
+if TYPE_CHECKING:
+    from remit.core.declarations import Key
+    from remit.core.ranking import Found, Ranked
+    from remit.core.tools import Definition, Tool
 
 TOKEN_BUDGET = 2_000
 MAX_DESCRIPTION = 160
@@ -42,7 +46,7 @@ def present(
     return made
 
 
-def _discovery(found: Found, entries: "list[_Entry]", count: int) -> Discovery:
+def _discovery(found: Found, entries: list[_Entry], count: int) -> Discovery:
     content: dict[str, object] = {
         "query": found.query,
         "tools": [entry.data for entry in entries[:count]],

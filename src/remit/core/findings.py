@@ -5,25 +5,17 @@ A patient holds launches, which may hold secrets: it lives in memory, and no fin
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import NamedTuple
 
 from remit.core.client_settings import Rule
 from remit.core.decide import Context
-from remit.core.declarations import Declaration, Key, Problem, Resolved
+from remit.core.declarations import Declaration, Key, Resolved
 from remit.core.kinds import RUNS, Kind
 from remit.core.launch import Launch
+from remit.core.problems import Problem, Severity
 from remit.core.scopes import Scope
 from remit.core.secrets import words_of
 from remit.core.tools import Tool
-
-
-class Severity(StrEnum):
-    """How bad it is, worst first."""
-
-    ERROR = "error"  # something does not work, or is given away
-    WARNING = "warning"  # something works otherwise than it looks
-    NOTE = "note"  # worth knowing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -62,6 +62,7 @@ class EditedFile:
     path: str
     format: Format
     is_new: bool = False  # there was none
+    made: Sequence[str] = ()  # the directories that there were none of, the innermost first
     before: str  # the digest of the text, and of what became of it
     after: str
     steps: Sequence[Step] = ()
@@ -113,6 +114,7 @@ def write(install: Install) -> str:
             "path": file.path,
             "format": file.format,
             "new": file.is_new,
+            "made": file.made,
             "before": file.before,
             "after": file.after,
             "steps": file.steps,
@@ -155,6 +157,7 @@ def _file(content: Mapping[str, Any]) -> EditedFile:
         path=str(content["path"]),
         format=Format(content["format"]),
         is_new=bool(content["new"]),
+        made=tuple(map(str, content.get("made", ()))),
         before=str(content["before"]),
         after=str(content["after"]),
         steps=[[Splice(int(at), str(out), str(into)) for at, out, into in step] for step in content["steps"]],

@@ -82,8 +82,12 @@ class Fusion:
     def scores(self, hits: Iterable[Hit]) -> dict[int, float]:
         """Say of each document, between 0 and 1, how likely it is meant."""
         found = list(hits)
-        even = self.midpoint + self.expected * max(map(self.by_words, found), default=0.0)
-        return {hit.document_id: _likelihood(self.steepness * (self.raw(hit) - even)) for hit in found}
+        by_words = [self.by_words(hit) for hit in found]
+        even = self.midpoint + self.expected * max(by_words, default=0.0)
+        return {
+            hit.document_id: _likelihood(self.steepness * (self.by_meaning(hit) + words - even))
+            for hit, words in zip(found, by_words, strict=True)
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from remit.core.client_settings import ASKS_AT_A_TERMINAL, Habits, Rule
-from remit.core.declarations import Declaration, Key, Problem
+from remit.core.declarations import Declaration, Key
+from remit.core.problems import Problem
 from remit.core.scopes import Scope
 
 

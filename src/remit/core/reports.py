@@ -61,7 +61,7 @@ class Usage(NamedTuple):
     """What a project used, and what it did not."""
 
     used: Sequence[ToolUse]  # the most used first
-    unused: Sequence[ToolUse]  # of what is visible, the dearest first
+    unused: Sequence[ToolUse]  # of what is visible, the dearest first; a server stands for its tools
     sessions: Sequence[SessionUse]
     unused_tokens: int  # what the visible unused ones cost in each request
 
@@ -88,7 +88,7 @@ def usage(listed: Iterable[Listed], totals: Iterable[Total], sessions: Sequence[
     ]
     return Usage(
         used=sorted((each for each in uses if each.uses), key=_most_used_first),
-        unused=sorted(idle, key=_dearest_first),
+        unused=sorted(_heads(idle), key=_dearest_first),
         sessions=sessions,
         unused_tokens=sum(each.tool.tokens or 0 for each in idle if each.tool.kind is not Kind.MCP_SERVER),
     )
@@ -97,21 +97,28 @@ def usage(listed: Iterable[Listed], totals: Iterable[Total], sessions: Sequence[
 def proposals(found: Usage, *, now: int) -> list[Proposal]:
     """Propose to switch off what lay unused for long, and what only fails; the most to gain first."""
     sessions_after = sorted(each.started_at for each in found.sessions)
-    idle = {owner_of(each.tool) for each in found.unused if each.tool.kind is Kind.MCP_SERVER}
     proposed: list[Proposal] = []
     for each in found.unused:
         tool = each.tool
-        if tool.kind is Kind.MCP_TOOL and owner_of(tool) in idle:
-            continue  # its server is proposed as a whole
         missed = sum(at >= tool.discovered_at for at in sessions_after)
         days = (now - tool.discovered_at) // DAY
         if days >= PATIENCE or missed >= ENOUGH_SESSIONS:
-            reason = f"never used here, in {_counted(days, 'day')} and {_counted(missed, 'session')}"
-            proposed.append(Proposal(tool.name, reason, tool.tokens))
+            proposed.append(Proposal(tool.name, _unused_for(days, missed), tool.tokens))
     for each in found.used:
         if each.tool.status is Status.DEMOTED and each.tool.kind is not Kind.BUILTIN:
             proposed.append(Proposal(each.tool.name, in_words(each.tool.outcomes), each.tool.tokens))
     return sorted(proposed, key=lambda each: (-(each.tokens or 0), each.name))
+
+
+def _heads(idle: Sequence[ToolUse]) -> list[ToolUse]:
+    """Leave out the tools of a server that is among them as a whole."""
+    whole = {owner_of(each.tool) for each in idle if each.tool.kind is Kind.MCP_SERVER}
+    return [each for each in idle if each.tool.kind is not Kind.MCP_TOOL or owner_of(each.tool) not in whole]
+
+
+def _unused_for(days: int, sessions: int) -> str:
+    spans = (_counted(count, thing) for count, thing in ((days, "day"), (sessions, "session")) if count)
+    return f"never used here, in {' and '.join(spans)}"
 
 
 def _is_whole(tool: Tool) -> bool:

@@ -102,7 +102,7 @@ def secrets_in(value: str, name: str = "") -> Iterator[str]:
     for text in dict.fromkeys((plain, value.strip())):  # braces around a secret do not make it a reference
         yield from filter(_is_random, _shaped(text))
     yield from (match[1] for match in re.finditer(_CREDENTIAL, plain) if _is_hard_to_guess(match[1]))
-    if _is_given_to(name, whole := re.sub(_SCHEME, "", plain)):
+    if name and _is_given_to(name, whole := re.sub(_SCHEME, "", plain)):
         yield whole
     yield from _paired(plain)
     yield from _in_url(plain)
@@ -131,6 +131,8 @@ def shown(word: str) -> str | None:
 
 def _resolved(text: str) -> str:
     """Put in the place of each reference what it falls back on, which is mostly nothing."""
+    if "{" not in text:
+        return text
     kept: list[str] = []
     at = 0
     closing, both, line = (_Ahead(text, sign) for sign in ("}", "}}", "\n"))

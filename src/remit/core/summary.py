@@ -1,15 +1,19 @@
 """A catalog in short: what is visible and where it comes from, what is hidden and why, what it costs."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
+from typing import TYPE_CHECKING, NamedTuple
 
 from remit.core.costs import Costs, add_up
 from remit.core.decide import Context, Gate, Listed
 from remit.core.kinds import ConfigStatus, Kind, Status
 from remit.core.scopes import Scope
-from remit.core.tools import Tool
+
+if TYPE_CHECKING:
+    from remit.core.tools import Tool
 
 SHADOWED = "shadowed"
 UNTRUSTED = "untrusted"  # where Remit starts it, its user has to trust it
@@ -33,8 +37,7 @@ CAUSES = (  # in the order in which they are told; a gate that is not among them
 _SCOPES = {scope: rank for rank, scope in enumerate(Scope)}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
+class Origin(NamedTuple):
     """What one scope contributes."""
 
     client: str
@@ -45,16 +48,14 @@ class Origin:
     costs: Costs
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hidden:
+class Hidden(NamedTuple):
     """What is hidden for one cause; a tool is left out where its server is hidden for the same."""
 
     cause: str
     items: Sequence[Listed]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
+class Summary(NamedTuple):
     """What an overview of a workspace says."""
 
     visible: Mapping[Kind, int]

@@ -7,14 +7,13 @@ weights to real tokenizers on real definitions.
 
 import json
 from math import ceil
-from string import ascii_letters, digits
 
 PER_RUN = 0.9
 PER_BYTE = 0.04
 PER_EXTRA_BYTE = 0.4
 
 # Translating bytes and splitting them is several times faster than a regular expression.
-_WORD = frozenset((ascii_letters + digits).encode()) | frozenset(range(128, 256))
+_WORD = frozenset(byte for byte in range(256) if byte > 127 or chr(byte).isalnum())
 _WORDS = bytes(byte if byte in _WORD else 32 for byte in range(256))
 _MARKS = bytes(byte if 32 < byte < 127 and byte not in _WORD else 32 for byte in range(256))
 

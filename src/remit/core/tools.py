@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.core.agents import Profile
-from remit.core.declarations import Key
 from remit.core.kinds import Authority, ConfigStatus, Kind, Status
 from remit.core.scopes import Scope
 
 if TYPE_CHECKING:
     from remit.core.danger import Danger
+    from remit.core.declarations import Key
 
 
 class Winner(NamedTuple):
@@ -58,7 +58,7 @@ class Tool(NamedTuple):
     danger: "Danger | None" = None  # what its server says of it; None: nothing
 
     @property
-    def key(self) -> Key:
+    def key(self) -> "Key":
         """What makes its row one of a kind, as `Declaration.key`."""
         place = (self.client, self.kind, self.scope, self.project_hash, self.dir)
         return *place, self.agent, self.server, self.name

@@ -1,15 +1,18 @@
 """Trust: which servers Remit starts only with its user's word, because others can edit what they run."""
 
-from dataclasses import dataclass
+from __future__ import annotations
 
-from remit.core.declarations import Declaration
+from typing import TYPE_CHECKING, NamedTuple
+
 from remit.core.kinds import ConfigStatus, Kind
-from remit.core.projects import Workspace
 from remit.core.scopes import Scope, is_at_or_below
 
+if TYPE_CHECKING:
+    from remit.core.declarations import Declaration
+    from remit.core.projects import Workspace
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trustable:
+
+class Trustable(NamedTuple):
     """A server that needs trust, with what it would run."""
 
     declaration: Declaration  # its launch is in memory, where its file could be read

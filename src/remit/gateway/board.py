@@ -23,7 +23,7 @@ from remit.core.serving.strategies import (
     group_item,
     room_resource,
 )
-from remit.exchange import Listing
+from remit.exchange import Change, Listing, Part
 from remit.gateway.catalog import Catalog
 
 EMPTY = Listing([], "")
@@ -50,6 +50,19 @@ class Board:
     def depends_on_states(self) -> bool:
         """Whether it may be another one without any file or entry being another."""
         return not self.catalog.context.requirements.is_empty
+
+    def revisions(self) -> dict[Change, str]:
+        """Tell the revision of all whose change may be announced."""
+        rooms = {
+            Change(Part.RESOURCES, f"{ROOM}{name}"): " ".join(each.name for each in group.entries)
+            for name, group in self.rooms.items()
+        }
+        return {
+            Change(Part.TOOLS): self.tools.revision,
+            Change(Part.RESOURCES): f"{self.resources.revision} {self.templates.revision}",
+            Change(Part.PROMPTS): self.prompts.revision,
+            **rooms,
+        }
 
     def servers(self) -> Iterator[Key]:
         """List the servers that may be asked now, in their order."""

@@ -12,7 +12,6 @@ from remit.core.serving.instructions import instructions
 from remit.core.serving.names import spelt
 from remit.core.serving.own_tools import DEFINITIONS, Own
 from remit.core.serving.refusals import failure
-from remit.core.serving.strategies import ROOM
 from remit.errors import RemitError
 from remit.exchange import Answer, AnsweredError, Caller, Change, Links, Listing, Params, Part
 from remit.gateway.announcing import Announcer, Differences
@@ -60,7 +59,7 @@ class LiveEndpoint:
         self._stocker = stocker
         self._passing = passing
         self._announcer = Announcer()
-        self._differences = Differences(_revisions(board))
+        self._differences = Differences(board.revisions())
         self._board = board
         self._bell = anyio.Event()
         self._patient_until = anyio.current_time() + FIRST_LIST
@@ -97,7 +96,7 @@ class LiveEndpoint:
         Raises:
             AnsweredError: a scope is asked for that does not exist.
         """
-        board = await self._listed()
+        board = await self._given(Part.TOOLS)
         scope = _scope(asked) if board.catalog.plan.strategy == "manifest" else None
         if scope is None:
             return board.tools
@@ -141,15 +140,15 @@ class LiveEndpoint:
 
     async def resources(self) -> Listing:
         """List the resources of visible servers, and the rooms."""
-        return (await self._listed()).resources
+        return (await self._given(Part.RESOURCES)).resources
 
     async def templates(self) -> Listing:
         """List the templates of resources."""
-        return (await self._listed()).templates
+        return (await self._given(Part.RESOURCES)).templates
 
     async def prompts(self) -> Listing:
         """List the prompts of visible servers."""
-        return (await self._listed()).prompts
+        return (await self._given(Part.PROMPTS)).prompts
 
     async def pass_on(self, method: str, asked: Params, caller: Caller) -> Answer:
         """Read or subscribe to a resource, get a prompt, complete an argument, set a log level.
@@ -165,7 +164,7 @@ class LiveEndpoint:
     def changes(self) -> AbstractAsyncContextManager[AsyncIterator[Change]]:
         """Listen to what changes from now on."""
         if not self._announcer.is_heard:  # what was listed last is what those know who listen now
-            self._differences.since(_revisions(self._board))
+            self._differences.since(self._board.revisions())
         return self._announcer.listening()
 
     async def leave(self, session: str) -> None:
@@ -199,10 +198,13 @@ class LiveEndpoint:
 
     async def watch(self) -> None:
         """Tell those who listen what changes, until cancelled."""
+        is_ready = False
         while True:
             with anyio.move_on_after(_POLL):
                 await self._bell.wait()
             is_rung, self._bell = self._bell.is_set(), anyio.Event()
+            # What the last of those who were asked at first has to say is found out only after it is idle.
+            was_ready, is_ready = is_ready, is_ready or self._stocker.is_idle or not self._is_patient
             if not self._announcer.is_heard:
                 continue
             if self._board.depends_on_states:
@@ -214,7 +216,7 @@ class LiveEndpoint:
             except RemitError as error:
                 _log.warning("the lists cannot be made anew: %s", error)
                 continue
-            for change in self._differences.since(_revisions(board)):
+            for change in self._differences.since(board.revisions(), is_ready=was_ready):
                 self._announcer.announce(change)
 
     async def heed(self) -> None:
@@ -233,11 +235,20 @@ class LiveEndpoint:
                     served = self._board.addresses.written(key, params["uri"])
                     self._announcer.announce(Change(Part.RESOURCES, served))
 
+    @property
+    def _is_patient(self) -> bool:
+        return anyio.current_time() < self._patient_until
+
+    async def _given(self, part: Part) -> Board:
+        """Give what is listed to one who is told from now on when this part of it changes."""
+        board, change = await self._listed(), Change(part)
+        self._differences.give(change, board.revisions()[change])
+        return board
+
     async def _listed(self) -> Board:
         """Give what is listed; in the first seconds, with servers that are asked for the first time."""
-        patience = self._patient_until - anyio.current_time()
-        if patience > 0:
-            with anyio.move_on_after(patience):
+        if self._is_patient:
+            with anyio.move_on_after(self._patient_until - anyio.current_time()):
                 await self._stocker.settled()
         with _told():
             return await self.fresh()
@@ -274,19 +285,6 @@ def _told() -> Generator[None]:
     except RemitError as error:
         hint = f" ({error.hint})" if error.hint else ""
         raise AnsweredError(INTERNAL_ERROR, f"{error}{hint}") from error
-
-
-def _revisions(board: Board) -> dict[Change, str]:
-    rooms = {
-        Change(Part.RESOURCES, f"{ROOM}{name}"): " ".join(each.name for each in group.entries)
-        for name, group in board.rooms.items()
-    }
-    return {
-        Change(Part.TOOLS): board.tools.revision,
-        Change(Part.RESOURCES): f"{board.resources.revision} {board.templates.revision}",
-        Change(Part.PROMPTS): board.prompts.revision,
-        **rooms,
-    }
 
 
 def _scope(asked: Params) -> str | None:

@@ -48,9 +48,10 @@ class Stocker:
         self._askable: frozenset[Key] = frozenset()
         self._resting: set[Key] = set()  # those that failed, and are asked again after a pause
         self._pauses: dict[Key, float] = {}
+        self._warned: dict[Key, str] = {}
         self._paces: dict[Key, Pace] = {}
-        self._is_idle = anyio.Event()
-        self._is_idle.set()
+        self._has_idled = anyio.Event()
+        self._has_idled.set()
 
     def consider(self, board: Board) -> None:
         """Have those servers asked that may be, and are not known as they stand in their file."""
@@ -74,15 +75,20 @@ class Stocker:
         if key in self._asking:
             self._asking[key] = True
             return
-        if self._is_idle.is_set():
-            self._is_idle = anyio.Event()
+        if self._has_idled.is_set():
+            self._has_idled = anyio.Event()
         self._asking[key] = True
         self._group.start_soon(self._keep_asking, key)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nobody is being asked."""
+        return not self._asking
 
     async def settled(self) -> None:
         """Wait until nobody is being asked."""
         while self._asking:
-            await self._is_idle.wait()
+            await self._has_idled.wait()
 
     async def _keep_asking(self, key: Key) -> None:
         try:
@@ -94,7 +100,7 @@ class Stocker:
         finally:
             del self._asking[key]
             if not self._asking:
-                self._is_idle.set()
+                self._has_idled.set()
 
     async def _ask(self, key: Key) -> None:
         board = await self._clerk.do(Inventory.board)
@@ -104,16 +110,23 @@ class Stocker:
         try:
             offer = self._read(await self._links.stock(upstream, parts=PARTS), upstream)
         except UpstreamError as error:
-            _log.warning("%s does not say what it offers: %s", upstream.label, error)
+            self._warn(key, upstream, error)
             offer = Offer(failure=Failure(reason=str(error), hint=error.hint))
             self._group.start_soon(self._ask_again, key)
         else:
             self._pauses.pop(key, None)
+            self._warned.pop(key, None)
         try:
             await self._clerk.do(_keep, catalog, key, offer)
         except RemitError as error:
             _log.warning("what %s offers cannot be kept: %s", upstream.label, error)
         self._on_kept()
+
+    def _warn(self, key: Key, upstream: Upstream, error: UpstreamError) -> None:
+        """Say why a server does not answer; once, however often it is asked."""
+        if self._warned.get(key) != str(error):
+            self._warned[key] = str(error)
+            _log.warning("%s does not say what it offers: %s", upstream.label, error)
 
     async def _ask_again(self, key: Key) -> None:
         """Ask a server that failed once more after a while: it may have been late, or away."""

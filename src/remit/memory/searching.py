@@ -7,7 +7,6 @@ from itertools import islice
 from remit.core.documents import document, read_query
 from remit.core.memory.artifacts import Kind
 from remit.core.memory.results import Found
-from remit.core.ranking import Fusion, Hit, RankFusion
 from remit.errors import EmbeddingError, StoreUnavailableError
 from remit.memory.ports import Home, MemoryStore
 from remit.ports import Embedder, Engine, Vector
@@ -25,6 +24,7 @@ class ArtifactSearch:
         self._engine = engine
         self._opened: Embedder | None = None
         self._can_compare: bool | None = None
+        self._asked: tuple[str, Vector] | None = None  # the last query: each scope is searched for it
 
     def search(self, query: str, homes: Sequence[Home], kinds: Sequence[Kind], limit: int) -> list[Found]:
         """Find what answers a query, the best first."""
@@ -35,7 +35,8 @@ class ArtifactSearch:
             WORDS_ALONE if vector is None or embedder is None else embedder.fusion
         )
         scores = fusion.scores(hits)
-        good = [hit for hit in hits if _is_meant(hit, scores[hit.document_id], fusion)]
+        # What shares no word with a query has to be near it; else nothing is ever not found.
+        good = [hit for hit in hits if hit.words > 0 or scores[hit.document_id] >= fusion.noise]
         best = sorted(good, key=lambda hit: (-scores[hit.document_id], -hit.document_id))[:limit]
         kept = self._store.by_documents([hit.document_id for hit in best])
         return [
@@ -85,12 +86,9 @@ class ArtifactSearch:
     def _vector(self, embedder: Embedder | None, query: str) -> Vector | None:
         if embedder is None:
             return None
-        try:
-            return embedder.embed_query(query)
-        except EmbeddingError:
-            return None
-
-
-def _is_meant(hit: Hit, score: float, fusion: Fusion | RankFusion) -> bool:
-    """What shares no word with a query has to be near it; else nothing is ever not found."""
-    return hit.words > 0 or score >= fusion.noise
+        if self._asked is None or self._asked[0] != query:
+            try:
+                self._asked = query, embedder.embed_query(query)
+            except EmbeddingError:
+                return None
+        return self._asked[1]

@@ -42,8 +42,15 @@ class _Judged(NamedTuple):
 
 def place(store: MemoryStore, project_id: str | None, focus: str | None, bound: Bound) -> Place:
     """Find out what is known of a place; what is out of bounds is not known."""
+    return _place(_known(store, project_id, bound), project_id, focus, bound)
+
+
+def _known(store: MemoryStore, project_id: str | None, bound: Bound) -> Sequence[Home]:
     is_hidden = bound is not None and project_id is not None and project_id not in bound
-    homes: Sequence[Home] = () if project_id is None or is_hidden else store.homes(project_id)
+    return () if project_id is None or is_hidden else store.homes(project_id)
+
+
+def _place(homes: Sequence[Home], project_id: str | None, focus: str | None, bound: Bound) -> Place:
     standing = standing_of(
         project_id,
         focus,
@@ -61,6 +68,13 @@ def summed(plan: Plan, results: Sequence[SaveResult]) -> Written:
     return BatchSaveResult(session=results[0], decisions=results[1:decisions], patterns=results[decisions:])
 
 
+class _Homes(NamedTuple):
+    """Where the parts of a plan belong, by scope, and all places of the project."""
+
+    by_scope: Mapping[MemoryScope, Home]
+    of_project: Sequence[Home]
+
+
 class Writer:
     """Writes plans, inside a transaction that its caller opens."""
 
@@ -69,11 +83,12 @@ class Writer:
 
     def write(self, plan: Plan, turn: Turn, bound: Bound) -> tuple[Written, bool]:
         """Write a plan, and tell whether something became visible in every project by it."""
-        where = place(self._store, plan.project_id, plan.focus, bound)
+        known = _known(self._store, plan.project_id, bound)
+        where = _place(known, plan.project_id, plan.focus, bound)
         if where.permission(plan.tool) is Permission.BLOCKED or where.project_id is None:
             refusal = blocked(objection(where))
             return summed(plan, [refusal for _ in plan.parts]), False
-        homes = self._homes(where.project_id, plan.focus, turn.at)
+        homes = self._homes(known, where.project_id, plan.focus, turn.at)
         results: list[SaveResult] = []
         is_seen_everywhere = False
         for number, part in enumerate(plan.parts):
@@ -82,25 +97,25 @@ class Writer:
             is_seen_everywhere |= has_written and part.artifact.scope is MemoryScope.GLOBAL
         return summed(plan, results), is_seen_everywhere
 
-    def _homes(self, project_id: str, focus: str | None, at: int) -> dict[MemoryScope, Home]:
-        """The homes of a place by scope, made where they are missing."""
-        known = self._store.homes(project_id)
-        project = known[0] if known else self._store.create_project(project_id, at)
-        homes = {MemoryScope.PROJECT: project, MemoryScope.GLOBAL: self._store.global_home()}
+    def _homes(self, known: Sequence[Home], project_id: str, focus: str | None, at: int) -> _Homes:
+        """The homes of a place, made where they are missing."""
+        every = list(known) or [self._store.create_project(project_id, at)]
+        homes = {MemoryScope.PROJECT: every[0], MemoryScope.GLOBAL: self._store.global_home()}
         if focus is not None:
-            found = next((home for home in known if home.focus == focus), None)
-            homes[MemoryScope.FOCUS] = found or self._store.create_focus(project, focus, at)
-        return homes
+            area = next((home for home in known if home.focus == focus), None)
+            if area is None:
+                area = self._store.create_focus(every[0], focus, at)
+                every.append(area)
+            homes[MemoryScope.FOCUS] = area
+        return _Homes(homes, every)
 
-    def _keep(
-        self, part: Part, turn: Turn, number: int, homes: Mapping[MemoryScope, Home]
-    ) -> tuple[SaveResult, bool]:
+    def _keep(self, part: Part, turn: Turn, number: int, homes: _Homes) -> tuple[SaveResult, bool]:
         artifact = part.artifact
-        id, home = turn.name(artifact.kind, number), homes[artifact.scope]
+        id, home = turn.name(artifact.kind, number), homes.by_scope[artifact.scope]
         if self._store.owner(id) is not None:  # it was made before the queue forgot it
             return SaveResult(status=SaveStatus.SAVED, artifact_id=id), False
         if artifact.kind is Kind.ENTITY:
-            return self._upsert(part, id, home, homes[MemoryScope.PROJECT], turn.at), True
+            return self._upsert(part, id, home, homes.by_scope[MemoryScope.PROJECT], turn.at), True
         judged = self._judge(part, home, homes) if artifact.kind in KEPT_ONCE else _Judged(None)
         if judged.result is not None:
             return judged.result, False
@@ -116,7 +131,7 @@ class Writer:
             self._relate(id, Relation.CONFLICTS_WITH, rival, home, turn.at)
         return _told(id, judged), True
 
-    def _judge(self, part: Part, home: Home, homes: Mapping[MemoryScope, Home]) -> _Judged:
+    def _judge(self, part: Part, home: Home, homes: _Homes) -> _Judged:
         """See what a decision or pattern is beside those that are known in its place."""
         artifact = part.artifact
         same = self._store.same(artifact, home)
@@ -140,15 +155,15 @@ class Writer:
             return _Judged(None, Status.HELD, near=near.id, outcome=found)
         return _Judged(None, replaced=[] if near is None else [near.id], rivals=rivals, outcome=found)
 
-    def _rivals(self, part: Part, home: Home, homes: Mapping[MemoryScope, Home]) -> list[str]:
+    def _rivals(self, part: Part, home: Home, homes: _Homes) -> list[str]:
         """The decisions that contradict a new one, among those that are seen together with it."""
         subject = part.artifact.subject
         if not subject:
             return []
         if home.kind == "project":
-            together = list(self._store.homes(home.project_id))
+            together = homes.of_project
         else:
-            together = [home] if home.kind == "global" else [home, homes[MemoryScope.PROJECT]]
+            together = [home] if home.kind == "global" else [home, homes.by_scope[MemoryScope.PROJECT]]
         said = statement(part.artifact.name)
         return [
             id

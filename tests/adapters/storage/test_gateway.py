@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from remit.adapters.storage import listings
+from remit.adapters.storage.definitions import define
 from remit.adapters.storage.sqlite import SqliteStore
 from remit.core.audit import AuditEntry
 from remit.core.declarations import Declaration, Resolved
@@ -43,34 +43,34 @@ def save(store: SqliteStore, *declarations: Declaration) -> None:
 
 
 def test_what_a_server_offers_is_kept_as_long_as_its_entry_is_the_same(store: SqliteStore) -> None:
-    store.keep(GIT, Offer(wares=WARES), SHOP, at=2)
-    assert store.wares(SHOP) == {GIT.key: WARES}
-    store.keep(GIT, Offer(failure=Failure(reason="gone")), SHOP, at=3)
-    store.keep(GIT, Offer(), SHOP, at=4)  # which was asked for its tools alone
-    assert store.wares(SHOP) == {GIT.key: WARES}
+    store.servers.keep(GIT, Offer(wares=WARES), SHOP, at=2)
+    assert store.servers.wares(SHOP) == {GIT.key: WARES}
+    store.servers.keep(GIT, Offer(failure=Failure(reason="gone")), SHOP, at=3)
+    store.servers.keep(GIT, Offer(), SHOP, at=4)  # which was asked for its tools alone
+    assert store.servers.wares(SHOP) == {GIT.key: WARES}
     save(store, declared("git", digest="d2"))
-    assert store.wares(SHOP) == {}
+    assert store.servers.wares(SHOP) == {}
 
 
 def test_a_definition_that_is_only_written_in_another_order_is_the_same(store: SqliteStore) -> None:
     one, two = ('{"a": 1, "b": 2}', '{"b": 2, "a": 1}')
-    first = listings.define(store.database, Definition(name="mcp__git__log", raw=one))
-    assert listings.define(store.database, Definition(name="mcp__git__log", raw=two)) == first
-    assert listings.define(store.database, Definition(name="mcp__git__log", raw='{"a": 2}')) != first
-    assert listings.define(store.database, Definition(name="mcp__git__log")) != first
+    first = define(store.database, Definition(name="mcp__git__log", raw=one))
+    assert define(store.database, Definition(name="mcp__git__log", raw=two)) == first
+    assert define(store.database, Definition(name="mcp__git__log", raw='{"a": 2}')) != first
+    assert define(store.database, Definition(name="mcp__git__log")) != first
 
 
 def test_what_changes_a_catalog_is_counted_and_a_use_is_not(store: SqliteStore) -> None:
     tool = Definition(name="mcp__git__log", server="git", tool="log", raw=json.dumps({}))
     sighting = Sighting(tool.name, CLIENT, SHOP, Authority.HOOK, 9, True, "git")
     for does_count, change in (
-        (True, lambda: store.keep(GIT, Offer(tools=[tool], wares=WARES), SHOP, at=2)),
-        (False, lambda: store.keep(GIT, Offer(tools=[tool], wares=WARES), SHOP, at=3)),
-        (True, lambda: store.keep(GIT, Offer(tools=[], wares=WARES), SHOP, at=4)),
-        (True, lambda: store.keep(GIT, Offer(tools=[tool], wares=Wares()), SHOP, at=5)),
+        (True, lambda: store.servers.keep(GIT, Offer(tools=[tool], wares=WARES), SHOP, at=2)),
+        (False, lambda: store.servers.keep(GIT, Offer(tools=[tool], wares=WARES), SHOP, at=3)),
+        (True, lambda: store.servers.keep(GIT, Offer(tools=[], wares=WARES), SHOP, at=4)),
+        (True, lambda: store.servers.keep(GIT, Offer(tools=[tool], wares=Wares()), SHOP, at=5)),
         (False, lambda: save(store, GIT)),
-        (True, lambda: store.trust(GIT, SHOP, at=6)),
-        (True, lambda: store.revoke(GIT, SHOP)),
+        (True, lambda: store.servers.trust(GIT, SHOP, at=6)),
+        (True, lambda: store.servers.revoke(GIT, SHOP)),
         (True, lambda: store.states.trust_part("/f", "x", "d", SHOP, 7)),
         (True, lambda: store.states.revoke_part("/f", "x", SHOP)),
         (True, lambda: store.record(sighting, Use())),  # which was never seen in this project

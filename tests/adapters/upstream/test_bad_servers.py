@@ -154,7 +154,7 @@ async def test_a_command_that_does_not_exist_and_a_variable_that_is_not_set_are_
         absent = await failing(made, upstream(Launch(command="/no/such/program")), "echo")
         unset = Launch(command="${NOWHERE}", syntaxes=(Syntax.DEFAULTS,))
         missing = await failing(made, upstream(unset, "other"), "echo")
-    assert str(absent) == "`speaking` its command was not found"
+    assert str(absent) == "`speaking` cannot be started: its command was not found"
     assert str(missing) == "`other` needs `NOWHERE`, which is not set"
 
 

@@ -261,7 +261,7 @@ def test_a_server_that_crashes_is_shown_with_its_last_words_and_without_its_secr
 def test_a_command_that_does_not_exist_is_not_found() -> None:
     (offer,) = ask(upstream(Launch(command="/no/such/program")))
     assert offer.failure is not None
-    assert offer.failure.reason == "its command was not found"
+    assert offer.failure.reason == "cannot be started: its command was not found"
 
 
 def test_a_server_that_floods_stderr_is_heard() -> None:

@@ -375,7 +375,7 @@ def test_another_directory_of_the_clients_is_honoured(ada: Ada) -> None:
     assert "remit" in read(ada.desk.root / "config/.claude.json")["mcpServers"]
     assert "hooks" in read(ada.desk.root / "config/settings.json")
     ada.run("uninstall", "claude-code", "--yes")
-    assert not list((ada.desk.root / "config").iterdir())
+    assert not (ada.desk.root / "config").exists()
     assert ada.settings.read_text() == SETTINGS
 
 
@@ -410,12 +410,29 @@ def test_other_clients_get_a_server_and_are_restored_to_the_last_byte(desk: Desk
 
 
 @pytest.mark.parametrize("client", FILES)
-def test_a_file_that_was_not_there_is_gone_again_afterwards(desk: Desk, client: str) -> None:
-    file = desk.home / FILES[client][0]
-    assert desk.remit("install", client, "--yes").returncode == 0
+def test_what_was_not_there_is_gone_again_afterwards_directories_too(desk: Desk, client: str) -> None:
+    file, before = desk.home / FILES[client][0], sorted(desk.home.rglob("*"))
+    for _ in range(2):
+        assert desk.remit("install", client, "--yes").returncode == 0
     assert file.exists()
     assert desk.remit("uninstall", client, "--yes").returncode == 0
-    assert not file.exists()
+    assert sorted(desk.home.rglob("*")) == before
+    assert not (desk.root / "data/installs").exists()
+
+
+def test_a_directory_that_install_made_stays_when_something_else_is_in_it(desk: Desk) -> None:
+    assert desk.remit("install", "vscode", "--yes").returncode == 0
+    mine = desk.write(desk.home / ".config/Code/mine", "x")
+    assert desk.remit("uninstall", "vscode", "--yes").returncode == 0
+    assert [path for path in (desk.home / ".config").rglob("*") if path.is_file()] == [mine]
+    assert not (desk.home / ".config/Code/User").exists()
+
+
+def test_a_directory_that_was_there_before_stays(desk: Desk) -> None:
+    (desk.home / ".cursor").mkdir()
+    assert desk.remit("install", "cursor", "--yes").returncode == 0
+    assert desk.remit("uninstall", "cursor", "--yes").returncode == 0
+    assert list((desk.home / ".cursor").iterdir()) == []
 
 
 def test_codex_hands_remit_the_variables_that_its_servers_name(desk: Desk) -> None:

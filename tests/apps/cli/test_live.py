@@ -214,25 +214,3 @@ def is_running(process: int) -> bool:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
-
-
-@pytest.mark.parametrize("command", ["tools", "scan"])
-def test_no_command_that_finds_nothing_new_loads_the_protocol_or_numpy(
-    desk: Desk, shop: Path, command: str
-) -> None:
-    desk.remit("scan", cwd=shop)  # what is new is embedded once
-    heavy = ("mcp", "anyio", "httpx2", "pydantic", "numpy", "onnxruntime", "urllib.request")
-    script = (
-        f"import sys; from remit.apps.cli.main import app; app.main(['{command}'], standalone_mode=False);"
-        f"print([name for name in {heavy} if name in sys.modules])"
-    )
-    desk.remit("scan", cwd=shop)  # the first one gives vectors to what it finds
-    ran = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=shop,
-        env=desk.environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert ran.stdout.splitlines()[-1] == "[]"

@@ -261,12 +261,13 @@ def test_tools_show_what_they_cost_once_a_definition_is_known(desk: Desk, shop: 
 
 def test_context_prints_the_section_and_respects_the_budget(desk: Desk, shop: Path) -> None:
     desk.provide("git", "wiki", "till")
-    text = desk.remit("context", cwd=shop).stdout
+    printed = desk.remit("context", cwd=shop).stdout
+    text = printed.removesuffix("\n")
     assert text.startswith("## Project Memory\nproject_id: shop-")
     assert "\n\n## Available Tools\n- MCP: git (local)\n" in text
     assert answer(desk, "context", cwd=shop)["text"] == text
-    assert desk.remit("context", "--budget", str(len(text)), cwd=shop).stdout == text
-    assert 0 < len(desk.remit("context", "--budget", str(len(text) - 1), cwd=shop).stdout) < len(text)
+    assert desk.remit("context", "--budget", str(len(text)), cwd=shop).stdout == printed == f"{text}\n"
+    assert 1 < len(desk.remit("context", "--budget", str(len(text) - 1), cwd=shop).stdout) < len(printed)
     assert desk.remit("context", "--budget", "5", cwd=shop).stdout == ""
     assert desk.remit("context", "--budget", "-1", cwd=shop).returncode == 2
 
@@ -463,7 +464,7 @@ def test_an_interrupt_ends_a_wait_for_a_locked_database_at_once(desk: Desk, shop
     process = subprocess.Popen(command, cwd=shop, env=desk.environment, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     for line in process.stderr:
-        if line.endswith(" remit.adapters.storage.sqlite\n"):  # the last import before the wait
+        if line.endswith(" remit.adapters.storage.scans\n"):  # the last import before the wait
             break
     process.send_signal(signal.SIGINT)
     rest = process.communicate(timeout=20)[1]

@@ -7,6 +7,7 @@ from remit.core.memory.likeness import (
     IS_LIKE,
     DedupOutcome,
     Near,
+    can_be_like,
     likeness,
     nearest,
     outcome,
@@ -27,6 +28,21 @@ def test_only_words_that_say_something_count() -> None:
 def test_what_is_alike_shares_a_telling_word(one: frozenset[str], other: frozenset[str]) -> None:
     if likeness(one, other) >= IS_LIKE:
         assert set(telling_words(one)) & set(telling_words(other))
+
+
+@given(WORDS, WORDS)
+def test_what_is_alike_is_not_ruled_out_by_what_its_telling_words_share(
+    one: frozenset[str], other: frozenset[str]
+) -> None:
+    telling = set(telling_words(other))
+    if likeness(one, other) >= IS_LIKE:
+        assert can_be_like(len(one), len(telling & set(telling_words(one))), len(telling))
+
+
+def test_what_shares_too_few_telling_words_is_ruled_out() -> None:
+    assert not can_be_like(30, 4, 16)
+    assert can_be_like(30, 5, 16)
+    assert not can_be_like(30, 1, 100)
 
 
 def test_nothing_is_not_like_nothing() -> None:

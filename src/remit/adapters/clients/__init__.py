@@ -1,8 +1,12 @@
 """The clients whose files Remit can read, one module each, loaded when one is asked for."""
 
-from importlib import import_module
+from __future__ import annotations
 
-from remit.adapters.clients.reading import Client
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from remit.adapters.clients.reading import Client
 
 CLIENTS = {  # each with its module
     "claude-code": "claude_code",

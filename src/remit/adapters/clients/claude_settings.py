@@ -1,10 +1,12 @@
 """Claude Code's settings files: which servers they approve, reject, deny and allow."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from remit.adapters.clients.claude_entries import NAME, read_entry
-from remit.adapters.clients.entries import Entry
 from remit.adapters.clients.own_edits import ALLOWED, before_install
 from remit.adapters.clients.reading import Origin, Parsed, declare_servers
 from remit.adapters.clients.wire import EntryError, Fields
@@ -12,8 +14,11 @@ from remit.core.client_settings import Effect, Level, Rule
 from remit.core.installs import SERVER, EditedFile
 from remit.core.launch import Transport, command_digest
 from remit.core.names import normalise, storable
-from remit.core.projects import Workspace
 from remit.core.scopes import Scope, ancestors
+
+if TYPE_CHECKING:
+    from remit.adapters.clients.entries import Entry
+    from remit.core.projects import Workspace
 
 
 def parse_settings(

@@ -10,7 +10,7 @@ from remit.adapters.clients.codex import HOME as CODEX_HOME
 from remit.adapters.clients.gemini_cli import HOME as GEMINI_HOME
 from remit.adapters.files import FileError, Machine, read_text, require_text
 from remit.adapters.formats import parse_json
-from remit.adapters.safe_files import LIMIT, change_file, read_exactly
+from remit.adapters.safe_files import LIMIT, change_file, missing_directories, read_exactly, remove_empty
 from remit.core.declarations import Declaration
 from remit.core.installs import SERVER, Change, Format, Target, kept
 from remit.core.launch import references
@@ -176,3 +176,11 @@ class ClientPlaces:
     def change(self, path: str, change: Callable[[str | None], str | None]) -> None:
         """Put in a file's place what a function makes of its text."""
         change_file(path, change)
+
+    def missing_directories(self, path: str) -> Sequence[str]:
+        """List the directories that would be made for a file, the innermost first."""
+        return missing_directories(path)
+
+    def remove_empty(self, directories: Sequence[str]) -> None:
+        """Remove directories in which nothing is left."""
+        remove_empty(directories)

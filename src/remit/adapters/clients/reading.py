@@ -10,10 +10,11 @@ from remit.adapters.clients.wire import EntryError, Fields
 from remit.adapters.files import HOME, FileError, Machine, fingerprint, read_head, read_text, require_text
 from remit.adapters.formats import parse_json
 from remit.core.client_settings import ASKS_AT_A_TERMINAL, Habits, Rule
-from remit.core.declarations import Declaration, Problem
+from remit.core.declarations import Declaration
 from remit.core.kinds import ConfigStatus, Kind
 from remit.core.launch import Syntax
 from remit.core.names import server_name, storable
+from remit.core.problems import Problem
 from remit.core.projects import Workspace
 from remit.core.reading import Reading
 from remit.core.scopes import Scope

@@ -1,20 +1,23 @@
 """The clients' files on this machine, as the registry asks for them."""
 
+from __future__ import annotations
+
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from remit.adapters.clients import CLIENTS, load
-from remit.adapters.clients.reading import read_client
 from remit.adapters.files import Machine, are_unchanged
 from remit.adapters.git import locate
 from remit.adapters.stamps import Stamps
-from remit.adapters.surroundings import examine
-from remit.core.declarations import Declaration
-from remit.core.findings import Facts
-from remit.core.projects import Workspace
-from remit.core.reading import Reading
-from remit.core.views import View
+
+if TYPE_CHECKING:
+    from remit.core.declarations import Declaration
+    from remit.core.findings import Facts
+    from remit.core.projects import Workspace
+    from remit.core.reading import Reading
+    from remit.core.views import View
 
 
 class ClientFiles:
@@ -48,10 +51,14 @@ class ClientFiles:
 
     def read(self, view: View) -> Reading:
         """Read all that one client's files say for a workspace."""
+        from remit.adapters.clients.reading import read_client  # mostly, nothing changed
+
         return read_client(load(view.client), view, self._machine, now_ns=self._now_ns())
 
     def examine(self, declarations: Sequence[Declaration], workspace: Workspace) -> Facts:
         """Find out what a diagnosis must know of the machine, without starting anything."""
+        from remit.adapters.surroundings import examine
+
         return examine(declarations, workspace, self._machine)
 
     def leaves_servers(self, client: str) -> bool:

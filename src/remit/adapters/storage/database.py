@@ -15,12 +15,13 @@ import apsw
 
 from remit.core.projects import Workspace
 from remit.core.scopes import ancestors
+from remit.core.views import View
 from remit.errors import StoreCorruptError, StoreTimeoutError, StoreTooNewError, StoreUnavailableError
 
 Value = str | int | bytes | None
 Row = tuple[Any, ...]  # whoever reads a row knows its query
 
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 APPLICATION_ID = 0x52656D69
 BUSY_SECONDS = 30
 _STEPS = 1_000  # of SQLite's machine, between two looks at the clock
@@ -34,6 +35,17 @@ def seen_from(workspace: Workspace) -> dict[str, str]:
     """Give the scope rule what it asks for."""
     reach = json.dumps(ancestors(workspace.dir))
     return {"project": workspace.project.hash, "workspace": workspace.dir, "reach": reach}
+
+
+def key_of(view: View) -> dict[str, str]:
+    """Name the view that a client has of its configuration in a workspace."""
+    workspace = view.workspace
+    return {
+        "client": view.client,
+        "workspace": workspace.dir,
+        "project": workspace.project.hash,
+        "flags": view.flags.key,
+    }
 
 
 class Database:

@@ -1,18 +1,23 @@
 """Searches the store: what search reads of each tool, its vectors, and the tools that are like a query."""
 
+from __future__ import annotations
+
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from importlib.util import find_spec
-from itertools import count
+from itertools import count, islice
+from typing import TYPE_CHECKING
 
 from remit.adapters.storage.database import Database, seen_from
-from remit.core.documents import PAIR_WEIGHT, Document, Sought, columns, document_of
-from remit.core.projects import Workspace
+from remit.core.documents import PAIR_WEIGHT, Columns, Document, Sought, columns, document_of
 from remit.core.ranking import Hit
 from remit.core.tools import Definition
-from remit.ports import Vector
+from remit.ports import Entry, Vector
+
+if TYPE_CHECKING:
+    from remit.core.projects import Workspace
 
 _LEAST_DEPTH = 100  # of each arm: what is good by both may be first by neither
 _MOST_MATCHES = 2000  # documents that share a word with a query; past them that says next to nothing
@@ -30,30 +35,47 @@ def extension() -> str | None:
     return os.path.join(os.path.dirname(found.origin), "vec0")
 
 
-def read(database: Database, workspace: Workspace) -> None:
-    """Make the documents that are missing: of new definitions, and of tools that have none."""
-    seen = seen_from(workspace)
-    if not database.rows("unread_definitions") and not database.rows("unread_tools", **seen):
-        return
-    with database.transaction():
-        for id, name, server, tool, title, description, input_schema in database.rows("unread_definitions"):
-            definition = Definition(
-                name=name,
-                server=server,
-                tool=tool,
-                title=title,
-                description=description,
-                input_schema=input_schema,
+class SqliteDocuments:
+    """The part of the store that search reads."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def read(self, workspace: Workspace) -> None:
+        """Make what search reads of every tool of a workspace that it has not read yet."""
+        seen = seen_from(workspace)
+        if self._database.rows("unread_definitions") or self._database.rows("unread_tools", **seen):
+            with self._database.transaction():
+                _read(self._database, workspace)
+
+    def without_vector(self, workspace: Workspace, model: str) -> dict[int, Document]:
+        """List the documents of a workspace's tools that have no vector of a model yet."""
+        found = self._database.rows("without_vector", model=model, **seen_from(workspace))
+        return {id: _document(text) for id, text in found}
+
+    def add_vectors(self, model: str, vectors: Mapping[int, Vector]) -> None:
+        """Keep the vectors of documents, as far as these are still there."""
+        with self._database.transaction():
+            for vector in islice(vectors.values(), 1):  # all are of one length, or the model is another now
+                self._database.run("forget_other_vectors", model=model, length=len(vector))
+            self._database.run_each(
+                "add_vector",
+                [{"model": model, "document": id, "vector": vector} for id, vector in vectors.items()],
             )
-            database.run("read_definition", id=id, document=_add(database, definition))
-        for id, name, server in database.rows("unread_tools", **seen):
-            database.run("read_tool", id=id, document=_add(database, Definition(name=name, server=server)))
 
+    def can_compare(self) -> bool:
+        """Make ready to compare vectors; False where that is not possible here."""
+        found = extension()
+        return found is not None and self._database.load(found)
 
-def without_vector(database: Database, workspace: Workspace, model: str) -> dict[int, Document]:
-    """List the documents of a workspace's tools that have no vector of a model yet."""
-    found = database.rows("without_vector", model=model, **seen_from(workspace))
-    return {id: _document(text) for id, text in found}
+    def index(self, workspace: Workspace, model: str | None) -> SqlIndex:
+        """Make ready to search the tools of a workspace; with a model, `can_compare` has been asked."""
+        return SqlIndex(self._database, workspace, model)
+
+    def entries(self, model: str | None) -> list[Entry]:
+        """List all that is indexed, of every project, for an index in memory."""
+        found = self._database.rows("indexed", model=model)
+        return [Entry(row[0], Columns(*row[1:6]), row[6]) for row in found]
 
 
 class SqlIndex:
@@ -114,6 +136,22 @@ class SqlIndex:
     def _meanings(self, vector: Vector, documents: Sequence[int]) -> dict[int, float]:
         query = {"model": self._model, "vector": vector, "documents": json.dumps(documents)}
         return dict(self._database.rows("meanings", **query))
+
+
+def _read(database: Database, workspace: Workspace) -> None:
+    """Make the documents that are missing: of new definitions, and of tools that have none."""
+    for id, name, server, tool, title, description, input_schema in database.rows("unread_definitions"):
+        definition = Definition(
+            name=name,
+            server=server,
+            tool=tool,
+            title=title,
+            description=description,
+            input_schema=input_schema,
+        )
+        database.run("read_definition", id=id, document=_add(database, definition))
+    for id, name, server in database.rows("unread_tools", **seen_from(workspace)):
+        database.run("read_tool", id=id, document=_add(database, Definition(name=name, server=server)))
 
 
 def _add(database: Database, definition: Definition) -> int:

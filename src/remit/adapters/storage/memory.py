@@ -8,14 +8,16 @@ from typing import Any, cast
 from remit.adapters.storage.approvals import use_up
 from remit.adapters.storage.database import Database, Row
 from remit.adapters.storage.documents import extension
-from remit.adapters.storage.memory_search import MemoryIndex
+from remit.adapters.storage.memory_codes import OpenHeld
+from remit.adapters.storage.memory_search import MANY, MemoryIndex
 from remit.core.approvals import Binding
 from remit.core.documents import Sought
 from remit.core.memory.artifacts import Artifact, Kept, Kind, Related, Relation, Status, fingerprint, written
 from remit.core.memory.hygiene import Checked
-from remit.core.memory.likeness import telling_words, words_of
+from remit.core.memory.likeness import can_be_like, telling_words, words_of
 from remit.core.memory.records import EdgeRecord, FocusRecord, ProjectRecord, Record, artifact_of
-from remit.core.projects import Workspace
+from remit.core.memory.scopes import memory_id
+from remit.core.projects import Project, Workspace
 from remit.core.ranking import Hit
 from remit.memory.ports import Home
 from remit.ports import Vector
@@ -27,9 +29,9 @@ _MOST_ALIKE = 50  # decisions that share words with a new one, those that share 
 class SqliteMemory:
     """The part of the store that is memory."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, open_held: OpenHeld | None = None, many: int = MANY) -> None:
         self._database = database
-        self._index = MemoryIndex(database)
+        self._index = MemoryIndex(database, open_held, many)
 
     def transaction(self) -> AbstractContextManager[None]:
         """Do several things or none."""
@@ -106,8 +108,11 @@ class SqliteMemory:
 
     def alike(self, artifact: Artifact, home: Home) -> list[tuple[str, frozenset[str]]]:
         """List the decisions of a place that may be like a new one, with their words."""
-        words = telling_words(words_of(f"{artifact.name} {artifact.body}"))
-        found = self._database.rows("memory_alike", home=home.id, words=json.dumps(words), most=_MOST_ALIKE)
+        words = words_of(f"{artifact.name} {artifact.body}")
+        telling = json.dumps(telling_words(words))
+        sharing = self._database.rows("memory_sharing", home=home.id, words=telling, most=_MOST_ALIKE)
+        near = [node for node, shared, known in sharing if can_be_like(len(words), shared, known)]
+        found = self._database.rows("memory_live_texts", nodes=json.dumps(near)) if near else []
         return [(key, words_of(text)) for key, text in found]
 
     def on_subject(self, subject: str, homes: Sequence[Home]) -> list[tuple[str, str]]:
@@ -205,6 +210,10 @@ class SqliteMemory:
             self._database.run("memory_delete_project", project=project_id)
         self._database.empty_log()
         return count
+
+    def forget(self, project: Project) -> None:
+        """Erase the memory of a repository, inside a transaction."""
+        self._database.run("memory_delete_project", project=memory_id(project))
 
     def delete_artifact(self, id: str, project_id: str) -> None:
         """Erase an artifact."""

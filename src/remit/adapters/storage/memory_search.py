@@ -2,17 +2,18 @@
 
 import json
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 
 from remit.adapters.storage.database import Database
+from remit.adapters.storage.memory_codes import MemoryCodes, OpenHeld
 from remit.core.documents import Sought
 from remit.core.memory.artifacts import Kind
 from remit.core.ranking import Hit
 from remit.memory.ports import Home
 from remit.ports import Vector
 
-_MANY = 5_000  # artifacts: a place that has more is likely to hold most of what there is
+MANY = 5_000  # artifacts: a place that has more is likely to hold most of what there is
 _MATCHES = 8_000  # artifacts that share a word with a query; past them that says next to nothing
 _DEEP = 400  # documents of each arm: what is good by both may be first by neither
 
@@ -20,8 +21,10 @@ _DEEP = 400  # documents of each arm: what is good by both may be first by neith
 class MemoryIndex:
     """Finds artifacts among those of some homes."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, open_held: OpenHeld | None = None, many: int = MANY) -> None:
         self._database = database
+        self._codes = MemoryCodes(database, open_held)
+        self._many = many
 
     def hits(
         self, sought: Sought, vector: Vector | None, homes: Sequence[Home], kinds: Sequence[Kind], depth: int
@@ -30,12 +33,13 @@ class MemoryIndex:
         size = self._size(homes)
         if not size:
             return []
-        words = self._rarest(sought.words) if size > _MANY else sought.words
-        by_words = self._by_words(words, homes, kinds, depth, size) if words else {}
-        near = [] if vector is None else self._by_code(vector, homes, kinds)
-        best = list(dict.fromkeys((*by_words, *near)))
-        meanings = {} if vector is None else self._meanings(vector, best)
-        return [Hit(id, by_words.get(id, 0.0), meanings.get(id)) for id in best]
+        is_large = size > self._many
+        words = self._rarest(sought.words) if is_large else sought.words
+        by_words = self._by_words(words, homes, kinds, depth, is_large) if words else {}
+        meanings = {} if vector is None else self._by_meaning(vector, by_words, homes, kinds, is_large)
+        best = dict.fromkeys((*by_words, *meanings))
+        scores = (by_words.get(id, 0.0) for id in best)
+        return list(map(Hit, best, scores, map(meanings.get, best)))
 
     def unread(self, model: str, limit: int) -> dict[int, tuple[str, str]]:
         """List artifacts without a vector; with another model than before, those are all."""
@@ -54,6 +58,7 @@ class MemoryIndex:
             for vector in islice(vectors.values(), 1):  # an endpoint may change a model under its name
                 if self._code_length() not in (None, len(signs(vector))):
                     self._forget_vectors()
+            self._database.run("memory_next_round")
             marks = [{"node": id} for id in vectors]
             codes = [{"node": id, "code": signs(vector)} for id, vector in vectors.items()]
             whole = [{"node": id, "vector": vector} for id, vector in vectors.items()]
@@ -62,7 +67,7 @@ class MemoryIndex:
             self._database.run_each("memory_mark_read", marks)
 
     def _by_words(
-        self, words: Sequence[str], homes: Sequence[Home], kinds: Sequence[Kind], depth: int, size: int
+        self, words: Sequence[str], homes: Sequence[Home], kinds: Sequence[Kind], depth: int, is_large: bool
     ) -> dict[int, float]:
         """Score artifacts by words, best first.
 
@@ -70,15 +75,23 @@ class MemoryIndex:
         many, the best of all places are looked at first: if enough of them are in it, they are its best, too.
         """
         phrases = " OR ".join(f'"{word}"' for word in words)
-        if size > _MANY:
-            among = {"homes": _ids(homes), "kinds": json.dumps(kinds)}
-            match = f"{{name body}} : ({phrases})"
-            found = self._database.rows("memory_by_words_everywhere", match=match, most=_DEEP, **among)
-            if len(found) >= depth:
-                return dict(found)
+        if is_large:
+            best = self._scored(f"{{name body}} : ({phrases})")
+            inside = self._among(best, homes, kinds)
+            if len(inside) >= depth:
+                return {id: words for id, words in best.items() if id in inside}
         places = " OR ".join(_places(homes, kinds))
-        match = f"place : ({places}) AND {{name body}} : ({phrases})"
+        return self._scored(f"place : ({places}) AND {{name body}} : ({phrases})")
+
+    def _scored(self, match: str) -> dict[int, float]:
         return dict(self._database.rows("memory_by_words", match=match, most=_DEEP))
+
+    def _among(self, nodes: Iterable[int], homes: Sequence[Home], kinds: Sequence[Kind]) -> set[int]:
+        """Tell which artifacts are in some homes, and of some kinds."""
+        inside = set(self._codes.among(nodes, homes, kinds))
+        others = json.dumps([id for id in nodes if id not in inside])
+        found = self._database.rows("memory_among", nodes=others, homes=_ids(homes), kinds=json.dumps(kinds))
+        return inside.union(id for (id,) in found)
 
     def _rarest(self, words: Sequence[str]) -> list[str]:
         """The rarest words, at least one, and as many more as stand in few enough artifacts together."""
@@ -93,12 +106,21 @@ class MemoryIndex:
                 kept.append(word)
         return kept
 
-    def _by_code(self, vector: Vector, homes: Sequence[Home], kinds: Sequence[Kind]) -> list[int]:
-        code = signs(vector)
-        if self._code_length() != len(code):
-            return []
-        query = {"homes": _ids(homes), "kinds": json.dumps(kinds), "code": code, "most": _DEEP}
-        return [id for (id,) in self._database.rows("memory_by_code", **query)]
+    def _by_meaning(
+        self,
+        vector: Vector,
+        found: Iterable[int],
+        homes: Sequence[Home],
+        kinds: Sequence[Kind],
+        is_large: bool,
+    ) -> dict[int, float | None]:
+        """Compare a query with what was found, and with what is nearest to it by signs."""
+        while True:
+            near = self._codes.nearest(signs(vector), homes, kinds, _DEEP, is_large=is_large)
+            meanings = self._meanings(vector, dict.fromkeys((*found, *near)))
+            gone = [id for id in near if id not in meanings]
+            if not gone or not self._codes.drop(gone):
+                return meanings
 
     def _forget_vectors(self) -> None:
         for step in ("memory_forget_vectors", "memory_forget_codes", "memory_read_all_again"):
@@ -108,11 +130,11 @@ class MemoryIndex:
         found = self._database.rows("memory_code_length")
         return found[0][0] if found else None
 
-    def _meanings(self, vector: Vector, nodes: Sequence[int]) -> dict[int, float]:
-        return dict(self._database.rows("memory_meanings", vector=vector, nodes=json.dumps(nodes)))
+    def _meanings(self, vector: Vector, nodes: Iterable[int]) -> dict[int, float | None]:
+        return dict(self._database.rows("memory_meanings", vector=vector, nodes=json.dumps(list(nodes))))
 
     def _size(self, homes: Sequence[Home]) -> int:
-        return self._database.rows("memory_size", homes=_ids(homes), most=_MANY + 1)[0][0]
+        return self._database.rows("memory_size", homes=_ids(homes), most=self._many + 1)[0][0]
 
 
 def signs(vector: Vector) -> bytes:

@@ -1,39 +1,29 @@
 """Turns rows of the database into values; columns' types are taken on trust here, and nowhere past it."""
 
-import json
-from dataclasses import asdict
-from typing import Any, NamedTuple
+from __future__ import annotations
 
-from remit.adapters.storage.database import Row
+import json
+from typing import TYPE_CHECKING, Any
+
 from remit.core.agents import Profile
-from remit.core.client_settings import Effect, Level, Rule
 from remit.core.danger import Danger
-from remit.core.declarations import Declaration
 from remit.core.kinds import Authority, ConfigStatus, Kind, Status
 from remit.core.outcomes import is_demoted
-from remit.core.projects import Workspace
 from remit.core.scopes import Scope
 from remit.core.tools import Definition, Tool, Winner
 from remit.core.trust import needs_trust
-from remit.core.upstreams import Wares
+
+if TYPE_CHECKING:
+    from remit.adapters.storage.database import Row
+    from remit.core.projects import Workspace
 
 # Looked up, not called: an enum's own call takes as long as all the rest of a row.
-_KINDS = {kind.value: kind for kind in Kind}
-_SCOPES = {scope.value: scope for scope in Scope}
+KINDS = {kind.value: kind for kind in Kind}
+SCOPES = {scope.value: scope for scope in Scope}
 _AUTHORITIES = {authority.value: authority for authority in Authority}
 _DANGERS = tuple(Danger)
-_CONFIG_STATUSES = {status.value: status for status in ConfigStatus}
+CONFIG_STATUSES = {status.value: status for status in ConfigStatus}
 _NEVER_SENT = {Kind.MCP_SERVER.value, Kind.PLUGIN.value}  # a model is told of their tools, not of them
-
-
-class View(NamedTuple):
-    """How a declaration stood in a view."""
-
-    declaration: Declaration
-    tool: int
-    config_status: str
-    shadowed_by: int | None
-    is_as_stored: bool  # whether its row was last written for the same file
 
 
 def tool(row: Row, workspace: Workspace) -> Tool:
@@ -43,14 +33,14 @@ def tool(row: Row, workspace: Workspace) -> Tool:
     (uses, last_used, discovered, updated, endpoint, tokens, outcomes) = row[16:23]
     (digest, is_unlisted, listed_at, is_outdated, is_trusted, failure, document, danger) = row[23:]
     is_judged = project_hash is not None and needs_trust(
-        _KINDS[kind], _SCOPES[scope], project_hash, source, workspace
+        KINDS[kind], SCOPES[scope], project_hash, source, workspace
     )
     # By position, in the order of the fields: by keyword it takes three times as long.
     return Tool(
         name,
-        _KINDS[kind],
+        KINDS[kind],
         client,
-        _SCOPES[scope],
+        SCOPES[scope],
         source,
         _AUTHORITIES[authority],
         project_hash,
@@ -59,8 +49,8 @@ def tool(row: Row, workspace: Workspace) -> Tool:
         plugin,
         agent,
         Status.STALE if is_unlisted else _status(authority, config_status, outcomes),
-        _CONFIG_STATUSES[config_status] if config_status else None,
-        Winner(scope=_SCOPES[winner_scope], source=winner_source) if winner_scope else None,
+        CONFIG_STATUSES[config_status] if config_status else None,
+        Winner(scope=SCOPES[winner_scope], source=winner_source) if winner_scope else None,
         is_trusted == 1 if is_judged else None,
         is_unlisted == 1,
         is_outdated == 1,
@@ -97,18 +87,6 @@ def definition(row: Row) -> Definition:
     )
 
 
-def wares(row: Row) -> Wares:
-    """Read the columns of what a server offers besides tools."""
-    resources, templates, prompts, capabilities, instructions = row
-    return Wares(
-        resources=json.loads(resources),
-        templates=json.loads(templates),
-        prompts=json.loads(prompts),
-        capabilities=json.loads(capabilities),
-        instructions=instructions,
-    )
-
-
 def _status(authority: int, config_status: str | None, outcomes: str) -> Status:
     if authority == Authority.CONFIG and config_status is None:
         return Status.STALE
@@ -125,43 +103,3 @@ def profile(text: str | None) -> Profile | None:
 
 def _frozen(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-
-
-def written(profile: Profile | None) -> str | None:
-    """Write an agent's profile as text."""
-    return None if profile is None else json.dumps(asdict(profile))
-
-
-def declaration(row: Row) -> Declaration:
-    """Read the first columns of a row of the query `last_known`."""
-    (name, kind, client, scope, source, project_hash, dir, server, plugin) = row[:9]
-    (agent, of_agent, endpoint, digest, is_remit, own_status, description) = row[9:16]
-    return Declaration(
-        name=name,
-        kind=_KINDS[kind],
-        client=client,
-        scope=_SCOPES[scope],
-        source=source,
-        project_hash=project_hash,
-        dir=dir,
-        server=server,
-        plugin=plugin,
-        agent=agent,
-        profile=profile(of_agent),
-        endpoint=endpoint,
-        digest=digest,
-        is_remit=bool(is_remit),
-        own_status=_CONFIG_STATUSES.get(own_status),
-        description=description,
-    )
-
-
-def view(row: Row) -> View:
-    """Read a row of the query `resolved`."""
-    return View(declaration(row[:16]), *row[16:])
-
-
-def rule(row: Row) -> Rule:
-    """Read a row of the query `last_rules`."""
-    source, level, effect, subject = row
-    return Rule(source=source, level=Level(level), effect=Effect(effect), subject=subject)

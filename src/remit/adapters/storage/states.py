@@ -1,12 +1,17 @@
 """Keeps Remit's own configuration, trust in it, and what is known of states, by project."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
-from remit.adapters.storage.database import Database
 from remit.adapters.storage.transitions import advance
 from remit.core.observations import Kept, KeptConfiguration, KeptFile, Known, Observation, Pushed, Step
-from remit.core.projects import Workspace
+
+if TYPE_CHECKING:
+    from remit.adapters.storage.database import Database
+    from remit.core.projects import Workspace
 
 _CLOCK_ERROR = 3_600_000  # a claim is for seconds: one that lasts an hour was made by another clock
 

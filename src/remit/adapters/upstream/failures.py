@@ -108,7 +108,7 @@ def _reason(error: BaseException, traces: Traces, upstream: Upstream) -> tuple[s
             return f"answers with an error: {error}", None
         case FileNotFoundError() | NotADirectoryError():
             return (
-                "its command was not found",
+                "cannot be started: its command was not found",
                 f"install it, or correct its entry in {upstream.source}",
             )
         case OSError():

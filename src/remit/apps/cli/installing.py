@@ -11,8 +11,8 @@ from remit.apps.cli import live, render
 from remit.apps.cli.options import confirm
 from remit.bootstrap import diagnose, open_installer, open_registry, own_command
 from remit.core.decide import Context
-from remit.core.findings import Severity
 from remit.core.kinds import ConfigStatus
+from remit.core.problems import Severity
 from remit.core.redaction import HIDDEN, redact_url
 from remit.core.secrets import may_be_secret
 from remit.core.text_changes import Difference, differences
@@ -143,12 +143,15 @@ def _trust(installer: Installer, client: str, *, yes: bool, is_asked: bool) -> N
         for context, servers in _approved(installer, registry, client):
             _say(f"\n{render.printable(context.workspace.dir)}: the client has approved of")
             live.entries(servers, context, to_stderr=True)
-            agreed = [server for server in servers if is_asked and _is_agreed(server, yes=yes)]
+            if not is_asked:
+                _say("hint: you are asked about each of them; `--yes` agrees to all")
+                continue
+            agreed = [server for server in servers if _is_agreed(server, yes=yes)]
             registry.trust(agreed, context)
             for server in agreed:
-                render.out(f"trusted: {render.printable(server.declaration.server or '')}")
-            if len(agreed) < len(servers):
-                _say("hint: what Remit is not to start now, it starts after `remit trust` in that directory")
+                render.out(f"trusted: {_label(server)}")
+            if left := [_label(server) for server in servers if server not in agreed]:
+                _say(f"hint: no agent has {', '.join(left)} until you run `remit trust` in that directory")
 
 
 def _approved(
@@ -178,8 +181,12 @@ def _approved(
 def _is_agreed(server: Trustable, *, yes: bool) -> bool:
     if yes:
         return True
-    label = render.printable(server.declaration.server or server.declaration.name)
-    return sys.stdin.isatty() and click.confirm(f"May Remit start `{label}`, as it stands?", err=True)
+    question = f"May Remit start `{_label(server)}`, as it stands?"
+    return sys.stdin.isatty() and click.confirm(question, err=True)
+
+
+def _label(server: Trustable) -> str:
+    return render.printable(server.declaration.server or server.declaration.name)
 
 
 def _after(installer: Installer, client: str) -> None:
@@ -198,7 +205,7 @@ def _after(installer: Installer, client: str) -> None:
     for label in installer.kept(client):
         _say(f"{render.printable(label)} stays with the client: Remit does not serve it")
     _say("hint: a remote server that wants a sign-in wants one of Remit: `remit login SERVER`")
-    _say("hint: new servers go into the files; `claude mcp add` takes none that its list does not name")
+    _say("hint: add servers with `remit add`: `claude mcp add` takes none that its list does not name")
 
 
 def _say(text: str) -> None:

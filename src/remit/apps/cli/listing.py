@@ -6,7 +6,6 @@ import click
 
 from remit.apps.cli import render, shapes
 from remit.apps.cli.options import NOTHING_DONE, Asked, for_a_workspace, for_an_agent, known_names
-from remit.apps.cli.watching import watch
 from remit.bootstrap import open_registry
 from remit.core.summary import summarise
 
@@ -23,6 +22,8 @@ def tools(*, asked: Asked, everything: bool, is_followed: bool, as_json: bool) -
     tells each change. With --json that is an object on a line of its own.
     """
     if is_followed:
+        from remit.apps.cli.watching import watch  # few follow
+
         watch(asked, everything=everything, as_json=as_json)
         return
     with open_registry() as registry:

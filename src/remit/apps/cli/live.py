@@ -1,19 +1,24 @@
 """What people see of live servers: how far the asking is, what came of it, and what they are to trust."""
 
+from __future__ import annotations
+
 import shlex
 import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
 
 from remit.apps.cli import render
-from remit.connecting import Connected
 from remit.core.decide import Context, Listed, objection, shorten
 from remit.core.kinds import ConfigStatus, Kind
 from remit.core.launch import Syntax, references, steers_code
-from remit.core.progress import Progress
 from remit.core.redaction import redact_url, redact_words
 from remit.core.secrets import may_be_secret
-from remit.core.trust import Trustable
+
+if TYPE_CHECKING:
+    from remit.connecting import Connected
+    from remit.core.progress import Progress
+    from remit.core.trust import Trustable
 
 _NOTHING_TO_TRUST = "No server of this project needs your trust."
 

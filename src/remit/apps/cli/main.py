@@ -7,7 +7,6 @@ from io import TextIOWrapper
 from typing import NoReturn
 
 import click
-from click.shell_completion import get_completion_class
 
 from remit import __version__
 from remit.apps.cli import render
@@ -22,35 +21,36 @@ from remit.errors import (
     UnknownStateError,
 )
 
-COMMANDS = {  # in the order of the reference: the module of each, and what it is called there
-    "scan": "scanning.scan",
-    "tools": "listing.tools",
-    "clients": "scanning.clients",
-    "why": "listing.why",
-    "search": "searching.search",
-    "doctor": "scanning.doctor",
-    "states": "states.list_states",
-    "state": "states.state",
-    "policy": "policies.policy",
-    "approve": "policies.approve",
-    "serve": "serving.serve",
-    "status": "gateways.status",
-    "token": "tokens.token",
-    "context": "listing.session_context",
-    "memory": "memory.memory",
-    "hook": "sessions.hook",
-    "usage": "sessions.usage",
-    "prune": "sessions.prune",
-    "suggest": "sessions.suggest",
-    "eval": "evaluation.evaluate",
-    "names": "names.names",
-    "trust": "trusting.trust",
-    "install": "installing.install",
-    "uninstall": "installing.uninstall",
-    "login": "signing_in.login",
-    "logout": "signing_in.logout",
-    "forget": "projects.forget",
-    "completion": "main.completion",
+COMMANDS = {  # in the order of the reference: where each is, and what the list of all says of it
+    "scan": ("scanning.scan", "Scan again: what changed, is visible, hidden, and costs."),
+    "tools": ("listing.tools", "List the tools in force here, by scope."),
+    "clients": ("scanning.clients", "List the clients found here, with their files."),
+    "why": ("listing.why", "Explain why a tool is available, or is not."),
+    "search": ("searching.search", "Find tools by what they do."),
+    "doctor": ("scanning.doctor", "Name each problem with its file and its fix."),
+    "states": ("states.list_states", "List the states, their values, and why."),
+    "state": ("states.state", "Set, clear and push states."),
+    "policy": ("policies.policy", "Look after who may use what."),
+    "approve": ("policies.approve", "Answer calls that wait for your word."),
+    "serve": ("serving.serve", "Serve the tools in force here, as one MCP server."),
+    "status": ("gateways.status", "Show the gateways that run, and their servers."),
+    "token": ("tokens.token", "Look after who may reach the gateway."),
+    "context": ("listing.session_context", "Print what an agent is told at the start."),
+    "memory": ("memory.memory", "Look at project memory, move it, clean it up."),
+    "hook": ("sessions.hook", "Answer one hook event of Claude Code."),
+    "usage": ("sessions.usage", "Show what was used here, and what never was."),
+    "prune": ("sessions.prune", "Propose what to switch off here, and do it when told."),
+    "suggest": ("sessions.suggest", "Show what would be suggested, and why."),
+    "eval": ("evaluation.evaluate", "Measure how good and how fast search is."),
+    "names": ("names.names", "Show, and generate, the names of a program's commands."),
+    "trust": ("trusting.trust", "Trust servers and states that run something."),
+    "install": ("installing.install", "Put Remit into a client."),
+    "uninstall": ("installing.uninstall", "Take Remit out of a client."),
+    "add": ("adding.add", "Add a server to Claude Code."),
+    "login": ("signing_in.login", "Sign in to a remote server."),
+    "logout": ("signing_in.logout", "Forget that you signed in to a remote server."),
+    "forget": ("projects.forget", "Erase all that is stored about a project."),
+    "completion": ("completing.completion", "Print the completion script for a shell."),
 }
 
 
@@ -63,8 +63,12 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in COMMANDS:
             return None
-        module, _, name = COMMANDS[cmd_name].partition(".")
+        module, _, name = COMMANDS[cmd_name][0].partition(".")
         return getattr(import_module(f"remit.apps.cli.{module}"), name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        listed = [click.Command(name, help=about) for name, (_, about) in COMMANDS.items()]
+        click.Group(commands=listed).format_commands(ctx, formatter)
 
 
 @click.group(
@@ -76,15 +80,6 @@ def app(context: click.Context) -> None:
     """Exactly the tools an AI agent should have: here, now, and why."""
     if context.invoked_subcommand is None:
         render.out(context.get_help())
-
-
-@click.command()
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-def completion(shell: str) -> None:
-    """Print the completion script for a shell."""
-    script = get_completion_class(shell)
-    if script is not None:
-        render.out(script(app, {}, "remit", "_REMIT_COMPLETE").source())
 
 
 def main() -> NoReturn:

@@ -1,20 +1,25 @@
 """What commands have in common: options, exit codes, and asking a person first."""
 
+from __future__ import annotations
+
 import re
 import sys
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
-from click.shell_completion import CompletionItem
 
 from remit.bootstrap import open_registry
 from remit.contexts import DEFAULT_CLIENT
-from remit.core.decide import Context
 from remit.core.policy import Mode
 from remit.errors import RemitError
-from remit.registry import Registry
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from remit.core.decide import Context
+    from remit.registry import Registry
 
 NOTHING_DONE = 1  # no such thing here, or the user said no
 FOUND = 1  # doctor found an error
@@ -116,6 +121,8 @@ def for_an_agent(command: Callable[..., None]) -> Callable[..., None]:
 
 def known_names(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete a tool's or server's name from what is known in the directory that is asked about."""
+    from click.shell_completion import CompletionItem  # which a shell alone asks for
+
     given = {name: context.params[name] for name in Asked._fields if context.params.get(name)}
     try:
         with open_registry() as registry:

@@ -1,17 +1,22 @@
 """The first screen: what changed, what is visible and from where, what is hidden and why."""
 
+from __future__ import annotations
+
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
+from typing import TYPE_CHECKING
 
 from remit.apps.cli.render import NOTHING, counted, heading, out, printable, rounded, total
 from remit.core.decide import Context, Gate, Listed, shorten
-from remit.core.declarations import Changes, Declaration
 from remit.core.kinds import ConfigStatus, Kind, Status
 from remit.core.summary import ELSEWHERE, SHADOWED, UNTRUSTED, Hidden, Origin, Summary
-from remit.core.tools import Tool
-from remit.scanning import Scan
+
+if TYPE_CHECKING:
+    from remit.core.declarations import Changes, Declaration
+    from remit.core.tools import Tool
+    from remit.scanning import Scan
 
 MOST_CHANGES = 10  # lines of each group
 MOST_ORIGINS = 12

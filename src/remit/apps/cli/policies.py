@@ -1,21 +1,26 @@
 """The commands `remit policy` and `remit approve`: what is wrong with a policy, and the calls that wait."""
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 import click
 
-from remit.approvals import Approvals
 from remit.apps.cli import render
 from remit.apps.cli.options import FOUND, JSON, PROJECT, Asked, confirm, for_a_workspace
 from remit.apps.cli.shapes import Shape, asked_for
 from remit.bootstrap import open_registry
-from remit.configurations import Noticed
-from remit.core.approvals import Approval
 from remit.core.decide import Context, shorten
-from remit.core.findings import Severity
+from remit.core.problems import Severity
+
+if TYPE_CHECKING:
+    from remit.approvals import Approvals
+    from remit.configurations import Noticed
+    from remit.core.approvals import Approval
 
 
 @click.group()

@@ -1,21 +1,27 @@
 """What people see: tables on a terminal, plain aligned lines elsewhere, never a control character."""
 
+from __future__ import annotations
+
 import json
 import sys
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from remit.contexts import ALL_CLIENTS
 from remit.core.decide import Context, Listed, Ruling, shorten
-from remit.core.declarations import Problem
-from remit.core.findings import Finding, Severity
 from remit.core.kinds import Kind, Status
+from remit.core.problems import Severity
 from remit.core.scopes import Scope, is_at_or_below
-from remit.core.summary import Summary
-from remit.errors import RemitError
-from remit.explanations import Explanation
-from remit.scanning import Presence
+
+if TYPE_CHECKING:
+    from remit.core.findings import Finding
+    from remit.core.problems import Problem
+    from remit.core.summary import Summary
+    from remit.errors import RemitError
+    from remit.explanations import Explanation
+    from remit.scanning import Presence
 
 _SCOPES = {
     Scope.MANAGED: "managed: for everyone on this machine",
@@ -48,8 +54,8 @@ def out(text: str = "") -> None:
 
 
 def text(content: str) -> None:
-    """Write a text as it is; only a person gets a line break after it, which no budget has counted."""
-    sys.stdout.write(f"{content}\n" if content and sys.stdout.isatty() else content)
+    """Write a text as it is, with a line break after it, which no budget has counted."""
+    sys.stdout.write(f"{content}\n" if content else "")
 
 
 def data(shape: dict[str, object]) -> None:

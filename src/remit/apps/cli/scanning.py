@@ -1,7 +1,6 @@
 """Commands that look at the files: what changed, which clients there are, what is wrong."""
 
 import sys
-from dataclasses import replace
 
 import click
 
@@ -11,7 +10,7 @@ from remit.apps.cli.searching import index
 from remit.bootstrap import diagnose, open_registry, open_upstreams
 from remit.contexts import ALL_CLIENTS
 from remit.core.defaults import DEADLINE
-from remit.core.findings import Severity
+from remit.core.problems import Severity
 from remit.core.summary import summarise
 
 
@@ -50,7 +49,7 @@ def scan(*, servers: tuple[str, ...], asked: Asked, connect: bool, timeout: floa
                 connected = registry.connect(
                     context, open_upstreams(), names=servers, deadline=timeout, on_progress=show
                 )
-            found = replace(found, tools=registry.tools(context))
+            found = found._replace(tools=registry.tools(context))
         index(registry, context)
     render.problems(found.problems, context)
     live.warnings(connected or ())

@@ -1,21 +1,26 @@
 """The command that finds tools by what they do."""
 
+from __future__ import annotations
+
 import math
 import sys
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 
 from remit.apps.cli import live, render, shapes
 from remit.apps.cli.options import NOTHING_DONE, Asked, for_a_workspace, for_an_agent
 from remit.bootstrap import open_registry
-from remit.core.decide import Context
 from remit.core.defaults import DEFAULT_LIMIT, MAX_LIMIT
 from remit.core.discovery import present
 from remit.core.scopes import Scope
 from remit.errors import EmbeddingError
-from remit.registry import Registry
 from remit.search import BY_WORDS_ALONE
+
+if TYPE_CHECKING:
+    from remit.core.decide import Context
+    from remit.registry import Registry
 
 
 @click.command()

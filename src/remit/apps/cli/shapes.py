@@ -1,25 +1,32 @@
 """The shapes of `--json` output."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
-from remit.connecting import Connected
 from remit.contexts import ALL_CLIENTS
-from remit.core.costs import Costs
 from remit.core.decide import Context, Listed
-from remit.core.declarations import Declaration, Problem
-from remit.core.differences import Difference
-from remit.core.discovery import Discovery
-from remit.core.findings import Finding, Severity
 from remit.core.kinds import Kind
 from remit.core.launch import Launch, references
+from remit.core.problems import Severity
 from remit.core.redaction import redact_url, redact_words
-from remit.core.summary import Origin, Summary
-from remit.core.tools import Tool
-from remit.core.trust import Trustable
-from remit.explanations import Explanation
-from remit.scanning import Presence, Scan
+
+if TYPE_CHECKING:
+    from remit.connecting import Connected
+    from remit.core.costs import Costs
+    from remit.core.declarations import Declaration
+    from remit.core.differences import Difference
+    from remit.core.discovery import Discovery
+    from remit.core.findings import Finding
+    from remit.core.problems import Problem
+    from remit.core.summary import Origin, Summary
+    from remit.core.tools import Tool
+    from remit.core.trust import Trustable
+    from remit.explanations import Explanation
+    from remit.scanning import Presence, Scan
 
 Shape = dict[str, object]
 

@@ -1,8 +1,11 @@
 """The commands `remit login` and `remit logout`: remote servers that want to know who asks."""
 
+from __future__ import annotations
+
 import os
 import sys
 import webbrowser
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,7 +13,9 @@ from remit import bootstrap
 from remit.apps.cli import render
 from remit.apps.cli.options import NOTHING_DONE, Asked, for_a_workspace, known_names
 from remit.bootstrap import open_registry
-from remit.core.upstreams import Upstream
+
+if TYPE_CHECKING:
+    from remit.core.upstreams import Upstream
 
 
 @click.command()

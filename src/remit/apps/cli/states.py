@@ -1,8 +1,11 @@
 """The commands `remit states` and `remit state`: what people see of states, and what applications say."""
 
+from __future__ import annotations
+
 import json
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,7 +15,9 @@ from remit.apps.cli.shapes import Shape, asked_for
 from remit.bootstrap import open_registry
 from remit.core.configuration.values import Layer
 from remit.core.decide import Context, shorten
-from remit.situation import StateReport
+
+if TYPE_CHECKING:
+    from remit.situation import StateReport
 
 _WORDS = {True: "true", False: "false", None: "unknown"}
 

@@ -1,17 +1,22 @@
 """The commands `remit token ...`: who may reach the gateway from elsewhere."""
 
+from __future__ import annotations
+
 import re
 import sys
 import time
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import click
 
 from remit.apps.cli import render
 from remit.apps.cli.options import JSON, NOTHING_DONE
-from remit.apps.cli.shapes import Shape
 from remit.bootstrap import open_registry, open_tokens
-from remit.core.grants import Grant
+
+if TYPE_CHECKING:
+    from remit.apps.cli.shapes import Shape
+    from remit.core.grants import Grant
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.@-]{0,63}", re.ASCII)
 

@@ -1,21 +1,25 @@
 """The command `remit trust`: servers that come with a project, and states that run or change something."""
 
+from __future__ import annotations
+
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from remit.apps.cli import live, render, shapes
 from remit.apps.cli.options import Asked, confirm, for_a_workspace, known_names
 from remit.bootstrap import open_registry
-from remit.core.configuration.layers import Demand
 from remit.core.configuration.values import ASKS_GIT, DetectorKind
 from remit.core.decide import Context, shorten
-from remit.core.trust import Trustable
 from remit.errors import UnknownServerError
-from remit.registry import Registry
+
+if TYPE_CHECKING:
+    from remit.core.configuration.layers import Demand
+    from remit.core.trust import Trustable
+    from remit.registry import Registry
 
 
 @click.command()

@@ -1,22 +1,26 @@
 """`remit tools --watch`: the list, and then what changes about it, until the user has seen enough."""
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from remit.apps.cli import render, shapes
-from remit.apps.cli.options import Asked
 from remit.bootstrap import open_notifier, open_registry
 from remit.core.decide import Context, Listed, shorten
-from remit.core.declarations import Problem
 from remit.core.differences import Difference, changed_states, difference
 from remit.core.states import Snapshot
 from remit.core.summary import Summary, summarise
 from remit.errors import RemitError, StoreError
-from remit.registry import Registry
+
+if TYPE_CHECKING:
+    from remit.apps.cli.options import Asked
+    from remit.core.problems import Problem
+    from remit.registry import Registry
 
 _MOST_LINES = 10  # of what changed last, below the list on a terminal
 _END = "watching; Ctrl-C ends it"
@@ -34,7 +38,7 @@ class _Seen(NamedTuple):
     def summary(self) -> Summary:
         return summarise(self.known, self.context)
 
-    def since(self, before: "_Seen | None") -> Difference:
+    def since(self, before: _Seen | None) -> Difference:
         """Tell what is other than before; at first, everything is there since now."""
         old = () if before is None else before.shown
         states = {} if before is None else changed_states(_snapshot(before.context), _snapshot(self.context))

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 from remit.core.decide import shorten
 from remit.core.declarations import Declaration, Resolved
-from remit.core.findings import Finding, Patient, Severity, about
+from remit.core.findings import Finding, Patient, about
 from remit.core.kinds import COULD_RUN, ConfigStatus
 from remit.core.launch import Launch
+from remit.core.problems import Severity
 
 
 def conflicts(patient: Patient) -> Iterator[Finding]:

@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterator
 
 from remit.core.declarations import Declaration
-from remit.core.findings import Finding, Patient, Severity, Value, about, to_its_owner, values
+from remit.core.findings import Finding, Patient, Value, about, to_its_owner, values
 from remit.core.launch import Syntax
 from remit.core.names import normalise
+from remit.core.problems import Severity
 from remit.core.scopes import Scope
 from remit.core.secrets import is_secret
 

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from remit.core.declarations import Problem
-from remit.core.findings import Finding, Patient, Severity
+from remit.core.findings import Finding, Patient
+from remit.core.problems import Problem, Severity
 
 _FIXES = (  # the first that matches the reason
     (r"not valid JSON", "correct the text there; JSON has no comments and no trailing commas"),

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 from remit.core.client_settings import ClientSettings, Effect, Level
 from remit.core.decide import objection, shorten
-from remit.core.findings import Finding, Patient, Severity, about
+from remit.core.findings import Finding, Patient, about
 from remit.core.installs import SERVER, is_served
 from remit.core.kinds import RUNS
+from remit.core.problems import Severity
 from remit.core.scopes import Scope
 
 

@@ -4,9 +4,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from remit.core.declarations import Declaration
-from remit.core.findings import Finding, Patient, Severity, about, to_its_owner
+from remit.core.findings import Finding, Patient, about, to_its_owner
 from remit.core.kinds import Kind, Status
 from remit.core.names import MCP, OWN, is_covered
+from remit.core.problems import Severity
 
 LIMIT = 64  # characters of a tool's name, with all prefixes; what models' interfaces commonly allow
 _ROOM = 25  # characters that a tool's own name should find; four of five real ones need no more

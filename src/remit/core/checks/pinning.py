@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from remit.core.findings import Finding, Patient, Severity, about, to_its_owner
+from remit.core.findings import Finding, Patient, about, to_its_owner
 from remit.core.kinds import COULD_RUN
 from remit.core.packages import Unpinned, unpinned
+from remit.core.problems import Severity
 from remit.core.secrets import shown
 
 

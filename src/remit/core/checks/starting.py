@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from remit.core.decide import shorten
 from remit.core.expansion import unset
-from remit.core.findings import Finding, Patient, Severity, about, values
+from remit.core.findings import Finding, Patient, about, values
 from remit.core.launch import Transport
 from remit.core.obstacles import absence, is_path
+from remit.core.problems import Severity
 from remit.core.scopes import Scope
 
 # What Claude Code itself sets.

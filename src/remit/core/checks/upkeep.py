@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from remit.core.declarations import Declaration
-from remit.core.findings import Finding, Patient, Severity, about
+from remit.core.findings import Finding, Patient, about
 from remit.core.kinds import ConfigStatus, Kind
+from remit.core.problems import Severity
 from remit.core.tools import Tool
 
 UNUSED_AFTER = 30 * 24 * 60 * 60 * 1000  # milliseconds

@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 from remit.core.configuration.policies import covers, own_globs, strength
 from remit.core.configuration.values import File, Lists, Mistake, Path, Said, ToolEntry, written
-from remit.core.findings import Severity
 from remit.core.globs import Glob, glob, tool_globs
 from remit.core.kinds import Kind
 from remit.core.names import full_label, server_name
+from remit.core.problems import Severity
 from remit.core.spelling import did_you_mean
 from remit.core.tools import Tool
 

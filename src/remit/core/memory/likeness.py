@@ -51,6 +51,17 @@ def telling_words(words: frozenset[str]) -> list[str]:
     return sorted(words, key=lambda word: (-len(word), word))[:kept]
 
 
+def can_be_like(words: int, shared: int, telling: int) -> bool:
+    """Tell whether a text of so many words can be like another that has so many telling ones, some shared.
+
+    What two texts have in common is shared by their telling words, or left out of those of the one whose
+    telling words end first: so there is a most that they have in common, and a least that being alike takes.
+    """
+    left_out = max(math.ceil(IS_LIKE * words) - 1, telling - 1)
+    least_words = 2 * telling - 2  # of the other: half of its words, and one, are telling
+    return min(shared + left_out, words) * (1 + IS_LIKE) >= IS_LIKE * (words + least_words)
+
+
 def nearest(words: frozenset[str], known: Iterable[tuple[str, frozenset[str]]]) -> Near | None:
     """Find the known decision that is most like a new one, if any is."""
     found = [Near(id, likeness(words, each)) for id, each in known]

@@ -56,18 +56,22 @@ where home = :home and fingerprint = :fingerprint and kind = :kind and status <>
 order by id
 limit 1
 
--- name: memory_alike
-select n.key, n.name || ' ' || n.body
+-- name: memory_sharing
+select w.node_id, w.shared, (select count(*) from memory_words o where o.node_id = w.node_id)
 from (
     select node_id, count(*) as shared
     from memory_words
     where home = :home and word in (select value from json_each(:words))
     group by node_id
-    order by shared desc
+    order by shared desc, node_id desc
     limit :most
 ) w
-join memory_nodes n on n.id = w.node_id
-where n.status = 'live'
+
+-- name: memory_live_texts
+select key, name || ' ' || body
+from memory_nodes
+where id in (select value from json_each(:nodes)) and status = 'live'
+order by id desc
 
 -- name: memory_on_subject
 select key, name from memory_nodes
@@ -137,17 +141,11 @@ select count(*) from (
 -- name: memory_word_count
 select count(*) from memory_by_word where memory_by_word match :match
 
--- name: memory_by_words_everywhere
-select f.id, f.words
-from (
-    select rowid as id, -bm25(memory_by_word, 0.0, 3.0, 1.0) as words
-    from memory_by_word
-    where memory_by_word match :match
-    order by words desc, rowid
-    limit :most
-) f
-cross join memory_nodes n on n.id = f.id -- cross: in this order, or all of a home is gone through
-where n.home in (select value from json_each(:homes)) and n.kind in (select value from json_each(:kinds))
+-- name: memory_among
+select id from memory_nodes
+where id in (select value from json_each(:nodes))
+    and +home in (select value from json_each(:homes)) -- plus: not by its home, of which all is gone through
+    and +kind in (select value from json_each(:kinds))
 
 -- name: memory_by_words
 select rowid, -bm25(memory_by_word, 0.0, 3.0, 1.0) as words
@@ -159,6 +157,12 @@ limit :most
 -- name: memory_code_length
 select length(code) from memory_codes limit 1
 
+-- name: memory_codes_state
+select model, (select length(code) from memory_codes limit 1), round from memory_model
+
+-- name: memory_codes_since
+select kind, node_id, code, round from memory_codes where home = :home and round > :round
+
 -- name: memory_by_code
 select node_id
 from memory_codes
@@ -167,9 +171,9 @@ order by vec_distance_hamming(vec_bit(code), vec_bit(:code)), node_id
 limit :most
 
 -- name: memory_meanings
-select node_id, 1 - vec_distance_cosine(vector, :vector)
+select node_id, iif(length(vector) = length(:vector), 1 - vec_distance_cosine(vector, :vector), null)
 from memory_vectors
-where node_id in (select value from json_each(:nodes)) and length(vector) = length(:vector)
+where node_id in (select value from json_each(:nodes))
 
 -- name: memory_by_ids
 select n.id, {kept}
@@ -182,6 +186,9 @@ select model from memory_model
 
 -- name: memory_change_model
 insert into memory_model (one, model) values (1, :model) on conflict (one) do update set model = excluded.model
+
+-- name: memory_next_round
+update memory_model set round = round + 1
 
 -- name: memory_forget_vectors
 delete from memory_vectors
@@ -206,9 +213,9 @@ select id, :vector from memory_nodes where id = :node and place <> ''
 on conflict (node_id) do update set vector = excluded.vector
 
 -- name: memory_add_code
-insert into memory_codes (home, kind, node_id, code)
-select home, kind, id, :code from memory_nodes where id = :node and place <> ''
-on conflict do update set code = excluded.code
+insert into memory_codes (home, kind, node_id, code, round)
+select home, kind, id, :code, (select round from memory_model) from memory_nodes where id = :node and place <> ''
+on conflict do update set code = excluded.code, round = excluded.round
 
 -- name: memory_mark_read
 delete from memory_unread where node_id = :node

@@ -1,0 +1,95 @@
+"""The signs of vectors in memory, for processes that search a large place again and again."""
+
+from collections.abc import Iterable, Sequence
+from typing import TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+Codes = NDArray[np.uint64]
+Array = TypeVar("Array", bound=NDArray[np.generic])
+
+_BITS = 64  # of a machine word
+_NOWHERE = 0  # the place of what was dropped
+
+
+class HeldCodes:
+    """Codes, compared all at once: an array of the first machine word of each, one of the second, and so on.
+
+    A home and a kind are a place, which has a number here.
+    """
+
+    def __init__(self, width: int) -> None:
+        self._words = -(-width * 8 // _BITS)
+        self._count = 0
+        self._nodes, self._at = np.empty(0, np.int64), np.empty(0, np.int32)
+        self._codes: Codes = np.empty((self._words, 0), np.uint64)
+        self._places: dict[tuple[int, str], int] = {}
+
+    def put(self, rows: Sequence[tuple[int, str, int, bytes]]) -> None:
+        """Hold codes, each with its home, its kind and its node, in the place of what a node had before."""
+        if not rows:
+            return
+        self.drop([row[2] for row in rows])
+        self._make_room(len(rows))
+        new = slice(self._count, self._count + len(rows))
+        self._at[new] = [self._places.setdefault(row[:2], len(self._places) + 1) for row in rows]
+        self._nodes[new] = [row[2] for row in rows]
+        self._codes[:, new] = self._read(row[3] for row in rows).T
+        self._count = new.stop
+
+    def drop(self, nodes: Iterable[int]) -> bool:
+        """Forget nodes; False where none of them is held."""
+        found = self._are(nodes) & (self._at[: self._count] != _NOWHERE)
+        self._at[: self._count][found] = _NOWHERE
+        return bool(found.any())
+
+    def among(self, nodes: Iterable[int], homes: Sequence[int], kinds: Sequence[str]) -> list[int]:
+        """Name those nodes that are held, and are of some homes and kinds."""
+        return self._nodes[: self._count][self._are(nodes) & self._are_in(homes, kinds)].tolist()
+
+    def nearest(self, code: bytes, homes: Sequence[int], kinds: Sequence[str], most: int) -> list[int]:
+        """Name the nodes of some homes and kinds whose codes differ least, equal ones by their number."""
+        beyond = self._words * _BITS + 1  # farther than any
+        distances = np.where(self._are_in(homes, kinds), self._distances(code), np.uint16(beyond))
+        so_far = np.cumsum(np.bincount(distances, minlength=beyond + 1))
+        farthest = min(int(np.searchsorted(so_far, most)), beyond - 1)
+        near = np.flatnonzero(distances <= farthest)
+        order = np.lexsort((self._nodes[near], distances[near]))[:most]
+        return self._nodes[near[order]].tolist()
+
+    def _distances(self, code: bytes) -> NDArray[np.uint16]:
+        distances = np.zeros(self._count, np.uint16)
+        for words, own in zip(self._codes, self._read([code])[0], strict=True):
+            distances += np.bitwise_count(words[: self._count] ^ own)
+        return distances
+
+    def _are(self, nodes: Iterable[int]) -> NDArray[np.bool_]:
+        known = self._nodes[: self._count]
+        asked = np.fromiter(nodes, np.int64)
+        is_asked = np.zeros(known.max(initial=0) + 1, np.bool_)
+        is_asked[asked[asked < len(is_asked)]] = True
+        return is_asked[known]
+
+    def _are_in(self, homes: Sequence[int], kinds: Sequence[str]) -> NDArray[np.bool_]:
+        is_meant = [False, *(home in homes and kind in kinds for home, kind in self._places)]
+        return np.array(is_meant, np.bool_)[self._at[: self._count]]
+
+    def _read(self, codes: Iterable[bytes]) -> Codes:
+        padded = b"".join(code.ljust(self._words * _BITS // 8, b"\0") for code in codes)
+        return np.frombuffer(padded, "<u8").reshape(-1, self._words)
+
+    def _make_room(self, more: int) -> None:
+        """Double what there is room for when it is full, without what was dropped."""
+        if self._count + more <= len(self._nodes):
+            return
+        kept = np.flatnonzero(self._at[: self._count] != _NOWHERE)
+        room = 2 * (len(kept) + more)
+        self._nodes, self._at = _roomier(self._nodes, kept, room), _roomier(self._at, kept, room)
+        self._codes, self._count = _roomier(self._codes, kept, room), len(kept)
+
+
+def _roomier(array: Array, kept: NDArray[np.intp], room: int) -> Array:
+    roomy = np.empty((*array.shape[:-1], room), array.dtype)
+    roomy[..., : len(kept)] = array[..., kept]
+    return cast("Array", roomy)

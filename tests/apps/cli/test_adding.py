@@ -1,0 +1,68 @@
+"""`remit add`, as a user runs it; the real client takes it in `tests/clients`."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from support import Desk
+
+CLAUDE = """#!/bin/sh
+printf '%s\\n' "$@" > "$HOME/asked"
+exit ${CODE:-0}
+"""
+
+
+@pytest.fixture
+def asked(desk: Desk) -> Path:
+    """Where a client that can be started writes what it was asked for."""
+    desk.write(desk.root / "bin" / "claude", CLAUDE).chmod(0o755)
+    desk.provide()
+    return desk.home / "asked"
+
+
+def test_a_server_is_added_by_the_client_with_leave_for_its_name(desk: Desk, asked: Path) -> None:
+    words = ["--scope", "user", "wiki", "-e", "TOKEN=x y", "--", "npx", "-y", "wiki@1.0.0", "--help"]
+    done = desk.remit("add", *words)
+    assert (done.returncode, done.stderr) == (0, "")
+    option, leave, *rest = asked.read_text().splitlines()
+    assert option == "--settings"
+    assert {"serverName": "wiki"} in json.loads(leave)["allowedMcpServers"]
+    assert {each["serverName"] for each in json.loads(leave)["allowedMcpServers"]} == {"user", "wiki", "npx"}
+    assert rest == ["mcp", "add", *words]
+
+
+def test_a_server_that_is_written_as_json_is_added_as_such(desk: Desk, asked: Path) -> None:
+    entry = '{"type": "http", "url": "https://wiki.test/"}'
+    assert desk.remit("add", "wiki", entry).returncode == 0
+    assert asked.read_text().splitlines()[2:] == ["mcp", "add-json", "wiki", entry]
+
+
+def test_of_a_projects_server_the_next_steps_are_told(desk: Desk, asked: Path) -> None:
+    done = desk.remit("add", "--scope", "project", "till", "https://till.test/")
+    assert (
+        "approve it when the client starts here next, then let Remit start it: `remit trust`" in done.stderr
+    )
+    assert asked.exists()
+
+
+def test_the_clients_refusal_is_the_commands_own(desk: Desk, asked: Path) -> None:
+    desk.variables["CODE"] = "3"
+    assert desk.remit("add", "--scope", "project", "till").returncode == 3
+    assert asked.exists()
+
+
+def test_without_the_client_it_says_what_to_do(desk: Desk) -> None:
+    desk.variables["PATH"] = str(desk.root)
+    done = desk.remit("add", "wiki", "--", "npx")
+    assert done.returncode == 2
+    assert "`claude` is not on PATH" in done.stderr
+    assert "hint: write the entry into its file yourself" in done.stderr
+
+
+def test_without_words_it_explains_itself(desk: Desk, asked: Path) -> None:
+    for words in ([], ["--help"]):
+        done = desk.remit("add", *words)
+        assert done.returncode == 0
+        assert "Usage: remit add [OPTIONS] NAME COMMAND_OR_URL [ARGS]..." in done.stdout
+    assert not asked.exists()
