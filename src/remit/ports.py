@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # a port is a shape: whoever runs needs nothing of what it is
     from remit.core.sightings import Sighting, Use
     from remit.core.suggestions import Call, Candidate, Made
     from remit.core.tools import Definition, Tool
+    from remit.core.traces import Left
     from remit.core.upstreams import Offer, Upstream, Wares
     from remit.core.usage import Tally
     from remit.core.views import Flags, View
@@ -189,6 +190,8 @@ class SessionStore(Protocol):
     def calls_of(self, session_id: str, workspace: Workspace, client: str) -> Sequence[Call]: ...
 
     def states_at_start(self, session_id: str, workspace: Workspace, client: str) -> str: ...
+
+    def news(self, workspace: Workspace) -> Sequence[Left]: ...  # traces that memory does not know of
 
     def suggested(self, workspace: Workspace, client: str) -> Sequence[Made]: ...
 

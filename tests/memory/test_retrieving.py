@@ -159,6 +159,28 @@ def test_a_session_starts_with_what_is_recent(memory: Memory) -> None:
     assert secret not in text
 
 
+def test_what_was_only_observed_comes_after_what_was_saved(memory: Memory) -> None:
+    memory.save_session({"session": session("mend the till"), "project_id": "shop"})
+    for number in range(30):
+        memory.observe("shop", Observed.CHANGE, f"edited {number}.py")
+    found = memory.retrieve_context({"project_id": "shop", "scope": "project"}).items
+    is_observed = [item["_label"] == "Observation" for item in found]
+    assert len(found) == 20
+    assert sorted(is_observed) == is_observed != [True] * 20
+
+
+def test_an_observation_takes_the_place_of_what_says_the_same_or_less(memory: Memory) -> None:
+    memory.save_session({"session": session("mend the till"), "project_id": "shop"})
+    first = memory.observe("shop", Observed.CHANGE, "edited till.py", at=5)
+    memory.observe("shop", Observed.CHANGE, "edited scale.py")
+    memory.observe("shop", Observed.CHANGE, "edited scale.py")
+    memory.observe("shop", Observed.CHANGE, "edited till.py twice", at=6, instead_of=first)
+    kept = memory.artifacts("shop", 10)
+    said = [(each.content["text"], each.created_at) for each in kept if each.kind is Kind.OBSERVATION]
+    assert [text for text, _ in said] == ["edited scale.py", "edited till.py twice"]
+    assert said[1][1] == 6
+
+
 def test_what_is_shown_is_what_was_saved(memory: Memory) -> None:
     made = one(memory.save_session({"session": session("mend the till"), "project_id": "shop"}))
     (newest, *_) = memory.retrieve_context({"project_id": "shop", "scope": "project"}).items

@@ -160,15 +160,29 @@ class Memory:
             next_step="save_session creates it anew.",
         )
 
-    def observe(self, project_id: str, observed: Observed, text: str) -> str | None:
-        """Keep what was seen of a project, without secrets; None where there is no such project."""
+    def observe(
+        self,
+        project_id: str,
+        observed: Observed,
+        text: str,
+        *,
+        at: int | None = None,
+        instead_of: str | None = None,
+    ) -> str | None:
+        """Keep what was seen of a project, without secrets; None where there is no such project.
+
+        What says the same, or less, and was seen before goes: it is seen now.
+        """
         plain = redact(text[:MAX_TEXT], secrets_in(text[:MAX_TEXT]))[:MAX_TEXT].replace("\0", " ")
         seen = read_observation({"type": observed.value, "text": plain}, MemoryScope.PROJECT)
-        turn = Turn(self._new_id(), self._clock())
+        turn = Turn(self._new_id(), self._clock() if at is None else at)
         with self._store.transaction():
             homes = self._store.homes(project_id)
             if not homes:
                 return None
+            same = self._store.same(seen, homes[0])
+            for earlier in {instead_of, same and same[0]} - {None}:
+                self._store.withdraw(str(earlier), project_id)
             id = turn.name(Kind.OBSERVATION, 0)
             self._store.add(id, seen, homes[0], Status.LIVE, turn.at)
         return id

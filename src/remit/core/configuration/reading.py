@@ -51,6 +51,7 @@ def read(content: object) -> tuple[Content, list[Mistake]]:
     mistakes: list[Mistake] = []
     top = Fields(content, (), mistakes)
     top.only(_SECTIONS)
+    memory = top.table("memory")
     found = Content(
         strategy=top.one_of("strategy", STRATEGIES),
         token_budget=top.whole("token_budget", 0, _LARGEST_BUDGET),
@@ -65,8 +66,8 @@ def read(content: object) -> tuple[Content, list[Mistake]]:
         everyone=_both("", top),
         mode=top.one_of("mode", MODES),
         ask_from=top.one_of("ask_from", DANGERS),
-        telling=_telling(top.table("context"), top.table("suggestions")),
-        memory=_memory(top.table("memory")),
+        telling=_telling(top.table("context"), top.table("suggestions"), memory),
+        memory=_memory(memory),
     )
     return found, mistakes
 
@@ -191,7 +192,7 @@ def _both(name: str, fields: Fields) -> Lists:
     return Lists(name, allow=fields.texts("allow"), block=fields.texts("block") or ())
 
 
-def _telling(context: Fields, suggestions: Fields) -> Telling:
+def _telling(context: Fields, suggestions: Fields, memory: Fields) -> Telling:
     context.only(("characters", "tokens", "tools"))
     suggestions.only(("enabled", "shared_patterns"))
     return Telling(
@@ -200,11 +201,12 @@ def _telling(context: Fields, suggestions: Fields) -> Telling:
         tools=context.whole("tools", 0, _LONGEST_ANSWER),
         hints=suggestions.flag("enabled"),
         shared_patterns=suggestions.flag("shared_patterns"),
+        observes=memory.flag("observe"),
     )
 
 
 def _memory(fields: Fields) -> str | None:
-    fields.only(("tools",))
+    fields.only(("tools", "observe"))
     return fields.one_of("tools", (FOUND, LISTED, OFF))
 
 
