@@ -17,6 +17,7 @@ from remit.apps.gateway.desk import INFO, Desk
 from remit.apps.gateway.encoding import readable
 from remit.apps.gateway.eras import LISTS, as_object, is_modern
 from remit.apps.gateway.requests import Request, Session
+from remit.apps.gateway.splicing import spliced
 from remit.exchange import Answer, AnsweredError, Params
 
 RequestContext = ServerRequestContext[Any, Any]
@@ -58,9 +59,9 @@ class SdkServer(Server[Any]):
             answer = await self._desk.answer(_request(ctx))
         except AnsweredError as error:
             raise MCPError(error.code, readable(str(error)), readable(error.data)) from None
-        return (
-            answer if ctx.method in LISTS else readable(answer)
-        )  # the SDK would stop at what it cannot write
+        if ctx.method not in LISTS:
+            return readable(answer)  # the SDK would stop at what it cannot write
+        return answer if ctx.request is None else spliced(answer, ctx.request.scope)
 
     async def _greet(self, ctx: RequestContext, call_next: CallNext) -> HandlerResult:
         answer = await call_next(ctx)

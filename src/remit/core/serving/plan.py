@@ -10,7 +10,7 @@ from remit.core.globs import Glob, glob, tool_globs
 from remit.core.names import REMIT, full_label, normalise
 from remit.core.tools import Tool
 
-AUTO, STATE, ROOMS = "auto", "state", "rooms"
+AUTO, STATE, ROOMS, SEARCH = "auto", "state", "rooms", "search"
 TOKEN_BUDGET = 6_000
 
 Value = TypeVar("Value")
