@@ -1,21 +1,26 @@
 """Remit's own server: the tools of memory, which the gateway answers itself and no file declares.
 
-It is a row like any other: rules, agents, rooms, search and counting treat its tools as they treat all.
+It is a row like any other: rules, agents, rooms, search and counting treat its tools as they treat all. What
+they are is loaded where there is a gateway: every scan looks whether there is.
 """
 
+from __future__ import annotations
+
 import json
-from collections.abc import Iterable, Sequence
 from functools import cache
 from hashlib import sha256
+from typing import TYPE_CHECKING, Any
 
 from remit.core.declarations import Declaration, Resolved
 from remit.core.kinds import ConfigStatus, Kind
-from remit.core.launch import Launch
-from remit.core.memory.definitions import DEFINITIONS
 from remit.core.names import MEMORY_SERVER, REMIT, server_name, tool_name
 from remit.core.scopes import Scope
-from remit.core.tools import Definition
-from remit.core.upstreams import Offer, Upstream, Wares
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from remit.core.tools import Definition
+    from remit.core.upstreams import Offer, Upstream
 
 
 def is_own(declaration: Declaration) -> bool:
@@ -51,6 +56,9 @@ def own_server(client: str) -> Declaration:
 
 def own_upstream(declaration: Declaration, directory: str) -> Upstream:
     """Make an upstream of the own server, so that calls of it go the way of all calls; nothing is started."""
+    from remit.core.launch import Launch
+    from remit.core.upstreams import Upstream
+
     return Upstream(
         key=declaration.key,
         label=MEMORY_SERVER,
@@ -64,21 +72,29 @@ def own_upstream(declaration: Declaration, directory: str) -> Upstream:
 @cache
 def own_offer() -> Offer:
     """Say what the own server lists."""
-    return Offer(tools=[_definition(name) for name in DEFINITIONS], wares=Wares(capabilities={"tools": {}}))
+    from remit.core.memory.definitions import DEFINITIONS
+    from remit.core.upstreams import Offer, Wares
+
+    return Offer(
+        tools=[_definition(said) for said in DEFINITIONS.values()], wares=Wares(capabilities={"tools": {}})
+    )
 
 
 @cache
 def _digest() -> str:
     """Tell one version of the tools from another: a new one is listed anew."""
+    from remit.core.memory.definitions import DEFINITIONS
+
     return sha256(json.dumps(DEFINITIONS, sort_keys=True).encode()).hexdigest()
 
 
-def _definition(name: str) -> Definition:
-    said = DEFINITIONS[name]
+def _definition(said: Mapping[str, Any]) -> Definition:
+    from remit.core.tools import Definition
+
     return Definition(
-        name=tool_name(MEMORY_SERVER, name),
+        name=tool_name(MEMORY_SERVER, said["name"]),
         server=MEMORY_SERVER,
-        tool=name,
+        tool=said["name"],
         description=said["description"],
         input_schema=json.dumps(said["inputSchema"], sort_keys=True),
         annotations=json.dumps(said["annotations"], sort_keys=True),
