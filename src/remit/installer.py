@@ -243,5 +243,6 @@ class _named:  # noqa: N801 - reads as a word of the `with`
             place = f", {error.place}" if error.place else ""
             raise FileChangeError(
                 f"{self._path}{place}: {error.reason}; nothing was written",
-                hint="mend the file: the client cannot use it either, or not all of it; then run this again",
+                hint=error.hint
+                or "mend the file: the client cannot use it either, or not all of it; then run this again",
             ) from None

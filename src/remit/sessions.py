@@ -6,7 +6,7 @@ from contextlib import closing
 from typing import NamedTuple
 
 from remit.contexts import DEFAULT_CLIENT
-from remit.core.called import called_by, is_served
+from remit.core.called import called_by, can_discover
 from remit.core.decide import Context, Listed
 from remit.core.declarations import Key
 from remit.core.kinds import Kind, Status
@@ -101,7 +101,7 @@ class Sessions:
                     budget=min(told.tools, budget),
                     familiar=familiarities(self._store.sessions.tallies(context.workspace)),
                     called=self._called(listed, context),
-                    more=_MORE if is_served(listed, context) else "available",
+                    more=_MORE if can_discover(listed, context, self._states.plan(context)) else "available",
                 ),
                 keep=KEEP_TOOLS,
             ),

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from remit.core.called import called_by, is_served
+from remit.core.called import called_by, can_discover, is_served
 from remit.core.configuration.values import Running
 from remit.core.decide import Decision, Listed, Verdict
 from remit.core.globs import glob
@@ -58,3 +58,14 @@ def test_a_gateway_of_another_client_or_behind_another_does_not_count() -> None:
     assert not is_served(listed(REMIT._replace(client="cursor")), context())
     assert not is_served(listed(REMIT._replace(shadowed_by=Winner(Scope.LOCAL, "/f"))), context())
     assert is_served(listed(REMIT), replace(context()))
+
+
+def test_a_model_can_discover_tools_where_the_gateway_does_not_list_all() -> None:
+    dear = COMMIT._replace(tokens=100)
+    here, small = context(), Plan(token_budget=99)
+    assert can_discover(listed(REMIT, dear), here, small)
+    assert can_discover(listed(REMIT), here, Plan(strategy="search"))
+    assert not can_discover(listed(REMIT, dear), here, Plan(token_budget=100))
+    assert not can_discover(listed(REMIT, dear), here, small._replace(strategy="flat"))
+    assert not can_discover(listed(REMIT, dear), here, small._replace(own_tools=("why_tool",)))
+    assert not can_discover(listed(dear), here, small)

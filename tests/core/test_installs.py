@@ -129,6 +129,16 @@ def test_a_new_file_is_made_of_nothing() -> None:
     assert take_out(after, file).text == "{}\n"
 
 
+@pytest.mark.parametrize("format", Format)
+@pytest.mark.parametrize("blank", ["", "\ufeff", " \r\n\t\n"])
+def test_a_file_that_says_nothing_is_filled_and_says_nothing_again(blank: str, format: Format) -> None:
+    assert not is_in_place(blank, format, [SERVER])
+    after, file = put_in(blank, "/f", format, [SERVER])
+    assert is_in_place(after, format, [SERVER])
+    assert take_out(after, file) == (blank, True, ())
+    assert take_out("\n", file) == ("\n", False, ())  # somebody emptied it since
+
+
 def test_something_of_another_kind_is_not_what_is_wanted() -> None:
     assert not is_in_place('{"hooks": {"SessionStart": 1}}', Format.JSON, HOOKS[:1])
     assert not is_in_place('{"mcpServers": {"remit": 1}}', Format.JSON, [SERVER])

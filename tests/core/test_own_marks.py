@@ -51,6 +51,14 @@ def test_a_group_of_hooks_is_our_own_when_all_of_it_is() -> None:
     assert list(own_keys([HOOK], [groups])) == [Key(path=HOOK.path, value=own, is_item=True)]
 
 
+def test_remits_name_on_a_list_of_names_is_our_own() -> None:
+    named = Change(("mcp", "allowed"), "remit", is_item=True)
+    assert list(own_keys([named], [["git", "remit"]])) == [
+        Key(path=named.path, value="remit", is_item=True),
+    ]
+    assert list(own_keys([named], [["git"]])) == []
+
+
 def test_the_matchers_of_a_list_with_remit_in_it_are_our_own() -> None:
     others: list[object] = [{"serverCommand": ["git"]}, {"serverName": "git"}]
     items: list[object] = [{"serverName": "remit"}, {"serverName": "wsx"}]

@@ -8,7 +8,8 @@ from remit.core.decide import Context, Gate, Listed, decide
 from remit.core.kinds import ConfigStatus, Kind
 from remit.core.names import MCP, server_name
 from remit.core.serving.names import Names, Wish
-from remit.core.serving.plan import Plan
+from remit.core.serving.own_tools import Own
+from remit.core.serving.plan import AUTO, SEARCH, Plan
 from remit.core.tools import Tool
 
 _NOT_NAMED = frozenset({Gate.SCOPE, Gate.CONFIG, Gate.PRECEDENCE})  # what these hide is never served
@@ -17,6 +18,15 @@ _NOT_NAMED = frozenset({Gate.SCOPE, Gate.CONFIG, Gate.PRECEDENCE})  # what these
 def is_served(listed: Sequence[Listed], context: Context) -> bool:
     """Tell whether the client starts Remit itself as a server here."""
     return _gateway(listed, context) is not None
+
+
+def can_discover(listed: Sequence[Listed], context: Context, plan: Plan) -> bool:
+    """Tell whether a model has `discover_tools`, which is listed only where not all tools are."""
+    if not is_served(listed, context) or Own.DISCOVER not in plan.own_tools:
+        return False
+    visible = [item.tool for item in listed if item.tool.kind is Kind.MCP_TOOL and item.decision.visible]
+    is_over = sum(tool.tokens or 0 for tool in visible) > plan.token_budget
+    return plan.strategy == SEARCH or (plan.strategy == AUTO and is_over)
 
 
 def called_by(listed: Sequence[Listed], context: Context, plan: Plan) -> Callable[[Tool], str]:

@@ -17,10 +17,11 @@ _EMPTY = {Format.JSON: "{}\n", Format.JSONC: "{}\n", Format.TOML: ""}
 class UneditableError(ValueError):
     """A text cannot be edited, for a reason at a place."""
 
-    def __init__(self, reason: str, place: str = "") -> None:
+    def __init__(self, reason: str, place: str = "", hint: str | None = None) -> None:
         super().__init__(reason)
         self.reason = reason
         self.place = place
+        self.hint = hint  # what to do, where it is not broken
 
 
 class Taken(NamedTuple):
@@ -39,6 +40,8 @@ class Document:
         self._format = format
         self._read: JsonText | None = None
         self.steps: list[Step] = []
+        if is_blank(text) and format is not Format.TOML:  # a client may make a file before it has anything
+            self._make(lambda: [Splice(0, text, _EMPTY[format])])
 
     def value(self, path: Sequence[str]) -> tuple[Any] | None:
         """Read what stands at a path, as a tuple of its one value; None where nothing does.
@@ -105,7 +108,12 @@ class Document:
         except JsonTextError as error:
             raise UneditableError(error.reason, f"line {error.line} column {error.column}") from None
         except TomlTextError as error:
-            raise UneditableError(error.reason, error.place) from None
+            raise UneditableError(error.reason, error.place, error.hint) from None
+
+
+def is_blank(text: str) -> bool:
+    """Tell whether a text says nothing."""
+    return not text.strip("\ufeff \t\r\n")
 
 
 def is_in_place(text: str | None, format: Format, changes: Sequence[Change]) -> bool:
@@ -171,6 +179,8 @@ def take_out(text: str, file: EditedFile) -> Taken:
         return Taken(text, is_exact=True)
     if digest(text) == file.after and (original := _undone(text, file)) is not None:
         return Taken(original, is_exact=True)
+    if is_blank(text):
+        return Taken(text, is_exact=False)
     document = Document(text, file.format)
     left = [".".join(key.path) for key in reversed(file.keys) if not _take(document, key)]
     return Taken(document.text, is_exact=False, left=left)

@@ -13,6 +13,8 @@ from remit.core.scopes import Scope
 MCP = "mcp__"
 OWN = "mcp__remit__"  # how a client calls what the gateway serves
 _OWN = (OWN, "mcp__plugin_remit_remit__")  # the latter where it has Remit as a plugin
+REMIT = "Remit"  # the source of what no file declares, and Remit brings along:
+MEMORY_SERVER = "remit-memory"  # and not `memory`, as many have a server of that name
 _KEPT = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
 
 

@@ -23,7 +23,8 @@ def own_keys(changes: Sequence[Change], values: Sequence[Any]) -> Iterator[Key]:
     for change, value in zip(changes, values, strict=True):
         path = change.path
         if change.is_item:
-            yield from (Key(path=path, value=item, is_item=True) for item in _items(value) if _is_hook(item))
+            own = (item for item in _items(value) if _is_hook(item) or item == change.value == SERVER)
+            yield from (Key(path=path, value=item, is_item=True) for item in own)
         elif wanted := _items(change.value):
             if items := _own_matchers(_items(value), wanted):
                 yield Key(path=path, value=[*items, None])  # never equal to the list: others' items stay

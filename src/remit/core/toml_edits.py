@@ -25,10 +25,11 @@ _REMARKS = re.compile(r"(?:\r?\n[ \t]*(?:#[^\n]*)?)*\Z")
 class TomlTextError(ValueError):
     """A text is no TOML, or is written in a form that cannot be edited."""
 
-    def __init__(self, reason: str, place: str = "") -> None:
+    def __init__(self, reason: str, place: str = "", hint: str | None = None) -> None:
         super().__init__(reason)
         self.reason = reason
         self.place = place
+        self.hint = hint  # what to do, where it is not broken
 
 
 def table(text: str, path: Path) -> tuple[object] | None:
@@ -96,7 +97,10 @@ def _checked(text: str, step: list[Splice], expected: dict[str, Any], path: Path
     except TomlTextError:
         is_right = False
     if not is_right:
-        raise TomlTextError(f"`{path[0]}` is written in a form that cannot be edited in place")
+        raise TomlTextError(
+            f"`{path[0]}` is written in a form that cannot be edited in place",
+            hint=f"write each of its entries as a table, `[{path[0]}.NAME]`, and run this again",
+        )
     return step
 
 

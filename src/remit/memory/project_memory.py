@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from remit.core.approvals import Approval
 from remit.core.memory.artifacts import Artifact, Kept, Kind, Observed, Status
 from remit.core.memory.checking import MAX_TEXT, Fields
 from remit.core.memory.hygiene import HygieneReport
@@ -127,6 +128,14 @@ class Memory:
     def store_session_with_learnings(self, arguments: Arguments, bound: Bound = None) -> Written:
         """Keep a session with its decisions and patterns, all at once."""
         return self._save("store_session_with_learnings", arguments, bound)
+
+    def waiting(self, approval_id: str) -> Approval | None:
+        """Find a write that waits for a person's word."""
+        return self._global.waiting(approval_id)
+
+    def approve(self, approval_id: str, *, word: bool) -> None:
+        """Keep a person's word on a write."""
+        self._global.answer(approval_id, word=word)
 
     def retrieve_context(self, arguments: Arguments, bound: Bound = None) -> ContextBundle:
         """Recall what is kept for a place, the nearest first."""

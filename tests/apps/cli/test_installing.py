@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from remit.adapters.clients.installing import HOOKS, PLACES
+from remit.core.names import REMIT
 from support import Desk, servers
 
 TOKEN = "ghp_" + "k3J9x" * 6
@@ -63,7 +64,8 @@ class Ada:
 
     def visible(self) -> list[str]:
         listed = json.loads(self.desk.remit("tools", "--json", cwd=self.shop).stdout)["tools"]
-        return [tool["server"] for tool in listed if tool["kind"] == "mcp_server"]
+        declared = [tool for tool in listed if tool["source"] != REMIT]
+        return [tool["server"] for tool in declared if tool["kind"] == "mcp_server"]
 
 
 @pytest.fixture
@@ -235,7 +237,7 @@ def test_another_server_of_that_name_is_not_replaced(ada: Ada) -> None:
     assert ada.settings.read_text() == SETTINGS
 
 
-@pytest.mark.parametrize("broken", ['{"a": 1,\n // no\n}', '{"a": 1', "", "[]"])
+@pytest.mark.parametrize("broken", ['{"a": 1,\n // no\n}', '{"a": 1', "[]"])
 def test_a_broken_file_is_named_with_its_place_and_nothing_is_written(ada: Ada, broken: str) -> None:
     ada.settings.write_text(broken)
     told = ada.run("install", "claude-code", "--yes", code=2)
@@ -481,3 +483,32 @@ def test_settings_that_cannot_be_read_for_the_moment_are_believed_to_be_as_they_
     assert "till" not in ada.visible()
     ada.settings.unlink()
     assert "till" in ada.visible()  # the client loads it itself again
+
+
+def test_where_gemini_has_a_list_of_the_allowed_remit_is_on_it_until_it_is_taken_out(desk: Desk) -> None:
+    text = '{"mcp": {"allowed": ["git"]}, // mine\n "mcpServers": {}}'
+    file = desk.write(desk.home / ".gemini/settings.json", text)
+    for _ in range(2):
+        done = desk.remit("install", "gemini", "--yes")
+        assert (done.returncode, "warning" in done.stderr) == (0, False)
+        assert '"allowed": ["git", "remit"]' in file.read_text()
+    (desk.root / "data/installs/gemini-cli.json").unlink()  # its look tells
+    assert desk.remit("uninstall", "gemini", "--yes").returncode == 0
+    assert file.read_text() == text
+
+
+def test_a_client_that_does_not_load_remit_is_told_of(desk: Desk) -> None:
+    desk.write(desk.home / ".gemini/settings.json", {"mcp": {"excluded": ["remit"]}})
+    told = desk.remit("install", "gemini", "--yes").stderr
+    assert "warning: Gemini CLI does not load it here: `remit why remit --client gemini-cli` says why" in told
+
+
+def test_a_form_that_cannot_be_edited_is_told_with_the_one_that_can(desk: Desk) -> None:
+    text = 'mcp_servers = { git = { command = "g" } }\n'
+    file = desk.write(desk.home / ".codex/config.toml", text)
+    done = desk.remit("install", "codex", "--yes")
+    assert done.returncode == 2
+    assert (
+        "hint: write each of its entries as a table, `[mcp_servers.NAME]`, and run this again" in done.stderr
+    )
+    assert file.read_text() == text

@@ -9,7 +9,7 @@ from remit.adapters.clients.claude_code import CONFIG_DIR, settings_path, state_
 from remit.adapters.clients.codex import HOME as CODEX_HOME
 from remit.adapters.clients.gemini_cli import HOME as GEMINI_HOME
 from remit.adapters.files import FileError, Machine, read_text, require_text
-from remit.adapters.formats import parse_json
+from remit.adapters.formats import parse_commented_json, parse_json
 from remit.adapters.safe_files import LIMIT, change_file, missing_directories, read_exactly, remove_empty
 from remit.core.declarations import Declaration
 from remit.core.installs import SERVER, Change, Format, Target, kept
@@ -29,6 +29,7 @@ HOOKS: Mapping[str, Mapping[str, Any]] = {
     "SessionEnd": {"timeout": 5},
 }
 
+_ALLOWED = ("mcp", "allowed")  # where Gemini CLI lists the servers that it may load
 _REMITS = ("REMIT_HOME", "REMIT_CONFIG", "XDG_DATA_HOME", "XDG_CONFIG_HOME")  # where Remit's own files lie
 
 Declared = Sequence[Declaration]  # what the client may use now
@@ -117,7 +118,20 @@ def _variables(declaration: Declaration) -> list[str]:
 def _gemini_cli(command: Sequence[str], _declared: Declared, machine: Machine) -> list[Target]:
     home = machine.variables.get(GEMINI_HOME) or machine.home
     path = os.path.join(home, ".gemini", "settings.json")
-    return [_among_servers(path, "mcpServers", _entry(command, "gemini-cli", machine), Format.JSONC)]
+    entry = Change(("mcpServers", SERVER), _entry(command, "gemini-cli", machine))
+    # Where there is a list of the allowed, the client loads nothing else.
+    allowed = [Change(_ALLOWED, SERVER, is_item=True)] if _has_list(path, _ALLOWED) else []
+    return [Target(path, Format.JSONC, [entry, *allowed])]
+
+
+def _has_list(path: str, keys: Sequence[str]) -> bool:
+    try:
+        found: Any = parse_commented_json(read_text(path, limit=LIMIT) or "{}")
+        for key in keys:
+            found = found[key]
+    except (FileError, KeyError, TypeError):
+        return False
+    return isinstance(found, list)
 
 
 def _among_servers(path: str, key: str, entry: dict[str, Any], format: Format = Format.JSON) -> Target:

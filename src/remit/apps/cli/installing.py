@@ -10,8 +10,9 @@ import click
 from remit.apps.cli import live, render
 from remit.apps.cli.options import confirm
 from remit.bootstrap import diagnose, open_installer, open_registry, own_command
-from remit.core.decide import Context
-from remit.core.kinds import ConfigStatus
+from remit.core.decide import Context, Listed
+from remit.core.installs import SERVER
+from remit.core.kinds import COULD_RUN, ConfigStatus
 from remit.core.problems import Severity
 from remit.core.redaction import HIDDEN, redact_url
 from remit.core.secrets import may_be_secret
@@ -193,12 +194,16 @@ def _after(installer: Installer, client: str) -> None:
     """Tell what is to be known: what stands in the way, and what comes next."""
     title = installer.title(client)
     with open_registry() as registry:
-        findings = [item for item in diagnose(registry, registry.at(".", client)) if item.check == "install"]
+        here = registry.at(".", client)
+        findings = [item for item in diagnose(registry, here) if item.check == "install"]
+        is_loaded = any(map(_could_run, registry.tools(here)))
     for finding in findings:
         word = "error" if finding.severity is Severity.ERROR else "warning"
         _say(f"{word}: {render.printable(finding.reason)}")
         _say(f"hint: {render.printable(finding.fix)}")
     if client != _NARROWED:
+        if not is_loaded:
+            _say(f"warning: {title} does not load it here: `remit why remit --client {client}` says why")
         _say(f"hint: {title} goes on loading its own servers, too: switch off there what Remit serves")
         return
     _say(f"From its next start on, {title} has its servers through Remit.")
@@ -206,6 +211,12 @@ def _after(installer: Installer, client: str) -> None:
         _say(f"{render.printable(label)} stays with the client: Remit does not serve it")
     _say("hint: a remote server that wants a sign-in wants one of Remit: `remit login SERVER`")
     _say("hint: add servers with `remit add`: `claude mcp add` takes none that its list does not name")
+
+
+def _could_run(item: Listed) -> bool:
+    """Tell whether a client loads Remit, now or when it has asked its user about the directory."""
+    tool = item.tool
+    return tool.server == SERVER and tool.config_status in COULD_RUN and tool.shadowed_by is None
 
 
 def _say(text: str) -> None:

@@ -27,6 +27,7 @@ WORKFLOW = "workflow"
 LOCATION = "location"
 
 SESSIONS = ("shared", "own")
+FOUND, LISTED, OFF = "found", "listed", "off"  # how the tools of memory are served
 OWN_TOOLS = ("discover_tools", "call_tool", "why_tool", "report_available_tools")
 
 MODES = ("plan", "default", "acceptEdits", "dontAsk", "bypass")
@@ -50,6 +51,7 @@ def read(content: object) -> tuple[Content, list[Mistake]]:
     mistakes: list[Mistake] = []
     top = Fields(content, (), mistakes)
     top.only(_SECTIONS)
+    memory = top.table("memory")
     found = Content(
         strategy=top.one_of("strategy", STRATEGIES),
         token_budget=top.whole("token_budget", 0, _LARGEST_BUDGET),
@@ -64,7 +66,8 @@ def read(content: object) -> tuple[Content, list[Mistake]]:
         everyone=_both("", top),
         mode=top.one_of("mode", MODES),
         ask_from=top.one_of("ask_from", DANGERS),
-        telling=_telling(top.table("context"), top.table("suggestions"), top.table("memory")),
+        telling=_telling(top.table("context"), top.table("suggestions"), memory),
+        memory=_memory(memory),
     )
     return found, mistakes
 
@@ -192,7 +195,6 @@ def _both(name: str, fields: Fields) -> Lists:
 def _telling(context: Fields, suggestions: Fields, memory: Fields) -> Telling:
     context.only(("characters", "tokens", "tools"))
     suggestions.only(("enabled", "shared_patterns"))
-    memory.only(("observe",))
     return Telling(
         characters=context.whole("characters", 0, _LONGEST_ANSWER),
         tokens=context.whole("tokens", 0, _LONGEST_ANSWER),
@@ -201,6 +203,11 @@ def _telling(context: Fields, suggestions: Fields, memory: Fields) -> Telling:
         shared_patterns=suggestions.flag("shared_patterns"),
         observes=memory.flag("observe"),
     )
+
+
+def _memory(fields: Fields) -> str | None:
+    fields.only(("tools", "observe"))
+    return fields.one_of("tools", (FOUND, LISTED, OFF))
 
 
 def _room(name: str, fields: Fields) -> Room:

@@ -200,6 +200,7 @@ class Content(NamedTuple):
     mode: str | None = None
     ask_from: str | None = None
     telling: Telling = Telling()
+    memory: str | None = None  # how the tools of memory are served
 
 
 class Mistake(NamedTuple):

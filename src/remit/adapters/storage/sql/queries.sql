@@ -147,6 +147,13 @@ on conflict do nothing
 insert into resolutions (view_id, tool_id, source, digest, config_status, shadowed_by)
 values (:view, :tool, :source, :digest, :config_status, :shadowed_by)
 
+-- name: is_resolved
+select 1
+from resolutions r join views v on v.id = r.view_id
+where v.client = :client and v.workspace = :workspace and v.flags = :flags and v.project_hash = :project
+    and r.source = :source
+limit 1
+
 -- name: declare
 insert into tools (
     client, kind, scope, project_hash, dir, agent, server, name, plugin, profile, source, authority,
