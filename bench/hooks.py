@@ -34,7 +34,7 @@ def main() -> None:
     RESULTS.write_text(json.dumps(content, indent=2) + "\n")
     for name, measured in figures.items():
         aim = f"  aim: at most {measured['aim']:g}" if "aim" in measured else ""
-        print(f"{name:28} p50 {measured['p50']:8.2f}  p95 {measured['p95']:8.2f}{aim}")
+        print(f"{name:34} p50 {measured['p50']:8.2f}  p95 {measured['p95']:8.2f}{aim}")
 
 
 def figure(samples: list[float], *, aim: float | None = None) -> dict[str, float]:

@@ -9,6 +9,8 @@ from remit.adapters.storage.traces import is_observing, news
 from remit.core.memory.scopes import memory_id
 from remit.hot_paths import CLIENT, visiting
 
+_MOST = 200  # traces, the newest, that a session which begins takes the time for
+
 
 def remember(directory: str, client: str = CLIENT) -> None:
     """Make observations of the traces that memory does not know of yet.
@@ -19,20 +21,21 @@ def remember(directory: str, client: str = CLIENT) -> None:
         StoreError: the database cannot be used.
     """
     with visiting(directory, client) as here:
-        left = news(here.database, here.workspace) if is_observing(here.database, here.workspace) else []
+        if not is_observing(here.database, here.workspace):
+            return
+        left = news(here.database, here.workspace)[-_MOST:]
         if not left:
             return
         from remit.bootstrap import open_memory
         from remit.core.memory.artifacts import Observed
+        from remit.memory.project_memory import Seen
 
-        project_id = memory_id(here.workspace.project)
         with open_memory(directory) as memory:
-            for each in left:
-                kept = memory.observe(
-                    project_id, Observed(each.observed), each.text, at=each.at, instead_of=each.artifact
-                )
-                if kept is None:
-                    return
-                here.database.run(
-                    "trace_remembered", trace=each.id, artifact=kept, times=each.times, at=each.at
-                )
+            kept = memory.observe(
+                memory_id(here.workspace.project),
+                *(Seen(Observed(each.observed), each.text, each.at, each.artifact) for each in left),
+            )
+        with here.database.transaction():
+            for each, artifact in zip(left, kept, strict=False):
+                values = {"trace": each.id, "artifact": artifact, "times": each.times, "at": each.at}
+                here.database.run("trace_remembered", **values)

@@ -8,7 +8,7 @@ from remit.core.memory.artifacts import Kept, Kind, Observed
 from remit.core.memory.records import HEAD, written
 from remit.errors import ArtifactError, ScopeError, StoreTimeoutError
 from remit.memory import reading
-from remit.memory.project_memory import Memory
+from remit.memory.project_memory import Memory, Seen
 from support import Desk, stored
 
 
@@ -148,8 +148,8 @@ def test_a_session_starts_with_what_is_recent(memory: Memory) -> None:
     decide(memory, "shop", "Use SQLite")
     secret = "ghp_" + "a1B2c3D4e5" * 4
     for observed in Observed:
-        memory.observe("shop", observed, f"saw a {observed}, {secret}")
-    assert memory.observe("blog", Observed.CHANGE, "x") is None
+        memory.observe("shop", Seen(observed, f"saw a {observed}, {secret}"))
+    assert memory.observe("blog", Seen(Observed.CHANGE, "x")) == []
     text = "\n".join(section.text for section in memory.sections("shop"))
     assert "## Last Session\nmend the till\nOpen: tests" in text
     assert "## Active Decisions\n- Use SQLite - " in text
@@ -161,8 +161,7 @@ def test_a_session_starts_with_what_is_recent(memory: Memory) -> None:
 
 def test_what_was_only_observed_comes_after_what_was_saved(memory: Memory) -> None:
     memory.save_session({"session": session("mend the till"), "project_id": "shop"})
-    for number in range(30):
-        memory.observe("shop", Observed.CHANGE, f"edited {number}.py")
+    memory.observe("shop", *(Seen(Observed.CHANGE, f"edited {number}.py") for number in range(30)))
     found = memory.retrieve_context({"project_id": "shop", "scope": "project"}).items
     is_observed = [item["_label"] == "Observation" for item in found]
     assert len(found) == 20
@@ -171,10 +170,14 @@ def test_what_was_only_observed_comes_after_what_was_saved(memory: Memory) -> No
 
 def test_an_observation_takes_the_place_of_what_says_the_same_or_less(memory: Memory) -> None:
     memory.save_session({"session": session("mend the till"), "project_id": "shop"})
-    first = memory.observe("shop", Observed.CHANGE, "edited till.py", at=5)
-    memory.observe("shop", Observed.CHANGE, "edited scale.py")
-    memory.observe("shop", Observed.CHANGE, "edited scale.py")
-    memory.observe("shop", Observed.CHANGE, "edited till.py twice", at=6, instead_of=first)
+    first, _ = memory.observe(
+        "shop", Seen(Observed.CHANGE, "edited till.py", at=5), Seen(Observed.CHANGE, "edited scale.py")
+    )
+    memory.observe(
+        "shop",
+        Seen(Observed.CHANGE, "edited scale.py"),
+        Seen(Observed.CHANGE, "edited till.py twice", at=6, instead_of=first),
+    )
     kept = memory.artifacts("shop", 10)
     said = [(each.content["text"], each.created_at) for each in kept if each.kind is Kind.OBSERVATION]
     assert [text for text, _ in said] == ["edited scale.py", "edited till.py twice"]

@@ -7,9 +7,10 @@ later call tries again.
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from remit.core.approvals import Approval
-from remit.core.memory.artifacts import Kept, Kind, Observed, Status
+from remit.core.memory.artifacts import Artifact, Kept, Kind, Observed, Status
 from remit.core.memory.checking import MAX_TEXT, Fields
 from remit.core.memory.hygiene import HygieneReport
 from remit.core.memory.records import read_observation
@@ -38,6 +39,15 @@ from remit.memory.starting import sections
 from remit.memory.transfer import Imported, export, restore
 from remit.memory.writing import Bound, Turn, Writer, Written, place, summed
 from remit.ports import ApprovalStore, Clock, Engine
+
+
+class Seen(NamedTuple):
+    """Something that was seen of a project."""
+
+    observed: Observed
+    text: str
+    at: int | None = None  # in Unix milliseconds; None: now
+    instead_of: str | None = None  # the observation that says less
 
 
 def _new_id() -> str:
@@ -160,32 +170,24 @@ class Memory:
             next_step="save_session creates it anew.",
         )
 
-    def observe(
-        self,
-        project_id: str,
-        observed: Observed,
-        text: str,
-        *,
-        at: int | None = None,
-        instead_of: str | None = None,
-    ) -> str | None:
-        """Keep what was seen of a project, without secrets; None where there is no such project.
+    def observe(self, project_id: str, *seen: Seen) -> Sequence[str]:
+        """Keep what was seen of a project, without secrets, and give the ids; none where it does not exist.
 
         What says the same, or less, and was seen before goes: it is seen now.
         """
-        plain = redact(text[:MAX_TEXT], secrets_in(text[:MAX_TEXT]))[:MAX_TEXT].replace("\0", " ")
-        seen = read_observation({"type": observed.value, "text": plain}, MemoryScope.PROJECT)
-        turn = Turn(self._new_id(), self._clock() if at is None else at)
+        turn = Turn(self._new_id(), self._clock())
         with self._store.transaction():
             homes = self._store.homes(project_id)
-            if not homes:
-                return None
-            same = self._store.same(seen, homes[0])
-            for earlier in {instead_of, same and same[0]} - {None}:
-                self._store.withdraw(str(earlier), project_id)
-            id = turn.name(Kind.OBSERVATION, 0)
-            self._store.add(id, seen, homes[0], Status.LIVE, turn.at)
-        return id
+            ids = [turn.name(Kind.OBSERVATION, number) for number in range(len(seen) if homes else 0)]
+            for id, each in zip(ids, seen, strict=False):
+                observation = _observation(each)
+                same = self._store.same(observation, homes[0])
+                for earlier in {each.instead_of, same and same[0]} - {None}:
+                    self._store.withdraw(str(earlier), project_id)
+                self._store.add(
+                    id, observation, homes[0], Status.LIVE, turn.at if each.at is None else each.at
+                )
+        return ids
 
     def sections(self, memory_id: str) -> list[Section]:
         """Write what a session is told of memory at its start."""
@@ -281,3 +283,9 @@ class Memory:
             for number, part in enumerate(wanted.parts)
         ]
         return summed(wanted, waiting)
+
+
+def _observation(seen: Seen) -> Artifact:
+    text = seen.text[:MAX_TEXT]
+    plain = redact(text, secrets_in(text))[:MAX_TEXT].replace("\0", " ")
+    return read_observation({"type": seen.observed.value, "text": plain}, MemoryScope.PROJECT)
