@@ -302,12 +302,12 @@ def sign_in(
     Raises:
         SignInError: it came to nothing; the error says why.
     """
-    from remit.adapters.upstream.oauth import Identity, reachable, sign_in
+    from remit.adapters.upstream.oauth import identify, reachable, sign_in
     from remit.adapters.upstream.sign_ins import open_sign_ins
 
     machine = _machine()
-    identity = Identity(client_id=client_id, client_secret=client_secret, port=port)
     launch = reachable(upstream, machine.variables, machine.home)
+    identity = identify(launch, client_id, client_secret, port)
     signed_in = sign_in(upstream.label, launch, identity, on_url=on_url, open_browser=open_browser)
     open_sign_ins(_data_directory(machine)).save(launch.url, signed_in)
 

@@ -18,7 +18,7 @@ from pydantic import AnyUrl
 
 from remit.adapters.upstream.failures import missing
 from remit.adapters.upstream.http import open_client, within_origin
-from remit.adapters.upstream.landing import Landing, landing
+from remit.adapters.upstream.landing import LOOPBACK, Landing, landing
 from remit.adapters.upstream.messages import ProtocolError, UnreachableError, encode
 from remit.adapters.upstream.remote import location
 from remit.adapters.upstream.sign_ins import SignIn
@@ -38,6 +38,15 @@ class Identity:
     client_id: str | None = None  # None: it is given one
     client_secret: str | None = None
     port: int = 0  # where the browser lands; 0: any that is free
+    host: str = LOOPBACK  # what this machine is called there; a server may know only `localhost`
+
+
+def identify(launch: Launch, client_id: str | None, client_secret: str | None, port: int) -> Identity:
+    """Say who Remit is to a server: what its user says, else what the entry does."""
+    known = launch.registered
+    if client_id is not None or known is None:
+        return Identity(client_id=client_id, client_secret=client_secret, port=port)
+    return Identity(client_id=known.client_id, port=port or known.port, host="localhost")
 
 
 def reachable(upstream: Upstream, variables: Mapping[str, str], home: str) -> Launch:
@@ -96,7 +105,7 @@ async def _sign_in(
     open_browser: Callable[[str], None],
 ) -> SignIn:
     refusal: str | None = None
-    async with landing(identity.port) as place:
+    async with landing(identity.port, identity.host) as place:
         provider = _provider(launch.url, identity, place, on_url, open_browser)
         try:
             refusal = await _knock(launch, provider)
