@@ -15,11 +15,15 @@ from pathlib import Path
 from types import SimpleNamespace
 from urllib.parse import parse_qs, urlsplit
 
+import httpx2
 import pytest
 from anyio.to_thread import run_sync
 
 from linking import Noting, links, said, tool, upstream
+from remit.adapters.upstream.failures import explain
+from remit.adapters.upstream.http import refusal
 from remit.adapters.upstream.oauth import Identity, identify, reachable, sign_in
+from remit.adapters.upstream.opening import Traces
 from remit.adapters.upstream.sign_ins import Files, Keyring, SignIn, open_sign_ins
 from remit.core.launch import Launch, Registered, Syntax, Transport
 from remit.core.upstreams import Upstream
@@ -170,7 +174,7 @@ def test_a_client_that_the_entry_names_signs_in_as_that_and_comes_back_to_localh
     with serving(3_600) as server, browser:
         client_id = registered(server, f"http://localhost:{port}/callback")
         launch = replace(server.launch, registered=Registered(client_id, port))
-        identity = identify(launch, None, None, 0)
+        identity = identify(launch, Identity())
         made = sign_in(server.label, launch, identity, on_url=shown.append, open_browser=browser)
     asked = parse_qs(urlsplit(shown[0]).query)
     assert asked["client_id"] == [client_id] == [made.client_id]
@@ -179,9 +183,40 @@ def test_a_client_that_the_entry_names_signs_in_as_that_and_comes_back_to_localh
 
 def test_what_the_user_says_of_the_client_counts_before_the_entry() -> None:
     launch = Launch(transport=Transport.HTTP, url="https://x/", registered=Registered("entry", 8080))
-    assert identify(launch, "mine", None, 9) == Identity(client_id="mine", port=9)
-    assert identify(launch, None, None, 9).port == 9
-    assert identify(replace(launch, registered=None), None, None, 0) == Identity()
+    assert identify(launch, Identity(client_id="mine", port=9)) == Identity(client_id="mine", port=9)
+    assert identify(launch, Identity(port=9)).port == 9
+    assert identify(replace(launch, registered=None), Identity()) == Identity()
+
+
+def test_a_scope_is_asked_for_beside_what_the_server_wants() -> None:
+    shown: list[str] = []
+    browser = Browser()
+    with serving(3_600) as server, browser:
+        asking = Identity(scope="files:write files:read files:write")
+        sign_in(server.label, server.launch, asking, on_url=shown.append, open_browser=browser)
+    assert parse_qs(urlsplit(shown[0]).query)["scope"] == ["files:write files:read"]
+
+
+@pytest.mark.parametrize(
+    ("status", "challenge", "scope"),
+    [
+        (403, 'Bearer error="insufficient_scope", scope="files:read files:write"', "files:read files:write"),
+        (403, "Bearer scope=files, error=insufficient_scope", "files"),
+        (403, 'Bearer error="invalid_token", scope="files"', None),
+        (403, 'Bearer error="insufficient_scope", scope="$(rm) x"', None),
+        (401, 'Bearer error="insufficient_scope", scope="files"', None),
+        (403, "", None),
+    ],
+)
+def test_a_scope_that_is_missing_is_named_with_the_way_to_get_it(
+    status: int, challenge: str, scope: str | None
+) -> None:
+    refused = refusal(httpx2.Response(status, headers={"WWW-Authenticate": challenge}))
+    assert refused.scope == scope
+    files = upstream(Launch(transport=Transport.HTTP, url="https://x/"), "files")
+    told = explain(refused, Traces(), files, ())
+    assert (f'remit login files --scope "{scope}"' in (told.hint or "")) == (scope is not None)
+    assert (f"it wants the scope `{scope}`" in told.reason) == (scope is not None)
 
 
 def test_nobody_waits_for_a_person_for_ever() -> None:
