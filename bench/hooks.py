@@ -54,7 +54,9 @@ def make_machine(root: Path) -> Path:
     (home / ".claude").mkdir(parents=True)
     entries = {f"server{number}": {"command": f"run-{number}"} for number in range(SERVERS)}
     (home / ".claude.json").write_text(json.dumps({"mcpServers": entries}))
-    (project / "remit.toml").write_text('[servers.server1]\nblock = ["delete_*"]\n')
+    rules = '[servers.server1]\nblock = ["delete_*"]\n[states.open]\nfile = "open"\n'
+    (project / "remit.toml").write_text(f'{rules}[tools."mcp__server2__*"]\nstates = ["open"]\n')
+    (project / "open").touch()
     os.environ.update({"HOME": str(home), "REMIT_HOME": str(root / "data")})
     for name in ("CLAUDE_PROJECT_DIR", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_PID"):
         os.environ.pop(name, None)
@@ -80,7 +82,9 @@ def processes(root: Path, project: Path) -> dict[str, dict[str, float]]:
         "python": ([sys.executable, "-c", "pass"], b""),
         **({"node": ([node, "-e", "0"], b"")} if node else {}),
         "pre_tool_use": (hook, told("PreToolUse", project)),
+        "pre_tool_use_by_state": (hook, told("PreToolUse", project, tool_name="mcp__server2__tool_7")),
         "post_tool_use": (hook, b""),
+        "post_tool_use_of_a_file": (hook, b""),
         "session_end": (hook, told("SessionEnd", project)),
         "session_start": (hook, told("SessionStart", project, source="startup")),
         "user_prompt_submit": (
@@ -91,8 +95,10 @@ def processes(root: Path, project: Path) -> dict[str, dict[str, float]]:
     samples: dict[str, list[float]] = {name: [] for name in commands}
     for number in range(ROUNDS):
         for name, (command, given) in commands.items():
-            if name == "post_tool_use":
-                given = told("PostToolUse", project, tool_use_id=f"toolu_{number}", duration_ms=8)
+            if name.startswith("post_tool_use"):
+                of_a_file = {"tool_name": "Edit", "tool_input": {"file_path": str(project / "till.py")}}
+                call = of_a_file if name.endswith("file") else {}
+                given = told("PostToolUse", project, tool_use_id=f"{name} {number}", duration_ms=8, **call)
             start = time.perf_counter()
             subprocess.run(command, cwd=root, input=given, check=True, stdout=subprocess.DEVNULL)
             samples[name].append(time.perf_counter() - start)
@@ -101,7 +107,7 @@ def processes(root: Path, project: Path) -> dict[str, dict[str, float]]:
     figures = {f"{name}_ms": figure([seconds * 1e3]) for name, seconds in bare.items()}
     for name, taken in samples.items():
         for against, seconds in bare.items():
-            aim = aims[against] if name in ("pre_tool_use", "post_tool_use") else None
+            aim = aims[against] if name.startswith(("pre_tool_use", "post_tool_use")) else None
             ratios = [sample / seconds for sample in taken[1:]]
             figures[f"{name}_to_{against}"] = figure(ratios, aim=aim)
     return figures

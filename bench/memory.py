@@ -1,12 +1,20 @@
-"""Measures memory on this machine: saving, and retrieving from many artifacts, of one project and of more."""
+"""Measures memory on this machine: saving, and retrieving from many artifacts, of one project and of more.
+
+A query is answered by its words and by its meaning at once. To tell what each costs, some queries are asked
+of a memory without a model, and some have no word that any artifact has. The command is a whole process, and
+so a ratio to a bare `python -c pass` of the same run.
+"""
 
 import json
 import os
 import platform
 import random
+import statistics
+import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import accumulate
 from pathlib import Path
 
@@ -22,7 +30,19 @@ from remit.memory.project_memory import Memory
 from run import figure
 
 RESULTS = Path(__file__).parent / "results" / "memory.json"
-ARTIFACTS, PROJECTS, ROUNDS = 100_000, 20, 201
+ARTIFACTS, PROJECTS, ROUNDS, PROCESSES = 100_000, 20, 201, 15
+WITHOUT_A_MODEL = {"REMIT_EMBEDDINGS": "none"}
+
+FIRST_SEARCH = """
+import sys, time
+start = time.perf_counter()
+from remit.bootstrap import open_memory
+with open_memory() as memory:
+    asked = {"project_id": "project-0", "scope": "project", "keyword": sys.argv[1]}
+    found = memory.retrieve_context(asked)
+    assert found.items, found
+print(time.perf_counter() - start)
+"""
 KINDS = (Kind.DECISION, Kind.CONTEXT, Kind.PATTERN, Kind.SESSION, Kind.OBSERVATION)
 
 
@@ -31,11 +51,16 @@ class Words:
 
     def __init__(self) -> None:
         self._chance = random.Random(20261115)  # noqa: S311 - the same texts each time
-        self._words = [word for word in vocabulary() if word.isalpha() and len(word) > 2][:20_000]
+        known = [word for word in vocabulary() if word.isalpha() and len(word) > 2]
+        self._words, self._unused = known[:20_000], known[20_000:]
         self._weights = list(accumulate(1 / (rank + 10) for rank in range(len(self._words))))
 
     def text(self, count: int) -> str:
         return " ".join(self._chance.choices(self._words, cum_weights=self._weights, k=count))
+
+    def unused(self, count: int) -> str:
+        """Words that stand in no text."""
+        return " ".join(self._chance.choices(self._unused, k=count))
 
 
 def main() -> None:
@@ -43,26 +68,69 @@ def main() -> None:
     figures: dict[str, dict[str, float]] = {}
     with tempfile.TemporaryDirectory() as folder:
         for title, projects in (("one_project", 1), (f"{PROJECTS}_projects", PROJECTS)):
-            memory = opened(Path(folder) / title)
+            root = Path(folder) / title
+            memory = opened(root)
             memory.restore([HEAD, *records(words, projects)])
-            retrieve(memory, words.text(5))  # opens the model
             figures |= {
-                f"retrieve_keyword_{title}_ms": figure(retrieved(memory, words), aim=20),
-                f"retrieve_newest_{title}_ms": figure(timed_each(lambda m=memory: newest(m)), aim=20),
+                f"{name}_{title}_ms": measured for name, measured in measure(memory, root, words).items()
             }
-            figures[f"save_decision_{title}_ms"] = figure(saved(memory, words), aim=2)
             memory.close()
+            if projects == 1:
+                figures |= processes(root, words)
     environment = {"python": platform.python_version(), "system": platform.platform(), "cpus": os.cpu_count()}
     content = {"remit": __version__, "artifacts": ARTIFACTS, **environment, "figures": figures}
     RESULTS.write_text(json.dumps(content, indent=2) + "\n")
     for name, measured in figures.items():
         aim = f"  aim: at most {measured['aim']:g}" if "aim" in measured else ""
-        print(f"{name:38} p50 {measured['p50']:8.2f}  p95 {measured['p95']:8.2f}{aim}")
+        print(f"{name:48} p50 {measured['p50']:8.2f}  p95 {measured['p95']:8.2f}{aim}")
 
 
-def opened(root: Path) -> Memory:
+def measure(memory: Memory, root: Path, words: Words) -> dict[str, dict[str, float]]:
+    for _ in range(2):
+        retrieve(memory, words.text(5))  # opens the model; from the second on, a large place is held
+    with opened(root, WITHOUT_A_MODEL) as by_words:
+        alone = figure(each(by_words, queries(words)), aim=20)
+    return {
+        "retrieve_by_words_and_meaning": figure(each(memory, queries(words)), aim=20),
+        "retrieve_by_words_alone": alone,
+        "retrieve_by_meaning_alone": figure(
+            each(memory, [words.unused(5) for _ in range(ROUNDS)], may_be_empty=True), aim=20
+        ),
+        "retrieve_newest": figure(timed_each(lambda: newest(memory)), aim=20),
+        "save_decision": figure(saved(memory, words), aim=2),
+        "retrieve_after_a_save": figure(after_a_save(memory, words), aim=20),
+    }
+
+
+def opened(root: Path, variables: Mapping[str, str] | None = None) -> Memory:
     workspace = Workspace(dir=str(root), checkout=str(root), project=identify(str(root)))
-    return memory_at(str(root / "remit.db"), SearchEngine({}), workspace, lambda: time.time_ns() // 1_000_000)
+    engine = SearchEngine(variables or {})
+    return memory_at(str(root / "remit.db"), engine, workspace, lambda: time.time_ns() // 1_000_000)
+
+
+def processes(root: Path, words: Words) -> dict[str, dict[str, float]]:
+    """Processes that ask once, each round beside a bare interpreter."""
+    environment = {"PATH": os.environ["PATH"], "HOME": str(root), "REMIT_HOME": str(root)}
+    bare: list[float] = []
+    commands: list[float] = []
+    firsts: list[float] = []
+    for query in (words.text(5) for _ in range(PROCESSES)):
+        search = ["-m", "remit", "memory", "search", "--id", "project-0", *query.split()]
+        for arguments, taken in ((["-c", "pass"], bare), (search, commands)):
+            start = time.perf_counter()
+            subprocess.run(
+                [sys.executable, *arguments], cwd=root, env=environment, check=True, capture_output=True
+            )
+            taken.append(time.perf_counter() - start)
+        first = [sys.executable, "-c", FIRST_SEARCH, query]
+        said = subprocess.run(first, cwd=root, env=environment, check=True, capture_output=True, text=True)
+        firsts.append(float(said.stdout) * 1e3)
+    usual = statistics.median(bare)
+    return {
+        "memory_search_command_to_python": figure([seconds / usual for seconds in commands]),
+        "open_and_retrieve_in_a_new_process_ms": figure(firsts),
+        "bare_python_ms": figure([seconds * 1e3 for seconds in bare]),
+    }
 
 
 def records(words: Words, projects: int) -> Iterator[str]:
@@ -115,15 +183,21 @@ def decision(words: Words) -> dict[str, object]:
     }
 
 
-def retrieved(memory: Memory, words: Words) -> list[float]:
-    queries = [words.text(5) for _ in range(ROUNDS)]
-    return [timed(lambda query=query: retrieve(memory, query)) * 1e3 for query in queries]
+def queries(words: Words) -> list[str]:
+    return [words.text(5) for _ in range(ROUNDS)]
 
 
-def retrieve(memory: Memory, keyword: str) -> None:
+def each(memory: Memory, asked: list[str], *, may_be_empty: bool = False) -> list[float]:
+    return [
+        timed(lambda query=query: retrieve(memory, query, may_be_empty=may_be_empty)) * 1e3 for query in asked
+    ]
+
+
+def retrieve(memory: Memory, keyword: str, *, may_be_empty: bool = False) -> None:
     found = memory.retrieve_context({"project_id": "project-0", "scope": "project", "keyword": keyword})
-    assert found.retrieval_status in (RetrievalStatus.SUCCEEDED, RetrievalStatus.CONFLICTED), found
-    assert found.items
+    good = {RetrievalStatus.SUCCEEDED, RetrievalStatus.CONFLICTED}
+    assert found.retrieval_status in good | ({RetrievalStatus.EMPTY} if may_be_empty else set()), found
+    assert found.items or may_be_empty
 
 
 def newest(memory: Memory) -> None:
@@ -134,6 +208,15 @@ def newest(memory: Memory) -> None:
 def saved(memory: Memory, words: Words) -> list[float]:
     wanted = [decision(words) | {"scope": "project"} for _ in range(ROUNDS)]
     return [timed(lambda one=one: save(memory, one)) * 1e3 for one in wanted]
+
+
+def after_a_save(memory: Memory, words: Words) -> list[float]:
+    """What was saved a moment ago is read, and found by its meaning, too."""
+    taken: list[float] = []
+    for query in queries(words):
+        save(memory, decision(words) | {"scope": "project"})
+        taken.append(timed(lambda query=query: retrieve(memory, query)) * 1e3)
+    return taken
 
 
 def save(memory: Memory, one: dict[str, object]) -> None:

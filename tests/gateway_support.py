@@ -112,6 +112,7 @@ class FakeCaller:
 
     session: str = "stdio"
     principal: str | None = None
+    bound_projects: frozenset[str] | None = None
     capabilities: Mapping[str, Any] = field(default_factory=dict[str, Any])
     takes_input_required: bool = False
     log_level: str | None = None
@@ -133,7 +134,7 @@ async def endpoint(
 ) -> AsyncGenerator[LiveEndpoint]:
     """Serve an endpoint on a desk."""
     wanted = Opening(str(directory), **opening)
-    means = Means(desk.registry, open_notifier, read_offer, lambda: desk.time)
+    means = Means(desk.registry, open_notifier, read_offer, lambda: desk.time, desk.memory_of)
     async with serve(wanted, links, means) as served:
         yield served
 

@@ -57,6 +57,7 @@ class Noting:
 
     session: str = "one"
     principal: str | None = None
+    bound_projects: frozenset[str] | None = None
     capabilities: Mapping[str, Any] = field(default_factory=dict[str, Any])
     takes_input_required: bool = False
     log_level: str | None = None

@@ -53,6 +53,7 @@ def run(
     calls: Sequence[Call] = (),
     prompt: str = "hello",
     variables: Mapping[str, str] | None = None,
+    options: Sequence[str] = (),
 ) -> Session:
     """Run the client in a directory until its model is done."""
     session = Session()
@@ -68,7 +69,7 @@ def run(
             "ANTHROPIC_BASE_URL": address,
             **(variables or {}),
         }
-        command = [client, "-p", prompt, "--output-format", "stream-json", "--verbose"]
+        command = [client, *options, "-p", prompt, "--output-format", "stream-json", "--verbose"]
         subprocess.run(command, cwd=directory, env=environment, capture_output=True, check=True, timeout=180)
     return session
 

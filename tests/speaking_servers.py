@@ -202,6 +202,10 @@ def misbehave(name: str, number: object, params: Message) -> None:
         case "unreadable":
             sys.stdout.write(f'{{"jsonrpc": "2.0", "id": {number}, "result": {{"x": {"1" * 5_000}}}}}\n')
             sys.stdout.flush()
+        case "latin":
+            line = json.dumps({"jsonrpc": "2.0", "id": number, "result": text("café")}, ensure_ascii=False)
+            sys.stdout.buffer.write(f"{line}\n".encode("latin-1"))
+            sys.stdout.flush()
         case "slowly":
             slowly(number, given["seconds"], tells="progressToken" in params.get("_meta", {}))
         case "flood":

@@ -172,8 +172,12 @@ class Desk:
 
     def memory(self, name: str = "shop") -> Memory:
         """Open memory on this machine, for whoever works in a project."""
+        return self.memory_of(str(self.root / "code" / name))
+
+    def memory_of(self, directory: str) -> Memory:
+        """Open memory on this machine, for whoever works in a directory."""
         self.database.parent.mkdir(exist_ok=True)
-        workspace = locate(str(self.root / "code" / name))
+        workspace = locate(directory)
         return memory_at(str(self.database), SearchEngine(self.variables), workspace, self._tick)
 
     def remit(

@@ -11,6 +11,7 @@ from remit import hot_paths
 from remit.apps.hooks.responding import respond
 from remit.core.decide import Decision
 from remit.core.sightings import Call
+from remit.core.watches import Watch
 from remit.judgements import judge
 from remit.registry import Registry
 from support import Desk, servers, stored
@@ -34,7 +35,7 @@ def asked(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> list[Call]:
     decided: list[Call] = []
 
     class Watched(Registry):
-        def judge(self, call: Call, context: object) -> tuple[Decision, bool]:
+        def judge(self, call: Call, context: object) -> tuple[Decision, Watch | None]:
             decided.append(call)
             return super().judge(call, context)  # pyright: ignore[reportArgumentType]
 
@@ -182,15 +183,112 @@ def test_an_agents_definition_is_noticed(desk: Desk, shop: Path) -> None:
     assert judged(desk, shop) == "visible"
 
 
-def test_what_depends_on_a_state_is_decided_every_time(desk: Desk, shop: Path, asked: list[Call]) -> None:
+def test_what_depends_on_a_state_is_recalled_where_that_is_what_it_was(
+    desk: Desk, shop: Path, asked: list[Call]
+) -> None:
     desk.write(
         shop / "remit.toml", '[states.open]\nfile = "open"\n[tools."mcp__ledger__*"]\nstates = ["open"]\n'
     )
-    assert judged(desk, shop) == "hidden"
+    for _ in range(3):
+        assert judged(desk, shop) == "hidden"
+    assert len(asked) == 2  # what to look at is known after the first
     (shop / "open").touch()
-    assert judged(desk, shop) == "visible"
-    assert len(asked) == 2
-    assert stored(desk.database, "select * from judgements") == []
+    for _ in range(2):
+        assert judged(desk, shop) == "visible"
+    (shop / "open").unlink()
+    assert judged(desk, shop) == "hidden"
+    assert len(asked) == 3
+
+
+@pytest.mark.parametrize(
+    "rule", ["when = \"location.page == 'till'\"", 'when = "entities.posts > 1"', 'states = ["big"]']
+)
+def test_what_no_look_can_tell_is_decided_every_time(
+    desk: Desk, shop: Path, asked: list[Call], rule: str
+) -> None:
+    posts, big = 'entities = { glob = "*.md" }', 'value = { file = "a.json", at = "x" }'
+    states = f"[states.posts]\n{posts}\n[states.big]\n{big}\n"
+    desk.write(shop / "remit.toml", f'{states}[tools."mcp__ledger__*"]\n{rule}\n')
+    for _ in range(3):
+        assert judged(desk, shop) == "hidden"
+    assert len(asked) == 3
+
+
+def test_only_so_many_answers_about_one_call_are_kept(desk: Desk, shop: Path, asked: list[Call]) -> None:
+    desk.write(shop / "remit.toml", '[tools."mcp__ledger__*"]\nwhen = "git.branch == \'main\'"\n')
+    for number in range(12):
+        (shop / ".git/HEAD").write_text(f"ref: refs/heads/b{number}\n")
+        assert judged(desk, shop) == "hidden"
+    assert len(asked) == 12
+    (answer,) = stored(desk.database, "select answer from judgements")
+    assert len(json.loads(answer[0])[1]) == 8
+
+
+STATES = """
+env = ["STAGE"]
+[states.open]
+file = "open"
+[states.shelf]
+directory = "shelf"
+[states.many]
+glob = "*.md"
+count = ">= 2"
+lifetime = 60
+[states.main]
+git = { branch = "main" }
+[states.staged]
+env = "STAGE"
+[states."work.started"]
+kind = "workflow"
+[states.said]
+push = true
+[states.free]
+file = "free"
+implies = ["open"]
+"""
+RULES = (
+    'states = ["open"]',
+    'states = ["shelf", "many"]',
+    'states = ["main"]',
+    'states = ["staged", "said"]',
+    'states = ["work"]',
+    "when = \"state('open') && git.branch != 'main'\"",
+    "when = \"env.STAGE == 'live' || state('said')\"",
+)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_whatever_becomes_of_states_the_recalled_is_what_is_decided(
+    desk: Desk, shop: Path, asked: list[Call], rule: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("remit.judgements.now", lambda: desk.time)  # that of the registry
+    desk.write(desk.home / ".config/remit/remit.toml", f'{STATES}[tools."mcp__ledger__*"]\n{rule}\n')
+    chance = random.Random(rule)  # noqa: S311 - no secrets
+    for _ in range(40):
+        change = chance.randrange(8)
+        if change == 0:
+            path = shop / chance.choice(["open", "free", "a.md", "b.md"])
+            path.unlink() if path.exists() else path.touch()
+        elif change == 1:
+            shelf = shop / "shelf"
+            shelf.rmdir() if shelf.exists() else shelf.mkdir()
+        elif change == 2:
+            (shop / ".git/HEAD").write_text(f"ref: refs/heads/{chance.choice(['main', 'dev'])}\n")
+        elif change == 3:
+            desk.variables["STAGE"] = chance.choice(["live", "test", ""])
+            monkeypatch.setenv("STAGE", desk.variables["STAGE"])
+        elif change in (4, 5):
+            with desk.registry() as registry:
+                here = registry.at(str(shop))
+                if change == 4:
+                    registry.push_states({"said": chance.choice([True, False, None])}, here)
+                else:
+                    change_state = chance.choice([registry.set_state, registry.clear_state])
+                    change_state("work.started", here)
+        elif change == 6:
+            desk.time += 120_000  # for which nothing is pushed or kept
+        judged(desk, shop)
+    assert len(asked) < 40
 
 
 @pytest.mark.usefixtures("asked")

@@ -6,9 +6,11 @@ from remit.core.client_settings import ClientSettings
 from remit.core.decide import UNKNOWN, Context, Gate
 from remit.core.kinds import Kind
 from remit.core.memory.scopes import memory_id
+from remit.core.names import REMIT
 from remit.core.resolve import resolve
 from remit.core.scopes import Scope
 from remit.core.tokens import definition_tokens
+from remit.core.tools import Tool
 from remit.errors import UnknownClientError, UnknownProjectError
 from remit.registry import Registry
 from remit.scanning import Presence
@@ -273,6 +275,10 @@ def test_a_file_of_another_shape_is_believed_to_declare_nothing(
     assert names(registry, here) == []
 
 
+def _is_declared(tool: Tool) -> bool:
+    return tool.source != REMIT
+
+
 def test_what_a_broken_file_switched_off_stays_off_in_a_directory_never_seen_before(
     desk: Desk, shop: Path, registry: Registry
 ) -> None:
@@ -285,7 +291,7 @@ def test_what_a_broken_file_switched_off_stays_off_in_a_directory_never_seen_bef
     registry.scan(at(registry, shop))
     desk.write(desk.home / ".claude.json", "{")
     desk.write(shop / "new/.mcp.json", servers("scale"))
-    assert names(registry, at(registry, shop / "new")) == ["project till"]
+    assert names(registry, at(registry, shop / "new"), keep=_is_declared) == ["project till"]
 
 
 def test_switching_on_again_is_believed_while_another_file_is_broken(

@@ -269,7 +269,8 @@ async def open_endpoint(opening: "Opening", links: "Links") -> "AsyncGenerator[E
     """
     from remit.gateway.opening import Means, serve
 
-    async with serve(opening, links, Means(open_registry, open_notifier, _read_offer, _now)) as endpoint:
+    means = Means(open_registry, open_notifier, _read_offer, _now, open_memory)
+    async with serve(opening, links, means) as endpoint:
         yield endpoint
 
 

@@ -169,6 +169,7 @@ class Configurations:
                 inputs=inputs,
                 problems=self._problems(configuration, said, trusted, _broken(read_now.values())),
                 transitions=list(configuration.transitions),
+                observes=tell(said).observes,
             ),
             workspace,
             self._clock(),

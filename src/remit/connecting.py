@@ -10,6 +10,7 @@ from remit.core.decide import Context, Decision, Listed, decide
 from remit.core.defaults import DEADLINE
 from remit.core.kinds import Kind
 from remit.core.lookup import closest_to_being_visible, find
+from remit.core.names import REMIT
 from remit.core.progress import Progress
 from remit.core.upstreams import Offer, Upstream, upstream
 from remit.errors import UnknownServerError, UpstreamError
@@ -116,7 +117,12 @@ def _as_decided(item: Listed, declared: dict[Key, Declaration]) -> Declaration |
 def _to_connect(listed: Sequence[Listed], names: Sequence[str], context: Context) -> list[Listed]:
     """Choose the servers to ask: the named ones, else all in force and those that only wait for trust."""
     # What only one agent brings along is started by that agent's client.
-    servers = [item for item in listed if item.tool.kind is Kind.MCP_SERVER and item.tool.agent is None]
+    # What Remit itself brings along need not be asked.
+    servers = [
+        item
+        for item in listed
+        if item.tool.kind is Kind.MCP_SERVER and item.tool.agent is None and item.tool.source != REMIT
+    ]
     if names:
         return list(_chosen(servers, names))
     as_client = replace(context, starts_servers=False)

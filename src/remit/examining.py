@@ -2,6 +2,7 @@
 
 from remit.core.decide import Context
 from remit.core.findings import Patient
+from remit.core.own_server import is_own
 from remit.listings import Listings
 from remit.ports import Clock
 from remit.scanning import Scanner
@@ -22,7 +23,7 @@ class Examining:
         return [
             Patient(
                 context=context,
-                resolved=resolved,
+                resolved=[item for item in resolved if not is_own(item.declaration)],
                 problems=reading.problems,
                 rules=reading.rules,
                 own_rules=reading.own_rules,

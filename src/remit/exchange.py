@@ -36,6 +36,9 @@ class Caller(Protocol):
     def principal(self) -> str | None: ...  # whose approvals count; None: the endpoint's own
 
     @property
+    def bound_projects(self) -> frozenset[str] | None: ...  # whose memory it may know of; None: any
+
+    @property
     def capabilities(self) -> Mapping[str, Any]: ...  # its client's: sampling, elicitation, roots
 
     @property

@@ -9,19 +9,24 @@ import os
 import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from remit.adapters.configuration_paths import configuration_paths
 from remit.adapters.files import Machine, are_unchanged, fingerprint, this_machine
 from remit.adapters.git import locate
 from remit.adapters.storage.database import Database, seen_from
+from remit.core.audit import AUDIT_LIFETIME, MOST_AUDITED, AuditEntry, Outcome
 from remit.core.projects import Workspace
 from remit.core.views import USUAL, Flags
 from remit.settings import DATABASE, data_directory
 
+if TYPE_CHECKING:
+    from remit.core.traces import Trace
+
 CLIENT = "claude-code"
 _DAY = 24 * 3_600_000  # milliseconds
 _EVENTS_KEPT_FOR = 365 * _DAY  # for which each use is; how many there were stays known
+_TRACES_KEPT_FOR = 30 * _DAY
 
 
 class Here(NamedTuple):
@@ -80,10 +85,14 @@ def record_use(
     call_id: str | None = None,
     succeeded: bool | None = None,
     duration_ms: int | None = None,
+    at: int | None = None,
+    trace: "Trace | None" = None,
+    made_in: str = "",
 ) -> bool:
     """Count one use of a tool, from a process that lives only for this; False when the call was known.
 
-    Of a tool that starts something, `subject` names that: the skill, the command or the agent.
+    Of a tool that starts something, `subject` names that: the skill, the command or the agent. What the call
+    left behind, `trace`, is kept where that is in the same checkout; `made_in` is where its paths begin.
 
     Raises:
         BadVariableError: a variable that names a directory cannot be used.
@@ -101,14 +110,37 @@ def record_use(
             client,
             here.workspace,
             Authority.HOOK,
-            now(),
+            now() if at is None else at,
             here.is_scanned(),
             server=None if server is None else storable(server),
             subject=None if subject is None else storable(subject),
         )
-        if succeeded:  # which may change a state
+        if succeeded or trace is not None:  # which may change a state, or is not to be kept
             _configure(here)
-        return record(here.database, sighting, Use(session_id, call_id, succeeded, duration_ms))
+        use = Use(session_id, call_id, succeeded, duration_ms)
+        return record(here.database, sighting, use, _kept(trace, here, made_in))
+
+
+def report_call(session_id: str, call_id: str, directory: str, client: str = CLIENT) -> None:
+    """Tell in which session a call was that only the gateway can count."""
+    from remit.adapters.storage.usage import report
+    from remit.core.sightings import Use
+
+    with visiting(directory, client) as here:
+        report(here.database, here.workspace, client, Use(session_id, call_id), now())
+
+
+def audit_refusal(
+    tool: str, *, agent: str | None, verdict: str, gate: str | None, directory: str, client: str = CLIENT
+) -> None:
+    """Keep that a call was refused before it was made."""
+    at = now()
+    entry = AuditEntry(at, "hook", client, agent, None, tool, verdict, gate, Outcome.REFUSED, 0, 0, 0)
+    with visiting(directory, client) as here:
+        project = here.workspace.project
+        with here.database.transaction():
+            here.database.run("see_project", hash=project.hash, path=project.path, at=at)
+            here.database.run("add_audit", project=project.hash, **entry._asdict())
 
 
 def is_known(name: str, directory: str, client: str = CLIENT) -> bool:
@@ -117,12 +149,14 @@ def is_known(name: str, directory: str, client: str = CLIENT) -> bool:
         return bool(here.database.rows("is_known", name=name, client=client, **seen_from(here.workspace)))
 
 
-def begin_session(session_id: str, here: Here, states: str = "") -> None:
-    """Keep that a session begins or goes on, with the states that hold, as JSON."""
+def begin_session(session_id: str, here: Here, states: str = "", transcript: str | None = None) -> None:
+    """Keep that a session begins or goes on, with the states that hold, as JSON, and where it is written."""
     project, at = here.workspace.project, now()
     with here.database.transaction():
         here.database.run("see_project", hash=project.hash, path=project.path, at=at)
-        here.database.run("begin_session", **here.session(session_id), at=at, states=states)
+        here.database.run(
+            "begin_session", **here.session(session_id), at=at, states=states, transcript=transcript
+        )
 
 
 def end_session(session_id: str, directory: str, client: str = CLIENT) -> None:
@@ -140,6 +174,9 @@ def end_session(session_id: str, directory: str, client: str = CLIENT) -> None:
             here.database.run("end_session", **here.session(session_id), at=at)
             for step in ("forget_old_events", "forget_old_sessions", "forget_old_suggestions"):
                 here.database.run(step, project=project.hash, before=at - _EVENTS_KEPT_FOR)
+            here.database.run("prune_audit", before=at - AUDIT_LIFETIME, most=MOST_AUDITED)
+            here.database.run("forget_old_reports", project=project.hash, before=at - _DAY)
+            here.database.run("forget_old_traces", project=project.hash, before=at - _TRACES_KEPT_FOR)
 
 
 def suggestions_made(session_id: str, directory: str, client: str = CLIENT) -> tuple[int, int]:
@@ -211,6 +248,18 @@ def fingerprints(here: Here) -> Mapping[str, str]:
     at = _now_ns()
     paths = [path for _, path, _ in configuration_paths(here.workspace, here.machine)]
     return {path: fingerprint(path, here.machine, now_ns=at) for path in paths}
+
+
+def _kept(trace: "Trace | None", here: Here, made_in: str) -> "Trace | None":
+    """Tell what is to be kept of a trace, if anything."""
+    if trace is None:
+        return None
+    from remit.adapters.storage.traces import is_observing
+    from remit.adapters.traces import inside
+
+    if not is_observing(here.database, here.workspace):
+        return None
+    return inside(trace, here.workspace, made_in or here.workspace.dir)
 
 
 def _configure(here: Here) -> None:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # a port is a shape: whoever runs needs nothing of what it is
     from remit.core.sightings import Sighting, Use
     from remit.core.suggestions import Call, Candidate, Made
     from remit.core.tools import Definition, Tool
+    from remit.core.traces import Left
     from remit.core.upstreams import Offer, Upstream, Wares
     from remit.core.usage import Tally
     from remit.core.views import Flags, View
@@ -190,6 +191,8 @@ class SessionStore(Protocol):
 
     def states_at_start(self, session_id: str, workspace: Workspace, client: str) -> str: ...
 
+    def news(self, workspace: Workspace) -> Sequence[Left]: ...  # traces that memory does not know of
+
     def suggested(self, workspace: Workspace, client: str) -> Sequence[Made]: ...
 
     def keep_suggestions(
@@ -239,6 +242,8 @@ class Store(Protocol):
     def last_known(self, view: View, sources: Iterable[str], scopes: Iterable[Scope]) -> Remembered: ...
 
     def save(self, reading: Reading, resolved: Sequence[Resolved], view: View, at: int) -> Changes: ...
+
+    def is_resolved(self, source: str, view: View) -> bool: ...
 
     def record(self, sighting: Sighting, use: Use) -> bool: ...
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from remit.core.tools import Definition, Tool
     from remit.core.trust import Trustable
     from remit.core.upstreams import Upstream
+    from remit.core.watches import Watch
     from remit.following import Follower
     from remit.ports import Clock, Engine, Judge, Notifier, Sources, Store, Upstreams
     from remit.search import Searcher
@@ -332,13 +333,15 @@ class Registry:
         """Let states count no more."""
         self._states.situation.configurations.revoke(demands, context.workspace)
 
-    def judge(self, call: Call, context: Context) -> tuple[Decision, bool]:
-        """Decide about a call that a client makes by itself, and tell whether that depends on no state."""
+    def judge(self, call: Call, context: Context) -> tuple[Decision, Watch | None]:
+        """Decide about a call that a client makes by itself, and tell what of the states that goes by; None
+        where no look could tell that.
+        """
         self.refresh(context)
         context = self._states.ruled(context)
-        is_lasting = not any(map(context.requirements.of, call.names))
-        context = context if is_lasting else self._states.now(context)
-        return judge_call(call, self._store.catalog(context.workspace, context.flags), context), is_lasting
+        watch = self._states.watch(call.names, context)
+        context = self._states.now(context) if any(map(context.requirements.of, call.names)) else context
+        return judge_call(call, self._store.catalog(context.workspace, context.flags), context), watch
 
     def as_agent(self, name: str | None, context: Context) -> Context:
         """Have a context be an agent's, as a client names it: of one that is not known, the name counts."""

@@ -1,11 +1,13 @@
 """Reading again: what the clients' files say, and of one that is broken for the moment, said before."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from remit.core.client_settings import ClientSettings
 from remit.core.declarations import Changes, Declaration, Resolved
 from remit.core.kinds import Kind
+from remit.core.names import REMIT
+from remit.core.own_server import beside, is_own, own_offer
 from remit.core.problems import Problem
 from remit.core.reading import Reading, Remembered
 from remit.core.resolve import resolve
@@ -22,13 +24,16 @@ class Rereading:
         self._sources = sources
         self._clock = clock
 
-    def scan(self, views: Iterable[View]) -> tuple[Changes, list[Resolved]]:
-        """Read and keep one view after the other; say what changed, and what is in force."""
+    def scan(self, views: Iterable[View], *, is_served: bool) -> tuple[Changes, list[Resolved]]:
+        """Read and keep one view after the other; say what changed, and what is in force.
+
+        To a gateway that serves them, its own server is in force as well.
+        """
         changes: list[Changes] = []
         found: list[Resolved] = []
         for view in views:
-            reading, resolved = self._read(view)
-            changes.append(self._store.save(reading, resolved, view, self._clock()))
+            reading, resolved = self._read(view, is_served=is_served)
+            changes.append(self._save(reading, resolved, view))
             found += resolved
         together = Changes(
             added=[item for each in changes for item in each.added],
@@ -41,7 +46,7 @@ class Rereading:
         """Read everything, and keep it only when all is read; by client."""
         found = {view: self._read(view) for view in views}
         for view, (reading, resolved) in found.items():
-            self._store.save(reading, resolved, view, self._clock())
+            self._save(reading, resolved, view)
         return {view.client: read for view, read in found.items()}
 
     def in_force(self, views: Iterable[View]) -> list[Resolved]:
@@ -52,7 +57,21 @@ class Rereading:
         """Look which clients have files, and what these declare; nothing is stored."""
         return [_presence(self._sources.read(view)) for view in views]
 
-    def _read(self, view: View) -> tuple[Reading, list[Resolved]]:
+    def _save(self, reading: Reading, resolved: Sequence[Resolved], view: View) -> Changes:
+        """Keep what was read; of Remit's own server it is known what it lists."""
+        changes = self._store.save(reading, resolved, view, self._clock())
+        for declaration in filter(is_own, (*changes.added, *changes.changed)):
+            self._store.servers.keep(declaration, own_offer(), view.workspace, self._clock())
+        return changes
+
+    def _read(self, view: View, *, is_served: bool = False) -> tuple[Reading, list[Resolved]]:
+        reading, resolved = self._read_files(view)
+        # What a gateway served here once, it may serve again: to whoever reads, it does not come and go.
+        is_known = is_served or self._store.is_resolved(REMIT, view)
+        own = beside(view.client, resolved, is_served=is_known)
+        return reading, resolved if own is None else [*resolved, own]
+
+    def _read_files(self, view: View) -> tuple[Reading, list[Resolved]]:
         reading = self._sources.read(view)
         declarations, rules = reading.declarations, reading.rules
         if reading.unreadable:  # a file that is broken for the moment loses nothing that was known of it

@@ -60,12 +60,12 @@ class Scanner:
 
     def scan(self, context: Context) -> Changes:
         """Read everything again, and say what changed."""
-        return self._rereading.scan(self._views(context))[0]
+        return self._rereading.scan(self._views(context), is_served=context.starts_servers)[0]
 
     def refresh(self, context: Context) -> None:
         """Read what changed since the last scan of this workspace, if anything did."""
         for view in self._changed(context):
-            self._rereading.scan([view])
+            self._rereading.scan([view], is_served=context.starts_servers)
 
     def is_current(self, context: Context) -> bool:
         """Tell whether nothing changed since the last scan of this workspace."""
@@ -78,7 +78,7 @@ class Scanner:
 
     def resolved(self, context: Context) -> list[Resolved]:
         """Read everything again, for what is in the entries themselves and never stored."""
-        return self._rereading.scan(self._views(context))[1]
+        return self._rereading.scan(self._views(context), is_served=context.starts_servers)[1]
 
     def readings(self, context: Context) -> Mapping[str, tuple[Reading, list[Resolved]]]:
         """Read everything again and keep it only when all is read; by client."""

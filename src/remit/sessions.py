@@ -90,8 +90,9 @@ class Sessions:
         told = self._states.told(context)
         budget = told.characters if budget is None else budget
         visible, idle = told_apart([item.tool for item in listed if item.decision.visible], obstacles)
+        left = self._store.sessions.news(context.workspace) if told.observes else ()
         sections = [
-            *memory.sections(self._store.memory, memory_id(context.workspace.project), self._clock()),
+            *memory.sections(self._store.memory, memory_id(context.workspace.project), self._clock(), left),
             Section(text=states_section(listed, context.snapshot), keep=KEEP_STATES),
             Section(text=obstacles_section(idle), keep=KEEP_STATES),
             Section(

@@ -14,6 +14,7 @@ from remit.core.locations import check_location
 from remit.core.observations import Kept, Known, Observation
 from remit.core.spelling import did_you_mean
 from remit.core.states import Snapshot, Value
+from remit.core.watches import Watch, Watched
 from remit.errors import StateError, UnknownStateError
 
 if TYPE_CHECKING:
@@ -21,11 +22,15 @@ if TYPE_CHECKING:
     from remit.core.configuration.layers import Configuration, State
     from remit.core.decide import Context
     from remit.core.projects import Workspace
+    from remit.core.requirements import About
     from remit.ports import Clock, Detectors, Look, StateStore
 
 PUSH_SECONDS = 60.0  # for which a location counts
 _MOST_PUSHED = 65_536  # characters of JSON
 _HOW = {WORKFLOW: 'kind = "workflow"', DetectorKind.PUSH: "push = true"}
+_SEEN = frozenset(
+    {"git", "env", "os", "project", "workspace", "client", "agent"}
+)  # with one look, or always so
 _LATE = 1_000  # milliseconds after its time limit at which a claim is given up
 
 
@@ -121,6 +126,22 @@ class Situation:
             "entities": {name: each.amount for name, each in found.items() if each.amount is not None},
         }
         return Snapshot(states=closed, variables=variables)
+
+    def watch(self, about: About, workspace: Workspace) -> Watch | None:
+        """Write down what has to be looked at to know whether an answer that is about something still holds;
+        None where a look is not enough.
+        """
+        configuration = self.configuration(workspace)
+        bearing = [
+            _watched(state, workspace)
+            for name, state in configuration.states.items()
+            if name not in configuration.waiting
+            and (state.entry.kind == WORKFLOW or (state.entry.detector is not None and state.may_run))
+            and any(_implies(name, wanted, configuration) for wanted in about.states)
+        ]
+        if not {*about.variables} <= _SEEN or not all(each.is_quick for each in bearing):
+            return None
+        return Watch(bearing, configuration.env if about.variables else None)
 
     def places(self, workspace: Workspace) -> Iterator[str]:
         """Name the files and directories that the configuration and the states depend on."""
@@ -288,6 +309,13 @@ def _pushed(entry: StateEntry, moment: _Moment) -> Observation:
     if not pushed.counts(moment.now) or not isinstance(pushed.value, bool):
         return Observation(None, "what was pushed has expired")
     return Observation(pushed.value, "pushed by the host application")
+
+
+def _watched(state: State, workspace: Workspace) -> Watched:
+    entry = state.entry
+    if entry.kind == WORKFLOW:
+        return Watched(entry.name)
+    return Watched(entry.name, entry.detector, base_dirs(state.file, workspace))
 
 
 def _base_name(path: str) -> str:

@@ -7,8 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from remit.core.configuration.telling import Told
+from remit.core.requirements import About
 from remit.core.serving.plan import Chosen, Plan, plan
 from remit.core.states import Snapshot
+from remit.core.watches import Watch
 from remit.errors import StateError
 
 if TYPE_CHECKING:
@@ -57,6 +59,17 @@ class States:
         agent = None if context.agent is None else context.agent.name
         snapshot = self._situation.snapshot(context.workspace, client=context.client, agent=agent)
         return replace(self.ruled(context), snapshot=snapshot)
+
+    def watch(self, names: Iterable[str], context: Context) -> Watch | None:
+        """Write down what has to be looked at to know whether a decision about tools still holds."""
+        needed = [each.condition.about() for name in names for each in context.requirements.of(name)]
+        if self._situation is None or not needed:
+            return Watch()
+        about = About(
+            {state for each in needed for state in each.states},
+            {variable for each in needed for variable in each.variables},
+        )
+        return self._situation.watch(about, context.workspace)
 
     def read_configuration(self, context: Context) -> None:
         """Read the configuration where it changed, for those who go by what is stored of it."""

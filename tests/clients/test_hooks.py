@@ -5,17 +5,21 @@ Run by `make test-clients`, which installs the client.
 
 import os
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 import real_claude
 from real_claude import Call, Session
+from remit.adapters.clients.installing import HOOKS
 from support import Desk, git, stored
 
 CLAUDE = os.environ.get("REMIT_TEST_CLAUDE", "")
 SYNC = ("SessionStart", "PreToolUse", "PostToolUse", "PostToolUseFailure", "UserPromptSubmit", "SessionEnd")
 ASYNC = ("ConfigChange", "FileChanged", "CwdChanged")
+PLUGIN = Path(__file__).parent.parent.parent / "plugin"
+RUNS = int(os.environ.get("REMIT_TEST_RUNS", "4"))  # in which no use may be lost
 SERVER = """
 import json, sys
 for line in sys.stdin:
@@ -46,9 +50,14 @@ class Machine:
         self.desk = desk
         self.server = desk.write(desk.root / "server.py", SERVER)
         hooks = {event: self._registered(event) for event in (*SYNC, *ASYNC)}
-        allowed = ["mcp__ledger", "mcp__abacus", "mcp__press", "mcp__remit", "Skill"]
-        settings = {"hooks": hooks, "enableAllProjectMcpServers": True, "permissions": {"allow": allowed}}
-        desk.write(desk.home / ".claude/settings.json", settings)
+        self.register(hooks)
+
+    def register(self, hooks: Mapping[str, object]) -> None:
+        tools = ["Skill", "Read", "Write", "Edit", "Bash"]
+        servers = [f"mcp__{name}" for name in ("ledger", "abacus", "press", "remit", "plugin_remit_remit")]
+        permissions = {"allow": [*tools, *servers]}
+        settings = {"hooks": hooks, "enableAllProjectMcpServers": True, "permissions": permissions}
+        self.desk.write(self.desk.home / ".claude/settings.json", settings)
 
     def project(self, name: str, **tools: list[str]) -> Path:
         path = self.desk.project(name, git=False)
@@ -60,9 +69,14 @@ class Machine:
         self.desk.write(path / ".mcp.json", {"mcpServers": entries})
         return path
 
-    def session(self, project: Path, *calls: Call, prompt: str = "hello") -> Session:
-        own = {"REMIT_HOME": str(self.desk.root / "data")}
-        found = real_claude.run(CLAUDE, self.desk.home, project, calls=calls, prompt=prompt, variables=own)
+    def session(
+        self, project: Path, *calls: Call, prompt: str = "hello", options: Sequence[str] = ()
+    ) -> Session:
+        path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+        own = {"REMIT_HOME": str(self.desk.root / "data"), "PATH": path}
+        found = real_claude.run(
+            CLAUDE, self.desk.home, project, calls=calls, prompt=prompt, variables=own, options=options
+        )
         assert self.desk.log() == []
         return found
 
@@ -174,3 +188,59 @@ def test_a_prompt_gets_a_hint_of_the_tool_that_fits(machine: Machine) -> None:
     sent = machine.session(shop, prompt="please reconcile the ledger of october").sent
     assert "UserPromptSubmit hook additional context: Tools that may help here" in sent
     assert "- mcp__ledger__reconcile: it fits what was asked for" in sent
+
+
+COUNTED = "select t.name, e.call_id, e.succeeded from usage_events e join tools t on t.id = e.tool_id"
+
+
+def test_a_call_that_the_gateway_refused_is_no_use(machine: Machine) -> None:
+    shop = machine.project("shop")
+    remit = {"command": str(Path(sys.executable).with_name("remit")), "args": ["serve"], "alwaysLoad": True}
+    ledger = {"command": sys.executable, "args": [str(machine.server), "search"]}
+    machine.desk.write(machine.desk.home / ".claude.json", {"mcpServers": {"remit": remit, "ledger": ledger}})
+    machine.desk.write(shop / "remit.toml", '[tools."mcp__ledger__search"]\napproval = true\n')
+    done = machine.session(shop, ("mcp__remit__ledger__search", {}))
+    assert "needs approval" in done.results[0]
+    assert stored(machine.desk.database, COUNTED) == []
+    assert stored(machine.desk.database, "select tool, outcome from audit") == [
+        ("mcp__ledger__search", "waiting")
+    ]
+
+
+def test_as_a_plugin_remits_tools_have_its_name_and_count_as_what_they_are(machine: Machine) -> None:
+    machine.register({})
+    ledger = {"command": sys.executable, "args": [str(machine.server), "search"]}
+    machine.desk.write(machine.desk.home / ".claude.json", {"mcpServers": {"ledger": ledger}})
+    shop = machine.project("shop")
+    done = machine.session(
+        shop, ("mcp__plugin_remit_remit__ledger__search", {}), options=["--plugin-dir", str(PLUGIN)]
+    )
+    assert "mcp__plugin_remit_remit__ledger__search" in done.tools
+    assert "it was called" in done.results[0]
+    assert stored(machine.desk.database, COUNTED) == [("mcp__ledger__search", "toolu_01", 1)]
+
+
+def test_no_use_is_lost_with_the_hooks_that_nobody_waits_for(machine: Machine) -> None:
+    handler = {"type": "command", "command": sys.executable, "args": ["-m", "remit", "hook"]}
+    machine.register({event: [{"hooks": [{**handler, **details}]}] for event, details in HOOKS.items()})
+    shop = machine.project("shop")
+    (shop / "a.txt").touch()
+    for number in range(1, RUNS + 1):
+        machine.session(shop, ("Read", {"file_path": str(shop / "a.txt")}))
+        assert stored(machine.desk.database, "select count(*) from usage_events") == [(number,)]
+
+
+def test_what_one_session_changed_is_told_to_the_next(machine: Machine) -> None:
+    shop = machine.project("shop")
+    machine.session(
+        shop,
+        ("Write", {"file_path": str(shop / "till.py"), "content": "hunter2"}),
+        ("Edit", {"file_path": str(shop / "till.py"), "old_string": "hunter2", "new_string": "hunter3"}),
+        ("Bash", {"command": "make test", "description": "x"}),
+        ("Bash", {"command": "git add till.py && git -c user.name=A -c user.email=a@b commit -m 'Open'"}),
+    )
+    said = told(machine.session(shop))
+    assert "- Edited till.py (2 times)" in said
+    assert "- `make test` failed when it was last run" in said
+    assert " Open\\n" in said
+    assert "hunter" not in said

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import real_claude
+from memory_calls import session
 from real_claude import Call, Session
 from support import Desk, git
 
@@ -124,6 +125,24 @@ def test_a_server_that_is_added_after_the_install_is_there_through_remit(machine
     session = machine.session(("mcp__remit__scale__weigh", NOTHING))
     assert all(name.startswith("mcp__remit__") for name in of_servers(session))
     assert "answered by scale" in session.results[0]
+
+
+def test_what_a_session_keeps_in_memory_the_next_one_is_told(machine: Machine) -> None:
+    machine.remit("install", "claude-code", "--yes")
+    project_id = machine.desk.remit("memory", "id", cwd=machine.shop).stdout.strip()
+    given = {"session": session("Move the login to OAuth", open_items=["the mobile app"])}
+    save = {"name": "remit-memory__save_session", "arguments": {**given, "project_id": project_id}}
+    first = machine.session(("mcp__remit__call_tool", save))
+    assert f"project_id: {project_id}" in first.sent
+    assert "Last Session" not in first.sent
+    assert '\\"saved\\"' in first.results[0]
+    recall = {"project_id": project_id, "scope": "project"}
+    second = machine.session(
+        ("mcp__remit__call_tool", {"name": "remit-memory__retrieve_context", "arguments": recall})
+    )
+    assert "Last Session\\nMove the login to OAuth\\nOpen: the mobile app" in second.sent
+    assert "mcp__remit__remit-memory__save_session" in of_servers(second)  # it was used here
+    assert "Move the login to OAuth" in second.results[0]
 
 
 def test_after_uninstall_every_byte_is_back_but_for_what_the_client_wrote_since(machine: Machine) -> None:

@@ -33,6 +33,12 @@ def test_with_the_gateway_a_servers_tools_are_called_through_it() -> None:
     assert (called(COMMIT), called(DEPLOY)) == ("mcp__remit__git__commit", "deploy")
 
 
+def test_a_plugins_gateway_has_the_plugins_name_before_what_it_serves() -> None:
+    plugin = REMIT._replace(name="mcp__plugin_remit_remit__*", plugin="remit", scope=Scope.PLUGIN)
+    called = called_by(listed(plugin, COMMIT), context(), Plan())
+    assert called(COMMIT) == "mcp__plugin_remit_remit__git__commit"
+
+
 def test_what_the_gateway_may_not_start_keeps_its_own_name() -> None:
     untrusted = COMMIT._replace(is_trusted=False)
     assert called_by(listed(REMIT, untrusted), context(), Plan())(untrusted) == "mcp__git__commit"

@@ -1,7 +1,7 @@
 from remit.core.costs import Costs, add_up, charge
 from remit.core.decide import Listed, decide
 from remit.core.kinds import Authority, ConfigStatus, Kind, Status
-from remit.core.names import server_name
+from remit.core.names import REMIT, server_name
 from remit.core.scopes import Scope
 from remit.core.tools import Tool, Winner
 from support import context, server
@@ -63,6 +63,15 @@ def test_a_tool_of_no_known_server_is_nobodys_cost() -> None:
 def test_a_servers_cost_is_not_counted_beside_that_of_its_tools() -> None:
     git = server("git")
     assert add_up(listed(*charge([git, tool(git, "commit", 40)]))) == Costs(visible=40, all=40)
+
+
+def test_what_remit_brings_along_costs_nothing_until_it_is_used() -> None:
+    own = server("remit-memory")._replace(source=REMIT)
+    unused, used = tool(own, "save_session", 300), tool(own, "save_context", 200)._replace(usage_count=1)
+    charged = charge([own, unused, used])
+    assert charged[0].tokens == 200
+    assert add_up(listed(*charged)) == Costs(visible=200, all=200)
+    assert add_up(listed(*charge([own, unused]))) == Costs()  # and it is known that it costs nothing
 
 
 def test_hidden_tools_cost_only_what_they_would() -> None:

@@ -74,7 +74,15 @@ def test_a_servers_row_covers_its_tools_and_no_others() -> None:
     assert not is_covered("mcp__git__commit", "mcp__git__commit")
 
 
-@pytest.mark.parametrize("written", ["mcp__git__commit", "git__commit", "mcp__remit__git__commit"])
+@pytest.mark.parametrize(
+    "written",
+    [
+        "mcp__git__commit",
+        "git__commit",
+        "mcp__remit__git__commit",
+        "mcp__plugin_remit_remit__git__commit",  # where Remit is a plugin
+    ],
+)
 def test_the_canonical_the_served_and_the_clients_form_mean_one_tool(written: str) -> None:
     assert "mcp__git__commit" in spellings(written)
 

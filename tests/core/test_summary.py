@@ -2,6 +2,7 @@ from dataclasses import replace
 
 from remit.core.decide import Context, Decision, Gate, Listed, Verdict, decide
 from remit.core.kinds import ConfigStatus, Kind, Status
+from remit.core.names import REMIT
 from remit.core.scopes import Scope
 from remit.core.summary import Summary, summarise
 from remit.core.tools import Tool, Winner
@@ -37,6 +38,12 @@ def test_each_scope_has_its_sources_counts_and_cost_in_the_order_of_scopes() -> 
         (Scope.GLOBAL, ["/home/ada/.claude.json", "/etc/other.json"], {Kind.MCP_SERVER: 2, Kind.SKILL: 1}),
     ]
     assert [item.costs.visible for item in found.origins] == [0, 8]
+
+
+def test_what_remit_brings_along_is_the_last_source() -> None:
+    own = [server(f"own-{number}")._replace(source=REMIT) for number in range(3)]
+    (found,) = summary(*own, server("git")).origins
+    assert found.sources == ["/home/ada/.claude.json", REMIT]
 
 
 def test_what_is_hidden_is_grouped_by_its_cause() -> None:

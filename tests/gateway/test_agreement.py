@@ -18,6 +18,7 @@ from remit.adapters.files import Machine
 from remit.adapters.install_records import InstallRecords
 from remit.core.configuration.reading import STRATEGIES
 from remit.core.kinds import Kind
+from remit.core.names import MEMORY_SERVER, REMIT
 from remit.exchange import Stock
 from remit.gateway.endpoint import LiveEndpoint
 from remit.installer import Installer
@@ -82,11 +83,14 @@ async def _check(desk: Desk, shop: Path, setting: Setting) -> None:
             (shop / "ready").touch() if is_ready else (shop / "ready").unlink(missing_ok=True)
             shown = await _shown(served)
             callable_ = {name for name in SERVED if await _can_be_called(served, name, links)}
-            assert shown & set(SERVED) <= callable_
             found = await _found(served)
-            assert found == callable_
+            assert shown & set(SERVED) <= callable_
+            assert found & set(SERVED) == callable_
+            for name in (shown | found) - set(SERVED):  # of memory
+                why = await call(served, "why_tool", {"name": name})
+                assert why["structuredContent"]["verdict"] != "hidden"
             if setting.opening["strategy"] in ("flat", "state", "manifest"):
-                assert shown == callable_
+                assert shown & set(SERVED) == callable_
 
 
 async def _shown(served: LiveEndpoint) -> set[str]:
@@ -97,7 +101,7 @@ async def _shown(served: LiveEndpoint) -> set[str]:
         shown |= {item["name"] for item in answer["structuredContent"]["tools"]}
     for scope in served.capabilities.get("extensions", {}).get("remit/scopes", {}).get("scopes", ()):
         shown |= {*await names(served, {"scope": scope})}
-    return shown - {"git", "web"}
+    return shown - {"git", "web", MEMORY_SERVER}
 
 
 async def _found(served: LiveEndpoint) -> set[str]:
@@ -167,7 +171,7 @@ async def _check_installed(desk: Desk, shop: Path, held: Mapping[str, Held], is_
         listed = {label for label, each in held.items() if each.scope != "project" or each.is_approved}
     with desk.registry() as registry:
         here = registry.at(str(shop))
-        visible = [item.tool for item in registry.tools(here) if item.decision.visible]
+        visible = [tool for tool, said in registry.tools(here) if said.visible and tool.source != REMIT]
         assert {tool.server for tool in visible if tool.kind is Kind.MCP_SERVER} == listed
         if not is_taken_out:
             assert {tool.server for tool in visible if tool.kind is Kind.MCP_TOOL} == listed

@@ -536,6 +536,27 @@ async def test_a_change_is_told_once_and_only_where_something_changed(
             assert await anext(changes) == ("resources", "file:///x")
 
 
+async def test_a_tool_that_cannot_be_used_is_left_out_and_named_in_the_log_once(
+    desk: Desk, shop: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    tools = [offered("do.it"), offered("do/it"), offered("do.it"), {"name": "shapeless"}]
+    links = FakeLinks({"git": Stock(tools=tools)})
+    async with endpoint(desk, links, shop) as served:
+        assert await names(served) == ["git__do_it"]
+        assert told(await call(served, "git__do_it")) == "git did do.it"
+        links.stocks["git"] = Stock(tools=[*tools, offered("new")])
+        async with served.changes() as changes:
+            links.tell("git", "notifications/tools/list_changed")
+            assert await anext(changes) == ("tools", None)
+    warned = [record.getMessage() for record in caplog.records if "cannot be used" in record.getMessage()]
+    assert warned == [
+        "git: the tool `do.it` cannot be used: is listed more than once; the first counts",
+        "git: the tool `do/it` cannot be used: falls together with `do.it`: "
+        "both are called `mcp__git__do_it`",
+        "git: the tool `shapeless` cannot be used: inputSchema: is missing",
+    ]
+
+
 async def test_who_waits_for_a_first_list_is_told_of_no_change_meanwhile(
     desk: Desk, shop: Path, links: FakeLinks
 ) -> None:

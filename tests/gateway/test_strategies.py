@@ -19,6 +19,7 @@ OWN = {"discover_tools", "call_tool", "why_tool", "report_available_tools"}
 @pytest.fixture
 def shop(desk: Desk) -> Path:
     desk.write_state("git", "web")
+    desk.write(desk.home / ".config/remit/remit.toml", '[memory]\ntools = "off"\n')
     return desk.project("shop")
 
 

@@ -3,7 +3,9 @@
 import pytest
 
 from memory_calls import decide, note, one, recalled, session, start
-from remit.core.memory.artifacts import Observed
+from remit.adapters.storage.memory_search import MANY
+from remit.core.memory.artifacts import Kept, Kind, Observed
+from remit.core.memory.records import HEAD, written
 from remit.errors import ArtifactError, ScopeError, StoreTimeoutError
 from remit.memory import reading
 from remit.memory.project_memory import Memory
@@ -157,6 +159,28 @@ def test_a_session_starts_with_what_is_recent(memory: Memory) -> None:
     assert secret not in text
 
 
+def test_what_was_only_observed_comes_after_what_was_saved(memory: Memory) -> None:
+    memory.save_session({"session": session("mend the till"), "project_id": "shop"})
+    for number in range(30):
+        memory.observe("shop", Observed.CHANGE, f"edited {number}.py")
+    found = memory.retrieve_context({"project_id": "shop", "scope": "project"}).items
+    is_observed = [item["_label"] == "Observation" for item in found]
+    assert len(found) == 20
+    assert sorted(is_observed) == is_observed != [True] * 20
+
+
+def test_an_observation_takes_the_place_of_what_says_the_same_or_less(memory: Memory) -> None:
+    memory.save_session({"session": session("mend the till"), "project_id": "shop"})
+    first = memory.observe("shop", Observed.CHANGE, "edited till.py", at=5)
+    memory.observe("shop", Observed.CHANGE, "edited scale.py")
+    memory.observe("shop", Observed.CHANGE, "edited scale.py")
+    memory.observe("shop", Observed.CHANGE, "edited till.py twice", at=6, instead_of=first)
+    kept = memory.artifacts("shop", 10)
+    said = [(each.content["text"], each.created_at) for each in kept if each.kind is Kind.OBSERVATION]
+    assert [text for text, _ in said] == ["edited scale.py", "edited till.py twice"]
+    assert said[1][1] == 6
+
+
 def test_what_is_shown_is_what_was_saved(memory: Memory) -> None:
     made = one(memory.save_session({"session": session("mend the till"), "project_id": "shop"}))
     (newest, *_) = memory.retrieve_context({"project_id": "shop", "scope": "project"}).items
@@ -167,3 +191,30 @@ def test_what_is_shown_is_what_was_saved(memory: Memory) -> None:
         "_freshness": "current",
     }
     assert expected.items() <= newest.items()
+
+
+def test_a_large_memory_says_the_same_each_time_it_is_asked(memory: Memory) -> None:
+    """From the second time on, it is held by the process."""
+    many = [
+        Kept(
+            id=f"context-{number}",
+            kind=Kind.CONTEXT,
+            project_id="shop",
+            focus=None,
+            content={"content": f"the drawer {number} is empty", "topic": "notes", "relevance_score": 1.0},
+            dated_at=1,
+            created_at=1,
+            updated_at=1,
+        )
+        for number in range(MANY + 1)
+    ]
+    memory.restore([HEAD, *map(written, many)])
+    wanted = note(memory, "shop", "automobiles are parked behind the house")
+    asked = {"project_id": "shop", "scope": "project", "keyword": "where is the car"}
+    answers = [memory.retrieve_context(asked) for _ in range(3)]
+    assert answers[0].items[0]["id"] == wanted.artifact_id
+    assert answers[0] == answers[1] == answers[2]
+    later = note(memory, "shop", "the car was sold")
+    assert recalled(memory, "shop", keyword="where is the car")[0] == later.artifact_id
+    memory.delete_artifact(memory.find(str(wanted.artifact_id), "shop"))
+    assert wanted.artifact_id not in recalled(memory, "shop", keyword="where is the car")

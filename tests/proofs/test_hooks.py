@@ -19,7 +19,8 @@ PARTS = 2  # run side by side, each with damage of its own
 PROCESSES = 10  # of all cases, those that go through the command itself
 
 SERVER = {"name": "ledger", "source": "project"}
-CALL = {"tool_name": "mcp__ledger__search", "tool_input": {"q": "october"}, "tool_use_id": "toolu_1"}
+GIVEN = {"q": "october", "file_path": "a.py", "command": "make test", "url": "https://a.org", "query": "b"}
+CALL = {"tool_name": "mcp__ledger__search", "tool_input": GIVEN, "tool_use_id": "toolu_1"}
 SWITCH = {
     "from_model": "a",
     "to_model": "b",
@@ -109,7 +110,15 @@ STRANGE: tuple[Any, ...] = (
     "mcp____",
     "mcp__remit__",
     "mcp__remit__call_tool",
+    "mcp__plugin_remit_remit__call_tool",
     "mcp__ledger__*",
+    "mcp__ledger__fetch",
+    "Edit",
+    "Bash",
+    "WebFetch",
+    "WebSearch",
+    "make test",
+    "https://docs.python.org/3/",
     "Skill",
     "Agent",
     "%s{}'\"; drop table tools; --",
@@ -256,6 +265,34 @@ def test_whatever_an_event_is_the_hook_ends_well_and_loses_nothing(desk: Desk, s
             assert '"deny"' in respond(json.dumps(refused).encode()), data
     assert stored(desk.database, "pragma integrity_check") == [("ok",)]
     assert all("Traceback" not in line for line in desk.log())
+
+
+def written(call: str) -> list[dict[str, Any]]:
+    """A call as the client writes it down."""
+    use = {"type": "tool_use", "id": call, "name": "mcp__ledger__search", "input": GIVEN}
+    answer = {"type": "tool_result", "tool_use_id": call, "content": "3 rows"}
+    at = {"timestamp": "2126-11-15T20:28:47.306Z"}
+    return [
+        {"type": "assistant", **at, "message": {"content": [use]}},
+        {"type": "user", **at, "message": {"content": [answer]}, "toolUseResult": {"stdout": "3 rows"}},
+    ]
+
+
+@pytest.mark.proof
+def test_whatever_a_transcript_holds_the_whole_calls_in_it_count(desk: Desk, shop: Path) -> None:
+    chance = random.Random(f"{SEED} transcripts")  # noqa: S311 - no secrets
+    path = desk.write(desk.home / "session.jsonl", "")
+    told = {"transcript_path": str(path), "session_id": "s1"}
+    respond(json.dumps({**event("SessionStart", shop), **told}).encode())
+    for case in range(CASES // 20):
+        with path.open("ab") as opened:
+            for line in written(f"damaged {case}"):
+                opened.write(damaged(chance, line).replace(b"\n", b" ") + b"\n")
+            opened.writelines(json.dumps(line).encode() + b"\n" for line in written(f"whole {case}"))
+        assert respond(json.dumps({**event("SessionEnd", shop), **told}).encode()) == ""
+        counted = stored(desk.database, "select count(*) from usage_events where call_id like 'whole %'")
+        assert counted == [(case + 1,)]
+    assert desk.log() == []
 
 
 @pytest.mark.proof

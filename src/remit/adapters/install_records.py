@@ -5,19 +5,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from remit import settings
+from remit.adapters.install_paths import record_path
 from remit.adapters.safe_files import change_file, read_exactly, remove_empty
 from remit.core.installs import Install, read, write
 from remit.errors import FileChangeError
 
 if TYPE_CHECKING:
     from remit.adapters.files import Machine
-
-
-def record_path(client: str, machine: Machine) -> str:
-    """Name the file of a client's record."""
-    data = settings.data_directory(machine.variables, machine.platform, machine.home)
-    return os.path.join(data, "installs", f"{client}.json")
 
 
 class InstallRecords:

@@ -11,8 +11,9 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
 from remit import __version__
-from remit.apps.memory_tools import MemoryTools, instructions
+from remit.core.memory.definitions import instructions
 from remit.core.projects import Workspace
+from remit.gateway.memory_tools import MemoryTools
 from remit.memory.project_memory import Memory
 
 NAME = "remit-memory"
@@ -32,7 +33,7 @@ def server_of(
     return Server(
         NAME,
         version=__version__,
-        instructions=instructions(workspace),
+        instructions=instructions(workspace.project),
         on_list_tools=answers.list_tools,
         on_call_tool=answers.call_tool,
         get_tool_input_schema=answers.input_schema,

@@ -1,4 +1,6 @@
-"""The audit: one entry for each call that came through the gateway; never what was said in it."""
+"""The audit: one entry for each call that came through the gateway, and for each that a hook refused; never
+what was said in it.
+"""
 
 from enum import StrEnum
 from typing import NamedTuple

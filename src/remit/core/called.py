@@ -6,7 +6,7 @@ from dataclasses import replace
 from remit.core.configuration.reading import OWN_TOOLS
 from remit.core.decide import Context, Gate, Listed, decide
 from remit.core.kinds import ConfigStatus, Kind
-from remit.core.names import MCP, OWN, server_name
+from remit.core.names import MCP, server_name
 from remit.core.serving.names import Names, Wish
 from remit.core.serving.own_tools import Own
 from remit.core.serving.plan import AUTO, SEARCH, Plan
@@ -17,12 +17,7 @@ _NOT_NAMED = frozenset({Gate.SCOPE, Gate.CONFIG, Gate.PRECEDENCE})  # what these
 
 def is_served(listed: Sequence[Listed], context: Context) -> bool:
     """Tell whether the client starts Remit itself as a server here."""
-    return any(
-        item.tool.config_status is ConfigStatus.ITSELF
-        and item.tool.client == context.client
-        and item.tool.shadowed_by is None
-        for item in listed
-    )
+    return _gateway(listed, context) is not None
 
 
 def can_discover(listed: Sequence[Listed], context: Context, plan: Plan) -> bool:
@@ -36,8 +31,10 @@ def can_discover(listed: Sequence[Listed], context: Context, plan: Plan) -> bool
 
 def called_by(listed: Sequence[Listed], context: Context, plan: Plan) -> Callable[[Tool], str]:
     """Make the function that says what a model calls a tool."""
-    if not is_served(listed, context):
+    gateway = _gateway(listed, context)
+    if gateway is None:
         return lambda tool: tool.name
+    before = gateway.name.removesuffix("*")  # a plugin's server has the plugin's name in it
     as_gateway = replace(context, starts_servers=True)
     tools = [item.tool for item in listed if item.tool.kind is Kind.MCP_TOOL and item.tool.agent is None]
     served = [tool for tool in tools if decide(tool, as_gateway).gate not in _NOT_NAMED]
@@ -45,9 +42,23 @@ def called_by(listed: Sequence[Listed], context: Context, plan: Plan) -> Callabl
 
     def called(tool: Tool) -> str:
         name = names.get(tool.key)
-        return tool.name if name is None else OWN + name
+        return tool.name if name is None else before + name
 
     return called
+
+
+def _gateway(listed: Sequence[Listed], context: Context) -> Tool | None:
+    """Find the row of Remit itself, as the client would start it."""
+    return next(
+        (
+            item.tool
+            for item in listed
+            if item.tool.config_status is ConfigStatus.ITSELF
+            and item.tool.client == context.client
+            and item.tool.shadowed_by is None
+        ),
+        None,
+    )
 
 
 def _wished(tool: Tool, plan: Plan) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from remit.core.agents import Agent, excludes_tool, lacks_server
 from remit.core.danger import Danger, Rating
 from remit.core.kinds import Authority, ConfigStatus, Kind, Status
-from remit.core.names import full_label
+from remit.core.names import REMIT, full_label
 from remit.core.outcomes import in_words
 from remit.core.policy import NO_POLICY, Mode, Origin, Policy, Rated
 from remit.core.projects import Workspace
@@ -175,7 +175,8 @@ def _config(tool: Tool, context: Context) -> Ruling:
     if tool.config_status is None or (tool.status is Status.STALE and not tool.is_unlisted):
         place = shorten(tool.source, context)
         return Ruling(False, f"no longer configured in {place}", f"declare it again in {place}")
-    if objection := _OBJECTIONS.get(tool.config_status):
+    is_served = context.starts_servers and tool.config_status is ConfigStatus.UNSERVED
+    if not is_served and (objection := _OBJECTIONS.get(tool.config_status)):
         return Ruling(False, f"{_origin(tool, context)}, {objection.reason}", objection.unlock)
     if tool.is_unlisted:
         return Ruling(False, f"its server `{tool.server}` no longer lists it", "run `remit scan --connect`")
@@ -204,6 +205,9 @@ _OBJECTIONS = {
         "give it a `description`, and no `disable-model-invocation`",
     ),
     ConfigStatus.ITSELF: Ruling(False, "is Remit itself"),
+    ConfigStatus.UNSERVED: Ruling(
+        False, "which the client does not start as its gateway", "run `remit install` for the client"
+    ),
 }
 
 
@@ -327,6 +331,8 @@ def _origin(tool: Tool, context: Context) -> str:
     if tool.authority is not Authority.CONFIG:
         return _TOLD[tool.authority]
     subject = f"its server `{tool.server}` is " if tool.kind is Kind.MCP_TOOL else ""
+    if tool.source == REMIT:
+        return f"{subject}brought along by Remit"
     age = ", listed before its entry changed" if tool.is_outdated else ""
     return f"{subject}declared in {shorten(tool.source, context)}{age}"
 

@@ -6,7 +6,7 @@ Matching takes no longer than the pattern times the name: there is nothing to go
 from functools import lru_cache
 from typing import NamedTuple
 
-from remit.core.names import MCP, OWN, normalise
+from remit.core.names import MCP, normalise, served_name
 
 _MARK = "*"
 
@@ -56,8 +56,9 @@ def tool_globs(text: str) -> tuple[Glob, ...]:
     A name with `__` may be what the gateway serves; one without `mcp__` may be a built-in's, a command's, or
     that of a tool which is defined in Python.
     """
-    if text.startswith(OWN) and text != OWN + _MARK:
-        forms = [text, MCP + text.removeprefix(OWN)]
+    own = served_name(text)
+    if own is not None and own != _MARK:
+        forms = [text, MCP + own]
     elif text.startswith(MCP) or "__" not in text:
         forms = [text]
     else:

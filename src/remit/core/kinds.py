@@ -41,6 +41,7 @@ class ConfigStatus(StrEnum):
     DENIED = "denied"
     MANUAL = "manual"  # only a person may invoke it
     ITSELF = "itself"  # the entry that starts Remit: shown, never an upstream
+    UNSERVED = "unserved"  # what comes with the gateway, where the client does not start that
 
 
 # Tools with which a model starts what is no tool of its own, as clients call them.

@@ -12,6 +12,9 @@ from remit.core.scopes import Scope
 
 MCP = "mcp__"
 OWN = "mcp__remit__"  # how a client calls what the gateway serves
+_OWN = (OWN, "mcp__plugin_remit_remit__")  # the latter where it has Remit as a plugin
+REMIT = "Remit"  # the source of what no file declares, and Remit brings along:
+MEMORY_SERVER = "remit-memory"  # and not `memory`, as many have a server of that name
 _KEPT = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
 
 
@@ -59,6 +62,11 @@ def storable(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+def served_name(name: str) -> str | None:
+    """Tell what the gateway serves under the name that a client calls; None where that is no such name."""
+    return next((name.removeprefix(own) for own in _OWN if name.startswith(own)), None)
+
+
 def classify(name: str) -> Classified:
     """Read a canonical name by its prefix alone; scopes are the narrowest that could be meant."""
     if name.startswith(MCP):
@@ -90,7 +98,7 @@ def spellings(name: str) -> tuple[str, ...]:
         dict.fromkeys(
             (
                 name,
-                MCP + name.removeprefix(OWN) if name.startswith(OWN) else MCP + name,
+                MCP + (name if (called := served_name(name)) is None else called),
                 canonical(name) if name.startswith(MCP) else server_name(name),
             )
         )

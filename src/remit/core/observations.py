@@ -76,3 +76,4 @@ class KeptConfiguration(NamedTuple):
     inputs: Mapping[str, str]  # each file with its fingerprint
     problems: Sequence[Sequence[str]]  # source, place, reason
     transitions: Sequence[Sequence[str | bool]]  # pattern, state, truth
+    observes: bool = True  # whether what calls leave behind is kept

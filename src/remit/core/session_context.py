@@ -6,9 +6,9 @@ The same state gives the same bytes: nothing here depends on the time, and every
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from remit.core.decide import Gate, Listed
-from remit.core.declarations import Key
 from remit.core.kinds import Kind, Status
 from remit.core.names import full_label
 from remit.core.states import Snapshot
@@ -16,6 +16,9 @@ from remit.core.text import one_line
 from remit.core.tokens import estimate
 from remit.core.tools import Tool
 from remit.core.usage import UNFAMILIAR, Familiar, Familiarity, owner_of, place_of, with_servers
+
+if TYPE_CHECKING:
+    from remit.core.declarations import Key
 
 MAX_CHARACTERS = 6_000
 MAX_TOOLS_CHARACTERS = 500
@@ -89,7 +92,7 @@ def states_section(listed: Iterable[Listed], snapshot: Snapshot | None) -> str:
     return one_line(line, MAX_STATES)
 
 
-def told_apart(tools: Sequence[Tool], obstacles: Mapping[Key, str]) -> tuple[list[Tool], dict[str, str]]:
+def told_apart(tools: Sequence[Tool], obstacles: "Mapping[Key, str]") -> tuple[list[Tool], dict[str, str]]:
     """Tell the tools that can be used from the servers that cannot be started, by label and with a reason."""
     idle = {_whose(tool): obstacles[tool.key] for tool in tools if tool.key in obstacles}
     usable = [tool for tool in tools if _whose(tool) not in idle]

@@ -6,7 +6,7 @@ Named tuples, not dataclasses: a hook process lives for milliseconds and imports
 from typing import NamedTuple
 
 from remit.core.kinds import Authority
-from remit.core.names import MCP, OWN, canonical, server_rows
+from remit.core.names import MCP, canonical, served_name, server_rows
 from remit.core.projects import Workspace
 from remit.core.scopes import Scope
 
@@ -49,12 +49,13 @@ class Call(NamedTuple):
     @property
     def is_own(self) -> bool:
         """Whether it goes through the gateway, which decides itself."""
-        return self.name.startswith(OWN)
+        return served_name(self.name) is not None
 
     @property
     def tool(self) -> str:
         """The canonical name of what is called."""
-        return canonical(MCP + self.name.removeprefix(OWN)) if self.is_own else canonical(self.name)
+        own = served_name(self.name)
+        return canonical(self.name if own is None else MCP + own)
 
     @property
     def names(self) -> list[str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from remit.core.costs import Costs, add_up
 from remit.core.decide import Context, Gate, Listed
 from remit.core.kinds import ConfigStatus, Kind, Status
+from remit.core.names import REMIT
 from remit.core.scopes import Scope
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ CAUSES = (  # in the order in which they are told; a gate that is not among them
     ConfigStatus.DENIED,
     ConfigStatus.MANUAL,
     ConfigStatus.ITSELF,
+    ConfigStatus.UNSERVED,
     Status.STALE,
     Gate.AGENT,
     Gate.POLICY,
@@ -98,11 +100,17 @@ def _origin(items: Sequence[Listed]) -> Origin:
     return Origin(
         client=first.client,
         scope=first.scope,
-        sources=[source for source, _ in Counter(item.tool.source for item in items).most_common()],
+        sources=_sources(items),
         visible=_count(items),
         hidden=sum(not item.decision.visible for item in items),
         costs=add_up(items),
     )
+
+
+def _sources(items: Sequence[Listed]) -> list[str]:
+    """Name where items come from, what says the most first; Remit itself is no file, and comes last."""
+    found = [source for source, _ in Counter(item.tool.source for item in items).most_common()]
+    return sorted(found, key=lambda source: source == REMIT)
 
 
 def _hidden(listed: Sequence[Listed], context: Context) -> list[Hidden]:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from remit.core.decide import Decision
 from remit.exchange import AnsweredError, Caller
 from remit.gateway.raw import members
 
@@ -14,10 +13,10 @@ def can_elicit(capabilities: Mapping[str, Any]) -> bool:
     return "elicitation" in capabilities and (not ways or "form" in ways)
 
 
-async def ask_person(name: str, decision: Decision, arguments: str, caller: Caller) -> bool | None:
+async def ask_person(name: str, reason: str, arguments: str, caller: Caller) -> bool | None:
     """Ask whether a call may go ahead; None where there is no answer."""
     question: dict[str, Any] = {
-        "message": f"Allow this call of `{name}`?\n{decision.reason}\narguments: {arguments}",
+        "message": f"Allow this call of `{name}`?\n{reason}\narguments: {arguments}",
         "requestedSchema": {"type": "object", "properties": {}},
     }
     try:

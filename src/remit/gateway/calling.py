@@ -121,7 +121,7 @@ class Calls:
             return refusals.refusal(name, decision, beside=beside), Outcome.REFUSED
         id, word = permit.approval.id, None
         if can_elicit(caller.capabilities):
-            word = await ask_person(name, decision, permit.approval.shown, caller)
+            word = await ask_person(name, decision.reason, permit.approval.shown, caller)
         if word is None:
             return refusals.approval_required(name, decision, id, beside=beside), Outcome.WAITING
         if await self._clerk.do(_answer, target, asked, caller.principal, id, word):

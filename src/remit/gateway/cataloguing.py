@@ -12,6 +12,7 @@ from remit.core.defaults import DEADLINE
 from remit.core.globs import tool_globs
 from remit.core.kinds import Kind
 from remit.core.names import server_name
+from remit.core.own_server import is_own, own_upstream
 from remit.core.serving.items import Item, item
 from remit.core.serving.names import Names, Wish, wish
 from remit.core.serving.plan import Plan
@@ -142,6 +143,9 @@ def _upstreams(servers: Mapping[Key, Tool], known: Known) -> Iterator[tuple[Key,
         if declaration is None or declaration.digest != row.digest:
             continue
         workspace, home = known.context.workspace.dir, known.context.home
+        if is_own(declaration):
+            yield key, own_upstream(declaration, workspace)
+            continue
         made = upstream(declaration, workspace=workspace, home=home, deadline=DEADLINE)
         if made is not None:
             run = known.plan.run(row.server or "", row.plugin)

@@ -8,8 +8,10 @@ from typing import Any
 import anyio
 
 from remit.core.declarations import Key
+from remit.core.memory.definitions import instructions as about_memory
+from remit.core.names import MEMORY_SERVER, REMIT
 from remit.core.serving.instructions import instructions
-from remit.core.serving.names import spelt
+from remit.core.serving.names import prefix, spelt
 from remit.core.serving.own_tools import DEFINITIONS, Own
 from remit.core.serving.refusals import failure
 from remit.errors import RemitError
@@ -73,6 +75,9 @@ class LiveEndpoint:
             for key in self._board.servers()
             if key in catalog.wares
         }
+        for key in self._board.servers():
+            if catalog.servers[key].source == REMIT:
+                said[MEMORY_SERVER] = about_memory(catalog.context.workspace.project, prefix(MEMORY_SERVER))
         return instructions(catalog.plan, self._board.deferred, said)
 
     @property

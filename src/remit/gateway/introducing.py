@@ -48,6 +48,11 @@ class Introduced:
         return self._caller.principal
 
     @property
+    def bound_projects(self) -> frozenset[str] | None:
+        """The caller's."""
+        return self._caller.bound_projects
+
+    @property
     def capabilities(self) -> Mapping[str, Any]:
         """The caller's."""
         return self._caller.capabilities

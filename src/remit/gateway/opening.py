@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
 from anyio import to_thread
@@ -21,9 +21,13 @@ from remit.gateway.inventory import Inventory
 from remit.gateway.passing import Passing
 from remit.gateway.pulse import Pulse
 from remit.gateway.recording import Recorder
+from remit.gateway.remembering import Remembering
 from remit.gateway.stocking import ReadOffer, Stocker
 from remit.ports import Notifier
 from remit.registry import Registry
+
+if TYPE_CHECKING:  # loaded when memory is first called
+    from remit.memory.project_memory import Memory
 
 
 class Means(NamedTuple):
@@ -33,6 +37,7 @@ class Means(NamedTuple):
     open_notifier: Callable[[], Notifier]
     read_offer: ReadOffer
     now: Callable[[], int]  # Unix milliseconds
+    open_memory: "Callable[[str], Memory]"  # for whoever works in a directory
 
 
 @asynccontextmanager
@@ -46,15 +51,17 @@ async def serve(opening: Opening, links: Links, means: Means) -> AsyncGenerator[
     if opening.strategy is not None and opening.strategy not in STRATEGIES:
         raise ValueError(f"no strategy is called `{opening.strategy}`: there are {', '.join(STRATEGIES)}")
     registry = await to_thread.run_sync(means.open_registry)
+    upstreams = Remembering(links, partial(means.open_memory, opening.directory))
     try:
         chosen = Chosen(opening.strategy, opening.agent, opening.room)
         inventory = await to_thread.run_sync(
             Inventory, registry, partial(_context, registry, opening), chosen
         )
         calls_of = Identity(_name(opening), opening.client, opening.agent)
-        async with _live(inventory, links, means, calls_of) as endpoint:
+        async with _live(inventory, upstreams, means, calls_of) as endpoint:
             yield endpoint
     finally:
+        upstreams.close()
         registry.close()
 
 

@@ -42,12 +42,11 @@ class Passing:
             self._linked.move_to_end(uri)
         while len(self._linked) > _MOST_LINKED:
             self._linked.popitem(last=False)
-        if key not in set(board.servers()) or all(board.addresses.written(key, uri) == uri for uri in links):
+        written = board.addresses.written
+        if all(written(key, uri) == uri for uri in links):
             return answer
         served = [
-            item
-            if (uri := _linked(item)) is None
-            else {**members(item), "uri": board.addresses.written(key, uri)}
+            item if (uri := _linked(item)) is None else {**members(item), "uri": written(key, uri)}
             for item in items
         ]
         return {**answer, "content": served}

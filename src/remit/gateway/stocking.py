@@ -50,6 +50,7 @@ class Stocker:
         self._pauses: dict[Key, float] = {}
         self._warned: dict[Key, str] = {}
         self._paces: dict[Key, Pace] = {}
+        self._unusable: dict[Key, set[tuple[str, str]]] = {}  # tools, and why
         self._has_idled = anyio.Event()
         self._has_idled.set()
 
@@ -116,11 +117,19 @@ class Stocker:
         else:
             self._pauses.pop(key, None)
             self._warned.pop(key, None)
+            self._warn_of(offer, upstream)
         try:
             await self._clerk.do(_keep, catalog, key, offer)
         except RemitError as error:
             _log.warning("what %s offers cannot be kept: %s", upstream.label, error)
         self._on_kept()
+
+    def _warn_of(self, offer: Offer, upstream: Upstream) -> None:
+        """Name the tools that cannot be used, once: nothing else says why they are missing."""
+        unusable = {(bad.tool, bad.reason) for bad in offer.quarantined}
+        for tool, reason in sorted(unusable - self._unusable.get(upstream.key, set())):
+            _log.warning("%s: the tool `%s` cannot be used: %s", upstream.label, tool, reason)
+        self._unusable[upstream.key] = unusable
 
     def _warn(self, key: Key, upstream: Upstream, error: UpstreamError) -> None:
         """Say why a server does not answer; once, however often it is asked."""

@@ -76,6 +76,15 @@ class GlobalWrites:
             "with the same arguments",
         )
 
+    def waiting(self, id: str) -> Approval | None:
+        """Find what waits for a person's word."""
+        found = self._approvals.approval(id, self._workspace)
+        return found if found is not None and found.status(self._clock()) is ApprovalStatus.WAITING else None
+
+    def answer(self, id: str, *, word: bool) -> None:
+        """Keep a person's word; what was answered before, or is too late, stays as it is."""
+        self._approvals.answer(id, self._workspace, self._clock(), is_approved=word)
+
 
 def _binding(tool: str, arguments: Arguments) -> Binding:
     """Say what an approval is to be for; the token that names it is no part of that."""

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from remit.core.approvals import Approval
 from remit.core.memory.artifacts import Kept, Kind, Observed, Status
 from remit.core.memory.checking import MAX_TEXT, Fields
 from remit.core.memory.hygiene import HygieneReport
@@ -118,6 +119,14 @@ class Memory:
         """Keep a session with its decisions and patterns, all at once."""
         return self._save("store_session_with_learnings", arguments, bound)
 
+    def waiting(self, approval_id: str) -> Approval | None:
+        """Find a write that waits for a person's word."""
+        return self._global.waiting(approval_id)
+
+    def approve(self, approval_id: str, *, word: bool) -> None:
+        """Keep a person's word on a write."""
+        self._global.answer(approval_id, word=word)
+
     def retrieve_context(self, arguments: Arguments, bound: Bound = None) -> ContextBundle:
         """Recall what is kept for a place, the nearest first."""
         self._backlog.retry()
@@ -151,15 +160,29 @@ class Memory:
             next_step="save_session creates it anew.",
         )
 
-    def observe(self, project_id: str, observed: Observed, text: str) -> str | None:
-        """Keep what was seen of a project, without secrets; None where there is no such project."""
+    def observe(
+        self,
+        project_id: str,
+        observed: Observed,
+        text: str,
+        *,
+        at: int | None = None,
+        instead_of: str | None = None,
+    ) -> str | None:
+        """Keep what was seen of a project, without secrets; None where there is no such project.
+
+        What says the same, or less, and was seen before goes: it is seen now.
+        """
         plain = redact(text[:MAX_TEXT], secrets_in(text[:MAX_TEXT]))[:MAX_TEXT].replace("\0", " ")
         seen = read_observation({"type": observed.value, "text": plain}, MemoryScope.PROJECT)
-        turn = Turn(self._new_id(), self._clock())
+        turn = Turn(self._new_id(), self._clock() if at is None else at)
         with self._store.transaction():
             homes = self._store.homes(project_id)
             if not homes:
                 return None
+            same = self._store.same(seen, homes[0])
+            for earlier in {instead_of, same and same[0]} - {None}:
+                self._store.withdraw(str(earlier), project_id)
             id = turn.name(Kind.OBSERVATION, 0)
             self._store.add(id, seen, homes[0], Status.LIVE, turn.at)
         return id

@@ -216,7 +216,8 @@ class Reader:
         newest = [
             kept for home in homes for kind in asked.kinds for kept in self._store.newest(home, kind, limit)
         ]
-        newest.sort(key=lambda kept: (-kept.created_at, kept.id))
+        # What somebody saved comes first: what was only observed would crowd it out after a day's work.
+        newest.sort(key=lambda kept: (kept.kind is Kind.OBSERVATION, -kept.created_at, kept.id))
         return [Found(kept=kept) for kept in newest[:limit]]
 
     def _conflicts(self, found: Sequence[Found], where: Place) -> list[tuple[str, str]]:

@@ -26,7 +26,8 @@ def test_those_that_differ_least_are_found_in_the_homes_and_kinds_that_are_asked
     held = HeldCodes(3)
     known: dict[int, Row] = {}
     for batch in batches:
-        held.put(batch)
+        for home, kind, node, code in batch:
+            held.put(home, [kind], [node], [code])
         known |= {row[2]: row for row in batch}
     assert held.drop(dropped) == any(node in known for node in dropped)
     inside = {
@@ -44,7 +45,8 @@ def test_those_that_differ_least_are_found_in_the_homes_and_kinds_that_are_asked
 def test_what_is_dropped_makes_room_for_others() -> None:
     held = HeldCodes(1)
     for round in range(50):
-        held.put([(1, "context", round * 10 + number, bytes([number])) for number in range(10)])
+        nodes = range(round * 10, round * 10 + 10)
+        held.put(1, ["context"] * 10, nodes, [bytes([number]) for number in range(10)])
         held.drop(range(round * 10, round * 10 + 9))
     assert held.nearest(b"\x09", [1], ["context"], 100) == [round * 10 + 9 for round in range(50)]
 

@@ -136,6 +136,12 @@ async def test_an_answer_that_cannot_be_read_fails_its_call_alone() -> None:
     assert (count, again) == (1, 2)
 
 
+async def test_of_an_answer_in_another_encoding_only_the_letters_are_lost() -> None:
+    async with links() as made:
+        answer = await made.request(upstream(speaking("old")), "tools/call", tool("latin"), Noting())
+    assert said(answer) == "caf\ufffd"
+
+
 async def test_a_flood_of_messages_ends_the_session() -> None:
     async with links() as made:
         error = await failing(made, upstream(speaking("old")), "flood")

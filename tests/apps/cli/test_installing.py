@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from remit.adapters.clients.installing import HOOKS, PLACES
+from remit.core.names import REMIT
 from support import Desk, servers
 
 TOKEN = "ghp_" + "k3J9x" * 6
@@ -63,7 +64,8 @@ class Ada:
 
     def visible(self) -> list[str]:
         listed = json.loads(self.desk.remit("tools", "--json", cwd=self.shop).stdout)["tools"]
-        return [tool["server"] for tool in listed if tool["kind"] == "mcp_server"]
+        declared = [tool for tool in listed if tool["source"] != REMIT]
+        return [tool["server"] for tool in declared if tool["kind"] == "mcp_server"]
 
 
 @pytest.fixture

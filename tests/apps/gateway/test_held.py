@@ -37,6 +37,7 @@ def caller(principal: str | None = "ada", told: Told | None = None) -> RequestCa
         principal=principal,
         capabilities=can,
         log_level=None,
+        bound_projects=None,
         roots=HERE,
     )
 

@@ -103,8 +103,11 @@ def test_a_call_counts_once_however_often_it_is_told(desk: Desk, shop: Path) -> 
 
 
 @pytest.mark.parametrize("is_first", [True, False])
-def test_a_call_that_the_gateway_tells_of_too_counts_once(desk: Desk, shop: Path, is_first: bool) -> None:
-    through = told("PostToolUse", shop, tool_name="mcp__remit__ledger__search", tool_use_id="t1")
+@pytest.mark.parametrize("own", ["mcp__remit__", "mcp__plugin_remit_remit__"])
+def test_a_call_that_the_gateway_tells_of_too_counts_once(
+    desk: Desk, shop: Path, is_first: bool, own: str
+) -> None:
+    through = told("PostToolUse", shop, tool_name=f"{own}ledger__search", tool_use_id="t1")
     with desk.registry() as registry:
         registry.record("mcp__ledger__search", registry.at(str(shop)), call_id="t0")
     if is_first:
@@ -146,14 +149,49 @@ def test_a_call_that_a_person_broke_off_says_nothing_of_its_tool(desk: Desk, sho
     assert stored(desk.database, "select uses, failures, outcomes from usage_totals") == [(3, 0, "")]
 
 
-def test_a_call_that_the_gateway_refused_is_no_failure_of_its_tool(desk: Desk, shop: Path) -> None:
+def test_a_call_that_the_gateway_refused_is_no_use_of_its_tool_and_no_failure(desk: Desk, shop: Path) -> None:
     desk.hook(told("PostToolUse", shop, tool_name="mcp__ledger__post", tool_use_id="t1"))
     for number in range(3):
         refused = told(
             "PostToolUseFailure", shop, tool_name="mcp__remit__ledger__post", tool_use_id=f"f{number}"
         )
         desk.hook({**refused, "error": "approval_required: `ledger__post` needs approval"})
-    assert stored(desk.database, "select failures from usage_totals") == [(0,)]
+    assert stored(desk.database, "select uses, failures from usage_totals") == [(1, 0)]
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_call_that_failed_behind_the_gateway_counts_once_in_its_session(
+    desk: Desk, shop: Path, is_first: bool
+) -> None:
+    failed = told(
+        "PostToolUseFailure", shop, tool_name="mcp__remit__ledger__post", tool_use_id="t1", error="x"
+    )
+    if is_first:
+        desk.hook(failed)
+    with desk.registry() as registry:
+        registry.record("mcp__ledger__post", registry.at(str(shop)), call_id="t1", succeeded=False)
+    desk.hook(failed)
+    kept = "select session_id, succeeded from usage_events"
+    assert stored(desk.database, kept) == [("s1", 0)]
+    assert stored(desk.database, "select uses, failures from usage_totals") == [(1, 1)]
+
+
+def test_what_is_too_old_of_the_audit_goes_with_a_session(desk: Desk, shop: Path) -> None:
+    desk.write(shop / "remit.toml", 'block = ["mcp__ledger__*"]\n')
+    desk.hook(told("PreToolUse", shop, tool_name="mcp__ledger__search"))
+    stored(desk.database, "update audit set called_at = called_at - 91 * 86400000")
+    desk.hook(told("SessionEnd", shop))
+    assert stored(desk.database, "select count(*) from audit") == [(0,)]
+
+
+def test_what_the_gateway_never_counts_is_waited_for_no_longer_than_a_day(desk: Desk, shop: Path) -> None:
+    desk.hook(told("PostToolUseFailure", shop, tool_name="mcp__remit__ledger__post", tool_use_id="t1"))
+    waiting = "select count(*) from reported_calls"
+    desk.hook(told("SessionEnd", shop))
+    assert stored(desk.database, waiting) == [(1,)]
+    stored(desk.database, "update reported_calls set told_at = told_at - 2 * 86400000")
+    desk.hook(told("SessionEnd", shop))
+    assert stored(desk.database, waiting) == [(0,)]
 
 
 def test_a_skill_is_counted_and_not_the_tool_that_starts_it(desk: Desk, shop: Path) -> None:
@@ -184,6 +222,18 @@ def test_what_is_blocked_is_denied_with_the_reason(desk: Desk, shop: Path) -> No
     reason = answer["permissionDecisionReason"]
     assert "`mcp__ledger__delete_all` is not for use here: blocked by `delete_*`" in reason
     assert "To change it: take `delete_*` out of" in reason
+    refused = ("hook", "mcp__ledger__delete_all", "hidden", "policy", "refused")
+    assert stored(desk.database, "select endpoint, tool, verdict, gate, outcome from audit") == [refused]
+    assert stored(desk.database, "select count(*) from usage_events") == [(0,)]
+
+
+def test_what_cannot_be_kept_of_a_refusal_is_refused_all_the_same(desk: Desk, shop: Path) -> None:
+    desk.write(shop / "remit.toml", 'block = ["mcp__ledger__*"]\n')
+    call = told("PreToolUse", shop, tool_name="mcp__ledger__search")
+    desk.hook(call)
+    stored(desk.database, "drop table audit")
+    assert desk.hook(call)["permissionDecision"] == "deny"
+    assert len(desk.log()) == 1
 
 
 def test_what_needs_approval_is_asked_about(desk: Desk, shop: Path) -> None:
@@ -213,11 +263,12 @@ def test_a_tool_that_lacks_a_state_is_denied_until_the_state_holds(desk: Desk, s
     assert desk.hook(call)["permissionDecision"] == "deny"
 
 
+@pytest.mark.parametrize("own", ["mcp__remit__", "mcp__plugin_remit_remit__"])
 def test_for_remits_own_tools_the_hook_speaks_only_of_an_agents_narrower_rules(
-    desk: Desk, shop: Path
+    desk: Desk, shop: Path, own: str
 ) -> None:
     desk.write(shop / "remit.toml", '[agents.auditor]\nblock = ["mcp__ledger__*"]\n')
-    call = told("PreToolUse", shop, tool_name="mcp__remit__ledger__search")
+    call = told("PreToolUse", shop, tool_name=f"{own}ledger__search")
     with desk.registry() as registry:
         registry.report("mcp__ledger__search", registry.at(str(shop)))
     assert desk.hook(call) == {}
@@ -390,6 +441,24 @@ def test_on_the_hot_paths_only_the_driver_and_the_standard_library_are_loaded(
     ours = {name for name in loaded if name.startswith("remit.")}
     assert not {"remit.registry", "remit.core.decide", "remit.apps.cli.main", "remit.search"} & ours
     assert not {"dataclasses", "inspect", "click", "rich", "numpy", "yaml", "mcp"} & loaded
+
+
+def test_a_call_that_a_state_decides_about_loads_no_more_than_a_look_at_it(desk: Desk, shop: Path) -> None:
+    rules = '[states.open]\nfile = "open"\n[states.main]\ngit = { branch = "main" }\n'
+    desk.write(shop / "remit.toml", f'{rules}[tools.Read]\nstates = {{ any = ["open", "main"] }}\n')
+    call = json.dumps(told("PreToolUse", shop, tool_name="Read", tool_use_id="t1")).encode()
+    script = (
+        "import sys, time; real = time.time_ns; time.time_ns = lambda: real() + 10**10\n"  # files are old
+        "from remit.apps.hooks.responding import respond\n"
+        f"respond({call!r}); said = respond({call!r})\n"
+        "for name in [*sys.modules]:\n"
+        "    if name.startswith('remit') or name in ('dataclasses', 'inspect'): del sys.modules[name]\n"
+        "from remit.apps.hooks.responding import respond\n"
+        f"assert respond({call!r}) == said != ''; print(*sys.modules)"
+    )
+    loaded = {*desk.python(script).split()}
+    assert "remit.adapters.detectors.files" in loaded
+    assert not {"remit.registry", "remit.core.decide", "dataclasses", "inspect"} & loaded
 
 
 def test_the_command_line_is_not_loaded_for_a_hook(desk: Desk) -> None:

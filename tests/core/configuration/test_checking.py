@@ -57,6 +57,17 @@ def test_what_means_something_is_not_worth_a_word() -> None:
     assert told(said(text)) == []
 
 
+def test_what_remit_brings_along_is_known_before_a_gateway_has_served_it() -> None:
+    text = """
+    pinned = ["mcp__remit-memory__save_session"]
+    [servers.remit-memory]
+    allow = ["retrieve_*"]
+    block = ["sve_*"]
+    """
+    message = "`sve_*` means no tool that the server is known to have"
+    assert told(said(text)) == [("note", message, None)]
+
+
 def test_patterns_that_mean_nothing_known_are_notes_with_what_was_perhaps_meant() -> None:
     text = """
     block = ["Raed", "mcp__mail__*"]

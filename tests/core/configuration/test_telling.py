@@ -37,6 +37,7 @@ def test_a_project_can_only_have_agents_told_less() -> None:
     assert not combine([project("[suggestions]\nenabled = false")]).hints
     off = machine("[suggestions]\nenabled = false")
     assert not combine([off, project("[suggestions]\nenabled = true")]).hints
+    assert not combine([project("[memory]\nobserve = false")]).observes
 
 
 def test_the_administrators_file_has_the_last_word() -> None:

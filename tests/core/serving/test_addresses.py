@@ -45,6 +45,10 @@ def test_servers_whose_names_are_written_alike_are_told_apart() -> None:
     assert found.found(found.written(4, "x:")) == (4, "x:")
 
 
+def test_a_server_that_is_not_served_any_more_writes_its_addresses_itself() -> None:
+    assert addresses((1, "note://a")).written(9, "note://a") == "note://a"
+
+
 def test_below_what_is_no_server_there_is_nothing() -> None:
     found = addresses()
     assert [found.found(f"remit://{rest}") for rest in ("nobody/x", "docs/", "docs", "")] == [None] * 4

@@ -6,7 +6,7 @@ from remit.adapters.clients.reading import FILE_LIMIT, Reader
 from remit.adapters.clients.wire import EntryError, Fields
 from remit.adapters.files import FileError, Machine, read_text
 from remit.adapters.formats import parse_json, parse_jsonc
-from remit.adapters.install_records import record_path
+from remit.adapters.install_paths import record_path
 from remit.core.installs import SERVER, EditedFile, Install, Key, read
 
 ALLOWED = "allowedMcpServers"

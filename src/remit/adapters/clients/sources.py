@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from remit.adapters.clients import CLIENTS, load
 from remit.adapters.files import Machine, are_unchanged
 from remit.adapters.git import locate
+from remit.adapters.install_paths import record_path
 from remit.adapters.stamps import Stamps
 
 if TYPE_CHECKING:
@@ -63,4 +64,5 @@ class ClientFiles:
 
     def leaves_servers(self, client: str) -> bool:
         """Tell whether a client loads Remit in place of its servers, because Remit was put into it."""
-        return load(client).leaves_servers(self._machine)
+        # Without a record nothing was put into it, and its module need not be loaded.
+        return self.exists(record_path(client, self._machine)) and load(client).leaves_servers(self._machine)

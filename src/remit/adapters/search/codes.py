@@ -20,22 +20,22 @@ class HeldCodes:
     """
 
     def __init__(self, width: int) -> None:
+        self._width = width
         self._words = -(-width * 8 // _BITS)
         self._count = 0
         self._nodes, self._at = np.empty(0, np.int64), np.empty(0, np.int32)
         self._codes: Codes = np.empty((self._words, 0), np.uint64)
         self._places: dict[tuple[int, str], int] = {}
 
-    def put(self, rows: Sequence[tuple[int, str, int, bytes]]) -> None:
-        """Hold codes, each with its home, its kind and its node, in the place of what a node had before."""
-        if not rows:
-            return
-        self.drop([row[2] for row in rows])
-        self._make_room(len(rows))
-        new = slice(self._count, self._count + len(rows))
-        self._at[new] = [self._places.setdefault(row[:2], len(self._places) + 1) for row in rows]
-        self._nodes[new] = [row[2] for row in rows]
-        self._codes[:, new] = self._read(row[3] for row in rows).T
+    def put(self, home: int, kinds: Sequence[str], nodes: Sequence[int], codes: Sequence[bytes]) -> None:
+        """Hold the codes of a home's nodes, each of a kind, in the place of what a node had before."""
+        self.drop(nodes)
+        self._make_room(len(nodes))
+        places = {kind: self._places.setdefault((home, kind), len(self._places) + 1) for kind in set(kinds)}
+        new = slice(self._count, self._count + len(nodes))
+        self._at[new] = [places[kind] for kind in kinds]
+        self._nodes[new] = nodes
+        self._codes[:, new] = self._read(codes).T
         self._count = new.stop
 
     def drop(self, nodes: Iterable[int]) -> bool:
@@ -75,9 +75,10 @@ class HeldCodes:
         is_meant = [False, *(home in homes and kind in kinds for home, kind in self._places)]
         return np.array(is_meant, np.bool_)[self._at[: self._count]]
 
-    def _read(self, codes: Iterable[bytes]) -> Codes:
-        padded = b"".join(code.ljust(self._words * _BITS // 8, b"\0") for code in codes)
-        return np.frombuffer(padded, "<u8").reshape(-1, self._words)
+    def _read(self, codes: Sequence[bytes]) -> Codes:
+        padded = np.zeros((len(codes), self._words * _BITS // 8), np.uint8)
+        padded[:, : self._width] = np.frombuffer(b"".join(codes), np.uint8).reshape(-1, self._width)
+        return padded.view("<u8")
 
     def _make_room(self, more: int) -> None:
         """Double what there is room for when it is full, without what was dropped."""

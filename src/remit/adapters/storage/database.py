@@ -21,7 +21,7 @@ from remit.errors import StoreCorruptError, StoreTimeoutError, StoreTooNewError,
 Value = str | int | bytes | None
 Row = tuple[Any, ...]  # whoever reads a row knows its query
 
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 APPLICATION_ID = 0x52656D69
 BUSY_SECONDS = 30
 _STEPS = 1_000  # of SQLite's machine, between two looks at the clock

@@ -221,6 +221,10 @@ class SqliteMemory:
             self._database.run("memory_delete_artifact", key=id, project=project_id)
         self._database.empty_log()
 
+    def withdraw(self, id: str, project_id: str) -> None:
+        """Take away an artifact for which another stands, inside a transaction."""
+        self._database.run("memory_delete_artifact", key=id, project=project_id)
+
     def checked(self, homes: Sequence[Home]) -> list[Checked]:
         """List what hygiene looks at."""
         if not homes:

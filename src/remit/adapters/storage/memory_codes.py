@@ -16,7 +16,7 @@ from remit.memory.ports import Home
 class Held(Protocol):
     """Holds codes in memory."""
 
-    def put(self, rows: Sequence[tuple[int, str, int, bytes]]) -> None: ...  # home, kind, node, code
+    def put(self, home: int, kinds: Sequence[str], nodes: Sequence[int], codes: Sequence[bytes]) -> None: ...
 
     def drop(self, nodes: Iterable[int]) -> bool: ...
 
@@ -77,6 +77,7 @@ class MemoryCodes:
             known = self._rounds.get(home, -1)
             if known < last:
                 rows = self._database.rows("memory_codes_since", home=home, round=known)
-                self._held.put([(home, kind, node, code) for kind, node, code, _ in rows])
-                self._rounds[home] = max((last, *(row[3] for row in rows)))
+                kinds, nodes, codes, rounds = zip(*rows, strict=True) if rows else ((), (), (), ())
+                self._held.put(home, kinds, nodes, codes)
+                self._rounds[home] = max(last, max(rounds, default=last))
         return self._held

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable
 
+from remit.adapters.storage import traces
 from remit.adapters.storage.database import Database, Value, seen_from
 from remit.core.projects import Workspace
 from remit.core.reports import ProjectUse, SessionUse, Total
 from remit.core.suggestions import Call, Candidate, Made
+from remit.core.traces import Left
 from remit.core.usage import SHOWN, Tally
 
 _MOST_CALLS = 2_000  # that patterns are learned from
@@ -64,6 +66,10 @@ class SqliteSessions:
         """Recall the states that held when a session began, as JSON; empty where that is not known."""
         found = self._database.rows("session", **_session(session_id, workspace, client))
         return found[0][0] if found else ""
+
+    def news(self, workspace: Workspace) -> list[Left]:
+        """List what calls left that memory does not know of yet."""
+        return traces.news(self._database, workspace)
 
     def suggested(self, workspace: Workspace, client: str) -> list[Made]:
         """List what was suggested in a project, in its order."""

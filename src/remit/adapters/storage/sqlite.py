@@ -105,6 +105,10 @@ class SqliteStore:
         """Make a view what was just read; what left the files is stale there."""
         return self._scans.save(reading, resolved, view, at)
 
+    def is_resolved(self, source: str, view: View) -> bool:
+        """Tell whether a view has something from a source."""
+        return bool(self.database.rows("is_resolved", source=source, **key_of(view)))
+
     def record(self, sighting: Sighting, use: Use) -> bool:
         """Count one use of a tool; False when the call was known already."""
         return usage.record(self.database, sighting, use)

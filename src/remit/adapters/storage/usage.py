@@ -6,17 +6,20 @@ what no configuration declares, a report outranks a hook, in whatever order they
 """
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from remit.adapters.storage.database import Database, seen_from
+from remit.adapters.storage.database import Database, Value, seen_from
 from remit.adapters.storage.transitions import advance
 from remit.core.kinds import STARTERS, Authority, Kind
 from remit.core.names import canonical, classify
 from remit.core.projects import Workspace
 from remit.core.scopes import Scope
 from remit.core.sightings import Sighting, Use
+
+if TYPE_CHECKING:
+    from remit.core.traces import Trace
 
 # Of the rows a workspace sees, who else sees them: its subdirectories, its project, everybody.
 _WIDTH = {
@@ -42,10 +45,37 @@ class Placement(NamedTuple):
     authority: Authority
 
 
-def record(database: Database, sighting: Sighting, use: Use) -> bool:
-    """Count one use of a tool; False when the call was reported before and only its gaps were filled."""
+class _Counted(NamedTuple):
+    """What was known of a call before it was counted."""
+
+    is_new: bool
+    is_told: bool  # a hook told of it, and not only the gateway, which knows no sessions
+
+
+def record(database: Database, sighting: Sighting, use: Use, trace: "Trace | None" = None) -> bool:
+    """Count one use of a tool, and keep what it left; False when the call was reported before and only its
+    gaps were filled.
+    """
     with database.transaction():
-        return _count(database, sighting, use, lambda: sight(database, sighting))
+        counted = _count(database, sighting, use, lambda: sight(database, sighting))
+        if trace is not None and not counted.is_told:
+            from remit.adapters.storage.traces import leave
+
+            leave(database, trace, sighting.workspace, use.session_id, sighting.at)
+        return counted.is_new
+
+
+def report(database: Database, workspace: Workspace, client: str, use: Use, at: int) -> None:
+    """Keep in which session a call was whose outcome only the gateway knows, and whether there was one."""
+    call = {"client": client, "project": workspace.project.hash, "call_id": use.call_id}
+    with database.transaction():
+        database.run("see_project", hash=workspace.project.hash, path=workspace.project.path, at=at)
+        earlier = database.rows("earlier_report", **call, session_id=use.session_id)
+        for event, *_ in earlier:
+            values = {"session_id": use.session_id, "succeeded": None, "duration_ms": None}
+            database.run("complete_event", event=event, **values)
+        if not earlier:
+            database.run("report_call", **call, session_id=use.session_id, at=at)
 
 
 def record_all(database: Database, used: Iterable[tuple[Sighting, Use]]) -> None:
@@ -63,9 +93,9 @@ def record_all(database: Database, used: Iterable[tuple[Sighting, Use]]) -> None
             _count(database, sighting, use, partial(row, sighting))
 
 
-def _count(database: Database, sighting: Sighting, use: Use, row: Callable[[], int]) -> bool:
+def _count(database: Database, sighting: Sighting, use: Use, row: Callable[[], int]) -> _Counted:
     """Count a use, inside a transaction."""
-    call = {
+    call: dict[str, Value] = {
         "client": sighting.client,
         "project": sighting.workspace.project.hash,
         "call_id": use.call_id,
@@ -76,14 +106,22 @@ def _count(database: Database, sighting: Sighting, use: Use, row: Callable[[], i
         "duration_ms": use.duration_ms,
     }
     earlier = database.rows("earlier_report", **call) if use.call_id is not None else []
-    for event, _ in earlier:
+    for event, *_ in earlier:
         database.run("complete_event", event=event, session_id=use.session_id, **outcome)
     if not earlier:
+        if use.call_id is not None and use.session_id is None:
+            call["session_id"] = _reported_session(database, call)
         database.run("add_event", tool=row(), at=sighting.at, **call, **outcome)
-    if use.succeeded and all(outcome is None for _, outcome in earlier):  # once for each call
+    if use.succeeded and all(outcome is None for _, outcome, _ in earlier):  # once for each call
         for name in filter(None, (sighting.name, sighting.subject)):
             advance(database, canonical(name), sighting.workspace, sighting.at)
-    return not earlier
+    return _Counted(not earlier, any(session is not None for *_, session in earlier))
+
+
+def _reported_session(database: Database, call: Mapping[str, Value]) -> str | None:
+    named = {name: call[name] for name in ("client", "project", "call_id")}
+    reported = database.rows("take_report", **named)
+    return reported[0][0] if reported else None
 
 
 def sight(database: Database, sighting: Sighting) -> int:

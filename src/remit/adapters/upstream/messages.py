@@ -49,13 +49,15 @@ def encode(message: Message) -> bytes:
 
 
 def decode(text: bytes | str) -> Any:
-    """Read a message.
+    """Read a message; bytes that are no UTF-8 cost no more than the letters that they stood for.
 
     Raises:
         ValueError: it is no JSON, or cannot be held.
     """
     try:
         return json.loads(text)
+    except UnicodeDecodeError as error:
+        return decode(error.object.decode("utf-8", "replace"))
     except RecursionError:
         raise ValueError("nested too deeply") from None
 

@@ -34,7 +34,9 @@ def read_tools(items: Iterable[object], upstream: Upstream) -> Read:
             fields = _object(item, "the tool")
             label = _name(fields)
             definition = _definition(label, fields, upstream)
-            if holder := holders.get(definition.name):
+            if (holder := holders.get(definition.name)) == label:
+                raise ToolError("is listed more than once; the first counts")
+            if holder is not None:
                 raise ToolError(f"falls together with `{holder}`: both are called `{definition.name}`")
             holders[definition.name] = label
             found.tools.append(definition)

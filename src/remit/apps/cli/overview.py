@@ -33,6 +33,7 @@ CAUSES = {
     ConfigStatus.DENIED: "Denied by a policy",
     ConfigStatus.MANUAL: "Only for a person to invoke",
     ConfigStatus.ITSELF: "Remit itself",
+    ConfigStatus.UNSERVED: "Only through the gateway",
     Status.STALE: "No longer configured or listed",
     Gate.AGENT: "Brought along by one agent only",
     Gate.POLICY: "Not allowed by a list, a rule or a filter",

@@ -44,9 +44,11 @@ class SessionCaller:
         principal: str | None,
         capabilities: Mapping[str, Any],
         log_level: str | None,
+        bound_projects: frozenset[str] | None,
     ) -> None:
         self._channel = channel
         self._afterwards = afterwards
+        self.bound_projects = bound_projects
         self.session = session
         self.principal = principal
         self.capabilities = capabilities
@@ -88,9 +90,11 @@ class RequestCaller:
         principal: str | None,
         capabilities: Mapping[str, Any],
         log_level: str | None,
+        bound_projects: frozenset[str] | None,
         roots: Answer,
     ) -> None:
         self._channel = channel
+        self.bound_projects = bound_projects
         self.may_be_asked = "elicitation" in capabilities or "sampling" in capabilities
         self.session = session
         self.principal = principal
@@ -123,6 +127,7 @@ class Nobody:
     """A caller for what the gateway does when a session is over: there is nobody to ask or to tell."""
 
     takes_input_required = False
+    bound_projects: frozenset[str] | None = frozenset()
     capabilities = NOTHING
     log_level = None
 

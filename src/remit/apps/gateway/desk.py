@@ -280,6 +280,7 @@ class Desk:
                 principal=request.principal,
                 capabilities=session.capabilities,
                 log_level=session.log_level,
+                bound_projects=request.bound_projects,
             )
         meta = as_object(request.params.get("_meta"))
         level = meta.get(LOG_LEVEL_KEY)
@@ -289,5 +290,6 @@ class Desk:
             principal=request.principal,
             capabilities=as_object(meta.get(CAPABILITIES_KEY)),
             log_level=level if isinstance(level, str) else None,
+            bound_projects=request.bound_projects,
             roots=self._roots,
         )

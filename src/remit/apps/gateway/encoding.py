@@ -6,6 +6,8 @@ from typing import Any, cast
 
 from remit.exchange import Listing
 
+# Ends of a line to Python and to some who read events, and not to JSON.
+_LINE_ENDS = {char.encode(): json.dumps(char)[1:-1].encode() for char in "\x85\u2028\u2029"}
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
@@ -14,7 +16,7 @@ class Prepared(list[Any]):
 
     def __init__(self, items: list[Any]) -> None:
         super().__init__(readable(items))
-        self.json = encoded(self)
+        self.json = _on_one_line(encoded(self))
 
 
 class Lists:
@@ -37,6 +39,12 @@ def encoded(value: object) -> bytes:
         return _ENCODER.encode(value).encode()
     except ValueError:
         return _ENCODER.encode(_mended(value)).encode()
+
+
+def _on_one_line(text: bytes) -> bytes:
+    for char, escaped in _LINE_ENDS.items():
+        text = text.replace(char, escaped)
+    return text
 
 
 def readable(value: Any) -> Any:

@@ -12,6 +12,7 @@ from starlette.types import Receive, Scope, Send
 from remit.apps.gateway.desk import Desk
 from remit.apps.gateway.opening import open_desk
 from remit.apps.gateway.server import SdkServer
+from remit.apps.gateway.splicing import Splicing
 from remit.errors import ServingError
 from remit.exchange import Endpoint, Opening
 
@@ -56,7 +57,7 @@ class Served:
         """Answer one HTTP request."""
         self._requests += 1
         try:
-            await self._sessions.handle_request(scope, receive, send)
+            await self._sessions.handle_request(scope, receive, Splicing(scope, send))
         finally:
             self._requests -= 1
             self.last_used = anyio.current_time()

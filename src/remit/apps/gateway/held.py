@@ -89,6 +89,7 @@ class _HeldCall:
     def __init__(self, caller: RequestCaller, essence: object) -> None:
         self.session = caller.session
         self.principal = caller.principal
+        self.bound_projects = caller.bound_projects
         self.capabilities = caller.capabilities
         self.log_level = caller.log_level
         self._roots = caller.roots

@@ -22,6 +22,7 @@ from remit import __version__
 from remit.apps.gateway.endpoints import Endpoints
 from remit.core.grants import Grant, presented
 from remit.core.hosts import Hosts
+from remit.core.memory.scopes import memory_id
 from remit.core.projects import Project, called
 from remit.errors import RemitError, ServingError, TokenError
 from remit.exchange import Opening
@@ -95,6 +96,7 @@ class Front:
         if place is None:
             return _refusal(404, "there is no such endpoint")
         scope["remit.principal"] = None if grant is None else grant.name
+        scope["remit.bound_projects"] = None if grant is None else _bound_projects(grant)
         if grant is not None:
             scope["user"] = _user(grant)  # by which the SDK binds a session to who opened it
         if place.is_state:
@@ -180,6 +182,10 @@ def _grant(authorization: str | None, grants: Sequence[Grant]) -> Grant | None:
 def _reaches(grant: Grant, agent: str | None, *, is_state: bool) -> bool:
     """Whether a bearer may have an endpoint; states unlock tools, and are not for an agent to say."""
     return not grant.agents if is_state else grant.reaches_agent(agent)
+
+
+def _bound_projects(grant: Grant) -> frozenset[str] | None:
+    return frozenset(map(memory_id, grant.projects)) if grant.projects else None
 
 
 def _user(grant: Grant) -> AuthenticatedUser:

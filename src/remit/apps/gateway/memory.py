@@ -8,10 +8,12 @@ import anyio
 
 from remit.apps.gateway.running import Say, run
 from remit.apps.gateway.stdio import on_stdio
-from remit.apps.memory_tools import MemoryTools, instructions
 from remit.bootstrap import open_memory
+from remit.core.memory.definitions import instructions
 from remit.core.protocol import INVALID_PARAMS, METHOD_NOT_FOUND
 from remit.exchange import Answer, AnsweredError, Caller, Change, Listing, Opening, Params
+from remit.gateway.memory_tools import MemoryTools
+from remit.gateway.remembering import call_memory
 from remit.memory.project_memory import Memory
 
 _NOTHING = Listing([], "none")
@@ -25,7 +27,7 @@ class MemoryEndpoint:
     def __init__(self, memory: Memory) -> None:
         self._tools = MemoryTools(memory)
         self._listing = Listing(self._tools.tools(), "all")
-        self.instructions: str | None = instructions(memory.workspace)
+        self.instructions: str | None = instructions(memory.workspace.project)
 
     async def tools(self, asked: Params) -> Listing:  # noqa: ARG002 - there is one list
         """List the tools."""
@@ -35,14 +37,14 @@ class MemoryEndpoint:
         """Tell what a tool takes."""
         return self._tools.input_schema(name)
 
-    async def call(self, asked: Params, caller: Caller) -> Answer:  # noqa: ARG002 - nobody is asked back
+    async def call(self, asked: Params, caller: Caller) -> Answer:
         """Call a tool.
 
         Raises:
             AnsweredError: there is no such tool.
         """
         try:
-            return await self._tools.call(asked["name"], asked.get("arguments"))
+            return await call_memory(self._tools, asked["name"], asked, caller)
         except KeyError:
             raise AnsweredError(INVALID_PARAMS, f"Unknown tool: {asked['name']}") from None
 

@@ -37,3 +37,4 @@ class Request(NamedTuple):
     session: Session | None  # None: it is one of 2026, and stands for itself
     principal: str | None = None
     place: str = "stdio"  # what callers without a session share upstreams by
+    bound_projects: frozenset[str] | None = None  # whose memory its caller may know of; None: any

@@ -17,6 +17,7 @@ from remit.apps.gateway.desk import INFO, Desk
 from remit.apps.gateway.encoding import readable
 from remit.apps.gateway.eras import LISTS, as_object, is_modern
 from remit.apps.gateway.requests import Request, Session
+from remit.apps.gateway.splicing import spliced
 from remit.exchange import Answer, AnsweredError, Params
 
 RequestContext = ServerRequestContext[Any, Any]
@@ -58,9 +59,9 @@ class SdkServer(Server[Any]):
             answer = await self._desk.answer(_request(ctx))
         except AnsweredError as error:
             raise MCPError(error.code, readable(str(error)), readable(error.data)) from None
-        return (
-            answer if ctx.method in LISTS else readable(answer)
-        )  # the SDK would stop at what it cannot write
+        if ctx.method not in LISTS:
+            return readable(answer)  # the SDK would stop at what it cannot write
+        return answer if ctx.request is None else spliced(answer, ctx.request.scope)
 
     async def _greet(self, ctx: RequestContext, call_next: CallNext) -> HandlerResult:
         answer = await call_next(ctx)
@@ -123,6 +124,7 @@ def _request(ctx: RequestContext) -> Request:
         session,
         principal,
         f"principal:{principal or ''}",
+        _bound_projects(ctx),
     )
 
 
@@ -134,6 +136,11 @@ def _check(ctx: RequestContext) -> None:
         raise MCPError(types.METHOD_NOT_FOUND, "Method not found", ctx.method) from None
     if not connection_of(ctx).initialize_accepted:
         raise MCPError(types.INVALID_PARAMS, "Invalid request parameters", "")
+
+
+def _bound_projects(ctx: RequestContext) -> frozenset[str] | None:
+    """Name the memories that a token is bound to; None where it is bound to none."""
+    return None if ctx.request is None else ctx.request.scope["remit.bound_projects"]
 
 
 def _principal(ctx: RequestContext) -> str | None:

@@ -5,10 +5,11 @@ import os
 from collections.abc import Mapping
 from typing import NamedTuple, cast
 
-from remit.core.names import OWN, storable
+from remit.core.names import MCP, served_name, storable
 
 _LONGEST = 1_000  # characters of a name or an id
 _LONGEST_CALL = 2**53  # milliseconds
+_CALL = "call_tool"  # by which the gateway calls what it does not list
 _SUBJECTS = {
     "Skill": ("skill", "command"),
     "SlashCommand": ("command",),
@@ -25,6 +26,7 @@ class Event(NamedTuple):
     session_id: str | None
     is_headless: bool
     fields: Mapping[str, object]
+    at: int | None = None  # when it happened, in Unix milliseconds; None: now
 
     def text(self, name: str, most: int = _LONGEST) -> str | None:
         """Read a text that is not empty and not too long."""
@@ -45,10 +47,23 @@ class Event(NamedTuple):
     def tool(self) -> str | None:
         """The tool that it is about, as the client calls it; what the gateway calls for another is that."""
         name = self.text("tool_name")
-        if name == f"{OWN}call_tool":
-            served = self.inner("tool_input").text("name")
-            return None if served is None else f"{OWN}{served.removeprefix(OWN).removeprefix('mcp__')}"
-        return name
+        if not self._calls_another:
+            return name
+        called = self.inner("tool_input").text("name")
+        if name is None or called is None:
+            return None
+        own = name.removesuffix(_CALL)
+        return own + (served_name(called) or called.removeprefix(MCP))
+
+    @property
+    def arguments(self) -> "Event":
+        """What the tool is given."""
+        given = self.inner("tool_input")
+        return given.inner("arguments") if self._calls_another else given
+
+    @property
+    def _calls_another(self) -> bool:
+        return served_name(self.text("tool_name") or "") == _CALL
 
     @property
     def server(self) -> str | None:

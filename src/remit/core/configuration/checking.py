@@ -7,7 +7,8 @@ from remit.core.configuration.policies import covers, own_globs, strength
 from remit.core.configuration.values import File, Lists, Mistake, Path, Said, ToolEntry, written
 from remit.core.globs import Glob, glob, tool_globs
 from remit.core.kinds import Kind
-from remit.core.names import full_label, server_name
+from remit.core.memory.scopes import TOOLS
+from remit.core.names import MEMORY_SERVER, full_label, server_name, tool_name
 from remit.core.problems import Severity
 from remit.core.spelling import did_you_mean
 from remit.core.tools import Tool
@@ -45,7 +46,14 @@ def _known(tools: Iterable[Tool]) -> _Known:
         if tool.kind is Kind.MCP_TOOL and tool.server is not None
     ]
     agents = [tool.name for tool in listed if tool.kind is Kind.SUBAGENT]
-    return _Known({tool.name for tool in listed}, {*labels}, agents, own)
+    # What Remit brings along is known, whether a gateway has served it here before or not.
+    brought = {tool_name(MEMORY_SERVER, name) for name in TOOLS}
+    return _Known(
+        {*(tool.name for tool in listed), *brought},
+        {*labels, MEMORY_SERVER},
+        agents,
+        [*own, *((MEMORY_SERVER, name) for name in TOOLS)],
+    )
 
 
 def _unmatched(said: Said, known: _Known) -> Iterator[Remark]:

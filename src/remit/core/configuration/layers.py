@@ -128,6 +128,7 @@ class Configuration(NamedTuple):
     token_budget: int | None = None
     pinned: tuple[str, ...] = ()
     own_tools: tuple[str, ...] | None = None
+    memory: str | None = None
     servers: tuple[tuple[File, Lists], ...] = ()
     agents: tuple[tuple[File, Lists], ...] = ()
     rooms: tuple[tuple[File, Room], ...] = ()
@@ -168,6 +169,7 @@ def combine(said: Sequence[Said], trusted: Trusted) -> Configuration:
         token_budget=_last(each.content.token_budget for each in said),
         pinned=tuple(dict.fromkeys(pattern for each in said for pattern in each.content.pinned)),
         own_tools=_last(each.content.own_tools for each in said),
+        memory=_last(each.content.memory for each in said),
         servers=tuple((each.file, entry) for each in said for entry in each.content.servers),
         agents=tuple((each.file, entry) for each in said for entry in each.content.agents),
         rooms=tuple((each.file, entry) for each in said for entry in each.content.rooms),

@@ -10,6 +10,7 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from remit.core.configuration.layers import FLAT, Demand, Trusted, owner
+from remit.core.configuration.reading import OFF
 from remit.core.configuration.values import (
     KEYS,
     OF_A_PROJECT,
@@ -25,7 +26,7 @@ from remit.core.configuration.values import (
 )
 from remit.core.danger import LEVELS, Danger
 from remit.core.globs import Glob, glob, tool_globs
-from remit.core.names import MCP, normalise
+from remit.core.names import MCP, MEMORY_SERVER, normalise
 from remit.core.policy import (
     NO_POLICY,
     Belief,
@@ -78,6 +79,8 @@ def _says_anything(said: Said) -> bool:
     has_list = any(each.allow is not None or each.block or each.trusted is not None for each in lists)
     if is_labelled or has_list or content.mode is not None or content.ask_from is not None:
         return True
+    if content.memory == OFF:
+        return True
     is_run = any(each.running is not None for each in content.servers)
     return said.file.layer in OF_A_PROJECT and (is_run or any(True for _ in _unpresentable(content)))
 
@@ -102,6 +105,10 @@ def _mode(said: Sequence[Said], layer: Layer) -> ModeSetting | None:
 
 def _lists(said: Said) -> Iterator[ToolList]:
     content = said.content
+    if content.memory == OFF:  # which no other file takes back, as no other takes a block list back
+        everything = ((OFF, own_globs("*")),)
+        whose = glob(MEMORY_SERVER)
+        yield ToolList(Belongs.SERVER, whose, everything, False, _origin(said, ("memory", "tools")))
     yield from _list(said, content.everyone, Belongs.ALL, ())
     for each in content.servers:
         yield from _list(said, each, Belongs.SERVER, ("servers", each.name))

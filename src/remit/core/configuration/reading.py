@@ -27,11 +27,12 @@ WORKFLOW = "workflow"
 LOCATION = "location"
 
 SESSIONS = ("shared", "own")
+FOUND, LISTED, OFF = "found", "listed", "off"  # how the tools of memory are served
 OWN_TOOLS = ("discover_tools", "call_tool", "why_tool", "report_available_tools")
 
 MODES = ("plan", "default", "acceptEdits", "dontAsk", "bypass")
 
-_TABLES = ("states", "tools", "servers", "agents", "rooms", "context", "suggestions")
+_TABLES = ("states", "tools", "servers", "agents", "rooms", "context", "suggestions", "memory")
 _PRESENTED = ("strategy", "token_budget")
 _SECTIONS = (*_PRESENTED, "pinned", "own_tools", "env", "mode", "ask_from", "allow", "block", *_TABLES)
 _RUNNING = ("prefix", "sessions", "inherit_env", "deadline")
@@ -50,6 +51,7 @@ def read(content: object) -> tuple[Content, list[Mistake]]:
     mistakes: list[Mistake] = []
     top = Fields(content, (), mistakes)
     top.only(_SECTIONS)
+    memory = top.table("memory")
     found = Content(
         strategy=top.one_of("strategy", STRATEGIES),
         token_budget=top.whole("token_budget", 0, _LARGEST_BUDGET),
@@ -64,7 +66,8 @@ def read(content: object) -> tuple[Content, list[Mistake]]:
         everyone=_both("", top),
         mode=top.one_of("mode", MODES),
         ask_from=top.one_of("ask_from", DANGERS),
-        telling=_telling(top.table("context"), top.table("suggestions")),
+        telling=_telling(top.table("context"), top.table("suggestions"), memory),
+        memory=_memory(memory),
     )
     return found, mistakes
 
@@ -189,7 +192,7 @@ def _both(name: str, fields: Fields) -> Lists:
     return Lists(name, allow=fields.texts("allow"), block=fields.texts("block") or ())
 
 
-def _telling(context: Fields, suggestions: Fields) -> Telling:
+def _telling(context: Fields, suggestions: Fields, memory: Fields) -> Telling:
     context.only(("characters", "tokens", "tools"))
     suggestions.only(("enabled", "shared_patterns"))
     return Telling(
@@ -198,7 +201,13 @@ def _telling(context: Fields, suggestions: Fields) -> Telling:
         tools=context.whole("tools", 0, _LONGEST_ANSWER),
         hints=suggestions.flag("enabled"),
         shared_patterns=suggestions.flag("shared_patterns"),
+        observes=memory.flag("observe"),
     )
+
+
+def _memory(fields: Fields) -> str | None:
+    fields.only(("tools", "observe"))
+    return fields.one_of("tools", (FOUND, LISTED, OFF))
 
 
 def _room(name: str, fields: Fields) -> Room:

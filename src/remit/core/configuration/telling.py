@@ -15,6 +15,7 @@ class Told(NamedTuple):
     tools: int = MAX_TOOLS_CHARACTERS
     hints: bool = True
     shared_patterns: bool = False
+    observes: bool = True
 
 
 def combine(said: Sequence[Said]) -> Told:

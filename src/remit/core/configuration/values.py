@@ -180,6 +180,7 @@ class Telling(NamedTuple):
     tools: int | None = None  # characters that are about tools
     hints: bool | None = None  # whether tools are suggested
     shared_patterns: bool | None = None  # whether what followed what in other projects counts, by name
+    observes: bool | None = None  # whether what calls leave behind is kept, and told
 
 
 class Content(NamedTuple):
@@ -199,6 +200,7 @@ class Content(NamedTuple):
     mode: str | None = None
     ask_from: str | None = None
     telling: Telling = Telling()
+    memory: str | None = None  # how the tools of memory are served
 
 
 class Mistake(NamedTuple):

@@ -39,7 +39,10 @@ class Fields:
             if key not in known:
                 hint = did_you_mean(str(key), known)
                 raise ArtifactError(
-                    self._at(_shown(key, quoted=False)), f"one of {', '.join(known)}", "unknown", hint=hint
+                    self._at(_shown(key, quoted=False)),
+                    f"one of the fields {', '.join(known)}",
+                    "unknown",
+                    hint=hint,
                 )
 
     def text(self, key: str, most: int, *, is_required: bool = True) -> str | None:

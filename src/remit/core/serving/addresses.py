@@ -38,7 +38,7 @@ class Addresses(Generic[Named]):
     def written(self, key: Named, address: str) -> str:
         """Write an address of a server as it is served: as the server does, where nobody else has it."""
         is_own = self._owners.get(address, key) == key and not address.startswith(SCHEME)
-        return address if is_own else self.below(key, address)
+        return address if is_own or key not in self._below else self.below(key, address)
 
     def found(self, address: str) -> tuple[Named, str] | None:
         """Find whose an address is, and how its server writes it; None where nobody is known to have it."""

@@ -8,8 +8,9 @@ from remit.core.serving.plan import Plan
 _MOST = 4_000  # characters of all servers' words together
 _LEAST = 200  # of each server's, however many there are
 _MOST_NAMED = 60  # servers
+_FINDING = "Not all tools are listed: find them with `discover_tools` and call them with `call_tool`."
 _HOW = {
-    "auto": "Not all tools are listed: find them with `discover_tools` and call them with `call_tool`.",
+    **dict.fromkeys(("auto", "state", "flat", "manifest"), _FINDING),
     "search": "Most tools are not listed: find them with `discover_tools` and call them with `call_tool`.",
     "namespace": "Tools are grouped: call a group to get its tools, then call one with `call_tool`.",
     "rooms": "Tools are in rooms: read a `room://` resource for its tools, then call one with `call_tool`.",

@@ -7,7 +7,7 @@ from collections.abc import Collection, Hashable, Iterable, Sequence
 from hashlib import sha256
 from typing import Generic, NamedTuple, TypeVar
 
-from remit.core.names import MCP, OWN, normalise, server_name, tool_name
+from remit.core.names import MCP, OWN, normalise, served_name, server_name, tool_name
 
 LONGEST = 64 - len(OWN)
 _DIGITS = 8  # of a hash, where a name is shortened or not the only one
@@ -78,7 +78,8 @@ class Names(Generic[Named]):
 
 def spelt(name: str) -> Sequence[str]:
     """List the served names that a name may stand for."""
-    return (name, name.removeprefix(OWN)) if name.startswith(OWN) else (name,)
+    own = served_name(name)
+    return (name,) if own is None else (name, own)
 
 
 def rest_of(name: str, server: str, plugin: str | None, *, is_prefixed: bool) -> str | None:

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeVar
 
 from remit.core.configuration.layers import Configuration, may_present
-from remit.core.configuration.reading import OWN_TOOLS
+from remit.core.configuration.reading import LISTED, OWN_TOOLS
 from remit.core.configuration.values import OF_A_PROJECT, File, Presented, Room, Running
 from remit.core.globs import Glob, glob, tool_globs
-from remit.core.names import full_label, normalise
+from remit.core.names import REMIT, full_label, normalise
 from remit.core.tools import Tool
 
 AUTO, STATE, ROOMS, SEARCH = "auto", "state", "rooms", "search"
@@ -35,10 +35,15 @@ class Plan(NamedTuple):
     pinned: Globs = ()
     namespaces: tuple[tuple[str, Globs], ...] = ()  # those that count more come first
     running: tuple[tuple[Glob, Running], ...] = ()  # what counts more comes last
+    lists_memory: bool = False  # its tools are listed like others, and not only where they are used
 
     def is_pinned(self, tool: Tool) -> bool:
         """Tell whether a tool is always listed."""
         return covers(self.pinned, tool.name)
+
+    def holds_back(self, tool: Tool) -> bool:
+        """Tell whether a tool is listed only where something speaks for it: nobody asked for memory's."""
+        return tool.source == REMIT and not self.lists_memory and not self.is_pinned(tool)
 
     def namespace(self, tool: Tool) -> str:
         """Name the group that a tool is presented in: the one it was given, else its server."""
@@ -69,6 +74,7 @@ def plan(configuration: Configuration, chosen: Chosen) -> Plan:
         own_tools=OWN_TOOLS if own is None else tuple(name for name in OWN_TOOLS if name in own),
         rooms={room.name: (room, _globs(room.tools)) for _, room in configuration.rooms},
         pinned=_globs(configuration.pinned),
+        lists_memory=configuration.memory == LISTED,
         namespaces=tuple(_namespaces(configuration)),
         running=tuple(
             (glob(each.name), each.running)

@@ -58,15 +58,17 @@ class Shown(NamedTuple):
 Strategy = Callable[[Sequence[Entry], Plan], Shown]
 
 
-def show_all(visible: Sequence[Entry], _: Plan) -> Shown:
-    """Show all that is visible; `flat` and `state` differ only in what that is."""
-    return Shown(visible)
+def show_all(visible: Sequence[Entry], plan: Plan) -> Shown:
+    """Show all that is visible, but what is held back; `flat` and `state` differ only in what that is."""
+    shown = _at_hand(visible, plan)
+    return Shown(shown, _own_beside(shown, visible))
 
 
 def show_what_fits(visible: Sequence[Entry], plan: Plan) -> Shown:
     """Show all within the budget, else what something speaks for, and how to find the rest."""
-    if sum(map(_cost, visible)) <= plan.token_budget:
-        return Shown(visible)
+    at_hand = _at_hand(visible, plan)
+    if sum(map(_cost, at_hand)) <= plan.token_budget:
+        return Shown(at_hand, _own_beside(at_hand, visible))
     chosen = {each.name for each in visible if plan.is_pinned(each.tool)}
     left = plan.token_budget - sum(_cost(each) for each in visible if each.name in chosen)
     for each in _spoken_for(visible):
@@ -74,6 +76,16 @@ def show_what_fits(visible: Sequence[Entry], plan: Plan) -> Shown:
             chosen.add(each.name)
             left -= _cost(each)
     return Shown([each for each in visible if each.name in chosen], _FINDING)
+
+
+def _at_hand(visible: Sequence[Entry], plan: Plan) -> Sequence[Entry]:
+    """Leave out what is held back, unless it was used here, or belongs here now."""
+    return [each for each in visible if each.uses[0] or each.is_wanted or not plan.holds_back(each.tool)]
+
+
+def _own_beside(shown: Sequence[Entry], visible: Sequence[Entry]) -> Sequence[Own]:
+    """Choose Remit's own tools: those that find and call what is not shown, where there is any."""
+    return _FINDING if len(shown) < len(visible) else _ALWAYS
 
 
 def _spoken_for(visible: Sequence[Entry]) -> list[Entry]:
@@ -97,13 +109,16 @@ def show_namespaces(visible: Sequence[Entry], plan: Plan) -> Shown:
 def show_rooms(visible: Sequence[Entry], plan: Plan) -> Shown:
     """Show the rooms as resources, and what is in none of them."""
     outside = [each for each in visible if plan.is_pinned(each.tool) or not any(plan.rooms_of(each.tool))]
-    return Shown(outside, (Own.CALL, *_ALWAYS), resources=rooms(visible, plan))
+    shown = _at_hand(outside, plan)
+    own = _FINDING if len(shown) < len(outside) else (Own.CALL, *_ALWAYS)
+    return Shown(shown, own, resources=rooms(visible, plan))
 
 
 def show_scopes(visible: Sequence[Entry], plan: Plan) -> Shown:
     """Show all that is visible, or those of one scope to whom asks for it: a namespace or a room."""
     by_name = {each.name: each for each in (*namespaces(visible, plan), *rooms(visible, plan))}
-    return Shown(visible, scopes=[by_name[name] for name in sorted(by_name)])
+    shown = _at_hand(visible, plan)
+    return Shown(shown, _own_beside(shown, visible), scopes=[by_name[name] for name in sorted(by_name)])
 
 
 STRATEGIES: Mapping[str, Strategy] = {

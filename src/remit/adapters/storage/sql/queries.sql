@@ -147,6 +147,13 @@ on conflict do nothing
 insert into resolutions (view_id, tool_id, source, digest, config_status, shadowed_by)
 values (:view, :tool, :source, :digest, :config_status, :shadowed_by)
 
+-- name: is_resolved
+select 1
+from resolutions r join views v on v.id = r.view_id
+where v.client = :client and v.workspace = :workspace and v.flags = :flags and v.project_hash = :project
+    and r.source = :source
+limit 1
+
 -- name: declare
 insert into tools (
     client, kind, scope, project_hash, dir, agent, server, name, plugin, profile, source, authority,
@@ -282,7 +289,7 @@ where id = :into
 delete from tools where id = :tool
 
 -- name: earlier_report
-select id, succeeded from usage_events
+select id, succeeded, session_id from usage_events
 where call_id = :call_id and client = :client and project_hash = :project
     and (session_id is null or :session_id is null or session_id = :session_id)
 limit 1
@@ -298,6 +305,48 @@ where id = :event
 insert into usage_events (
     tool_id, client, project_hash, session_id, call_id, succeeded, duration_ms, used_at
 ) values (:tool, :client, :project, :session_id, :call_id, :succeeded, :duration_ms, :at)
+
+-- name: report_call
+insert into reported_calls (project_hash, client, call_id, session_id, told_at)
+values (:project, :client, :call_id, :session_id, :at)
+on conflict do nothing
+
+-- name: take_report
+delete from reported_calls where project_hash = :project and client = :client and call_id = :call_id
+returning session_id
+
+-- name: forget_old_reports
+delete from reported_calls where project_hash = :project and told_at < :before
+
+-- name: told_calls
+select call_id from usage_events
+where project_hash = :project and client = :client and session_id = :session_id and call_id is not null
+union all
+select call_id from reported_calls
+where project_hash = :project and client = :client and session_id = :session_id
+
+-- name: leave_trace
+insert into traces (project_hash, sort, subject, verb, times, session_id, left_at, is_news)
+values (:project, :sort, :subject, :verb, 1, :session_id, :at, 1)
+on conflict (project_hash, sort, subject) do update set
+    times = iif(session_id is excluded.session_id and (not :in_a_row or verb = excluded.verb), times + 1, 1),
+    verb = excluded.verb, session_id = excluded.session_id, left_at = excluded.left_at, is_news = 1
+
+-- name: change_trace
+update traces set verb = :verb, session_id = :session_id, left_at = :at, is_news = 1
+where project_hash = :project and sort = :sort and subject = :subject and verb <> :verb
+
+-- name: traces_that_are_news
+select id, sort, subject, verb, times, left_at, artifact from traces
+where project_hash = :project and is_news
+order by left_at, id
+
+-- name: trace_remembered
+update traces set artifact = :artifact, is_news = 0
+where id = :trace and times = :times and left_at = :at
+
+-- name: forget_old_traces
+delete from traces where project_hash = :project and left_at < :before
 
 -- name: prune_events
 delete from usage_events where used_at < :before
@@ -448,17 +497,20 @@ on conflict (source) do update set
     places = excluded.places, problems = excluded.problems
 
 -- name: configuration
-select inputs, problems, transitions from configurations where workspace = :workspace and project_hash = :project
+select inputs, problems, transitions, observes from configurations where workspace = :workspace and project_hash = :project
+
+-- name: observes
+select observes from configurations where workspace = :workspace and project_hash = :project
 
 -- name: transitions
 select transitions from configurations where workspace = :workspace and project_hash = :project
 
 -- name: keep_configuration
-insert into configurations (workspace, project_hash, inputs, problems, transitions)
-values (:workspace, :project, :inputs, :problems, :transitions)
+insert into configurations (workspace, project_hash, inputs, problems, transitions, observes)
+values (:workspace, :project, :inputs, :problems, :transitions, :observes)
 on conflict (workspace) do update set
     project_hash = excluded.project_hash, inputs = excluded.inputs, problems = excluded.problems,
-    transitions = excluded.transitions
+    transitions = excluded.transitions, observes = excluded.observes
 
 -- name: trusted_parts
 select source, subject, digest from configuration_trust where project_hash = :project
@@ -614,14 +666,27 @@ order by t.id
 limit 1
 
 -- name: begin_session
-insert into sessions (client, session_id, project_hash, started_at, states)
-values (:client, :session_id, :project, :at, :states)
-on conflict do update set ended_at = null, states = iif(:states = '', states, excluded.states)
+insert into sessions (client, session_id, project_hash, started_at, states, transcript)
+values (:client, :session_id, :project, :at, :states, :transcript)
+on conflict do update set
+    ended_at = null, states = iif(:states = '', states, excluded.states),
+    read_to = iif(transcript is excluded.transcript, read_to, 0), transcript = excluded.transcript
 
 -- name: end_session
 insert into sessions (client, session_id, project_hash, started_at, ended_at, states)
 values (:client, :session_id, :project, :at, :at, '')
 on conflict do update set ended_at = excluded.ended_at
+
+-- name: transcripts
+select session_id, transcript, read_to, started_at from sessions
+where project_hash = :project and client = :client and transcript is not null
+    and (session_id = :session_id or (:session_id is null and ended_at is null and started_at > :since))
+order by started_at desc
+limit :most
+
+-- name: transcript_read
+update sessions set read_to = :read_to
+where project_hash = :project and client = :client and session_id = :session_id
 
 -- name: forget_old_events
 delete from usage_events where project_hash = :project and used_at < :before

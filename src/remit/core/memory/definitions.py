@@ -1,4 +1,4 @@
-"""How the tools of memory are described to models: their names, what they do, and what they take."""
+"""How the tools of memory are described to models: names, what they do and take, and how to begin."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,8 @@ from remit.core.memory.checking import (
     MAX_RELATED,
     MAX_TEXT,
 )
-from remit.core.memory.scopes import MAX_ID, TOOLS, MemoryScope
+from remit.core.memory.scopes import MAX_ID, TOOLS, MemoryScope, memory_id
+from remit.core.projects import Project
 
 Schema = dict[str, Any]
 
@@ -222,3 +223,11 @@ def _definition(name: str) -> Schema:
 
 
 DEFINITIONS: dict[str, Schema] = {name: _definition(name) for name in TOOLS}
+
+
+def instructions(project: Project, prefix: str = "") -> str:
+    """Tell a model how to begin and to end, with what stands before the tools' names where it calls them."""
+    return (
+        f"The memory of the project here has the project_id `{memory_id(project)}`. "
+        f"Start with {prefix}retrieve_context; end with {prefix}save_session."
+    )

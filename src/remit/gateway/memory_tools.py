@@ -3,15 +3,17 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from typing import Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 import anyio.to_thread
 
-from remit.apps.memory_schemas import DEFINITIONS
+from remit.core.approvals import Approval
+from remit.core.memory.definitions import DEFINITIONS
+from remit.core.memory.examples import example_call
 from remit.core.memory.results import BatchSaveResult, SaveStatus
-from remit.core.memory.scopes import MAX_ID, memory_id
-from remit.core.projects import Workspace
+from remit.core.memory.scopes import MAX_ID
 from remit.errors import (
     ArtifactError,
     NotApprovedError,
@@ -20,9 +22,15 @@ from remit.errors import (
     StoreError,
     UnknownArtifactError,
 )
-from remit.memory.project_memory import Memory
+from remit.gateway.raw import members
+
+if TYPE_CHECKING:  # loaded when memory is first called
+    from remit.memory.project_memory import Memory
 
 Raw = dict[str, Any]
+Made = TypeVar("Made")
+Method = Callable[[Mapping[str, Any], frozenset[str] | None], object]
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 _REFUSED = frozenset({SaveStatus.BLOCKED_SCOPE, SaveStatus.FAILED})
 _FAILED_READS = frozenset({"failed", "timed_out"})
 
@@ -30,7 +38,7 @@ _FAILED_READS = frozenset({"failed", "timed_out"})
 class MemoryTools:
     """The group of tools that memory has; calls are made one after the other, off the event loop."""
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: "Memory") -> None:
         self._memory = memory
         self._turn = anyio.Lock()
 
@@ -53,39 +61,44 @@ class MemoryTools:
         """
         if name not in DEFINITIONS:
             raise KeyError(name)
-        method: Callable[[Mapping[str, Any], frozenset[str] | None], object] = getattr(self._memory, name)
+        method: Method = getattr(self._memory, name)
+        given: Mapping[str, Any] = {} if arguments is None else arguments
+        return await self._do(lambda: _answer(name, method, given, bound_projects))
+
+    async def waiting(self, approval_id: str) -> Approval | None:
+        """Find a write that waits for a person's word; None where it was given, or is too late."""
+        return await self._do(lambda: self._memory.waiting(approval_id))
+
+    async def approve(self, approval_id: str, *, word: bool) -> None:
+        """Keep a person's word on a write, unless somebody was faster."""
+        await self._do(lambda: self._memory.approve(approval_id, word=word))
+
+    async def _do(self, work: Callable[[], Made]) -> Made:
         async with self._turn:
-            return await anyio.to_thread.run_sync(lambda: _answer(method, arguments or {}, bound_projects))
+            return await anyio.to_thread.run_sync(work)
 
 
-def instructions(workspace: Workspace) -> str:
-    """Tell a model how to begin and to end."""
-    return (
-        f"The memory of the project here has the project_id `{memory_id(workspace.project)}`. "
-        "Start with retrieve_context; end with save_session."
-    )
+def refused(error: RemitError) -> Raw:
+    """Answer that a call could not be made."""
+    return result(problem(error), is_error=True)
 
 
-def _answer(
-    method: Callable[[Mapping[str, Any], frozenset[str] | None], object],
-    arguments: Mapping[str, Any],
-    bound: frozenset[str] | None,
-) -> Raw:
+def _answer(name: str, method: Method, arguments: Mapping[str, Any], bound: frozenset[str] | None) -> Raw:
     try:
         made = method(arguments, bound)
     except RemitError as error:
-        return _result(problem(error, arguments), is_error=True)
+        return result(_with_example(problem(error, members(arguments)), name), is_error=True)
     except Exception as error:  # whatever goes wrong, the server goes on
-        return _result(_unexpected(error), is_error=True)
+        return result(_unexpected(error), is_error=True)
     content: Raw = asdict(made)  # pyright: ignore[reportArgumentType] - every tool answers a dataclass
     if isinstance(made, BatchSaveResult):
         content["overall"] = made.overall
     status = content.get("overall", content.get("status"))
     is_refused = status in _REFUSED or content.get("retrieval_status") in _FAILED_READS
-    return _result(content, is_error=is_refused)
+    return result(content, is_error=is_refused)
 
 
-def problem(error: RemitError, arguments: Mapping[str, Any]) -> Raw:
+def problem(error: RemitError, arguments: Mapping[str, Any] = _NOTHING) -> Raw:
     """Say what is wrong, in the one shape that all errors have."""
     context: Raw = {key: arguments[key] for key in ("project_id", "focus") if _is_plain(arguments.get(key))}
     if isinstance(error, ArtifactError):
@@ -94,6 +107,17 @@ def problem(error: RemitError, arguments: Mapping[str, Any]) -> Raw:
         context["approval_id"] = error.approval_id
     code = next(code for sort, code in _CODES.items() if isinstance(error, sort))
     return {"error": True, "code": code, "message": str(error), "context": context, "next_step": error.hint}
+
+
+def _with_example(problem: Raw, tool: str) -> Raw:
+    """Show a call that works, where one did not for its own form."""
+    if problem["code"] != "INVALID_INPUT":
+        return problem
+    project_id = problem["context"].get("project_id", "the id that the session context states")
+    shown = f"A call that works: {example_call(tool, project_id)}"
+    hint = problem["next_step"]
+    between = "" if not hint else " " if hint.endswith("?") else ". "
+    return {**problem, "next_step": f"{hint or ''}{between}{shown}"}
 
 
 _CODES: dict[type[RemitError], str] = {
@@ -115,7 +139,8 @@ def _unexpected(error: Exception) -> Raw:
     return {"error": True, "code": "INTERNAL_ERROR", "message": message, "context": {}, "next_step": None}
 
 
-def _result(content: Raw, *, is_error: bool) -> Raw:
+def result(content: Raw, *, is_error: bool) -> Raw:
+    """Answer with data, in the text, too."""
     text = json.dumps(content, ensure_ascii=False)
     return {
         "content": [{"type": "text", "text": text}],

@@ -1,0 +1,86 @@
+"""Traces: what a call leaves behind that the next session may want to know of.
+
+Names alone: of a file its path, of a check the command, of a page its address. A hook process imports this
+module.
+"""
+
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class Sort(StrEnum):
+    """What was left."""
+
+    FILE = "file"
+    COMMIT = "commit"
+    CHECK = "check"  # a test run, say
+    PAGE = "page"
+    MANUAL = "manual"  # a library's documentation
+    SEARCH = "search"
+
+
+EDITED, WROTE, COMMITTED = "edited", "wrote", "committed"
+FAILS, PASSES = "fails", "passes"
+READ, SEARCHED = "read", "searched"
+
+OBSERVED = {  # what an observation of it is one of
+    Sort.FILE: "change",
+    Sort.COMMIT: "change",
+    Sort.CHECK: "finding",
+    Sort.PAGE: "reference",
+    Sort.MANUAL: "reference",
+    Sort.SEARCH: "reference",
+}
+
+
+class Trace(NamedTuple):
+    """What a call left; `subject` of a file is its path as the client gives it."""
+
+    sort: Sort
+    subject: str
+    verb: str
+    place: str = ""  # the directory that a check changed to before
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it says something by itself: that a check passes does so only if it failed before."""
+        return self.verb != PASSES
+
+
+class Left(NamedTuple):
+    """A trace as it is kept."""
+
+    id: int
+    sort: Sort
+    subject: str
+    verb: str
+    times: int
+    at: int
+    artifact: str | None  # the observation that says less
+
+    @property
+    def observed(self) -> str:
+        """What an observation of it is one of."""
+        return OBSERVED[self.sort]
+
+    @property
+    def text(self) -> str:
+        """What is told of it."""
+        often = f" {self.times} times" if self.times > 1 else ""
+        if self.sort is Sort.CHECK:
+            if self.verb == FAILS:
+                return f"`{self.subject}` failed when it was last run" + (
+                    f" ({often[1:]} in a row)" if often else ""
+                )
+            return f"`{self.subject}` passes again, after it failed{often}"
+        if self.sort is Sort.FILE:
+            return f"{self.verb.capitalize()} {self.subject}" + (f" ({often[1:]})" if often else "")
+        return _SAID[self.sort].format(self.subject)
+
+
+_SAID = {
+    Sort.COMMIT: "Committed {}",
+    Sort.PAGE: "Read {}",
+    Sort.MANUAL: "Read the documentation of {}",
+    Sort.SEARCH: "Searched the web for: {}",
+}
