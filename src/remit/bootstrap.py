@@ -297,20 +297,26 @@ def sign_in(
     client_id: str | None = None,
     client_secret: str | None = None,
     port: int = 0,
+    scope: str | None = None,
 ) -> None:
     """Sign in to a remote server through the browser, and keep that for this user.
+
+    A scope is asked for beside what the server wants at least, and what was granted before.
 
     Raises:
         SignInError: it came to nothing; the error says why.
     """
-    from remit.adapters.upstream.oauth import Identity, reachable, sign_in
+    from remit.adapters.upstream.oauth import Identity, identify, reachable, sign_in
     from remit.adapters.upstream.sign_ins import open_sign_ins
 
     machine = _machine()
-    identity = Identity(client_id=client_id, client_secret=client_secret, port=port)
     launch = reachable(upstream, machine.variables, machine.home)
-    signed_in = sign_in(upstream.label, launch, identity, on_url=on_url, open_browser=open_browser)
-    open_sign_ins(_data_directory(machine)).save(launch.url, signed_in)
+    kept = open_sign_ins(_data_directory(machine))
+    before = kept.load(launch.url)
+    wanted = scope if scope is None or before is None else f"{before.scope or ''} {scope}"
+    said = Identity(client_id=client_id, client_secret=client_secret, port=port, scope=wanted)
+    made = sign_in(upstream.label, launch, identify(launch, said), on_url=on_url, open_browser=open_browser)
+    kept.save(launch.url, made)
 
 
 def sign_out(upstream: "Upstream") -> bool:

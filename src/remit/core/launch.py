@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import sha256
 from itertools import pairwise
+from typing import NamedTuple
 
 from remit.core.secrets import names_a_secret
 
@@ -39,6 +40,13 @@ class Syntax(StrEnum):
     NAMED = "${named:X}"  # Remit's own, for a client whose entries name variables and have no sign for them
 
 
+class Registered(NamedTuple):
+    """What a remote server knows its clients by, where an entry says so."""
+
+    client_id: str
+    port: int = 0  # at which `localhost` takes the browser back; 0: any
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Launch:
     """A process to start, or a URL to reach; variables in it are not expanded yet."""
@@ -51,6 +59,7 @@ class Launch:
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     headers_helper: str | None = None  # a shell's command that prints more of them
+    registered: Registered | None = None  # None: whoever signs in introduces itself
     variables: Mapping[str, str] = field(default_factory=dict[str, str])  # those the client sets for it
     syntaxes: tuple[Syntax, ...] = ()  # its client's; where there is none, the text is taken as it stands
 
@@ -77,7 +86,8 @@ class Launch:
         """
         if self.is_remote:
             helper = () if self.headers_helper is None else (self.headers_helper,)
-            return _digest(self.transport, self.url, _lasting(self.headers), *helper)
+            registered = () if self.registered is None else (list(self.registered),)
+            return _digest(self.transport, self.url, _lasting(self.headers), *helper, *registered)
         entry = (self.command, list(self.args), _lasting(self.env), self.cwd, dict(self.variables))
         return _digest(self.transport, *entry)
 

@@ -44,6 +44,25 @@ def test_an_entry_that_the_real_client_accepts_is_declared(entry: dict[str, obje
 
 
 @pytest.mark.parametrize(
+    ("oauth", "known"),
+    [
+        ({"clientId": "shop", "callbackPort": 8080}, ("shop", 8080)),
+        ({"clientId": "shop"}, ("shop", 0)),
+        ({"clientId": "shop", "callbackPort": "8080"}, ("shop", 0)),
+        ({"clientId": ""}, None),
+        ({"callbackPort": 8080}, None),
+        ("shop", None),
+        (None, None),
+    ],
+)
+def test_what_a_server_knows_its_clients_by_is_read(oauth: object, known: object) -> None:
+    entry = {"type": "http", "url": "https://mcp.test/", "oauth": oauth}
+    (declared,) = PROJECT.parsed({"mcpServers": {"git": entry}}, SHOP).declarations
+    assert declared.launch is not None
+    assert declared.launch.registered == known
+
+
+@pytest.mark.parametrize(
     ("name", "entry", "reason"),
     [
         ("git", {"url": "https://mcp.test/"}, '`url` without a remote `type`; add "type": "http"'),

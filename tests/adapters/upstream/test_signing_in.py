@@ -1,6 +1,7 @@
 """Signing in to a real server, as a browser would, and being known to it from then on."""
 
 import json
+import socket
 import stat
 import subprocess
 import sys
@@ -14,13 +15,17 @@ from pathlib import Path
 from types import SimpleNamespace
 from urllib.parse import parse_qs, urlsplit
 
+import httpx2
 import pytest
 from anyio.to_thread import run_sync
 
 from linking import Noting, links, said, tool, upstream
-from remit.adapters.upstream.oauth import Identity, reachable, sign_in
+from remit.adapters.upstream.failures import explain
+from remit.adapters.upstream.http import refusal
+from remit.adapters.upstream.oauth import Identity, identify, reachable, sign_in
+from remit.adapters.upstream.opening import Traces
 from remit.adapters.upstream.sign_ins import Files, Keyring, SignIn, open_sign_ins
-from remit.core.launch import Launch, Syntax, Transport
+from remit.core.launch import Launch, Registered, Syntax, Transport
 from remit.core.upstreams import Upstream
 from remit.errors import SignInError, UpstreamError
 
@@ -147,6 +152,71 @@ def test_a_page_that_nobody_waits_for_is_not_taken_for_the_sign_in() -> None:
         made = sign_in(server.label, server.launch, Identity(), on_url=lambda _: None, open_browser=browser)
     assert browser.statuses == [400, 404, 200]
     assert made.access_token.startswith("access-")
+
+
+def registered(server: Upstream, back: str) -> str:
+    """Have a server know a client that comes back to an address, and give its ID."""
+    wanted = {"redirect_uris": [back], "token_endpoint_auth_method": "none", "client_name": "by hand"}
+    request = urllib.request.Request(  # noqa: S310 - it is our own
+        server.launch.url.replace("/mcp", "/register"),
+        json.dumps(wanted).encode(),
+        {"Content-Type": "application/json"},
+    )
+    with urllib.request.urlopen(request) as response:  # noqa: S310 - the same
+        return json.loads(response.read())["client_id"]
+
+
+def test_a_client_that_the_entry_names_signs_in_as_that_and_comes_back_to_localhost() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    shown: list[str] = []
+    browser = Browser()
+    with serving(3_600) as server, browser:
+        client_id = registered(server, f"http://localhost:{port}/callback")
+        launch = replace(server.launch, registered=Registered(client_id, port))
+        identity = identify(launch, Identity())
+        made = sign_in(server.label, launch, identity, on_url=shown.append, open_browser=browser)
+    asked = parse_qs(urlsplit(shown[0]).query)
+    assert asked["client_id"] == [client_id] == [made.client_id]
+    assert asked["redirect_uri"] == [f"http://localhost:{port}/callback"]
+
+
+def test_what_the_user_says_of_the_client_counts_before_the_entry() -> None:
+    launch = Launch(transport=Transport.HTTP, url="https://x/", registered=Registered("entry", 8080))
+    assert identify(launch, Identity(client_id="mine", port=9)) == Identity(client_id="mine", port=9)
+    assert identify(launch, Identity(port=9)).port == 9
+    assert identify(replace(launch, registered=None), Identity()) == Identity()
+
+
+def test_a_scope_is_asked_for_beside_what_the_server_wants() -> None:
+    shown: list[str] = []
+    browser = Browser()
+    with serving(3_600) as server, browser:
+        asking = Identity(scope="files:write files:read files:write")
+        sign_in(server.label, server.launch, asking, on_url=shown.append, open_browser=browser)
+    assert parse_qs(urlsplit(shown[0]).query)["scope"] == ["files:write files:read"]
+
+
+@pytest.mark.parametrize(
+    ("status", "challenge", "scope"),
+    [
+        (403, 'Bearer error="insufficient_scope", scope="files:read files:write"', "files:read files:write"),
+        (403, "Bearer scope=files, error=insufficient_scope", "files"),
+        (403, 'Bearer error="invalid_token", scope="files"', None),
+        (403, 'Bearer error="insufficient_scope", scope="$(rm) x"', None),
+        (401, 'Bearer error="insufficient_scope", scope="files"', None),
+        (403, "", None),
+    ],
+)
+def test_a_scope_that_is_missing_is_named_with_the_way_to_get_it(
+    status: int, challenge: str, scope: str | None
+) -> None:
+    refused = refusal(httpx2.Response(status, headers={"WWW-Authenticate": challenge}))
+    assert refused.scope == scope
+    files = upstream(Launch(transport=Transport.HTTP, url="https://x/"), "files")
+    told = explain(refused, Traces(), files, ())
+    assert (f'remit login files --scope "{scope}"' in (told.hint or "")) == (scope is not None)
+    assert (f"it wants the scope `{scope}`" in told.reason) == (scope is not None)
 
 
 def test_nobody_waits_for_a_person_for_ever() -> None:

@@ -9,14 +9,13 @@ import httpx2
 
 from remit.adapters.upstream.agreements import Agreement
 from remit.adapters.upstream.calls import Call
-from remit.adapters.upstream.http import within_origin
+from remit.adapters.upstream.http import refusal, within_origin
 from remit.adapters.upstream.messages import (
     MAX_MESSAGE,
     UNREADABLE,
     LostError,
     Message,
     ProtocolError,
-    RefusedError,
     encode,
     readable,
 )
@@ -52,7 +51,7 @@ class Events:
         headers = {**_JSON, **({} if self._version is None else {"mcp-protocol-version": self._version})}
         async with within_origin(self._client, "POST", self._target, encode(message), headers) as response:
             if response.status_code >= 300:
-                raise RefusedError(response.status_code, response.reason_phrase)
+                raise refusal(response)
 
     def agreed(self, agreement: Agreement) -> None:
         """Take note of the version, which each request tells."""
@@ -110,5 +109,5 @@ async def event_stream(client: httpx2.AsyncClient, url: httpx2.URL) -> AsyncGene
     accepted = {"accept": "text/event-stream", "cache-control": "no-store"}
     async with within_origin(client, "GET", url, None, accepted) as response:
         if response.status_code >= 300:
-            raise RefusedError(response.status_code, response.reason_phrase)
+            raise refusal(response)
         yield response

@@ -95,7 +95,7 @@ def _reason(error: BaseException, traces: Traces, upstream: Upstream) -> tuple[s
                 "give it longer with `--timeout`, or try its entry by hand",
             )
         case RefusedError():
-            return str(error), _hint_at(error.status, upstream)
+            return str(error), _hint_at(error, upstream)
         case UnreachableError():
             return (
                 f"cannot be reached: {error}",
@@ -128,7 +128,10 @@ def _reason(error: BaseException, traces: Traces, upstream: Upstream) -> tuple[s
             return f"cannot be asked: {type(error).__name__}", f"look at its entry in {upstream.source}"
 
 
-def _hint_at(status: int, upstream: Upstream) -> str:
+def _hint_at(error: RefusedError, upstream: Upstream) -> str:
+    status = error.status
+    if error.scope is not None:
+        return f'run `remit login {upstream.label} --scope "{error.scope}"`'
     if status == 401:
         return f"run `remit login {upstream.label}`, or give it its headers in {upstream.source}"
     if status == 403:

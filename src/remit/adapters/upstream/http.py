@@ -1,6 +1,7 @@
 """The HTTP client of remote servers, and why one of them cannot be reached, in words without its URL."""
 
 import os
+import re
 import socket
 import ssl
 from collections.abc import AsyncGenerator, Iterator, Mapping
@@ -14,6 +15,7 @@ from remit.adapters.upstream.messages import (
     BrokenOffError,
     Message,
     ProtocolError,
+    RefusedError,
     UnreachableError,
     readable,
 )
@@ -21,6 +23,9 @@ from remit.adapters.upstream.messages import (
 CONNECT_SECONDS = 30.0
 
 _MAX_REDIRECTS = 5
+_LACKS_SCOPE = re.compile(r'\berror="?insufficient_scope\b')
+# Plain words alone: a person is told to write them on a command line.
+_SCOPE = re.compile(r'\bscope="?([\w.:/+@-]+(?: [\w.:/+@-]+)*)(?=[",]|$)', re.ASCII)
 
 _WORDS: Mapping[type[BaseException], str] = {
     socket.gaierror: "its host name is not known",
@@ -96,6 +101,14 @@ async def within_origin(
         raise BrokenOffError(cause(error)) from None
     except httpx2.TransportError as error:
         raise UnreachableError(cause(error)) from None
+
+
+def refusal(response: httpx2.Response) -> RefusedError:
+    """Say that a request is refused, and which scope would let it pass, where the server names one."""
+    status, phrase = response.status_code, response.reason_phrase
+    challenge = response.headers.get("www-authenticate", "") if status == 403 else ""
+    found = _SCOPE.search(challenge) if _LACKS_SCOPE.search(challenge) else None
+    return RefusedError(status, phrase, None if found is None else found[1])
 
 
 async def body(response: httpx2.Response) -> tuple[Message | list[Message], int]:

@@ -10,6 +10,7 @@ import anyio
 from anyio.abc import SocketAttribute, SocketStream
 
 PATH = "/callback"
+LOOPBACK = "127.0.0.1"
 _MAX_HEAD = 16_384  # bytes
 _PATIENCE = 10.0  # seconds for one request
 
@@ -19,8 +20,8 @@ Landed = dict[str, str]
 class Landing:
     """Takes what the browser brings."""
 
-    def __init__(self, port: int) -> None:
-        self.url = f"http://127.0.0.1:{port}{PATH}"
+    def __init__(self, port: int, host: str = LOOPBACK) -> None:
+        self.url = f"http://{host}:{port}{PATH}"
         self.state: str | None = None  # what it must bring along to be meant
         self._landed: Landed = {}
         self._is_there = anyio.Event()
@@ -57,15 +58,15 @@ class Landing:
 
 
 @asynccontextmanager
-async def landing(port: int = 0) -> AsyncGenerator[Landing]:
+async def landing(port: int = 0, host: str = LOOPBACK) -> AsyncGenerator[Landing]:
     """Wait for a browser while the block lasts.
 
     Raises:
         OSError: the port is taken.
     """
-    listener = await anyio.create_tcp_listener(local_host="127.0.0.1", local_port=port)
+    listener = await anyio.create_tcp_listener(local_host=LOOPBACK, local_port=port)
     async with listener, anyio.create_task_group() as tasks:
-        made = Landing(listener.extra(SocketAttribute.local_port))  # noqa: S610 - that is another `extra`
+        made = Landing(listener.extra(SocketAttribute.local_port), host)  # noqa: S610 - another `extra`
         tasks.start_soon(partial(listener.serve, made.serve))
         yield made
         tasks.cancel_scope.cancel()

@@ -32,9 +32,11 @@ class BrokenOffError(UnreachableError):
 class RefusedError(Exception):
     """A server refuses a request of HTTP with a status."""
 
-    def __init__(self, status: int, phrase: str = "") -> None:
-        super().__init__(f"answers {status} {phrase}".rstrip())
+    def __init__(self, status: int, phrase: str = "", scope: str | None = None) -> None:
+        wants = "" if scope is None else f": it wants the scope `{scope}`"
+        super().__init__(f"answers {status} {phrase}".rstrip() + wants)
         self.status = status
+        self.scope = scope  # what who signed in may not do yet
 
 
 class ForgottenError(RefusedError):

@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import parse_qs, urlsplit
 
 import anyio
@@ -14,11 +14,11 @@ from mcp.shared.auth import (
     OAuthClientMetadata,
     OAuthToken,
 )
-from pydantic import AnyUrl
+from pydantic import AnyUrl, PrivateAttr
 
 from remit.adapters.upstream.failures import missing
 from remit.adapters.upstream.http import open_client, within_origin
-from remit.adapters.upstream.landing import Landing, landing
+from remit.adapters.upstream.landing import LOOPBACK, Landing, landing
 from remit.adapters.upstream.messages import ProtocolError, UnreachableError, encode
 from remit.adapters.upstream.remote import location
 from remit.adapters.upstream.sign_ins import SignIn
@@ -38,6 +38,16 @@ class Identity:
     client_id: str | None = None  # None: it is given one
     client_secret: str | None = None
     port: int = 0  # where the browser lands; 0: any that is free
+    scope: str | None = None  # what is asked for beside what the server wants at least
+    host: str = LOOPBACK  # what this machine is called there; a server may know only `localhost`
+
+
+def identify(launch: Launch, said: Identity) -> Identity:
+    """Say who Remit is to a server: what its user says, else what the entry does."""
+    known = launch.registered
+    if said.client_id is not None or known is None:
+        return said
+    return replace(said, client_id=known.client_id, port=said.port or known.port, host="localhost")
 
 
 def reachable(upstream: Upstream, variables: Mapping[str, str], home: str) -> Launch:
@@ -96,7 +106,7 @@ async def _sign_in(
     open_browser: Callable[[str], None],
 ) -> SignIn:
     refusal: str | None = None
-    async with landing(identity.port) as place:
+    async with landing(identity.port, identity.host) as place:
         provider = _provider(launch.url, identity, place, on_url, open_browser)
         try:
             refusal = await _knock(launch, provider)
@@ -129,7 +139,8 @@ def _provider(
             code=landed.get("code", ""), state=landed.get("state"), iss=landed.get("iss")
         )
 
-    introduction = OAuthClientMetadata(client_name="Remit", redirect_uris=[AnyUrl(place.url)])
+    introduction = _Asking(client_name="Remit", redirect_uris=[AnyUrl(place.url)])
+    introduction._wanted = identity.scope or ""  # pyright: ignore[reportPrivateUsage] - it is our own
     return OAuthClientProvider(url, introduction, _Introduced(identity, place.url), lead, take)
 
 
@@ -163,8 +174,20 @@ def _signed_in(label: str, provider: OAuthClientProvider) -> SignIn:
         client_id=client.client_id,
         client_secret=client.client_secret,
         client_method=client.token_endpoint_auth_method,
+        scope=token.scope,
         resource=context.get_resource_url() if context.should_include_resource_param() else None,
     )
+
+
+class _Asking(OAuthClientMetadata):
+    """Asks for more than the SDK finds that the server wants: when it introduces itself, and the user."""
+
+    _wanted: str = PrivateAttr(default="")
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name == "scope" and self._wanted:
+            value = " ".join(dict.fromkeys(f"{value or ''} {self._wanted}".split()))
+        super().__setattr__(name, value)
 
 
 class _Introduced:

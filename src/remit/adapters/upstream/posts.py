@@ -13,7 +13,7 @@ from anyio.abc import TaskGroup
 
 from remit.adapters.upstream.agreements import Agreement
 from remit.adapters.upstream.calls import Call
-from remit.adapters.upstream.http import body, within_origin
+from remit.adapters.upstream.http import body, refusal, within_origin
 from remit.adapters.upstream.messages import (
     MAX_MESSAGE,
     UNREADABLE,
@@ -22,7 +22,6 @@ from remit.adapters.upstream.messages import (
     LostError,
     Message,
     ProtocolError,
-    RefusedError,
     UnreachableError,
     encode,
     fields,
@@ -200,7 +199,7 @@ class Posts:
         if response.status_code == 404 and self._session is not None:
             raise ForgottenError(404, response.reason_phrase)
         if response.status_code >= 300:
-            raise RefusedError(response.status_code, response.reason_phrase)
+            raise refusal(response)
 
     @asynccontextmanager
     async def _asked(

@@ -29,6 +29,7 @@ class SignIn:
     client_secret: str | None = None
     client_method: str | None = None  # how the client shows its secret
     resource: str | None = None  # what the token is for
+    scope: str | None = None  # what it allows, as far as the server said
 
     def __repr__(self) -> str:
         return "SignIn()"

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     help="The environment variable that holds the secret belonging to the ID.",
 )
 @click.option("--port", type=click.IntRange(1, 65535), help="Where the browser comes back to; default: any.")
+@click.option("--scope", metavar="SCOPES", help="What to ask for beside what the server wants at least.")
 @click.option("--no-browser", is_flag=True, help="Print the address, and open nothing.")
 def login(
     *,
@@ -37,6 +38,7 @@ def login(
     client_id: str | None,
     secret_variable: str | None,
     port: int | None,
+    scope: str | None,
     no_browser: bool,
     as_json: bool,
 ) -> None:
@@ -56,6 +58,7 @@ def login(
         client_id=client_id,
         client_secret=secret,
         port=port or 0,
+        scope=scope,
         on_url=_show,
         open_browser=_open if not no_browser else lambda _: None,
     )
