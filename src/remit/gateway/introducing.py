@@ -1,16 +1,23 @@
 """Introducing: a person who is asked something through the gateway is told which server asks.
 
-Their client knows the gateway alone, and shows its name: one server could ask for what another may know.
+Their client knows the gateway alone, and shows its name: one server could ask for what another may know. So
+nothing that a server writes stands before its name, or can have a terminal write over it.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
+from unicodedata import bidirectional, category
 
+from remit.core.names import full_label
+from remit.core.protocol import URL_NEEDED
+from remit.core.text import one_line
 from remit.core.upstreams import Upstream
-from remit.exchange import Answer, Caller, Links, Params
+from remit.exchange import Answer, AnsweredError, Caller, Links, Params
 from remit.gateway.raw import members
 
 _QUESTION = "elicitation/create"
+_LONGEST_NAME = 100
+_TURNING = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"})  # the order of characters
 
 
 async def introduced(links: Links, upstream: Upstream, method: str, params: Params, caller: Caller) -> Answer:
@@ -20,11 +27,17 @@ async def introduced(links: Links, upstream: Upstream, method: str, params: Para
         AnsweredError: the upstream answers with an error.
         UpstreamError: it cannot be reached, or does not answer as the protocol asks.
     """
-    answer = await links.request(upstream, method, params, Introduced(caller, upstream.label))
+    server = one_line(full_label(upstream.label, upstream.plugin), _LONGEST_NAME)
+    try:
+        answer = await links.request(upstream, method, params, Introduced(caller, server))
+    except AnsweredError as error:
+        if error.code != URL_NEEDED:
+            raise
+        raise AnsweredError(error.code, str(error), _pages_named(error.data, server)) from error
     if answer.get("resultType") != "input_required":
         return answer
     asked = members(answer.get("inputRequests"))
-    named = {name: _named(question, upstream.label) for name, question in asked.items()}
+    named = {name: _named(question, server) for name, question in asked.items()}
     return {**answer, "inputRequests": named} if named else answer
 
 
@@ -83,4 +96,29 @@ def _named(question: Any, server: str) -> Any:
     params = members(asked.get("params"))
     if asked.get("method") != _QUESTION or not isinstance(params.get("message"), str):
         return question
-    return {**asked, "params": {**params, "message": f"{server} asks: {params['message']}"}}
+    return {**asked, "params": _by(server, params)}
+
+
+def _pages_named(data: object, server: str) -> object:
+    """Name who wants somebody to go to pages first, before each of their messages."""
+    told = members(data)
+    pages = told.get("elicitations")
+    if not isinstance(pages, list):
+        return data
+    named = [_by(server, members(each)) or each for each in cast("list[object]", pages)]
+    return {**told, "elicitations": named}
+
+
+def _by(server: str, question: Mapping[str, Any]) -> dict[str, Any]:
+    message = question.get("message")
+    said = {"message": f"{server} asks: {_still(message)}"} if isinstance(message, str) else {}
+    return {**question, **said}
+
+
+def _still(text: str) -> str:
+    """Write a text without what moves about on a screen."""
+    return "".join(" " if _moves(char) else char for char in text).lstrip()
+
+
+def _moves(char: str) -> bool:
+    return (category(char) == "Cc" and char not in "\n\t") or bidirectional(char) in _TURNING
