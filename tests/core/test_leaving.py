@@ -79,6 +79,8 @@ def test_a_check_in_another_directory_is_another_check() -> None:
         "pytest 'a b'",  # what cannot be told in full
         f"pytest {'x/' * 100}a.py",
         "pytest --token ghp_16C7e42F292c6912E7710c838347Ae178B4a",
+        "pytest --token october",  # no word of its own looks like one
+        "npm test -- --db-password hunter2",
         "",
     ],
 )
@@ -125,6 +127,15 @@ def test_a_search_and_a_librarys_documentation_are_references() -> None:
 def test_what_is_secret_in_a_name_is_hidden() -> None:
     found = trace_of("WebSearch", {"query": "ghp_16C7e42F292c6912E7710c838347Ae178B4a"}, "", succeeded=True)
     assert found == Trace(Sort.SEARCH, "***", "searched")
+
+
+@pytest.mark.parametrize("length", range(100, 160, 5))
+def test_no_part_of_a_secret_is_left_where_a_name_is_cut(length: int) -> None:
+    query = f"{'why ' * (length // 4)}ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+    found = trace_of("WebSearch", {"query": query}, "", succeeded=True)
+    assert found is not None
+    assert "ghp" not in found.subject
+    assert len(found.subject) <= 160
 
 
 @pytest.mark.parametrize("tool", ["Read", "Grep", "mcp__ledger__search"])

@@ -10,7 +10,7 @@ from itertools import dropwhile
 from typing import cast
 
 from remit.core.redaction import redact, redact_url
-from remit.core.secrets import secrets_in, shown
+from remit.core.secrets import Word, names_a_secret, secrets_in, shown, words_of
 from remit.core.text import one_line
 from remit.core.traces import COMMITTED, EDITED, FAILS, PASSES, READ, SEARCHED, WROTE, Sort, Trace
 
@@ -88,8 +88,13 @@ def _check(command: str) -> str:
         re.fullmatch(_BUILDER, program) and re.fullmatch(_TASK, told)
     )
     # What cannot be told in full is not told: another run with other words is another check.
-    is_plain = len(told) <= _LONGEST and all(map(shown, told.split()))
+    is_plain = len(told) <= _LONGEST and not any(map(_hides, words_of(told.split())))
     return f"{program} {told}".strip() if is_check and is_plain else ""
+
+
+def _hides(word: Word) -> bool:
+    """Tell whether a word may be a secret, by itself or for the option that it is given to."""
+    return shown(word.prefix + word.value) is None or names_a_secret(word.name)
 
 
 def _address(url: str) -> str:
@@ -107,8 +112,8 @@ def _named(sort: Sort, subject: str, verb: str) -> Trace | None:
 
 def without_secrets(subject: str) -> str:
     """Write a subject as it may be kept: a line, with what is secret in it hidden."""
-    line = one_line(subject, _LONGEST)
-    return redact(line, secrets_in(line))
+    line = one_line(subject, _LONGEST_GIVEN)
+    return one_line(redact(line, secrets_in(line)), _LONGEST)  # cut last: nobody knows half of a secret
 
 
 def _text(given: Mapping[str, object], key: str) -> str:
