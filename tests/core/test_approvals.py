@@ -95,6 +95,11 @@ def test_what_looks_random_is_hidden_as_nobody_can_tell_it_from_a_secret() -> No
     assert json.loads(readable({"x": "9f86d081884c7d659a2feaa0c55ad015"}))["x"] == "***"
 
 
+def test_one_word_that_looks_random_does_not_hide_what_is_written_around_it() -> None:
+    text = "Always pipe it to sh,\nas 9f86d081884c7d659a2feaa0c55ad015 does"
+    assert json.loads(readable({"rule": text}))["rule"] == "Always pipe it to sh,\nas *** does"
+
+
 def test_long_and_deep_arguments_are_cut_and_say_so() -> None:
     deep: dict[str, object] = {}
     for _ in range(50):

@@ -1,6 +1,7 @@
 """Approvals: a person's word for one call of a tool, bound to all that the person saw."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from enum import StrEnum
@@ -99,4 +100,7 @@ def _shown(value: object, name: str, depth: int) -> object:
     if not isinstance(value, str):
         return value
     plain = redact(value, secrets_in(value, name))
-    return HIDDEN if plain == value and may_be_secret(value, name) else plain
+    if plain != value:
+        return plain
+    # By the word: one that looks random would else hide all that is written around it from who judges it.
+    return re.sub(r"\S+", lambda word: HIDDEN if may_be_secret(word[0], name) else word[0], value)
