@@ -202,3 +202,31 @@ async def test_a_resource_that_an_answer_told_of_is_read_from_the_server_that_di
         desk.write(shop / "remit.toml", 'block = ["mcp__files__*"]\n')
         with pytest.raises(AnsweredError):
             await ask(served, "resources/read", uri="report://7")
+
+
+async def test_a_link_takes_no_address_that_another_server_answers_for(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    told: list[str] = []
+    for label in ("files", "docs"):
+        links.answers[label] = lambda _: {"content": [{"type": "resource_link", "uri": uri} for uri in told]}
+    links.stocks["docs"] = Stock(tools=[offered("find")], templates=[{"uriTemplate": "doc://{page}"}])
+    async with endpoint(desk, links, shop) as served:
+        await served.tools({})
+        told[:] = ["file:///etc/motd", "doc://one", "report://7"]
+        answer = await call(served, "docs__find")
+        assert [link["uri"] for link in answer["content"]] == [
+            "remit://docs/file:///etc/motd",
+            "doc://one",
+            "report://7",
+        ]
+        answer = await call(served, "files__read")
+        assert [link["uri"] for link in answer["content"]] == [
+            "file:///etc/motd",
+            "remit://files/doc://one",
+            "remit://files/report://7",
+        ]
+        links.asked.clear()
+        for uri in ("file:///etc/motd", "doc://one", "report://7", "remit://files/report://7"):
+            await ask(served, "resources/read", uri=uri)
+        assert [asked.server for asked in links.asked] == ["files", "docs", "docs", "files"]

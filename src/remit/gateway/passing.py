@@ -36,20 +36,19 @@ class Passing:
         """
         content = answer.get("content")
         items = cast("list[object]", content) if isinstance(content, list) else []
-        links = [uri for item in items if (uri := _linked(item)) is not None]
-        for uri in links:
-            self._linked[uri] = key
-            self._linked.move_to_end(uri)
+        links = {uri: self._written(key, uri, board) for item in items if (uri := _linked(item)) is not None}
+        for uri, served in links.items():
+            if served == uri:  # else the address itself leads to another server, and goes on doing so
+                self._linked[uri] = key
+                self._linked.move_to_end(uri)
         while len(self._linked) > _MOST_LINKED:
             self._linked.popitem(last=False)
-        written = board.addresses.written
-        if all(written(key, uri) == uri for uri in links):
+        if all(served == uri for uri, served in links.items()):
             return answer
-        served = [
-            item if (uri := _linked(item)) is None else {**members(item), "uri": written(key, uri)}
-            for item in items
+        told = [
+            item if (uri := _linked(item)) is None else {**members(item), "uri": links[uri]} for item in items
         ]
-        return {**answer, "content": served}
+        return {**answer, "content": told}
 
     async def pass_on(self, method: str, asked: Params, caller: Caller, board: Board) -> Answer:
         """Pass a request on.
@@ -109,15 +108,23 @@ class Passing:
 
     def _owner(self, uri: str, board: Board) -> tuple[Key, str]:
         """Find the server of a resource: who lists it, told of it, or has a template; and its own address."""
-        told_by = self._linked.get(uri)
-        if told_by not in set(board.servers()):
-            told_by = None
         if (found := board.addresses.found(uri)) is not None:
             return found
-        owner = told_by or _templated(uri, board)
+        owner = self._unlisted(uri, board)
         if owner is None:
             raise AnsweredError(RESOURCE_NOT_FOUND, f"Resource not found: {uri}", {"uri": uri})
         return owner, uri
+
+    def _unlisted(self, uri: str, board: Board) -> Key | None:
+        """Find the server of what none lists."""
+        told_by = self._linked.get(uri)
+        return told_by if told_by in set(board.servers()) else _templated(uri, board)
+
+    def _written(self, key: Key, uri: str, board: Board) -> str:
+        """Write a link of a server so that it leads there, and takes no address from another."""
+        written = board.addresses.written(key, uri)
+        is_taken = key in set(board.servers()) and self._unlisted(uri, board) not in (None, key)
+        return board.addresses.below(key, uri) if written == uri and is_taken else written
 
     async def _try(self, key: Key, method: str, asked: Params, caller: Caller, board: Board) -> None:
         try:
