@@ -485,6 +485,22 @@ def test_a_use_is_counted_by_a_process_that_outlives_the_client(desk: Desk, shop
     assert stored(desk.database, "select call_id from usage_events") == [("t1",)]
 
 
+@pytest.mark.parametrize("said", ["PostToolUse", "PostToolUseFailure"])
+def test_a_call_is_judged_whatever_it_is_given(desk: Desk, shop: Path, said: str) -> None:
+    desk.write(shop / "remit.toml", 'block = ["Bash"]\n')
+    given = {"description": said, "command": "make deploy", "more": "x" * 20_000}
+    event = told("PreToolUse", shop, tool_name="Bash", tool_input=given)
+    for fields in (event, dict(reversed(event.items()))):  # the client says first what it is, another might not
+        done = subprocess.run(
+            [sys.executable, "-m", "remit", "hook"],
+            env={**desk.environment, "CLAUDE_PID": "1"},
+            input=json.dumps(fields).encode(),
+            capture_output=True,
+            timeout=60,
+        )
+        assert b'"deny"' in done.stdout
+
+
 @pytest.mark.parametrize("streams", ["<&-", ">&-", "<&- >&- 2>&-", "</dev/null"])
 def test_streams_that_are_closed_break_nothing(desk: Desk, shop: Path, streams: str) -> None:
     event = json.dumps(told("SessionStart", shop))

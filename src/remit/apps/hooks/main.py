@@ -23,7 +23,8 @@ def main() -> None:
     try:
         usual = signal.signal(signal.SIGTERM, signal.SIG_IGN)
         data = sys.stdin.buffer.read(_LIMIT)
-        if any(name in data[:_HEAD] for name in _REPORTS):
+        # A call may be given any words: where somebody may wait for an answer, nobody leaves.
+        if _BEFORE_CALLS not in data and any(name in data[:_HEAD] for name in _REPORTS):
             _leave_the_client()
         else:
             signal.signal(signal.SIGTERM, usual)
