@@ -15,7 +15,7 @@ from remit.core.kinds import Authority, ConfigStatus, Kind
 from remit.core.policy import Mode
 from remit.core.scopes import Scope
 from remit.core.sightings import Call
-from remit.core.tools import Tool
+from remit.core.tools import Tool, Winner
 from support import CLIENT, context, server
 
 MACHINE = File(Layer.MACHINE, "/home/ada/.config/remit/remit.toml")
@@ -178,5 +178,34 @@ def test_a_list_that_has_the_name_which_is_called_admits_what_is_behind_it(liste
 def test_a_call_names_all_that_has_a_say_in_it() -> None:
     call = Call("mcp__a__b__c", subject="deploy", agent="auditor")
     assert call.names == ["mcp__a__b__c", "mcp__a__b__*", "mcp__a__*", "deploy", "/deploy", "auditor"]
-    assert Call("mcp__remit__git__x").names == ["mcp__git__x", "mcp__git__*"]
+    called = ["mcp__remit__git__x", "mcp__remit__git__*", "mcp__remit__*"]
+    assert Call("mcp__remit__git__x").names == ["mcp__git__x", "mcp__git__*", *called]
     assert Call("Read").names == ["Read"]
+
+
+REMIT = server("remit")._replace(config_status=ConfigStatus.ITSELF)
+
+
+@pytest.mark.parametrize("agent", [None, "auditor"])
+def test_a_server_that_is_only_called_as_remit_is_judged_as_any_other(agent: str | None) -> None:
+    call, rules = Call("mcp__remit__wipe", agent=agent), ruled('allow = ["mcp__git__*"]')
+    assert judge(call, [REMIT], rules).visible
+    assert judge(call, [], rules).visible
+    other = server("remit", scope=Scope.PROJECT)
+    outdone = REMIT._replace(shadowed_by=Winner(other.scope, other.source))
+    found = judge(call, [other, outdone], rules)
+    assert (found.verdict, found.gate) == (Verdict.HIDDEN, Gate.POLICY)
+    assert judge(call, [other, outdone], context()).visible
+
+
+def test_a_server_that_is_not_in_force_takes_nothing_from_the_gateway() -> None:
+    rules = ruled('allow = ["mcp__git__*"]')
+    pending = server("remit", scope=Scope.PROJECT)._replace(config_status=ConfigStatus.PENDING)
+    assert judge(Call("mcp__remit__wipe"), [pending, REMIT], rules).visible
+
+
+def test_the_client_says_which_of_two_servers_a_name_means() -> None:
+    rules, longer = ruled('allow = ["mcp__git__*"]'), server("remit__till")
+    call = Call("mcp__remit__till__ring", server="remit")
+    assert judge(call, [longer, REMIT], rules).visible
+    assert not judge(call._replace(server="remit__till"), [longer, REMIT], rules).visible

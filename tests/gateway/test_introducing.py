@@ -51,7 +51,11 @@ async def test_a_plugins_server_does_not_ask_under_the_name_of_another() -> None
 
 @pytest.mark.parametrize(
     ("label", "name"),
-    [("evil\ngithub", "evil github"), ("evil\x1b[2K\rgithub", "evil [2K github"), ("x" * 200, "x" * 99 + "…")],
+    [
+        ("evil\ngithub", "evil github"),
+        ("evil\x1b[2K\rgithub", "evil [2K github"),
+        ("x" * 200, "x" * 99 + "…"),
+    ],
 )
 async def test_a_name_stays_on_its_line(label: str, name: str) -> None:
     assert await asked(named(label), "who?") == f"{name} asks: who?"

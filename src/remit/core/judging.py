@@ -10,9 +10,9 @@ from dataclasses import replace
 from remit.core.adoption import adopt
 from remit.core.agents import Agent, Profile, excludes_tool
 from remit.core.decide import Context, Decision, Listed, Verdict, decide
-from remit.core.kinds import STARTERS, Authority, Kind
+from remit.core.kinds import STARTERS, Authority, ConfigStatus, Kind
 from remit.core.lookup import closest_to_being_visible
-from remit.core.names import classify
+from remit.core.names import classify, server_rows
 from remit.core.policy import Mode
 from remit.core.scopes import Scope
 from remit.core.sightings import Call
@@ -22,6 +22,7 @@ from remit.core.tools import Tool
 _NARROWING = {"plan": Mode.PLAN, "dontAsk": Mode.DONT_ASK}
 # Where a client has a server from whose file is read.
 _READ = frozenset({"user", "project", "local", "plugin", "managed", "enterprise", "agent"})
+_IN_FORCE = (ConfigStatus.ENABLED, ConfigStatus.ITSELF)
 _ORDER = {Verdict.VISIBLE: 0, Verdict.ASK: 1, Verdict.HIDDEN: 2}
 
 
@@ -29,6 +30,7 @@ def judge(call: Call, catalog: Iterable[Tool], context: Context) -> Decision:
     """Decide about a call; the catalog need only have the rows that it names."""
     context = replace(context, starts_servers=False)  # the client has started what it is about to call
     tools = adopt([tool for tool in catalog if tool.client == context.client])
+    call = call._replace(is_anothers=_is_anothers(call, tools))
     as_agent = _as_caller(call, tools, context)
     subjects = _subjects(call, tools, context)
     if not call.is_own:
@@ -40,6 +42,15 @@ def judge(call: Call, catalog: Iterable[Tool], context: Context) -> Decision:
 
 
 _SILENT = Decision(verdict=Verdict.VISIBLE, gate=None, reason="the gateway decides", unlock=None)
+
+
+def _is_anothers(call: Call, tools: Sequence[Tool]) -> bool:
+    """Tell whether a call only looks as if it went through the gateway: any server may be called `remit`."""
+    names = frozenset(server_rows(call.name)) if call.is_own else frozenset[str]()
+    rows = [tool for tool in tools if tool.name in names and tool.config_status in _IN_FORCE]
+    rows = [tool for tool in rows if call.server in (None, tool.server)] or rows
+    in_force = [tool.config_status for tool in rows if tool.shadowed_by is None]
+    return bool(in_force) and ConfigStatus.ITSELF not in in_force
 
 
 def _decided(call: Call, rows: Sequence[Tool], context: Context) -> Decision:

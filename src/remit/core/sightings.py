@@ -45,16 +45,17 @@ class Call(NamedTuple):
     subject: str | None = None  # of a tool that starts something: the skill, command or agent
     agent: str | None = None  # whose call it is, where it is not the main session's
     mode: str | None = None  # the client's
+    is_anothers: bool = False  # of a server that has Remit's name, and is another
 
     @property
     def is_own(self) -> bool:
         """Whether it goes through the gateway, which decides itself."""
-        return served_name(self.name) is not None
+        return not self.is_anothers and served_name(self.name) is not None
 
     @property
     def tool(self) -> str:
         """The canonical name of what is called."""
-        own = served_name(self.name)
+        own = served_name(self.name) if self.is_own else None
         return canonical(self.name if own is None else MCP + own)
 
     @property
@@ -62,4 +63,6 @@ class Call(NamedTuple):
         """The names of all rows that have a say in it."""
         subjects = () if self.subject is None else (self.subject, f"/{self.subject}")
         agents = () if self.agent is None else (self.agent,)
-        return list(dict.fromkeys((self.tool, *server_rows(self.tool), *subjects, *agents)))
+        called = canonical(self.name)  # another tool, where the server is not what its name says
+        tools = (self.tool, *server_rows(self.tool), called, *server_rows(called))
+        return list(dict.fromkeys((*tools, *subjects, *agents)))

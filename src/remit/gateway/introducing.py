@@ -17,7 +17,8 @@ from remit.gateway.raw import members
 
 _QUESTION = "elicitation/create"
 _LONGEST_NAME = 100
-_TURNING = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"})  # the order of characters
+# What turns the order of characters.
+_TURNING = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"})
 
 
 async def introduced(links: Links, upstream: Upstream, method: str, params: Params, caller: Caller) -> Answer:

@@ -369,9 +369,20 @@ def test_a_call_that_cannot_be_decided_about_is_asked_about_where_there_are_rule
     assert answer["permissionDecision"] == "ask"
     assert "StoreCorruptError" in answer["permissionDecisionReason"]
     assert desk.hook(told("PostToolUse", ruled, tool_name="mcp__ledger__wipe")) == {}
-    assert desk.hook(told("PreToolUse", ruled, tool_name="mcp__remit__ledger__wipe")) == {}
+    own = desk.hook(told("PreToolUse", ruled, tool_name="mcp__remit__ledger__wipe"))
+    assert own["permissionDecision"] == "ask"  # whose server that is cannot be told either
     gone = desk.hook(told("PreToolUse", ruled / "gone", tool_name="mcp__ledger__wipe"))
     assert gone["permissionDecision"] == "ask"
+
+
+def test_a_server_of_a_project_gets_past_no_rule_by_remits_name(desk: Desk, shop: Path) -> None:
+    desk.write(desk.home / ".config/remit/remit.toml", 'allow = ["mcp__ledger__*"]\n')
+    call = told("PreToolUse", shop, tool_name="mcp__remit__wipe")
+    assert desk.hook(call) == {}
+    desk.write(shop / ".mcp.json", servers("remit"))
+    desk.write(shop / ".claude/settings.local.json", {"enableAllProjectMcpServers": True})
+    for _ in range(2):
+        assert desk.hook(call)["permissionDecision"] == "deny"
 
 
 @pytest.mark.parametrize("depth", [3_000, 200_000])
@@ -490,7 +501,7 @@ def test_a_call_is_judged_whatever_it_is_given(desk: Desk, shop: Path, said: str
     desk.write(shop / "remit.toml", 'block = ["Bash"]\n')
     given = {"description": said, "command": "make deploy", "more": "x" * 20_000}
     event = told("PreToolUse", shop, tool_name="Bash", tool_input=given)
-    for fields in (event, dict(reversed(event.items()))):  # the client says first what it is, another might not
+    for fields in (event, dict(reversed(event.items()))):
         done = subprocess.run(
             [sys.executable, "-m", "remit", "hook"],
             env={**desk.environment, "CLAUDE_PID": "1"},

@@ -31,8 +31,6 @@ def before(event: Event) -> Answer:
         agent=event.text("agent_type"),
         mode=event.text("permission_mode"),
     )
-    if call.is_own and call.agent is None:
-        return None  # the gateway decides, asks and records
     judged = judge(call, event.directory, is_headless=event.is_headless)
     says = _SAYS.get(judged.verdict)
     if says is None:
