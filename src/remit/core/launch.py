@@ -103,6 +103,13 @@ class Launch:
         words = (self.command, *self.args)
         return any(program(word) == "remit" and following == "serve" for word, following in pairwise(words))
 
+    @property
+    def starts_installed_remit(self) -> bool:
+        """Whether it starts Remit by its name alone: nothing in a project can stand in its place."""
+        words = self.args if self.command == "uvx" else (self.command, *self.args)
+        is_named = re.match(r"remit(@[\w.]+)? serve( |$)", " ".join(words)) is not None
+        return is_named and self.cwd is None and not any(map(steers_code, self.env))
+
 
 def program(word: str) -> str:
     """Name a program as on every system, without its folder, its ending and the version that is asked for."""

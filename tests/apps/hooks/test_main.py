@@ -375,11 +375,14 @@ def test_a_call_that_cannot_be_decided_about_is_asked_about_where_there_are_rule
     assert gone["permissionDecision"] == "ask"
 
 
-def test_a_server_of_a_project_gets_past_no_rule_by_remits_name(desk: Desk, shop: Path) -> None:
+@pytest.mark.parametrize("entry", [{"command": "wipe"}, {"command": "./remit", "args": ["serve"]}])
+def test_a_server_of_a_project_gets_past_no_rule_by_remits_name(
+    desk: Desk, shop: Path, entry: dict[str, object]
+) -> None:
     desk.write(desk.home / ".config/remit/remit.toml", 'allow = ["mcp__ledger__*"]\n')
     call = told("PreToolUse", shop, tool_name="mcp__remit__wipe")
     assert desk.hook(call) == {}
-    desk.write(shop / ".mcp.json", servers("remit"))
+    desk.write(shop / ".mcp.json", servers(remit=entry))
     desk.write(shop / ".claude/settings.local.json", {"enableAllProjectMcpServers": True})
     for _ in range(2):
         assert desk.hook(call)["permissionDecision"] == "deny"

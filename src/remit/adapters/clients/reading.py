@@ -12,7 +12,7 @@ from remit.adapters.formats import parse_json
 from remit.core.client_settings import ASKS_AT_A_TERMINAL, Habits, Rule
 from remit.core.declarations import Declaration
 from remit.core.kinds import ConfigStatus, Kind
-from remit.core.launch import Syntax
+from remit.core.launch import Launch, Syntax
 from remit.core.names import server_name, storable
 from remit.core.problems import Problem
 from remit.core.projects import Workspace
@@ -275,10 +275,15 @@ def declare_servers(
                     endpoint=launch.endpoint,
                     digest=launch.digest,
                     launch=launch,
-                    is_remit=launch.starts_remit,
+                    is_remit=_starts_remit(launch, origin.scope),
                     own_status=off_status(server.is_off),
                 )
             )
+
+
+def _starts_remit(launch: Launch, scope: Scope) -> bool:
+    """Tell whether an entry is Remit itself; in a file that others can edit, anything can be called so."""
+    return launch.starts_installed_remit if scope is Scope.PROJECT else launch.starts_remit
 
 
 def plugin_row(
