@@ -314,6 +314,15 @@ def test_a_server_that_fails_keeps_its_last_known_tools_and_says_that_they_are_o
     assert reason == "its server `git` is declared in ~/.claude.json, listed before its entry changed"
 
 
+def test_doctor_says_once_what_keeps_a_server_from_being_started(desk: Desk, shop: Path) -> None:
+    desk.write(desk.home / ".claude.json", servers(git={"command": "/nowhere/git"}))
+    with desk.registry() as registry:
+        at = registry.at(str(shop))
+        connect(registry, at)
+        found = [(item.check, item.reason) for item in diagnose(registry, at) if item.subject == "git"]
+    assert found == [("program", "`/nowhere/git` does not exist")]
+
+
 def test_doctor_names_a_server_that_did_not_answer_until_it_answers_or_its_entry_changes(
     desk: Desk, shop: Path
 ) -> None:

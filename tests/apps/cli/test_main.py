@@ -197,6 +197,22 @@ def test_why_says_what_would_change_a_hidden_tool(desk: Desk, shop: Path) -> Non
     assert "to change it: enable it again in the client\n" in desk.remit("why", "lamp", cwd=shop).stdout
 
 
+def test_why_says_that_the_server_of_a_visible_tool_cannot_be_started(desk: Desk, shop: Path) -> None:
+    desk.write(desk.home / ".claude.json", servers(lamp={"command": "/nowhere/lamp"}))
+    reason = "`/nowhere/lamp` does not exist"
+    assert answer(desk, "why", "lamp", cwd=shop)["obstacle"] == reason
+    assert f"\nit cannot be started here: {reason}\n" in desk.remit("why", "lamp", cwd=shop).stdout
+    of_its_tool = desk.remit("why", "mcp__lamp__light", cwd=shop).stdout
+    assert f"\nits server `lamp` cannot be started here: {reason}\n" in of_its_tool
+
+
+def test_a_command_that_does_not_exist_is_answered_with_the_one_that_was_meant(desk: Desk) -> None:
+    meant, nothing = desk.remit("tols"), desk.remit("zzzzz")
+    assert (meant.returncode, nothing.returncode) == (2, 2)
+    assert "No such command 'tols'. Did you mean 'tools'" in meant.stderr
+    assert "No such command 'zzzzz'.\n" in nothing.stderr
+
+
 def test_scan_reports_changes_and_counts(desk: Desk, shop: Path) -> None:
     first = answer(desk, "scan", cwd=shop)
     assert sorted(item["name"] for item in first["added"]) == [

@@ -151,6 +151,9 @@ def _facts(explained: Explanation) -> Iterator[str]:
     tool = explained.tool
     if tool is None:
         return
+    if explained.obstacle:
+        subject = "it" if tool.kind is Kind.MCP_SERVER else f"its server `{tool.server}`"
+        yield f"{subject} cannot be started here: {explained.obstacle}"
     if explained.is_assumed:
         yield f"whether `{tool.server}` has this tool is not known yet: `remit scan --connect` asks it"
     if tool.description:
@@ -158,7 +161,7 @@ def _facts(explained: Explanation) -> Iterator[str]:
     if explained.tools:
         cost = "" if tool.tokens is None else f", about {rounded(tool.tokens)} tokens per request"
         yield f"its tools: {len(explained.tools):,} known{cost}"
-    if tool.failure is not None:
+    if tool.failure is not None and not explained.obstacle:
         yield f"when it was last asked for its tools: {tool.failure}"
 
 
