@@ -58,6 +58,25 @@ def text_of(result: object) -> str:
     return content.text
 
 
+def test_a_client_that_says_it_has_no_terminal_waits_for_nobodys_approval(desk: Desk) -> None:
+    project = shop(desk)
+    desk.write(desk.home / ".claude/settings.json", {})
+    desk.write(project / ".mcp.json", {"mcpServers": {"till": {"command": "till"}}})
+
+    async def ask(entrypoint: str) -> str:
+        command = StdioServerParameters(
+            command=sys.executable,
+            args=["-m", "remit", "serve"],
+            cwd=str(project),
+            env={**desk.environment, "CLAUDE_CODE_ENTRYPOINT": entrypoint},
+        )
+        async with Client(command) as client:
+            return text_of(await client.call_tool("why_tool", {"name": "till"}))
+
+    assert "declared in .mcp.json, waiting for approval" in anyio.run(ask, "cli")
+    assert "declared in .mcp.json, not trusted" in anyio.run(ask, "sdk-cli")
+
+
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
 def test_a_client_calls_a_tool_of_a_server_through_it_on_stdio(mode: Any, desk: Desk) -> None:
     project = shop(desk)
