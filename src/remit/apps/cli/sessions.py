@@ -58,7 +58,7 @@ def usage(*, asked: Asked, by_project: bool, as_json: bool) -> None:
 
 @click.command()
 @for_a_workspace
-@click.option("--yes", is_flag=True, help="Switch off without asking.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @click.option("--undo", is_flag=True, help="Switch on again all that this command switched off.")
 def prune(*, asked: Asked, yes: bool, undo: bool, as_json: bool) -> None:
     """Propose what to switch off here, and do it when told.
