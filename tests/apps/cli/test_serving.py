@@ -136,6 +136,11 @@ def test_it_says_where_it_listens_and_shows_itself(desk: Desk) -> None:
     assert desk.remit("status").stdout.startswith("No gateway runs.")
 
 
+def test_where_there_is_no_token_the_list_says_whom_a_gateway_takes(desk: Desk) -> None:
+    assert "There are no tokens" in desk.remit("token", "list").stdout
+    assert json.loads(desk.remit("token", "list", "--json").stdout) == {"tokens": []}
+
+
 def test_a_token_is_made_used_and_revoked(desk: Desk) -> None:
     project = shop(desk)
     token = desk.remit("token", "add", "ci", "--project", str(project)).stdout.strip()

@@ -190,7 +190,7 @@ def export(*, project: str, project_id: str | None, everything: bool, output: st
             file.writelines(f"{line}\n" for line in lines)
     except OSError as error:
         raise NoSuchFileError(f"`{output}` cannot be written: {error.strerror}") from error
-    render.note(f"wrote {len(lines) - 1} records")
+    render.note(f"wrote {_records(len(lines) - 1)}")
 
 
 @memory.command("import")
@@ -208,7 +208,11 @@ def restore(file: str, *, project: str, as_json: bool) -> None:
     if as_json:
         render.data(done._asdict())
     else:
-        render.out(f"added {done.added} records; {done.known} were known")
+        render.out(f"added {_records(done.added)}; {_records(done.known)} known before")
+
+
+def _records(count: int) -> str:
+    return "1 record" if count == 1 else f"{count} records"
 
 
 def _lines(file: str) -> Sequence[str]:
