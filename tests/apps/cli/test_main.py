@@ -52,6 +52,7 @@ def test_tools_lists_what_is_in_force_by_scope(desk: Desk, shop: Path) -> None:
         "",
         "3 servers visible",
         "1 hidden",
+        "  (`remit tools --all` shows these, too, with the reason)",
     ]
 
 
@@ -272,7 +273,7 @@ def test_tools_show_what_they_cost_once_a_definition_is_known(desk: Desk, shop: 
     }
     lines = desk.remit("tools", cwd=shop).stdout.splitlines()
     assert lines[3] == "  tool           kind        uses  tokens  source"
-    assert lines[-3] == f"3 servers and 1 tool visible: about {tokens['mcp__git__*']} tokens per request"
+    assert lines[-4] == f"3 servers and 1 tool visible: about {tokens['mcp__git__*']} tokens per request"
 
 
 def test_context_prints_the_section_and_respects_the_budget(desk: Desk, shop: Path) -> None:

@@ -109,7 +109,7 @@ def test_memory_is_exported_and_imported(desk: Desk, shop: Path, mine: str, tmp_
 def test_an_export_that_is_imported_again_adds_nothing_though_it_was_looked_through_since(
     desk: Desk, shop: Path, mine: str
 ) -> None:
-    lines = desk.remit("memory", "export", cwd=shop).stdout
+    lines = desk.remit("memory", "export", "--id", mine, cwd=shop).stdout
     desk.remit("memory", "hygiene", cwd=shop)
     now = desk.remit("memory", "export", cwd=shop).stdout
     assert now != lines

@@ -38,6 +38,8 @@ def tools(*, asked: Asked, everything: bool, is_followed: bool, as_json: bool) -
         render.data(shapes.listing(listed, summary, context))
     else:
         render.listing(listed, summary, context)
+        if listed and len(listed) < len(known):
+            render.out("  (`remit tools --all` shows these, too, with the reason)")
 
 
 @click.command()
