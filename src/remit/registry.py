@@ -347,6 +347,10 @@ class Registry:
         context = self._states.now(context) if any(map(context.requirements.of, call.names)) else context
         return judge_call(call, self._store.catalog(context.workspace, context.flags), context), watch
 
+    def sends_a_part(self, listed: Sequence[Listed], context: Context) -> bool:
+        """Tell whether the gateway sends a model only some of the tools that were listed; it finds the rest."""
+        return context.starts_servers and self._parts.sessions.sends_a_part(listed, context)
+
     def as_agent(self, name: str | None, context: Context) -> Context:
         """Have a context be an agent's, as a client names it: of one that is not known, the name counts."""
         return employed(name, [item.tool for item in self.tools(context)] if name else [], context)
