@@ -348,7 +348,7 @@ class Registry:
         return judge_call(call, self._store.catalog(context.workspace, context.flags), context), watch
 
     def sends_a_part(self, listed: Sequence[Listed], context: Context) -> bool:
-        """Tell whether the gateway sends a model only some of the tools that were listed; it finds the rest."""
+        """Tell whether the gateway sends a model only some of the tools that were listed."""
         return context.starts_servers and self._parts.sessions.sends_a_part(listed, context)
 
     def as_agent(self, name: str | None, context: Context) -> Context:
