@@ -314,6 +314,17 @@ def test_a_server_that_fails_keeps_its_last_known_tools_and_says_that_they_are_o
     assert reason == "its server `git` is declared in ~/.claude.json, listed before its entry changed"
 
 
+def test_doctor_says_once_what_keeps_a_server_from_being_started(desk: Desk, shop: Path) -> None:
+    needy = {**entry("old"), "env": {"TOKEN": "${UNSET}"}}
+    desk.write(desk.home / ".claude.json", servers(git={"command": "/nowhere/git"}, wiki=needy))
+    with desk.registry() as registry:
+        at = registry.at(str(shop))
+        connect(registry, at)
+        found = {(item.subject, item.check) for item in diagnose(registry, at)}
+    assert {("git", "program"), ("wiki", "variable")} <= found
+    assert not any(check == "start" for _, check in found)
+
+
 def test_doctor_names_a_server_that_did_not_answer_until_it_answers_or_its_entry_changes(
     desk: Desk, shop: Path
 ) -> None:

@@ -177,6 +177,7 @@ class Opening(NamedTuple):
     room: str | None = None
     strategy: str | None = None
     mode: str | None = None
+    is_headless: bool = False  # the client that started it has no terminal to ask on
 
 
 class Endpoint(Protocol):

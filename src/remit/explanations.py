@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.core.decide import UNKNOWN, Context, Decision, Explained, Gate, Listed, Ruling, decide, explain
@@ -11,6 +11,7 @@ from remit.core.lookup import closest_to_being_visible, find, suggest
 from remit.core.names import is_covered, spellings
 
 if TYPE_CHECKING:
+    from remit.core.declarations import Key
     from remit.core.tools import Tool
 
 
@@ -25,6 +26,7 @@ class Explanation(NamedTuple):
     tools: Sequence[Tool] = ()  # of a server: those that are known
     suggestions: Sequence[str] = ()  # where the name is not known: names that are, and nearly are it
     is_assumed: bool = False  # its server is known, and was not asked yet whether it has such a tool
+    obstacle: str | None = None  # of what is visible: why its server cannot be started here
 
 
 def explain_name(name: str, listed: Sequence[Listed], context: Context) -> Explanation:
@@ -43,6 +45,15 @@ def explain_name(name: str, listed: Sequence[Listed], context: Context) -> Expla
         tools=[item.tool for item in listed if _is_tool_of(item.tool, tool)],
         is_assumed=not any(item.tool is tool for item in found),
     )
+
+
+def obstacle_of(tool: Tool, listed: Sequence[Listed], obstacles: Mapping[Key, str]) -> str | None:
+    """Say why the server of a tool cannot be started, where it is the one in force."""
+    for server, decision in listed:
+        is_its = server.key == tool.key or is_covered(tool.name, server.name)
+        if is_its and decision.visible and server.client == tool.client and server.key in obstacles:
+            return obstacles[server.key]
+    return None
 
 
 def _assumed(name: str, item: Listed, context: Context) -> Listed:

@@ -12,7 +12,7 @@ from remit.core.judging import judge as judge_call
 from remit.core.progress import Progress
 from remit.core.sightings import Call, Use
 from remit.core.states import Snapshot
-from remit.explanations import Explanation, explain_name
+from remit.explanations import Explanation, explain_name, obstacle_of
 from remit.listings import Listings
 from remit.parts import Parts
 from remit.scanning import Presence, Scan, Scanner
@@ -228,7 +228,11 @@ class Registry:
         A name that exists only in another project gets the very answer of one that exists nowhere.
         """
         context, listed = self._listed(context)
-        return explain_name(name, listed, context)
+        explained = explain_name(name, listed, context)
+        if explained.tool is None or explained.tool.server is None or not explained.decision.visible:
+            return explained
+        obstacle = obstacle_of(explained.tool, listed, self._scanner.obstacles(context))
+        return explained._replace(obstacle=obstacle)
 
     def search(
         self,
@@ -342,6 +346,10 @@ class Registry:
         watch = self._states.watch(call.names, context)
         context = self._states.now(context) if any(map(context.requirements.of, call.names)) else context
         return judge_call(call, self._store.catalog(context.workspace, context.flags), context), watch
+
+    def sends_a_part(self, listed: Sequence[Listed], context: Context) -> bool:
+        """Tell whether the gateway sends a model only some of the tools that were listed."""
+        return context.starts_servers and self._parts.sessions.sends_a_part(listed, context)
 
     def as_agent(self, name: str | None, context: Context) -> Context:
         """Have a context be an agent's, as a client names it: of one that is not known, the name counts."""

@@ -6,7 +6,7 @@ from contextlib import closing
 from typing import NamedTuple
 
 from remit.contexts import DEFAULT_CLIENT
-from remit.core.called import called_by, can_discover
+from remit.core.called import called_by, can_discover, sends_a_part
 from remit.core.decide import Context, Listed
 from remit.core.declarations import Key
 from remit.core.kinds import Kind, Status
@@ -165,6 +165,10 @@ class Sessions:
     def proposals(self, found: Usage) -> list[Proposal]:
         """Propose what to switch off."""
         return proposals(found, now=self._clock())
+
+    def sends_a_part(self, listed: Sequence[Listed], context: Context) -> bool:
+        """Tell whether the gateway sends a model only some of the tools that were listed."""
+        return sends_a_part(listed, context, self._states.plan(context))
 
     def _called(self, listed: Sequence[Listed], context: Context) -> Callable[[Tool], str]:
         return called_by(listed, context, self._states.plan(context))

@@ -2,11 +2,12 @@
 
 from dataclasses import replace
 
-from remit.core.called import called_by, can_discover, is_served
+from remit.core.called import called_by, can_discover, is_served, sends_a_part
 from remit.core.configuration.values import Running
 from remit.core.decide import Decision, Listed, Verdict
 from remit.core.globs import glob
 from remit.core.kinds import ConfigStatus, Kind
+from remit.core.names import REMIT as OURS
 from remit.core.scopes import Scope
 from remit.core.serving.names import LONGEST
 from remit.core.serving.plan import Plan
@@ -69,3 +70,16 @@ def test_a_model_can_discover_tools_where_the_gateway_does_not_list_all() -> Non
     assert not can_discover(listed(REMIT, dear), here, small._replace(strategy="flat"))
     assert not can_discover(listed(REMIT, dear), here, small._replace(own_tools=("why_tool",)))
     assert not can_discover(listed(dear), here, small)
+
+
+def test_remit_sends_a_part_of_what_it_serves_in_place_of_the_client_where_not_all_fits() -> None:
+    dear, small = COMMIT._replace(tokens=100), Plan(token_budget=99)
+    served = replace(context(), starts_servers=True)
+    assert sends_a_part(listed(REMIT, dear), served, small)
+    assert sends_a_part(listed(REMIT), served, Plan(strategy="search"))
+    assert not sends_a_part(listed(REMIT, dear), served, Plan(token_budget=100))
+    assert not sends_a_part(listed(REMIT, dear), served, small._replace(strategy="state"))
+    assert not sends_a_part(listed(REMIT, dear), context(), small)  # the client sends them itself
+    held = dear._replace(source=OURS)
+    assert not sends_a_part(listed(REMIT, held), served, small)
+    assert sends_a_part(listed(REMIT, held), served, small._replace(lists_memory=True))

@@ -2,6 +2,7 @@
 
 from remit.core.decide import Decision, Gate, Listed, Verdict
 from remit.core.kinds import Authority, Kind, Status
+from remit.core.names import REMIT
 from remit.core.reports import (
     DAY,
     ENOUGH_SESSIONS,
@@ -75,6 +76,16 @@ def test_what_is_hidden_costs_nothing_and_what_the_client_has_of_itself_is_not_c
     own = Listed(tool("Read", Kind.BUILTIN), VISIBLE)
     plugin = Listed(tool("quill", Kind.PLUGIN), VISIBLE)
     assert usage([hidden, own, plugin], [], []) == Usage([], [], [], 0)
+
+
+def test_what_remit_brings_along_and_holds_back_until_it_is_used_is_no_loss() -> None:
+    memory = server("remit-memory")._replace(source=REMIT, tokens=0, discovered_at=NOW - 99 * DAY)
+    save = tool("mcp__remit-memory__save", of="remit-memory", tokens=300)
+    save = save._replace(source=REMIT, discovered_at=NOW - 99 * DAY)
+    found = usage(listed(GIT, COMMIT, memory, save), [], [])
+    assert names(found) == ([], ["mcp__git__*"])
+    assert found.unused_tokens == 10
+    assert proposals(found, now=NOW) == []
 
 
 def test_what_was_hidden_after_it_was_used_is_still_among_what_was_used() -> None:

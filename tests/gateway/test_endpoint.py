@@ -76,6 +76,31 @@ async def test_an_unknown_tool_and_another_projects_get_the_same_answer(
             assert told(answer) == f"Unknown tool: {name}"
 
 
+async def test_for_a_client_without_a_terminal_nothing_waits_for_approval_but_all_for_trust(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    desk.write(desk.home / ".claude/settings.json", {})
+    desk.write(shop / ".mcp.json", servers("till"))
+    said: list[str] = []
+    for is_headless in (False, True):
+        async with endpoint(desk, links, shop, is_headless=is_headless) as served:
+            said.append(told(await call(served, "why_tool", {"name": "till"})).splitlines()[0])
+    assert said == [
+        "`mcp__till__*` is hidden: declared in .mcp.json, waiting for approval",
+        "`mcp__till__*` is hidden: declared in .mcp.json, not trusted",
+    ]
+
+
+async def test_why_tool_says_that_a_server_cannot_be_started(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    desk.write(desk.home / ".claude.json", servers(lamp={"command": "/nowhere/lamp"}))
+    async with endpoint(desk, links, shop) as served:
+        answer = await call(served, "why_tool", {"name": "lamp"})
+    assert "cannot be started here: `/nowhere/lamp` does not exist" in told(answer).splitlines()
+    assert answer["structuredContent"]["obstacle"] == "`/nowhere/lamp` does not exist"
+
+
 async def test_an_answer_and_an_error_of_a_server_pass_unchanged(
     desk: Desk, shop: Path, links: FakeLinks
 ) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from remit.core.configuration.reading import OWN_TOOLS
+from remit.core.costs import is_held_back
 from remit.core.decide import Context, Gate, Listed, decide
 from remit.core.kinds import ConfigStatus, Kind
 from remit.core.names import MCP, server_name
@@ -25,8 +26,16 @@ def can_discover(listed: Sequence[Listed], context: Context, plan: Plan) -> bool
     if not is_served(listed, context) or Own.DISCOVER not in plan.own_tools:
         return False
     visible = [item.tool for item in listed if item.tool.kind is Kind.MCP_TOOL and item.decision.visible]
-    is_over = sum(tool.tokens or 0 for tool in visible) > plan.token_budget
-    return plan.strategy == SEARCH or (plan.strategy == AUTO and is_over)
+    return plan.strategy == SEARCH or (plan.strategy == AUTO and _cost(visible) > plan.token_budget)
+
+
+def sends_a_part(listed: Sequence[Listed], context: Context, plan: Plan) -> bool:
+    """Tell whether Remit serves a client all its tools, and sends only some of them: the rest are found."""
+    if not context.starts_servers:
+        return False
+    visible = [item.tool for item in listed if item.tool.kind is Kind.MCP_TOOL and item.decision.visible]
+    at_hand = [tool for tool in visible if plan.lists_memory or not is_held_back(tool)]
+    return plan.strategy == SEARCH or (plan.strategy == AUTO and _cost(at_hand) > plan.token_budget)
 
 
 def called_by(listed: Sequence[Listed], context: Context, plan: Plan) -> Callable[[Tool], str]:
@@ -45,6 +54,10 @@ def called_by(listed: Sequence[Listed], context: Context, plan: Plan) -> Callabl
         return tool.name if name is None else before + name
 
     return called
+
+
+def _cost(tools: Sequence[Tool]) -> int:
+    return sum(tool.tokens or 0 for tool in tools)
 
 
 def _gateway(listed: Sequence[Listed], context: Context) -> Tool | None:

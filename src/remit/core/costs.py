@@ -30,7 +30,7 @@ def charge(tools: Sequence[Tool]) -> list[Tool]:
     owner = _owners(tools)
     for tool in tools:
         if tool.kind is Kind.MCP_TOOL and tool.tokens is not None and (server := owner(tool)) is not None:
-            sums[id(server)] = sums.get(id(server), 0) + (0 if _is_held_back(tool) else tool.tokens)
+            sums[id(server)] = sums.get(id(server), 0) + (0 if is_held_back(tool) else tool.tokens)
     return [tool._replace(tokens=sums.get(id(tool))) if _is_server(tool) else tool for tool in tools]
 
 
@@ -40,10 +40,15 @@ def add_up(listed: Iterable[Listed]) -> Costs:
     for tool, decision in listed:
         if _is_server(tool):
             uncounted += decision.visible and tool.tokens is None
-        elif tool.status is not Status.STALE and not _is_held_back(tool):
+        elif tool.status is not Status.STALE and not is_held_back(tool):
             everything += tool.tokens or 0
             visible += (tool.tokens or 0) if decision.visible else 0
     return Costs(visible=visible, all=everything, uncounted=uncounted)
+
+
+def is_held_back(tool: Tool) -> bool:
+    """Tell whether a tool is not sent as long as nobody uses it: what Remit brings along."""
+    return tool.source == REMIT and not tool.usage_count
 
 
 def _owners(tools: Sequence[Tool]) -> Callable[[Tool], Tool | None]:
@@ -60,11 +65,6 @@ def _owners(tools: Sequence[Tool]) -> Callable[[Tool], Tool | None]:
         return next(here, None) or server_of(tool, in_force)
 
     return owner
-
-
-def _is_held_back(tool: Tool) -> bool:
-    """Tell whether a tool is not sent as long as nobody uses it: what Remit brings along."""
-    return tool.source == REMIT and not tool.usage_count
 
 
 def _is_server(tool: Tool) -> bool:

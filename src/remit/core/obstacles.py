@@ -10,12 +10,24 @@ from remit.core.secrets import shown
 
 
 def obstacles(patient: Patient) -> dict[Key, str]:
-    """Say of the servers in force why they cannot be started, where something is in the way."""
+    """Say of the servers in force why they cannot be started, where something is in the way.
+
+    That a variable is missing counts where Remit starts them.
+    """
+    return _found(patient, is_served=patient.context.starts_servers)
+
+
+def obstacles_to_asking(patient: Patient) -> dict[Key, str]:
+    """Say of the servers in force why Remit itself cannot start them to ask for their tools."""
+    return _found(patient, is_served=True)
+
+
+def _found(patient: Patient, *, is_served: bool) -> dict[Key, str]:
     found = {
         declaration.key: ", ".join(
             [
                 *(absence(launch, place) for place in patient.facts.absent.get(declaration.key, ())),
-                *(_unset(launch, patient.facts) if patient.context.starts_servers else ()),
+                *(_unset(launch, patient.facts) if is_served else ()),
             ]
         )
         for declaration, launch in patient.launches

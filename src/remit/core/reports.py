@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from remit.core.costs import is_held_back
 from remit.core.decide import Listed
 from remit.core.kinds import Kind, Status
 from remit.core.outcomes import in_words
@@ -126,8 +127,11 @@ def _is_whole(tool: Tool) -> bool:
 
 
 def _is_weighed(tool: Tool) -> bool:
-    """Tell whether a tool could be switched off: a built-in is the client's, a plugin is what it brings."""
-    return tool.kind not in (Kind.BUILTIN, Kind.PLUGIN)
+    """Tell whether something is gained where a tool is switched off.
+
+    A built-in is the client's, a plugin is what it brings, and what is held back costs nothing.
+    """
+    return tool.kind not in (Kind.BUILTIN, Kind.PLUGIN) and not is_held_back(tool)
 
 
 def _use(tool: Tool, totals: Mapping[Place, Total]) -> ToolUse:

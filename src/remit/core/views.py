@@ -1,6 +1,7 @@
 """A view: one client's configuration as one workspace sees it. What is in force is a property of a view."""
 
 import json
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from remit.core.projects import Workspace
@@ -19,6 +20,11 @@ class Flags(NamedTuple):
 
 
 USUAL = Flags()
+
+
+def runs_headless(variables: Mapping[str, str]) -> bool:
+    """Tell by what Claude Code hands on to hooks and servers whether it runs without a terminal."""
+    return variables.get("CLAUDE_CODE_ENTRYPOINT", "cli") != "cli"
 
 
 class View(NamedTuple):

@@ -107,7 +107,13 @@ async def _live(
 
 
 def _context(registry: Registry, opening: Opening) -> Context:
-    return registry.at(opening.directory, opening.client, agent=opening.agent, mode=opening.mode)
+    return registry.at(
+        opening.directory,
+        opening.client,
+        is_headless=opening.is_headless,
+        agent=opening.agent,
+        mode=opening.mode,
+    )
 
 
 def _name(opening: Opening) -> str:

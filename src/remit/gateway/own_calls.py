@@ -66,13 +66,14 @@ def why(inventory: Inventory, name: str) -> Answer:
         explained = inventory.registry.explain(name, context)
         if explained.tool is None:
             return failure(f"Unknown tool: {name}", inventory.meant_by(name))
-        return _told(explained.name, explained.decision, explained.gates)
+        return _told(explained.name, explained.decision, explained.gates, explained.obstacle)
     return _told(target.served, target.decision, explain(target.tool, target.context))
 
 
-def _told(name: str, decision: Decision, gates: Sequence[Explained]) -> Answer:
+def _told(name: str, decision: Decision, gates: Sequence[Explained], obstacle: str | None = None) -> Answer:
     lines = [f"`{name}` is {decision.verdict}: {decision.reason}"]
     lines += [f"unlock: {decision.unlock}"] if decision.unlock else []
+    lines += [f"cannot be started here: {obstacle}"] if obstacle else []
     lines += [
         f"  {'passed' if ruling.passed else 'objects'} {gate}: {ruling.reason}" for gate, ruling in gates
     ]
@@ -82,6 +83,7 @@ def _told(name: str, decision: Decision, gates: Sequence[Explained]) -> Answer:
         "gate": None if decision.gate is None else str(decision.gate),
         "reason": decision.reason,
         "unlock": decision.unlock,
+        "obstacle": obstacle,
         "gates": [
             {"gate": str(gate), "passed": ruling.passed, "reason": ruling.reason} for gate, ruling in gates
         ],

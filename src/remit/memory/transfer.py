@@ -42,12 +42,13 @@ def restore(store: MemoryStore, lines: Iterable[str]) -> Imported:
     with store.transaction():
         before = {written(record) for record in store.records(None)}
         new = [(number, record) for number, record in records if written(record) not in before]
+        added = 0
         for number, record in new:
             try:
-                _add(store, record)
+                added += _add(store, record)
             except ArtifactError as error:
                 raise BadFileError(f"line {number}: {error}", hint=error.hint) from error
-    return Imported(len(new), len(records) - len(new))
+    return Imported(added, len(records) - added)
 
 
 def _read(lines: Iterable[str]) -> Sequence[tuple[int, Record]]:
@@ -67,21 +68,23 @@ def _read(lines: Iterable[str]) -> Sequence[tuple[int, Record]]:
     return found
 
 
-def _add(store: MemoryStore, record: Record) -> None:
+def _add(store: MemoryStore, record: Record) -> bool:
+    """Add a record, and tell whether it was: a project or a focus area that is there stays as it is."""
     if isinstance(record, ProjectRecord):
-        if not store.homes(record.project_id):
-            store.create_project(record.project_id, record.created_at)
-            store.mark_checked(record.project_id, record.checked_at)
-        return
-    if isinstance(record, FocusRecord):
+        if store.homes(record.project_id):
+            return False
+        store.create_project(record.project_id, record.created_at)
+        store.mark_checked(record.project_id, record.checked_at)
+    elif isinstance(record, FocusRecord):
         project = _home(store, record.project_id, None)
-        if not any(home.focus == record.focus for home in store.homes(record.project_id)):
-            store.create_focus(project, record.focus, record.created_at)
-        return
-    if isinstance(record, EdgeRecord):
+        if any(home.focus == record.focus for home in store.homes(record.project_id)):
+            return False
+        store.create_focus(project, record.focus, record.created_at)
+    elif isinstance(record, EdgeRecord):
         _relate(store, record)
-        return
-    _restore(store, record)
+    else:
+        _restore(store, record)
+    return True
 
 
 def _restore(store: MemoryStore, kept: Kept) -> None:

@@ -77,6 +77,26 @@ def read(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
+def test_where_not_all_fits_into_a_request_listings_do_not_say_that_it_is_sent(ada: Ada) -> None:
+    desk = ada.desk
+    ada.run("install", "claude-code", "--yes")
+    name = f"mcp__{ada.visible()[0]}__log"
+    with desk.registry() as registry:
+        registry.report(name, registry.at(str(ada.shop)), description="Shows commits.", input_schema={})
+    part = "  (Remit sends some of them, within its budget; the agent finds the others)"
+    for command in ("tools", "scan"):
+        shown = desk.remit(command, cwd=ada.shop).stdout
+        assert "tokens per request" in shown
+        assert part not in shown.splitlines()
+    assert "tokens in each request" in desk.remit("usage", cwd=ada.shop).stdout
+    desk.write(ada.shop / "remit.toml", "token_budget = 1\n")
+    for command in ("tools", "scan"):
+        shown = desk.remit(command, cwd=ada.shop).stdout
+        assert "per request" not in shown
+        assert part in shown.splitlines()
+    assert "tokens if they were sent" in desk.remit("usage", cwd=ada.shop).stdout
+
+
 def test_install_registers_hooks_and_one_server_and_leaves_the_others_to_it(ada: Ada) -> None:
     ada.run("install", "claude-code", "--yes")
     state, settings = read(ada.state), read(ada.settings)

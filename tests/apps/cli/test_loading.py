@@ -66,9 +66,16 @@ def loaded(desk: Desk, shop: Path, *words: str) -> list[str]:
     return ran.stdout.splitlines()[-1].split()
 
 
-@pytest.mark.parametrize("words", [["tools"], ["tools", "--json"], ["why", "git"]])
+@pytest.mark.parametrize("words", [["tools"], ["tools", "--json"]])
 def test_to_tell_what_is_in_force_loads_only_what_tells_it(desk: Desk, shop: Path, words: list[str]) -> None:
     assert {*loaded(desk, shop, *words)} & {*HEAVY, *UNASKED, *UNREAD} == set()
+
+
+def test_to_explain_a_server_its_entry_is_read_for_what_keeps_it_from_being_started(
+    desk: Desk, shop: Path
+) -> None:
+    read = {"remit.adapters.clients.reading", "remit.core.declarations"}
+    assert {*loaded(desk, shop, "why", "git")} & {*HEAVY, *UNASKED, *UNREAD} == read
 
 
 def test_a_scan_that_finds_nothing_new_starts_nothing_and_remembers_nothing(desk: Desk, shop: Path) -> None:

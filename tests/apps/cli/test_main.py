@@ -52,6 +52,7 @@ def test_tools_lists_what_is_in_force_by_scope(desk: Desk, shop: Path) -> None:
         "",
         "3 servers visible",
         "1 hidden",
+        "  (`remit tools --all` shows these, too, with the reason)",
     ]
 
 
@@ -197,6 +198,22 @@ def test_why_says_what_would_change_a_hidden_tool(desk: Desk, shop: Path) -> Non
     assert "to change it: enable it again in the client\n" in desk.remit("why", "lamp", cwd=shop).stdout
 
 
+def test_why_says_that_the_server_of_a_visible_tool_cannot_be_started(desk: Desk, shop: Path) -> None:
+    desk.write(desk.home / ".claude.json", servers(lamp={"command": "/nowhere/lamp"}))
+    reason = "`/nowhere/lamp` does not exist"
+    assert answer(desk, "why", "lamp", cwd=shop)["obstacle"] == reason
+    assert f"\nit cannot be started here: {reason}\n" in desk.remit("why", "lamp", cwd=shop).stdout
+    of_its_tool = desk.remit("why", "mcp__lamp__light", cwd=shop).stdout
+    assert f"\nits server `lamp` cannot be started here: {reason}\n" in of_its_tool
+
+
+def test_a_command_that_does_not_exist_is_answered_with_the_one_that_was_meant(desk: Desk) -> None:
+    meant, nothing = desk.remit("tols"), desk.remit("zzzzz")
+    assert (meant.returncode, nothing.returncode) == (2, 2)
+    assert "No such command 'tols'. Did you mean 'tools'" in meant.stderr
+    assert "No such command 'zzzzz'.\n" in nothing.stderr
+
+
 def test_scan_reports_changes_and_counts(desk: Desk, shop: Path) -> None:
     first = answer(desk, "scan", cwd=shop)
     assert sorted(item["name"] for item in first["added"]) == [
@@ -256,7 +273,7 @@ def test_tools_show_what_they_cost_once_a_definition_is_known(desk: Desk, shop: 
     }
     lines = desk.remit("tools", cwd=shop).stdout.splitlines()
     assert lines[3] == "  tool           kind        uses  tokens  source"
-    assert lines[-3] == f"3 servers and 1 tool visible: about {tokens['mcp__git__*']} tokens per request"
+    assert lines[-4] == f"3 servers and 1 tool visible: about {tokens['mcp__git__*']} tokens per request"
 
 
 def test_context_prints_the_section_and_respects_the_budget(desk: Desk, shop: Path) -> None:

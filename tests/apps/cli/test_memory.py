@@ -97,13 +97,25 @@ def test_memory_is_exported_and_imported(desk: Desk, shop: Path, mine: str, tmp_
     other = Desk(root=tmp_path / "other")
     there = other.project("shop")
     done = other.remit("memory", "import", "-", cwd=there, stdin=lines)
-    assert done.stdout == "added 5 records; 0 were known\n"
+    assert done.stdout == "added 5 records; 0 records known before\n"
     assert other.remit("memory", "export", "--id", mine, cwd=there).stdout == lines
     for wrong, code in (("nowhere.jsonl", 2), (str(tmp_path), 2)):
         assert desk.remit("memory", "import", wrong, cwd=shop).returncode == code
     (tmp_path / "bytes").write_bytes(b"\xff")
     assert "is no text in UTF-8" in desk.remit("memory", "import", str(tmp_path / "bytes"), cwd=shop).stderr
     assert desk.remit("memory", "export", "--output", str(tmp_path), cwd=shop).returncode == 2
+
+
+def test_an_export_that_is_imported_again_adds_nothing_though_it_was_looked_through_since(
+    desk: Desk, shop: Path, mine: str
+) -> None:
+    lines = desk.remit("memory", "export", "--id", mine, cwd=shop).stdout
+    desk.remit("memory", "hygiene", cwd=shop)
+    now = desk.remit("memory", "export", cwd=shop).stdout
+    assert now != lines
+    done = desk.remit("memory", "import", "-", cwd=shop, stdin=lines)
+    assert done.stdout == "added 0 records; 5 records known before\n"
+    assert desk.remit("memory", "export", cwd=shop).stdout == now
 
 
 def test_memory_is_erased_one_by_one_or_as_a_whole(desk: Desk, shop: Path, mine: str) -> None:

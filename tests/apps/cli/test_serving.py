@@ -58,6 +58,25 @@ def text_of(result: object) -> str:
     return content.text
 
 
+def test_a_client_that_says_it_has_no_terminal_waits_for_nobodys_approval(desk: Desk) -> None:
+    project = shop(desk)
+    desk.write(desk.home / ".claude/settings.json", {})
+    desk.write(project / ".mcp.json", {"mcpServers": {"till": {"command": "till"}}})
+
+    async def ask(entrypoint: str) -> str:
+        command = StdioServerParameters(
+            command=sys.executable,
+            args=["-m", "remit", "serve"],
+            cwd=str(project),
+            env={**desk.environment, "CLAUDE_CODE_ENTRYPOINT": entrypoint},
+        )
+        async with Client(command) as client:
+            return text_of(await client.call_tool("why_tool", {"name": "till"}))
+
+    assert "declared in .mcp.json, waiting for approval" in anyio.run(ask, "cli")
+    assert "declared in .mcp.json, not trusted" in anyio.run(ask, "sdk-cli")
+
+
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
 def test_a_client_calls_a_tool_of_a_server_through_it_on_stdio(mode: Any, desk: Desk) -> None:
     project = shop(desk)
@@ -115,6 +134,11 @@ def test_it_says_where_it_listens_and_shows_itself(desk: Desk) -> None:
         with httpx2.Client() as client:
             assert client.get(url.replace("/mcp", "/health")).json()["status"] == "ok"
     assert desk.remit("status").stdout.startswith("No gateway runs.")
+
+
+def test_where_there_is_no_token_the_list_says_whom_a_gateway_takes(desk: Desk) -> None:
+    assert "There are no tokens" in desk.remit("token", "list").stdout
+    assert json.loads(desk.remit("token", "list", "--json").stdout) == {"tokens": []}
 
 
 def test_a_token_is_made_used_and_revoked(desk: Desk) -> None:

@@ -124,6 +124,15 @@ def test_what_only_the_gateway_knows_by_name_is_left_to_it(desk: Desk, shop: Pat
     assert uses(desk, shop) == {}
 
 
+def test_commands_that_fail_do_not_demote_the_shell(desk: Desk, shop: Path) -> None:
+    for number in range(3):
+        failed = told("PostToolUseFailure", shop, tool_name="Bash", tool_use_id=f"f{number}")
+        desk.hook({**failed, "error": "Exit code 1"})
+    with desk.registry() as registry:
+        (bash,) = [tool for tool, _ in registry.tools(registry.at(str(shop))) if tool.name == "Bash"]
+    assert (bash.status, bash.usage_count) == ("active", 3)
+
+
 def test_a_tool_that_fails_is_demoted_and_a_success_restores_it(desk: Desk, shop: Path) -> None:
     desk.hook(told("SessionStart", shop))
     for number in range(3):

@@ -163,6 +163,15 @@ def test_what_was_left_becomes_observations_of_a_project_that_has_a_memory(desk:
     ]
 
 
+def test_observations_are_listed_by_what_they_say(desk: Desk, shop: Path) -> None:
+    have_a_memory(desk)
+    desk.hook(edit(shop, "till.py", "t1"))
+    context(desk, shop)
+    listed = desk.remit("memory", "list", cwd=shop).stdout.splitlines()
+    (row,) = [line for line in listed if "observation-" in line]
+    assert row.endswith("  Edited till.py")
+
+
 def test_an_observation_is_as_old_as_what_it_is_of(desk: Desk, shop: Path) -> None:
     have_a_memory(desk)
     desk.hook(edit(shop, "till.py", "t1"))

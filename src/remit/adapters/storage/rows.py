@@ -48,7 +48,7 @@ def tool(row: Row, workspace: Workspace) -> Tool:
         server,
         plugin,
         agent,
-        Status.STALE if is_unlisted else _status(authority, config_status, outcomes),
+        Status.STALE if is_unlisted else _status(kind, authority, config_status, outcomes),
         CONFIG_STATUSES[config_status] if config_status else None,
         Winner(scope=SCOPES[winner_scope], source=winner_source) if winner_scope else None,
         is_trusted == 1 if is_judged else None,
@@ -87,10 +87,11 @@ def definition(row: Row) -> Definition:
     )
 
 
-def _status(authority: int, config_status: str | None, outcomes: str) -> Status:
+def _status(kind: str, authority: int, config_status: str | None, outcomes: str) -> Status:
     if authority == Authority.CONFIG and config_status is None:
         return Status.STALE
-    return Status.DEMOTED if is_demoted(outcomes) else Status.ACTIVE
+    # That a command failed in the client's shell says nothing of the shell.
+    return Status.DEMOTED if is_demoted(outcomes) and kind != Kind.BUILTIN else Status.ACTIVE
 
 
 def profile(text: str | None) -> Profile | None:

@@ -31,13 +31,16 @@ def tools(*, asked: Asked, everything: bool, is_followed: bool, as_json: bool) -
         context = registry.now(context) if as_json else context
         known = registry.tools(context)
         problems = registry.problems(context)
+        is_part = not as_json and registry.sends_a_part(known, context)
     render.problems(problems, context)
     summary = summarise(known, context)
     listed = [item for item in known if everything or item.decision.visible]
     if as_json:
         render.data(shapes.listing(listed, summary, context))
     else:
-        render.listing(listed, summary, context)
+        render.listing(listed, summary, context, sends_a_part=is_part)
+        if listed and len(listed) < len(known):
+            render.out("  (`remit tools --all` shows these, too, with the reason)")
 
 
 @click.command()

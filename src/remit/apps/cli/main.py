@@ -66,6 +66,15 @@ class _Commands(click.Group):
         module, _, name = COMMANDS[cmd_name][0].partition(".")
         return getattr(import_module(f"remit.apps.cli.{module}"), name)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.NoSuchCommand as failure:
+            # The group itself holds none of them, so it would suggest nothing.
+            raise click.NoSuchCommand(args[0], possibilities=COMMANDS, ctx=ctx) from failure
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         listed = [click.Command(name, help=about) for name, (_, about) in COMMANDS.items()]
         click.Group(commands=listed).format_commands(ctx, formatter)

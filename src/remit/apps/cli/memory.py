@@ -11,7 +11,7 @@ from remit.apps.cli import render
 from remit.apps.cli.options import JSON, NOTHING_DONE, PROJECT, confirm
 from remit.apps.cli.shapes import Shape
 from remit.bootstrap import open_memory
-from remit.core.memory.artifacts import Kept, name_of
+from remit.core.memory.artifacts import Kept, Kind, body_of, name_of
 from remit.core.memory.scopes import memory_id
 from remit.errors import BadFileError, NoSuchFileError
 from remit.memory.project_memory import Memory
@@ -190,7 +190,7 @@ def export(*, project: str, project_id: str | None, everything: bool, output: st
             file.writelines(f"{line}\n" for line in lines)
     except OSError as error:
         raise NoSuchFileError(f"`{output}` cannot be written: {error.strerror}") from error
-    render.note(f"wrote {len(lines) - 1} records")
+    render.note(f"wrote {_records(len(lines) - 1)}")
 
 
 @memory.command("import")
@@ -208,7 +208,11 @@ def restore(file: str, *, project: str, as_json: bool) -> None:
     if as_json:
         render.data(done._asdict())
     else:
-        render.out(f"added {done.added} records; {done.known} were known")
+        render.out(f"added {_records(done.added)}; {_records(done.known)} known before")
+
+
+def _records(count: int) -> str:
+    return "1 record" if count == 1 else f"{count} records"
 
 
 def _lines(file: str) -> Sequence[str]:
@@ -284,7 +288,8 @@ def hygiene(*, project: str, project_id: str | None, as_json: bool) -> None:
 
 def _cells(kept: Kept) -> tuple[str, ...]:
     scope = f"focus {kept.focus}" if kept.focus is not None else kept.scope
-    name = " ".join(name_of(kept.kind, kept.content).split())
+    words = body_of if kept.kind is Kind.OBSERVATION else name_of  # those are called by their type alone
+    name = " ".join(words(kept.kind, kept.content).split())
     return kept.id, kept.status, scope, _time(kept.created_at), name[:_NAME]
 
 

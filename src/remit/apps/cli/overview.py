@@ -45,7 +45,7 @@ _WAYS = {UNTRUSTED: "look at them with `remit trust`"}  # where each of a group 
 _NEXT = "next: `remit why NAME` explains one, `remit tools --all` lists them all"
 
 
-def show(found: Scan, summary: Summary, context: Context) -> None:
+def show(found: Scan, summary: Summary, context: Context, *, sends_a_part: bool = False) -> None:
     """Draw what a scan found."""
     out(heading(context))
     _lines(_first(found) if found.is_first else _changes(found.changes, context))
@@ -53,7 +53,7 @@ def show(found: Scan, summary: Summary, context: Context) -> None:
         out()
         _lines(_origins(summary, context))
         out()
-        out(total(summary))
+        out(total(summary, sends_a_part=sends_a_part))
         _lines(_costliest(summary.costliest))
     for group in summary.hidden:
         if group.cause is Status.STALE:  # told when it went, among the changes

@@ -100,7 +100,9 @@ def error(failure: RemitError) -> None:
         sys.stderr.write(f"hint: {printable(failure.hint)}\n")
 
 
-def listing(listed: Sequence[Listed], summary: Summary, context: Context) -> None:
+def listing(
+    listed: Sequence[Listed], summary: Summary, context: Context, *, sends_a_part: bool = False
+) -> None:
     """Show tools by scope, and what they cost together."""
     out(heading(context))
     if not listed:
@@ -116,7 +118,7 @@ def listing(listed: Sequence[Listed], summary: Summary, context: Context) -> Non
             table(title, columns, rows, numbers=NUMBERS)
     if listed:
         out()
-        out(total(summary))
+        out(total(summary, sends_a_part=sends_a_part))
 
 
 def explanation(explained: Explanation, context: Context) -> None:
@@ -151,6 +153,9 @@ def _facts(explained: Explanation) -> Iterator[str]:
     tool = explained.tool
     if tool is None:
         return
+    if explained.obstacle:
+        subject = "it" if tool.kind is Kind.MCP_SERVER else f"its server `{tool.server}`"
+        yield f"{subject} cannot be started here: {explained.obstacle}"
     if explained.is_assumed:
         yield f"whether `{tool.server}` has this tool is not known yet: `remit scan --connect` asks it"
     if tool.description:
@@ -158,17 +163,19 @@ def _facts(explained: Explanation) -> Iterator[str]:
     if explained.tools:
         cost = "" if tool.tokens is None else f", about {rounded(tool.tokens)} tokens per request"
         yield f"its tools: {len(explained.tools):,} known{cost}"
-    if tool.failure is not None:
+    if tool.failure is not None and not explained.obstacle:
         yield f"when it was last asked for its tools: {tool.failure}"
 
 
-def total(summary: Summary) -> str:
+def total(summary: Summary, *, sends_a_part: bool = False) -> str:
     """Say how many tools an agent gets and what they cost, in lines of their own."""
     costs, lines = summary.costs, [f"{counted(summary.visible)} visible"]
     if costs.all:
-        lines[0] += f": about {rounded(costs.visible)} tokens per request"
+        lines[0] += f": about {rounded(costs.visible)} tokens{'' if sends_a_part else ' per request'}"
     if costs.all and costs.uncounted:
         lines.append(f"  (without {counted({Kind.MCP_SERVER: costs.uncounted})} whose tools are not known)")
+    if sends_a_part:
+        lines.append("  (Remit sends some of them, within its budget; the agent finds the others)")
     if summary.hidden_count:
         unsent = f": about {rounded(costs.all - costs.visible)} tokens not sent"
         lines.append(f"{summary.hidden_count:,} hidden{unsent if costs.all > costs.visible else ''}")

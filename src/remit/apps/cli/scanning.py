@@ -50,6 +50,7 @@ def scan(*, servers: tuple[str, ...], asked: Asked, connect: bool, timeout: floa
                     context, open_upstreams(), names=servers, deadline=timeout, on_progress=show
                 )
             found = found._replace(tools=registry.tools(context))
+        is_part = registry.sends_a_part(found.tools, context)
         index(registry, context)
     render.problems(found.problems, context)
     live.warnings(connected or ())
@@ -57,7 +58,7 @@ def scan(*, servers: tuple[str, ...], asked: Asked, connect: bool, timeout: floa
     if as_json:
         render.data(shapes.scan(found, summary, context, connected or ()))
         return
-    overview.show(found, summary, context)
+    overview.show(found, summary, context, sends_a_part=is_part)
     if connected is not None:
         live.connected(connected)
 

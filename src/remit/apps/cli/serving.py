@@ -13,6 +13,7 @@ from remit.apps.cli.options import PROJECT
 from remit.contexts import ALL_CLIENTS, DEFAULT_CLIENT
 from remit.core.hosts import origin
 from remit.core.policy import Mode
+from remit.core.views import runs_headless
 from remit.errors import ServingError
 from remit.exchange import Opening
 
@@ -93,7 +94,9 @@ def serve(
     if memory and (address or agent or room or strategy or mode):
         raise click.UsageError("--memory serves memory alone, on stdio")
     _start_log(as_json=log_json, verbose=verbose)
-    opening = Opening(os.path.abspath(project), client, agent, room, strategy, mode)
+    # On HTTP the clients are others than the one whose variables these are.
+    is_headless = address is None and runs_headless(os.environ)
+    opening = Opening(os.path.abspath(project), client, agent, room, strategy, mode, is_headless)
     # Imported late: no other command should wait for what only a server needs.
     if memory:
         from remit.apps.gateway import memory as memory_alone

@@ -46,6 +46,7 @@ def usage(*, asked: Asked, by_project: bool, as_json: bool) -> None:
         context = asked.context(registry)
         projects = registry.usage_by_project() if by_project else ()
         found = None if by_project else registry.usage(context)
+        is_part = registry.sends_a_part(registry.tools(context), context)
         problems = registry.problems(context)
     render.problems(problems, context)
     if found is None:
@@ -53,12 +54,12 @@ def usage(*, asked: Asked, by_project: bool, as_json: bool) -> None:
     elif as_json:
         render.data(_usage(found, context))
     else:
-        _show_usage(found, context)
+        _show_usage(found, context, sends_a_part=is_part)
 
 
 @click.command()
 @for_a_workspace
-@click.option("--yes", is_flag=True, help="Switch off without asking.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @click.option("--undo", is_flag=True, help="Switch on again all that this command switched off.")
 def prune(*, asked: Asked, yes: bool, undo: bool, as_json: bool) -> None:
     """Propose what to switch off here, and do it when told.
@@ -119,7 +120,7 @@ def suggest(*, prompt: str | None, asked: Asked, session: str | None, as_json: b
         sys.exit(NOTHING_DONE)
 
 
-def _show_usage(found: Usage, context: Context) -> None:
+def _show_usage(found: Usage, context: Context, *, sends_a_part: bool) -> None:
     render.out(render.heading(context))
     render.out()
     if found.used:
@@ -138,7 +139,8 @@ def _show_usage(found: Usage, context: Context) -> None:
         render.out()
         columns = ("tool", "kind", "tokens")
         rows = [_unused_cells(each) for each in found.unused[:_UNUSED]]
-        title = f"never used here: {len(found.unused)}, about {found.unused_tokens:,} tokens in each request"
+        when = "if they were sent" if sends_a_part else "in each request"
+        title = f"never used here: {len(found.unused)}, about {found.unused_tokens:,} tokens {when}"
         render.table(title, columns, rows, numbers=("tokens",))
         if len(found.unused) > _UNUSED:
             render.out(f"  and {len(found.unused) - _UNUSED} more; `--json` lists them all")

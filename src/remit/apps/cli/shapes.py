@@ -76,6 +76,7 @@ def explanation(explained: Explanation) -> Shape:
             for gate, ruling in explained.gates
         ],
         "known": explained.tool is not None and not explained.is_assumed,
+        "obstacle": explained.obstacle,
         "shadowed": [_listed(item) for item in explained.shadowed],
         "suggestions": list(explained.suggestions),
     }

@@ -64,6 +64,8 @@ def list_tokens(*, as_json: bool) -> None:
         render.data({"tokens": [_shape(grant) for grant in grants]})
     elif grants:
         render.table("", ("token", "projects", "agents", "made"), [_cells(grant) for grant in grants])
+    else:
+        render.out("There are no tokens: a gateway that is started now takes everybody on this machine.")
 
 
 @token.command("revoke")

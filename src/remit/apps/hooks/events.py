@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple, cast
 
 from remit.core.names import MCP, served_name, storable
+from remit.core.views import runs_headless
 
 _LONGEST = 1_000  # characters of a name or an id
 _LONGEST_CALL = 2**53  # milliseconds
@@ -103,7 +104,7 @@ def read(data: bytes, variables: Mapping[str, str]) -> Event:
         name=name,
         directory=launched if launched and is_this_session else here,
         session_id=session_id,
-        is_headless=variables.get("CLAUDE_CODE_ENTRYPOINT", "cli") != "cli",
+        is_headless=runs_headless(variables),
         fields=fields,
     )
 

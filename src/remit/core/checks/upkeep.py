@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from remit.core.declarations import Declaration
 from remit.core.findings import Finding, Patient, about
 from remit.core.kinds import ConfigStatus, Kind
+from remit.core.obstacles import obstacles_to_asking
 from remit.core.problems import Severity
 from remit.core.tools import Tool
 
@@ -25,10 +26,14 @@ def waiting_servers(patient: Patient) -> Iterator[Finding]:
 
 
 def failed_servers(patient: Patient) -> Iterator[Finding]:
-    """Find servers that did not answer when they were last asked, as their entries stand."""
+    """Find servers that did not answer when they were last asked, as their entries stand.
+
+    Of one that cannot be started at all, what is in the way is said already.
+    """
+    hindered = obstacles_to_asking(patient)
     for declaration in patient.in_force:
         row = _row(declaration, patient)
-        if row is not None and row.failure is not None:
+        if row is not None and row.failure is not None and declaration.key not in hindered:
             yield about(
                 declaration,
                 Severity.ERROR,
