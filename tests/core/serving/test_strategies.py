@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from remit.core.configuration.reading import STRATEGIES as NAMES
 from remit.core.configuration.values import Room
 from remit.core.globs import tool_globs
+from remit.core.names import REMIT
 from remit.core.serving.own_tools import DEFINITIONS, Own
 from remit.core.serving.plan import Plan
 from remit.core.serving.strategies import (
@@ -172,3 +173,21 @@ def test_every_own_tool_is_defined_and_small() -> None:
         assert item["name"] == own
         assert item["inputSchema"]["type"] == "object"
         assert set(item["inputSchema"]["required"]) <= set(item["inputSchema"]["properties"])
+
+
+def test_what_memory_adds_by_being_used_pushes_nothing_out_that_fits_without_it() -> None:
+    def remembering(name: str, *, uses: tuple[int, int] = NEVER) -> Entry:
+        found = entry(f"remit-memory__{name}", uses=uses)
+        return found._replace(tool=found.tool._replace(source=REMIT))
+
+    visible = [
+        LOG,
+        PUSH,
+        remembering("retrieve", uses=(1, 1)),
+        remembering("save", uses=(2, 1)),
+        remembering("surface"),
+    ]
+    assert listed("auto", visible, Plan(token_budget=399)) == ["git__log", "git__push", "remit-memory__save"]
+    assert listed("auto", visible, Plan(token_budget=199)) == ["remit-memory__save"]
+    found = shown("auto", visible, Plan(token_budget=400))
+    assert (len(found.entries), Own.DISCOVER in found.own) == (4, True)

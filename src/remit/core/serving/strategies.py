@@ -65,17 +65,21 @@ def show_all(visible: Sequence[Entry], plan: Plan) -> Shown:
 
 
 def show_what_fits(visible: Sequence[Entry], plan: Plan) -> Shown:
-    """Show all within the budget, else what something speaks for, and how to find the rest."""
-    at_hand = _at_hand(visible, plan)
-    if sum(map(_cost, at_hand)) <= plan.token_budget:
-        return Shown(at_hand, _own_beside(at_hand, visible))
-    chosen = {each.name for each in visible if plan.is_pinned(each.tool)}
-    left = plan.token_budget - sum(_cost(each) for each in visible if each.name in chosen)
+    """Show all within the budget, else what something speaks for, and how to find the rest.
+
+    What is held back takes only the room that is left: using it pushes nothing out that was listed before.
+    """
+    usual = [each for each in visible if not plan.holds_back(each.tool)]
+    if sum(map(_cost, usual)) > plan.token_budget:
+        usual = _pinned(visible, plan)
+    chosen = {each.name for each in usual}
+    left = plan.token_budget - sum(map(_cost, usual))
     for each in _spoken_for(visible):
         if each.name not in chosen and _cost(each) <= left:
             chosen.add(each.name)
             left -= _cost(each)
-    return Shown([each for each in visible if each.name in chosen], _FINDING)
+    shown = [each for each in visible if each.name in chosen]
+    return Shown(shown, _own_beside(shown, visible))
 
 
 def _at_hand(visible: Sequence[Entry], plan: Plan) -> Sequence[Entry]:
