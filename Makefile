@@ -34,7 +34,7 @@ $(VENV)/.check: $(VENV)/.test
 	@touch $@
 
 test: $(VENV)/.test ## Run all tests, with a bounded slice of each proof
-	$(BIN)/python -m pytest --numprocesses 2 --ignore tests/clients --ignore tests/servers --cov --cov-report=term --cov-fail-under=100
+	$(BIN)/python -m pytest --numprocesses 3 --ignore tests/clients --ignore tests/servers --cov --cov-report=term --cov-fail-under=100
 
 CLIENTS := @anthropic-ai/claude-code@2.1.325 @openai/codex@0.166.0 @google/gemini-cli@0.61.0 opencode-ai@1.18.33
 CLIENT_BIN := $(CURDIR)/build/clients/node_modules/.bin

@@ -10,7 +10,7 @@ import pytest
 
 from support import Desk, names, run_together, servers, stored
 
-KILLS = int(os.environ.get("REMIT_PROOF_KILLS", "100"))
+KILLS = int(os.environ.get("REMIT_PROOF_KILLS", "40"))
 
 RECORD_MANY = """
 import sys

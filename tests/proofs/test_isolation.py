@@ -41,7 +41,7 @@ from remit.engines import SearchEngine
 from remit.registry import Registry
 from support import CLIENT, stored
 
-EXAMPLES = int(os.environ.get("REMIT_PROOF_EXAMPLES", "1000"))
+EXAMPLES = int(os.environ.get("REMIT_PROOF_EXAMPLES", "600"))
 PARTS = 2  # run side by side, each with lives of its own
 
 SHOP, BLOG, NESTED = (identify(path) for path in ("/code/shop", "/code/blog", "/code/shop/nested"))
