@@ -17,6 +17,7 @@ from pathlib import Path
 
 from remit import __version__
 from remit.apps.hooks.responding import respond
+from run import figure
 
 RESULTS = Path(__file__).parent / "results" / "hooks.json"
 ROUNDS = 31
@@ -35,16 +36,6 @@ def main() -> None:
     for name, measured in figures.items():
         aim = f"  aim: at most {measured['aim']:g}" if "aim" in measured else ""
         print(f"{name:34} p50 {measured['p50']:8.2f}  p95 {measured['p95']:8.2f}{aim}")
-
-
-def figure(samples: list[float], *, aim: float | None = None) -> dict[str, float]:
-    ordered = sorted(samples)
-    measured = {
-        "p50": statistics.median(ordered),
-        "p95": ordered[int(len(ordered) * 0.95)],
-        "n": len(ordered),
-    }
-    return {**measured, "aim": aim} if aim is not None else measured
 
 
 def make_machine(root: Path) -> Path:

@@ -5,6 +5,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import cast
 
+from remit.adapters.safe_files import sync_directory
 from remit.errors import StoreUnavailableError
 
 _SUFFIX = ".json"
@@ -64,7 +65,7 @@ class FolderQueue:
             if os.path.exists(draft):
                 os.remove(draft)
             raise
-        _settle(self._folder)
+        sync_directory(self._folder)
 
     def _read(self, name: str) -> Mapping[str, object] | None:
         try:
@@ -73,14 +74,3 @@ class FolderQueue:
         except (OSError, ValueError):
             return None
         return cast("Mapping[str, object]", read) if isinstance(read, dict) else None
-
-
-def _settle(folder: str) -> None:
-    """Have a folder's own list of names on the disk, where the system lets one ask for it."""
-    if os.name == "nt":
-        return
-    opened = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)

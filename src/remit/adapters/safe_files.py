@@ -83,7 +83,7 @@ def _is_replaced(
         else:
             os.replace(temporary, real)
             temporary = None
-        _sync_directory(os.path.dirname(real))
+        sync_directory(os.path.dirname(real))
         return True
     except OSError as error:
         raise FileChangeError(
@@ -145,7 +145,8 @@ def _marks(found: os.stat_result | None) -> tuple[int, ...]:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
-def _sync_directory(directory: str) -> None:
+def sync_directory(directory: str) -> None:
+    """Have a directory's own list of names on the disk, where the system lets one ask for it."""
     if os.name == "nt":
         return
     descriptor = os.open(directory, os.O_RDONLY)
