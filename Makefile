@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help run setup test test-clients test-servers test-servers-slice conformance check prove prove-conditions prove-gateway bench bench-gateway bench-install bench-search bench-tokens docs smoke constraints clean
+.PHONY: help run setup test attack test-clients test-servers test-servers-slice conformance check prove prove-conditions prove-gateway bench bench-gateway bench-install bench-search bench-tokens docs smoke constraints clean
 
 help: ## List what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -47,6 +47,9 @@ test-clients: $(VENV)/.test build/clients/.installed $(SERVERS)/.slice $(OFFICIA
 	REMIT_TEST_GEMINI="$(CLIENT_BIN)/gemini" REMIT_TEST_OPENCODE="$(CLIENT_BIN)/opencode" \
 	REMIT_TEST_OFFICIAL="$(CURDIR)/$(OFFICIAL)" REMIT_TEST_SERVERS="$(CURDIR)/$(SERVERS)" \
 	REMIT_TEST_LAYOUTS=$(LAYOUTS) $(BIN)/python -m pytest --numprocesses 2 tests/clients
+
+attack: $(VENV)/.test build/clients/.installed ## Attack Remit with hostile repositories and servers, in the real Claude Code too
+	REMIT_TEST_CLAUDE="$(CLIENT_BIN)/claude" $(BIN)/python -m pytest --numprocesses 2 tests/attacks
 
 build/clients/.installed: Makefile
 	mkdir -p build/clients

@@ -1,0 +1,274 @@
+"""Worlds to attack: a user's machine, a repository, and Claude Code as far as it matters to an attack.
+
+Nothing here imports Remit: every attack goes through the installed command, as a client or a user would.
+A mistake in a world is a `RuntimeError`, so it is never taken for an attack that worked.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import real_claude
+from attacks.peers import SECONDS, Gateway, Server
+
+REMIT = str(Path(sys.executable).with_name("remit"))
+CLAUDE = os.environ.get("REMIT_TEST_CLAUDE", "")
+needs_claude = pytest.mark.skipif(not CLAUDE, reason="`make attack` installs the real client and runs this")
+KEPT = ("HOME", "XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR")  # no project setting reaches a hook or a server
+BASH: Mapping[str, Any] = {"tool_name": "Bash", "tool_input": {"command": "true"}}  # of an event
+
+Call = tuple[str, Mapping[str, object]]
+Settings = dict[str, Any]
+
+
+def require(is_so: bool, what: str) -> None:
+    """Hold a world to what an attack takes for granted.
+
+    Raises:
+        RuntimeError: it is not so.
+    """
+    if not is_so:
+        raise RuntimeError(f"the attack cannot be judged: {what}")
+
+
+@dataclass
+class World:
+    """A user's machine with one repository that somebody else wrote."""
+
+    root: Path
+
+    def __post_init__(self) -> None:
+        self.home, self.repository = self.root / "home", self.root / "code" / "shop"
+        for folder in (self.home / ".claude", self.repository / ".git", self.root / "servers"):
+            folder.mkdir(parents=True)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {"PATH": os.environ["PATH"], "HOME": str(self.home), "NO_COLOR": "1"}
+
+    @property
+    def user_settings(self) -> Settings:
+        """What the user's settings of Claude Code say now."""
+        return _read(self.home / ".claude/settings.json")
+
+    @property
+    def project_settings(self) -> Settings:
+        """What the repository's settings of Claude Code say."""
+        return _read(self.repository / ".claude/settings.json")
+
+    def server(self, name: str, *tools: Mapping[str, object]) -> Server:
+        """Make a server; who declares it is another question."""
+        made = Server(name, self.root / "servers")
+        made.offer(*tools)
+        return made
+
+    def write(self, path: Path, content: object) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+
+    def declare(
+        self,
+        servers: Mapping[str, Server],
+        *,
+        local: Mapping[str, Server] | None = None,
+        approved: Sequence[str] = (),
+    ) -> None:
+        """Write the user's own servers, those of the user in this repository, and what the user approved."""
+        project = {
+            "hasTrustDialogAccepted": True,
+            "mcpServers": _entries(local or {}),
+            "enabledMcpjsonServers": list(approved),
+        }
+        state = {"mcpServers": _entries(servers), "projects": {str(self.repository): project}}
+        self.write(self.home / ".claude.json", state)
+
+    def approve(self, label: str) -> None:
+        """Approve of a repository's server, as the client's dialog does."""
+        state = _read(self.home / ".claude.json")
+        state["projects"][str(self.repository)]["enabledMcpjsonServers"].append(label)
+        self.write(self.home / ".claude.json", state)
+
+    def bring(self, entries: Mapping[str, Server | Mapping[str, object]]) -> None:
+        """Let the repository declare servers."""
+        found = {
+            label: entry.entry if isinstance(entry, Server) else entry for label, entry in entries.items()
+        }
+        self.write(self.repository / ".mcp.json", {"mcpServers": found})
+
+    def settle(self, **settings: object) -> None:
+        """Write the user's settings of Claude Code."""
+        self.write(self.home / ".claude/settings.json", settings)
+
+    def impose(self, **settings: object) -> None:
+        """Let the repository bring settings of Claude Code."""
+        self.write(self.repository / ".claude/settings.json", settings)
+
+    def configure(self, text: str) -> None:
+        """Write the user's `remit.toml`."""
+        self.write(self.home / ".config/remit/remit.toml", text)
+
+    def remit(self, *words: str, variables: Mapping[str, str] | None = None) -> str:
+        """Run the command in the repository, and give what it prints; it has to end well."""
+        done = self._run([REMIT, *words], b"", variables)
+        if done.returncode:
+            raise RuntimeError(f"remit {' '.join(words)}: {done.stderr.decode()}")
+        return done.stdout.decode()
+
+    def doctor(self) -> str:
+        """What `remit doctor` finds, as one text; its exit code says whether it found anything."""
+        told = json.loads(self._run([REMIT, "doctor", "--json"], b"", None).stdout)
+        return json.dumps(told["findings"])
+
+    def install(self) -> None:
+        self.remit("install", "claude-code", "--yes")
+
+    def block_bash(self) -> None:
+        """Install Remit for a user who lets the client run Bash, and blocks it in Remit."""
+        self.declare({})
+        self.settle(permissions={"allow": ["Bash"]})
+        self.configure('block = ["Bash"]\n')
+        self.install()
+
+    def hook(self, event: str, **fields: object) -> dict[str, Any]:
+        """Tell `remit hook` of an event, and give what it answers."""
+        done = self._run([REMIT, "hook"], json.dumps(self.event(event, **fields)).encode(), None)
+        if done.returncode or done.stderr:
+            raise RuntimeError(f"remit hook: {done.stderr.decode()}")
+        return json.loads(done.stdout)["hookSpecificOutput"] if done.stdout else {}
+
+    def event(self, name: str, **fields: object) -> dict[str, Any]:
+        """Make an event as the client does, with its keys in the same order."""
+        common = {"session_id": "s-1", "transcript_path": "", "cwd": str(self.repository)}
+        return {**common, "permission_mode": "default", "hook_event_name": name, **fields}
+
+    @contextmanager
+    def serve(self, *words: str) -> Generator[Gateway]:
+        """Start the gateway in the repository, as a client would."""
+        with self._speaking([REMIT, "serve", *words], self.environment) as gateway:
+            yield gateway
+
+    @contextmanager
+    def serve_as_installed(self) -> Generator[Gateway]:
+        """Start the entry that install wrote, with the variables that the client gives it."""
+        entry = _read(self.home / ".claude.json")["mcpServers"]["remit"]
+        environment = {**self._reached(), **entry.get("env", {})}
+        with self._speaking([entry["command"], *entry["args"]], environment) as gateway:
+            yield gateway
+
+    def runs(self, event: Mapping[str, Any]) -> bool:
+        """Tell whether Claude Code would run a call: its rules as observed in 2.1.325.
+
+        The user's `permissions.deny` beats all. The repository may switch hooks off. A hook blocks by its
+        answer or by exit code 2; any other failure lets the call through, unless the hook is declared with
+        `"onFailure": "block"`.
+        """
+        if event["tool_name"] in self.user_settings.get("permissions", {}).get("deny", ()):
+            return False
+        if self.project_settings.get("disableAllHooks"):
+            return True
+        groups = self.user_settings.get("hooks", {}).get("PreToolUse", ())
+        handlers = [handler for group in groups for handler in group["hooks"]]
+        return not any(self._is_blocked(handler, event) for handler in handlers)
+
+    def started(self) -> dict[str, Any]:
+        """The servers that Claude Code would start here: its rules as observed in 2.1.325.
+
+        A repository's entry stands above the user's of that name, even where it is not allowed itself, unless
+        the user disabled it by name. All lists add up; where any has a command, names count for nothing.
+        """
+        disabled = self.user_settings.get("disabledMcpjsonServers", ())
+        brought = _read(self.repository / ".mcp.json").get("mcpServers", {})
+        declared = {
+            **_read(self.home / ".claude.json").get("mcpServers", {}),
+            **{label: entry for label, entry in brought.items() if label not in disabled},
+        }
+        both = (self.user_settings, self.project_settings)
+        lists = [settings["allowedMcpServers"] for settings in both if "allowedMcpServers" in settings]
+        allowed = list(chain.from_iterable(lists))
+        return {
+            label: entry for label, entry in declared.items() if not lists or _allows(allowed, label, entry)
+        }
+
+    def claude(self, *calls: Call) -> real_claude.Session:
+        """Run the real client in the repository, with a model that makes these calls."""
+        given = {"ENABLE_TOOL_SEARCH": "false"}
+        return real_claude.run(CLAUDE, self.home, self.repository, calls=calls, variables=given)
+
+    def runs_in_claude(self) -> bool:
+        """Tell whether the real client runs a command that its model asks for."""
+        ran = self.repository / "ran"
+        self.claude(("Bash", {"command": f"touch {ran}", "description": "try"}))
+        return ran.exists()
+
+    def _reached(self) -> dict[str, str]:
+        said = self.project_settings.get("env", {})
+        return {**self.environment, **{name: value for name, value in said.items() if name not in KEPT}}
+
+    def _is_blocked(self, handler: Mapping[str, Any], event: Mapping[str, Any]) -> bool:
+        command = handler["command"]
+        words = [command, *handler["args"]] if "args" in handler else ["sh", "-c", command]
+        is_closed = handler.get("onFailure") == "block"
+        try:
+            done = subprocess.run(
+                words,
+                input=json.dumps(event).encode(),
+                cwd=self.repository,
+                env=self._reached(),
+                capture_output=True,
+                timeout=handler["timeout"],
+            )
+        except subprocess.TimeoutExpired:
+            return is_closed
+        if done.returncode:
+            return done.returncode == 2 or is_closed
+        said: dict[str, Any] = json.loads(done.stdout)["hookSpecificOutput"] if done.stdout else {}
+        return said.get("permissionDecision", "allow") != "allow"
+
+    def _run(
+        self, words: Sequence[str], stdin: bytes, variables: Mapping[str, str] | None
+    ) -> subprocess.CompletedProcess[bytes]:
+        environment = {**self.environment, **(variables or {})}
+        return subprocess.run(
+            words, input=stdin, cwd=self.repository, env=environment, capture_output=True, timeout=SECONDS
+        )
+
+    @contextmanager
+    def _speaking(self, words: Sequence[str], environment: Mapping[str, str]) -> Generator[Gateway]:
+        process = subprocess.Popen(
+            words,
+            cwd=self.repository,
+            env=dict(environment),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        gateway = Gateway(process)
+        try:
+            gateway.open()
+            yield gateway
+        finally:
+            gateway.end()
+
+
+def _allows(allowed: Sequence[Mapping[str, Any]], label: str, entry: Mapping[str, Any]) -> bool:
+    if commands := [item["serverCommand"] for item in allowed if "serverCommand" in item]:
+        return [entry["command"], *entry.get("args", ())] in commands
+    return {"serverName": label} in allowed
+
+
+def _entries(servers: Mapping[str, Server]) -> dict[str, object]:
+    return {label: server.entry for label, server in servers.items()}
+
+
+def _read(path: Path) -> Settings:
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
