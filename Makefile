@@ -34,7 +34,7 @@ $(VENV)/.check: $(VENV)/.test
 	@touch $@
 
 test: $(VENV)/.test ## Run all tests, with a bounded slice of each proof
-	$(BIN)/python -m pytest --numprocesses 3 --ignore tests/clients --ignore tests/servers --cov --cov-report=term --cov-fail-under=100
+	$(BIN)/python -m pytest --numprocesses 3 --ignore tests/real_clients --ignore tests/servers --cov --cov-report=term --cov-fail-under=100
 
 CLIENTS := @anthropic-ai/claude-code@2.1.325 @openai/codex@0.166.0 @google/gemini-cli@0.61.0 opencode-ai@1.18.33
 CLIENT_BIN := $(CURDIR)/build/clients/node_modules/.bin
@@ -46,7 +46,7 @@ test-clients: $(VENV)/.test build/clients/.installed $(SERVERS)/.slice $(OFFICIA
 	REMIT_TEST_CLAUDE="$(CLIENT_BIN)/claude" REMIT_TEST_CODEX="$(CLIENT_BIN)/codex" \
 	REMIT_TEST_GEMINI="$(CLIENT_BIN)/gemini" REMIT_TEST_OPENCODE="$(CLIENT_BIN)/opencode" \
 	REMIT_TEST_OFFICIAL="$(CURDIR)/$(OFFICIAL)" REMIT_TEST_SERVERS="$(CURDIR)/$(SERVERS)" \
-	REMIT_TEST_LAYOUTS=$(LAYOUTS) $(BIN)/python -m pytest --numprocesses 2 tests/clients
+	REMIT_TEST_LAYOUTS=$(LAYOUTS) $(BIN)/python -m pytest --numprocesses 2 tests/real_clients
 
 attack: $(VENV)/.test build/clients/.installed ## Attack Remit with hostile repositories and servers, in the real Claude Code too
 	REMIT_TEST_CLAUDE="$(CLIENT_BIN)/claude" $(BIN)/python -m pytest --numprocesses 2 tests/attacks

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import cast
 
 from remit import __version__
-from remit.core.conditions.condition import Condition, condition
-from remit.core.states import Snapshot, Value
+from remit.conditions.condition import Condition, condition
+from remit.decision.snapshot import Snapshot, Value
 from run import figure, timed
 
 RESULTS = Path(__file__).parent / "results" / "conditions.json"

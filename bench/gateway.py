@@ -23,7 +23,7 @@ from gateway_client import NEW, OLD, Client, Pipes, Web, Wire, machine
 from gateway_tokens import tokens
 from processes import Place, listening, server
 from remit import __version__
-from remit.core.evaluation import percentile
+from remit.search.evaluation import percentile
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "gateway.json"

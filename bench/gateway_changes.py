@@ -19,8 +19,8 @@ from typing import Any, Protocol
 from gateway_client import META, NEW, OLD, Client, Pipes, machine
 from processes import Place, server
 from remit.bootstrap import open_registry
-from remit.core.evaluation import percentile
 from remit.registry import Registry
+from remit.search.evaluation import percentile
 
 TIMES = 40
 AIM = 250  # milliseconds

@@ -8,7 +8,7 @@ from typing import Any
 
 from gateway_client import NEW, Client, Pipes
 from processes import Place, server
-from remit.core.tokens import definition_tokens
+from remit.text.token_estimate import definition_tokens
 
 SIZES = (50, 500, 2_000)
 SERVERS = 10  # among which the tools are spread

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 from remit import __version__
-from remit.apps.hooks.responding import respond
+from remit.hooks.event_dispatch import respond
 from run import figure
 
 RESULTS = Path(__file__).parent / "results" / "hooks.json"

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from remit.core.tokens import estimate
+from remit.text.token_estimate import estimate
 
 ROOT = Path(__file__).parent.parent
 sys.path.append(str(ROOT / "tests"))

@@ -19,14 +19,14 @@ from itertools import accumulate
 from pathlib import Path
 
 from remit import __version__
-from remit.adapters.embeddings.wordpiece import vocabulary
 from remit.bootstrap import memory_at
-from remit.core.memory.artifacts import Kept, Kind
-from remit.core.memory.records import HEAD, ProjectRecord, written
-from remit.core.memory.results import RetrievalStatus, SaveResult, SaveStatus
-from remit.core.projects import Workspace, identify
-from remit.engines import SearchEngine
+from remit.decision.projects import Workspace, identify
+from remit.memory.artifacts import Kept, Kind
+from remit.memory.export_format import HEAD, ProjectRecord, written
 from remit.memory.project_memory import Memory
+from remit.memory.results import RetrievalStatus, SaveResult, SaveStatus
+from remit.search.embeddings.wordpiece import vocabulary
+from remit.search.engine import SearchEngine
 from run import figure
 
 RESULTS = Path(__file__).parent / "results" / "memory.json"

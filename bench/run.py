@@ -16,12 +16,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from remit import __version__
-from remit.adapters.clients.sources import ClientFiles
-from remit.adapters.files import Machine
-from remit.adapters.storage.sqlite import SqliteStore
-from remit.core.decide import decide, explain
-from remit.engines import SearchEngine
+from remit.decision.decide import decide, explain
+from remit.files.bounded_reader import Machine
 from remit.registry import Registry
+from remit.scanning.client_files import ClientFiles
+from remit.search.engine import SearchEngine
+from remit.store.sqlite_store import SqliteStore
 
 RESULTS = Path(__file__).parent / "results" / "registry.json"
 SERVERS, TOOLS_EACH = 200, 49  # 10,000 rows with the servers' own
@@ -29,9 +29,9 @@ ROUNDS = 31
 
 LIST_COLD = """
 import sys, time
-from remit.adapters.git import locate
-from remit.adapters.storage.sqlite import SqliteStore
-from remit.core.views import USUAL
+from remit.files.checkout import locate
+from remit.store.sqlite_store import SqliteStore
+from remit.decision.views import USUAL
 here = locate(sys.argv[2])
 start = time.perf_counter()
 tools = SqliteStore(sys.argv[1]).catalog(here, USUAL)

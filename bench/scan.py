@@ -12,13 +12,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from remit import __version__
-from remit.adapters.clients.sources import ClientFiles
-from remit.adapters.files import Machine
-from remit.adapters.storage.sqlite import SqliteStore
-from remit.contexts import DEFAULT_CLIENT
-from remit.core.decide import Context
-from remit.engines import SearchEngine
+from remit.catalog.contexts import DEFAULT_CLIENT
+from remit.decision.decide import Context
+from remit.files.bounded_reader import Machine
 from remit.registry import Registry
+from remit.scanning.client_files import ClientFiles
+from remit.search.engine import SearchEngine
+from remit.store.sqlite_store import SqliteStore
 from run import figure, timed
 
 RESULTS = Path(__file__).parent / "results" / "scan.json"

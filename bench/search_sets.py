@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
 
-from remit.adapters.search import folder
-from remit.core.brought import Brought
-from remit.core.documents import document, split
-from remit.core.evaluation import Question, Trial
+from remit.search import evaluation_folder
+from remit.search.documents import document, split
+from remit.search.evaluation import Question, Trial
+from remit.search.given_tools import Brought
 
 MOST_QUERIES = 250  # of a set; every n-th of more
 
@@ -30,8 +30,10 @@ class Set(NamedTuple):
 def dev_sets(data: Path) -> Iterator[Set]:
     """The sets that weights were chosen on."""
     for place in sorted((data / "tool-retrieval" / "dev").iterdir()):
-        trial = folder.read(str(place))
-        rows = [json.loads(line) for line in (place / folder.TOOLS).read_text("utf-8").splitlines()]
+        trial = evaluation_folder.read(str(place))
+        rows = [
+            json.loads(line) for line in (place / evaluation_folder.TOOLS).read_text("utf-8").splitlines()
+        ]
         texts = [_text(row["name"], row.get("description"), row.get("parameters")) for row in rows]
         yield Set(place.name, trial._replace(questions=thinned(trial.questions)), texts)
 
@@ -43,7 +45,7 @@ def real_tools(data: Path) -> tuple[list[Brought], list[dict[str, Any]]]:
     for file in sorted((data / "real-mcp-tools").glob("*.json")):
         for row in json.loads(file.read_text("utf-8"))["tools"]:
             schema: dict[str, Any] = row.get("inputSchema") or {}
-            params = folder.parameters({"type": "object", **schema})
+            params = evaluation_folder.parameters({"type": "object", **schema})
             read = document(row["name"], file.stem, row.get("description"), params, row.get("title"))
             tools.append(Brought(row["name"], file.stem, read))
             texts.append(_text(row["name"], row.get("description"), schema))
@@ -83,6 +85,6 @@ def _without_name(tool: Brought) -> str:
 def _text(name: str, description: str | None, given: object) -> dict[str, Any]:
     schema = cast(dict[str, Any], given) if isinstance(given, dict) else {}
     if "properties" not in schema:
-        names = folder.parameters(cast(object, given))
+        names = evaluation_folder.parameters(cast(object, given))
         schema = {"type": "object", "properties": {param: {"type": "string"} for param in names}}
     return {"name": name, "description": description or "", "parameters": schema}

@@ -9,21 +9,21 @@ from collections.abc import Callable
 from pathlib import Path
 
 from remit import __version__
-from remit.adapters.files import Machine
-from remit.adapters.git import locate
-from remit.adapters.storage.sqlite import SqliteStore
 from remit.bootstrap import open_situation
-from remit.core.configuration.language import RuleCondition
-from remit.core.configuration.values import Asked, ToolEntry
-from remit.core.decide import Context
-from remit.core.kinds import Authority, ConfigStatus, Kind
-from remit.core.projects import Workspace
-from remit.core.requirements import Requirement, Requirements
-from remit.core.roster import Roster
-from remit.core.scopes import Scope
-from remit.core.states import Snapshot, Value
-from remit.core.tools import Tool
-from remit.situation import Situation
+from remit.configuration.condition_rules import RuleCondition
+from remit.configuration.config_model import Asked, ToolEntry
+from remit.decision.decide import Context
+from remit.decision.decision_index import Roster
+from remit.decision.kinds import Authority, ConfigStatus, Kind
+from remit.decision.projects import Workspace
+from remit.decision.requirements import Requirement, Requirements
+from remit.decision.scopes import Scope
+from remit.decision.snapshot import Snapshot, Value
+from remit.decision.tools import Tool
+from remit.files.bounded_reader import Machine
+from remit.files.checkout import locate
+from remit.states.state_service import Situation
+from remit.store.sqlite_store import SqliteStore
 from run import figure
 
 RESULTS = Path(__file__).parent / "results" / "states.json"

@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from remit.core.names import tool_name
-from remit.core.tokens import definition_tokens, estimate
+from remit.decision.tool_names import tool_name
+from remit.text.token_estimate import definition_tokens, estimate
 
 RESULTS = Path(__file__).parent / "results" / "tokens.json"
 COUNTER = Path(__file__).parent / "tokens.mjs"

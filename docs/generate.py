@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from remit.apps.cli.main import COMMANDS, app
+from remit.cli.app import COMMANDS, app
 
 CLI = Path(__file__).parent / "reference" / "cli.md"
 

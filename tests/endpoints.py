@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 from anyio.streams.memory import MemoryObjectSendStream
 
-from remit.exchange import Answer, AnsweredError, Caller, Change, Listing, Opening, Params, Part
+from remit.upstream.ports import Answer, AnsweredError, Caller, Change, Listing, Opening, Params, Part
 
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}}
 FORM = {"type": "object", "properties": {"name": {"type": "string"}}}
@@ -196,7 +196,7 @@ async def opened(endpoint: SmallEndpoint) -> AsyncGenerator[SmallEndpoint]:
 
 
 if __name__ == "__main__":
-    from remit.apps.gateway.stdio import on_stdio
+    from remit.gateway.transports.stdio_server import on_stdio
 
     notes = Path(sys.argv[1]) if len(sys.argv) > 1 else None
     count = int(sys.argv[2]) if len(sys.argv) > 2 else 0

@@ -8,13 +8,23 @@ from typing import Any
 
 import anyio
 
-from remit.adapters.upstream.offers import read_offer
 from remit.bootstrap import open_notifier
-from remit.core.declarations import Key
-from remit.core.upstreams import Upstream
-from remit.exchange import Answer, AnsweredError, Caller, Condition, Health, Notice, Opening, Params, Stock
+from remit.decision.declarations import Key
 from remit.gateway.endpoint import LiveEndpoint
-from remit.gateway.opening import Means, serve
+from remit.gateway.open_endpoint import Means, serve
+from remit.upstream.offer_reader import read_offer
+from remit.upstream.ports import (
+    Answer,
+    AnsweredError,
+    Caller,
+    Condition,
+    Health,
+    Notice,
+    Opening,
+    Params,
+    Stock,
+)
+from remit.upstream.upstream_model import Upstream
 from support import Desk
 
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}}

@@ -8,17 +8,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from remit.adapters.clients.reading import Client, read_client
-from remit.adapters.files import Machine
-from remit.adapters.git import locate
-from remit.core.client_settings import ClientSettings
-from remit.core.declarations import Resolved
-from remit.core.kinds import ConfigStatus, Kind
-from remit.core.launch import Launch, Transport, command_digest
-from remit.core.problems import Problem
-from remit.core.resolve import resolve
-from remit.core.scopes import strength
-from remit.core.views import View
+from remit.clients.parsing.client_reader import Client, read_client
+from remit.decision.client_settings import ClientSettings
+from remit.decision.declarations import Resolved
+from remit.decision.kinds import ConfigStatus, Kind
+from remit.decision.launch import Launch, Transport, command_digest
+from remit.decision.problems import Problem
+from remit.decision.resolve import resolve
+from remit.decision.scopes import strength
+from remit.decision.views import View
+from remit.files.bounded_reader import Machine
+from remit.files.checkout import locate
 from support import git
 
 LAYOUTS = int(os.environ.get("REMIT_TEST_LAYOUTS", "30"))

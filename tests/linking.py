@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from remit.adapters.upstream.links import LiveLinks, linked
-from remit.adapters.upstream.means import Means
-from remit.adapters.upstream.remote import Remote
-from remit.adapters.upstream.sign_ins import Files, SignIns
-from remit.adapters.upstream.watch import Watch
-from remit.core.launch import Launch, Syntax
-from remit.core.upstreams import Upstream
-from remit.exchange import Answer, AnsweredError, Params
+from remit.decision.launch import Launch, Syntax
+from remit.upstream.launch.resources import Means
+from remit.upstream.oauth.token_store import Files, SignIns
+from remit.upstream.ports import Answer, AnsweredError, Params
+from remit.upstream.transports.remote import Remote
+from remit.upstream.transports.watchdog import Watch
+from remit.upstream.upstream_model import Upstream
+from remit.upstream.upstream_pool import LiveLinks, linked
 
 SPEAKING = str(Path(__file__).with_name("speaking_servers.py"))
 

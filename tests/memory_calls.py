@@ -1,7 +1,7 @@
 """Calls of memory's tools with visible defaults."""
 
-from remit.core.memory.results import BatchSaveResult, SaveResult
 from remit.memory.project_memory import Memory
+from remit.memory.results import BatchSaveResult, SaveResult
 
 Given = dict[str, object]
 

@@ -13,22 +13,22 @@ from typing import Any
 
 import apsw
 
-from remit.adapters.clients.sources import ClientFiles
-from remit.adapters.files import Machine
-from remit.adapters.git import locate
-from remit.adapters.storage import database as storage
-from remit.adapters.storage.sqlite import SqliteStore
 from remit.bootstrap import judge, memory_at, open_situation
-from remit.core.decide import Context
-from remit.core.declarations import Declaration
-from remit.core.kinds import Authority, ConfigStatus, Kind, Status
-from remit.core.names import server_name
-from remit.core.projects import Workspace, identify
-from remit.core.scopes import Scope
-from remit.core.tools import Tool, Winner
-from remit.engines import SearchEngine
+from remit.decision.decide import Context
+from remit.decision.declarations import Declaration
+from remit.decision.kinds import Authority, ConfigStatus, Kind, Status
+from remit.decision.projects import Workspace, identify
+from remit.decision.scopes import Scope
+from remit.decision.tool_names import server_name
+from remit.decision.tools import Tool, Winner
+from remit.files.bounded_reader import Machine
+from remit.files.checkout import locate
 from remit.memory.project_memory import Memory
 from remit.registry import Registry
+from remit.scanning.client_files import ClientFiles
+from remit.search.engine import SearchEngine
+from remit.store import database as storage
+from remit.store.sqlite_store import SqliteStore
 
 CLIENT = "claude-code"
 SHOP = Workspace(dir="/code/shop", checkout="/code/shop", project=identify("/code/shop"))

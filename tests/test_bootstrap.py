@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from remit import bootstrap
-from remit.adapters.embeddings.weights import data_file
-from remit.adapters.upstream.live import LiveServers
-from remit.core.launch import Launch
-from remit.core.upstreams import Upstream
-from remit.engines import SearchEngine
+from remit.decision.launch import Launch
 from remit.errors import BadVariableError, EmbeddingError
+from remit.search.embeddings.weights import data_file
+from remit.search.engine import SearchEngine
+from remit.upstream.live_servers import LiveServers
+from remit.upstream.upstream_model import Upstream
 from support import Desk
 
 
@@ -48,7 +48,7 @@ def test_a_variable_says_how_words_and_meaning_are_fused() -> None:
 
 def test_a_provider_that_is_not_installed_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    monkeypatch.delitem(sys.modules, "remit.adapters.embeddings.onnx", raising=False)
+    monkeypatch.delitem(sys.modules, "remit.search.embeddings.onnx_embedder", raising=False)
     with pytest.raises(EmbeddingError, match="need `onnxruntime`, which is not installed") as raised:
         SearchEngine({"REMIT_EMBEDDINGS": "onnx"}).embedder()
     assert "pip install 'remit[onnx]'" in str(raised.value.hint)
@@ -62,7 +62,7 @@ def test_a_model_that_is_missing_or_damaged_is_named_as_such(
     (tmp_path / "vocabulary.txt").write_bytes(Path(data_file("vocabulary.txt")).read_bytes())
     if content is not None:
         (tmp_path / file).write_bytes(content)
-    monkeypatch.setattr("remit.adapters.embeddings.weights._DATA", str(tmp_path))
+    monkeypatch.setattr("remit.search.embeddings.weights._DATA", str(tmp_path))
     with pytest.raises(EmbeddingError, match="the bundled model cannot be read") as raised:
         SearchEngine({"REMIT_EMBEDDINGS": provider}).embedder()
     assert "REMIT_EMBEDDINGS=none" in str(raised.value.hint)
@@ -71,14 +71,14 @@ def test_a_model_that_is_missing_or_damaged_is_named_as_such(
 def test_a_table_that_is_cut_off_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("vocabulary.txt", "static.safetensors"):
         (tmp_path / name).write_bytes(Path(data_file(name)).read_bytes()[:1_000_000])
-    monkeypatch.setattr("remit.adapters.embeddings.weights._DATA", str(tmp_path))
+    monkeypatch.setattr("remit.search.embeddings.weights._DATA", str(tmp_path))
     with pytest.raises(EmbeddingError, match="the bundled model cannot be read"):
         SearchEngine({}).embedder()
 
 
 def test_one_query_is_embedded_without_numpy(desk: Desk) -> None:
     script = (
-        "import sys; from remit.engines import SearchEngine; embedder = SearchEngine({}).embedder();"
+        "import sys; from remit.search.engine import SearchEngine; embedder = SearchEngine({}).embedder();"
         "embedder.embed_query('read a file'); print('numpy' in sys.modules);"
         "embedder.embed_tools([]); print('numpy' in sys.modules)"
     )

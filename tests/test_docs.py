@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from remit import errors
-from remit.adapters.clients import CLIENTS, load
-from remit.core.decide import Gate
-from remit.core.kinds import Kind
-from remit.core.scopes import Scope
+from remit.clients import CLIENTS, load
+from remit.decision.decide import Gate
+from remit.decision.kinds import Kind
+from remit.decision.scopes import Scope
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from remit import __version__
-from remit.adapters.clients.installing import HOOKS
-from remit.core.own_marks import starts
+from remit.clients.install_targets import HOOKS
+from remit.install.own_entries import starts
 
 PLUGIN = Path(__file__).parent.parent / "plugin"
 

@@ -2,18 +2,18 @@ from pathlib import Path
 
 import pytest
 
-from remit.core.client_settings import ClientSettings
-from remit.core.decide import UNKNOWN, Context, Gate
-from remit.core.kinds import Kind
-from remit.core.memory.scopes import memory_id
-from remit.core.names import REMIT
-from remit.core.resolve import resolve
-from remit.core.scopes import Scope
-from remit.core.tokens import definition_tokens
-from remit.core.tools import Tool
+from remit.decision.client_settings import ClientSettings
+from remit.decision.decide import UNKNOWN, Context, Gate
+from remit.decision.kinds import Kind
+from remit.decision.resolve import resolve
+from remit.decision.scopes import Scope
+from remit.decision.tool_names import REMIT
+from remit.decision.tools import Tool
 from remit.errors import UnknownClientError, UnknownProjectError
+from remit.memory.scope_gate import memory_id
 from remit.registry import Registry
-from remit.scanning import Presence
+from remit.scanning.scanner import Presence
+from remit.text.token_estimate import definition_tokens
 from support import Desk, git, names, servers, stored
 
 

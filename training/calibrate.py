@@ -19,13 +19,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from remit.adapters.search.folder import read
-from remit.collection import Collection
-from remit.core.documents import query_parts, read_query
-from remit.core.evaluation import Trial, mean, measure
-from remit.core.ranking import Fusion, Hit
-from remit.engines import open_engine
-from remit.search import WORDS_ALONE
+from remit.search.documents import query_parts, read_query
+from remit.search.engine import open_engine
+from remit.search.evaluation import Trial, mean, measure
+from remit.search.evaluation_folder import read
+from remit.search.ranking import Fusion, Hit
+from remit.search.search_service import WORDS_ALONE
+from remit.search.tool_collection import Collection
 
 DEPTH = 20  # tools of a query that are looked at
 WIDE = 200  # and that are ranked again with other weights

@@ -37,7 +37,7 @@ def main() -> None:
     """Read the arguments and write the file."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("static", type=Path, help="the table that train.py wrote")
-    parser.add_argument("package", type=Path, help="src/remit/adapters/embeddings/data/static.safetensors")
+    parser.add_argument("package", type=Path, help="src/remit/search/embeddings/data/static.safetensors")
     given = parser.parse_args()
     write(given.package, shipped(given.static))
     print(f"{given.package.name} {given.package.stat().st_size / 1e6:.1f} MB")

@@ -3,18 +3,18 @@
 TYPE_CHECKING = False  # as type checkers read it; `typing` itself is not needed to import this package
 if TYPE_CHECKING:
     from remit.bootstrap import open_registry
-    from remit.core.decide import Context, Decision, Verdict, decide
-    from remit.core.kinds import Kind
-    from remit.core.scopes import Scope
-    from remit.core.tools import Tool
+    from remit.decision.decide import Context, Decision, Verdict, decide
+    from remit.decision.kinds import Kind
+    from remit.decision.scopes import Scope
+    from remit.decision.tools import Tool
     from remit.errors import RemitError
-    from remit.filtering import filter_tools
-    from remit.functions.definitions import location_scope as location_scope
-    from remit.functions.definitions import requires as requires
-    from remit.functions.definitions import tool as tool
-    from remit.functions.registry import ToolRegistry as ToolRegistry
-    from remit.hot_paths import record_use
+    from remit.hooks.quick_store import record_use
+    from remit.python_tools.decorators import location_scope as location_scope
+    from remit.python_tools.decorators import requires as requires
+    from remit.python_tools.decorators import tool as tool
+    from remit.python_tools.tool_registry import ToolRegistry as ToolRegistry
     from remit.registry import Registry
+    from remit.search.tool_filter import filter_tools
 
 __version__ = "0.1.0"
 
@@ -34,23 +34,23 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Context": "remit.core.decide",
-    "Decision": "remit.core.decide",
-    "Kind": "remit.core.kinds",
+    "Context": "remit.decision.decide",
+    "Decision": "remit.decision.decide",
+    "Kind": "remit.decision.kinds",
     "Registry": "remit.registry",
     "RemitError": "remit.errors",
-    "Scope": "remit.core.scopes",
-    "Tool": "remit.core.tools",
-    "Verdict": "remit.core.decide",
-    "decide": "remit.core.decide",
-    "filter_tools": "remit.filtering",
+    "Scope": "remit.decision.scopes",
+    "Tool": "remit.decision.tools",
+    "Verdict": "remit.decision.decide",
+    "decide": "remit.decision.decide",
+    "filter_tools": "remit.search.tool_filter",
     "open_registry": "remit.bootstrap",
-    "record_use": "remit.hot_paths",
+    "record_use": "remit.hooks.quick_store",
     # For those who define tools in Python; named one by one, and not by `import *`.
-    "ToolRegistry": "remit.functions.registry",
-    "location_scope": "remit.functions.definitions",
-    "requires": "remit.functions.definitions",
-    "tool": "remit.functions.definitions",
+    "ToolRegistry": "remit.python_tools.tool_registry",
+    "location_scope": "remit.python_tools.decorators",
+    "requires": "remit.python_tools.decorators",
+    "tool": "remit.python_tools.decorators",
 }
 
 

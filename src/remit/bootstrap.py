@@ -8,34 +8,34 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from remit import settings
-from remit.engines import SearchEngine
+from remit.search.engine import SearchEngine
 
 if TYPE_CHECKING:
-    from remit.adapters.files import Machine
-    from remit.adapters.gateways import GatewayFiles
-    from remit.adapters.own_files import PersonalFile
-    from remit.adapters.storage.memory_codes import Held
-    from remit.adapters.tokens import TokenFile
-    from remit.adapters.upstream.means import Means, Reaching
-    from remit.core.configuration.layers import Configuration
-    from remit.core.configuration.values import Content, File, Mistake, Said, ToolEntry
-    from remit.core.decide import Context
-    from remit.core.declarations import Key
-    from remit.core.evaluation import Trial
-    from remit.core.filters import Filtering
-    from remit.core.findings import Finding
-    from remit.core.problems import Severity
-    from remit.core.projects import Workspace
-    from remit.core.requirements import Condition
-    from remit.core.tools import Tool
-    from remit.core.upstreams import Offer, Upstream
-    from remit.exchange import Endpoint, Links, Opening, Stock
-    from remit.installer import Installer
+    from remit.configuration.config_model import Content, File, Mistake, Said, ToolEntry
+    from remit.configuration.layers import Configuration
+    from remit.configuration.personal_file import PersonalFile
+    from remit.decision.decide import Context
+    from remit.decision.declarations import Key
+    from remit.decision.problems import Severity
+    from remit.decision.projects import Workspace
+    from remit.decision.requirements import Condition
+    from remit.decision.tools import Tool
+    from remit.doctor.findings import Finding
+    from remit.files.bounded_reader import Machine
+    from remit.gateway.transports.status_files import GatewayFiles
+    from remit.gateway.transports.token_file import TokenFile
+    from remit.install.installer import Installer
     from remit.memory.project_memory import Memory
     from remit.names.generator import Generator as NameGenerator
+    from remit.policy.callbacks import Filtering
     from remit.ports import Clock, Notifier, Store, Upstreams
     from remit.registry import Registry
-    from remit.situation import Situation
+    from remit.search.evaluation import Trial
+    from remit.states.state_service import Situation
+    from remit.store.memory_sign_search import Held
+    from remit.upstream.launch.resources import Means, Reaching
+    from remit.upstream.ports import Endpoint, Links, Opening, Stock
+    from remit.upstream.upstream_model import Offer, Upstream
 
 
 MEMORY_PATIENCE = 5.0  # seconds that a write of memory waits for others before it is queued
@@ -46,19 +46,19 @@ class ConditionLanguage:
 
     def condition(self, entry: "ToolEntry", withheld: "Collection[str]") -> "Condition":
         """Make a condition of what a rule asks for."""
-        from remit.core.configuration.language import RuleCondition
+        from remit.configuration.condition_rules import RuleCondition
 
         return RuleCondition(entry, withheld)
 
     def mistakes_in(self, content: "Content") -> "Sequence[Mistake]":
         """List what is wrong with the conditions of one file."""
-        from remit.core.configuration.language import mistakes_in
+        from remit.configuration.condition_rules import mistakes_in
 
         return mistakes_in(content)
 
     def mistakes_of(self, configuration: "Configuration") -> "Iterable[tuple[File, Mistake]]":
         """List what is wrong when all files are put together."""
-        from remit.core.configuration.language import mistakes_of
+        from remit.configuration.condition_rules import mistakes_of
 
         return mistakes_of(configuration)
 
@@ -66,7 +66,7 @@ class ConditionLanguage:
         self, said: "Sequence[Said]", tools: "Iterable[Tool]"
     ) -> "Iterable[tuple[Severity, File, Mistake]]":
         """List what contradicts itself, and what means nothing that is known."""
-        from remit.core.configuration.checking import remarks
+        from remit.configuration.lint import remarks
 
         return remarks(said, tools)
 
@@ -75,7 +75,7 @@ def judge(
     filterings: "Sequence[Filtering]", tools: "Sequence[Tool]", context: "Context"
 ) -> "Mapping[Key, str]":
     """Ask the filters of an application about tools."""
-    from remit.filters import refusals
+    from remit.policy.callback_runner import refusals
 
     return refusals(filterings, tools, context)
 
@@ -88,7 +88,7 @@ def read_trial(folder: str) -> "Trial":
         NoSuchDirectoryError: there is no such folder.
         NoSuchFileError: one of its two files is missing.
     """
-    from remit.adapters.search.folder import read
+    from remit.search.evaluation_folder import read
 
     return read(folder)
 
@@ -107,9 +107,9 @@ def open_registry() -> "Registry":
         BadVariableError: a variable that names a directory cannot be used.
         StoreError: the database cannot be used.
     """
-    from remit.adapters.clients.sources import ClientFiles
-    from remit.adapters.storage.sqlite import SqliteStore
     from remit.registry import Registry
+    from remit.scanning.client_files import ClientFiles
+    from remit.store.sqlite_store import SqliteStore
 
     machine = _machine()
     store = SqliteStore(database_path(machine))
@@ -125,7 +125,7 @@ def open_memory(directory: str = ".") -> "Memory":
         NoSuchDirectoryError: there is no such directory.
         StoreError: the database cannot be used.
     """
-    from remit.adapters.git import locate
+    from remit.files.checkout import locate
 
     machine = _machine()
     workspace = locate(directory)
@@ -134,11 +134,11 @@ def open_memory(directory: str = ".") -> "Memory":
 
 def memory_at(path: str, engine: SearchEngine, workspace: "Workspace", clock: "Clock") -> "Memory":
     """Open the memory in a database; what cannot be written there now waits in a folder beside it."""
-    from remit.adapters.memory_queue import FolderQueue
-    from remit.adapters.storage.approvals import SqliteApprovals
-    from remit.adapters.storage.database import Database
-    from remit.adapters.storage.memory import SqliteMemory
     from remit.memory.project_memory import Memory
+    from remit.memory.write_queue import FolderQueue
+    from remit.store.approval_store import SqliteApprovals
+    from remit.store.database import Database
+    from remit.store.memory_store import SqliteMemory
 
     database = Database(path, patience=MEMORY_PATIENCE)
     database.write_through()
@@ -160,10 +160,10 @@ def open_situation(
     now_ns: "Callable[[], int]" = time.time_ns,
 ) -> "Situation":
     """Make ready to read Remit's own configuration, and the states, as this user on this machine."""
-    from remit.adapters.configuration import TomlFiles
-    from remit.adapters.detectors.local import LocalDetectors
-    from remit.configurations import Configurations
-    from remit.situation import Situation
+    from remit.configuration.configuration_service import Configurations
+    from remit.configuration.toml_files import TomlFiles
+    from remit.states.detectors.local_detectors import LocalDetectors
+    from remit.states.state_service import Situation
 
     clock = clock or _now
     configurations = Configurations(
@@ -178,14 +178,14 @@ def open_personal_file(workspace: "Workspace") -> "PersonalFile":
     Raises:
         BadFileError: it cannot be read.
     """
-    from remit.adapters.own_files import PersonalFile
+    from remit.configuration.personal_file import PersonalFile
 
     return PersonalFile(workspace)
 
 
 def diagnose(registry: "Registry", context: "Context") -> "list[Finding]":
     """Name what is wrong with the configuration of a workspace, and how to mend it."""
-    from remit.core import diagnosis
+    from remit.doctor import diagnosis
 
     return diagnosis.diagnose(registry.examine(context))
 
@@ -196,10 +196,10 @@ def open_installer() -> "Installer":
     Raises:
         BadVariableError: a variable that names a directory cannot be used.
     """
-    from remit.adapters.clients.installing import ClientPlaces
-    from remit.adapters.clients.sources import ClientFiles
-    from remit.adapters.install_records import InstallRecords
-    from remit.installer import Installer
+    from remit.clients.install_targets import ClientPlaces
+    from remit.install.installer import Installer
+    from remit.install.record_store import InstallRecords
+    from remit.scanning.client_files import ClientFiles
 
     machine = _machine()
     places = ClientPlaces(machine, own_command())
@@ -210,7 +210,7 @@ def own_command() -> list[str]:
     """The words that start this very Remit, from any directory."""
     import sysconfig
 
-    from remit.core.launch import program
+    from remit.decision.launch import program
 
     started = os.path.abspath(sys.argv[0])
     script = os.path.join(sysconfig.get_path("scripts"), "remit.exe" if os.name == "nt" else "remit")
@@ -222,35 +222,35 @@ def own_command() -> list[str]:
 
 def open_notifier() -> "Notifier":
     """Make ready to watch directories on this machine."""
-    from remit.adapters.watching import DirectoryNotifier
+    from remit.files.directory_watcher import DirectoryNotifier
 
     return DirectoryNotifier()
 
 
 def open_upstreams() -> "Upstreams":
     """Make ready to start and reach servers, as this user on this machine."""
-    from remit.adapters.upstream.live import LiveServers
+    from remit.upstream.live_servers import LiveServers
 
     return LiveServers(_means())
 
 
 def open_tokens() -> "TokenFile":
     """Make ready to look after the tokens of the gateway's clients."""
-    from remit.adapters.tokens import TokenFile
+    from remit.gateway.transports.token_file import TokenFile
 
     return TokenFile(os.path.dirname(database_path(_machine())))
 
 
 def open_gateway_files() -> "GatewayFiles":
     """Make ready to say, or to see, which gateways run."""
-    from remit.adapters.gateways import GatewayFiles
+    from remit.gateway.transports.status_files import GatewayFiles
 
     return GatewayFiles(os.path.dirname(database_path(_machine())))
 
 
 def memory_of_this_process() -> float | None:
     """Say how many megabytes of memory this process has, where the system tells."""
-    from remit.adapters.gateways import memory_mb
+    from remit.gateway.transports.status_files import memory_mb
 
     return memory_mb()
 
@@ -267,7 +267,7 @@ async def open_endpoint(opening: "Opening", links: "Links") -> "AsyncGenerator[E
         UnknownRoomError: no room of this name is declared.
         ValueError: there is no such mode or strategy.
     """
-    from remit.gateway.opening import Means, serve
+    from remit.gateway.open_endpoint import Means, serve
 
     means = Means(open_registry, open_notifier, _read_offer, _now, open_memory)
     async with serve(opening, links, means) as endpoint:
@@ -275,7 +275,7 @@ async def open_endpoint(opening: "Opening", links: "Links") -> "AsyncGenerator[E
 
 
 def _read_offer(stock: "Stock", upstream: "Upstream") -> "Offer":
-    from remit.adapters.upstream.offers import read_offer
+    from remit.upstream.offer_reader import read_offer
 
     return read_offer(stock, upstream)
 
@@ -283,7 +283,7 @@ def _read_offer(stock: "Stock", upstream: "Upstream") -> "Offer":
 @asynccontextmanager
 async def open_links() -> "AsyncGenerator[Links]":
     """Make ready to pass requests on to servers, as this user on this machine; all end with the block."""
-    from remit.adapters.upstream.links import linked
+    from remit.upstream.upstream_pool import linked
 
     async with linked(_means()) as links:
         yield links
@@ -306,8 +306,8 @@ def sign_in(
     Raises:
         SignInError: it came to nothing; the error says why.
     """
-    from remit.adapters.upstream.oauth import Identity, identify, reachable, sign_in
-    from remit.adapters.upstream.sign_ins import open_sign_ins
+    from remit.upstream.oauth.sign_in import Identity, identify, reachable, sign_in
+    from remit.upstream.oauth.token_store import open_sign_ins
 
     machine = _machine()
     launch = reachable(upstream, machine.variables, machine.home)
@@ -325,8 +325,8 @@ def sign_out(upstream: "Upstream") -> bool:
     Raises:
         SignInError: it is no remote server.
     """
-    from remit.adapters.upstream.oauth import reachable
-    from remit.adapters.upstream.sign_ins import open_sign_ins
+    from remit.upstream.oauth.sign_in import reachable
+    from remit.upstream.oauth.token_store import open_sign_ins
 
     machine = _machine()
     launch = reachable(upstream, machine.variables, machine.home)
@@ -335,8 +335,8 @@ def sign_out(upstream: "Upstream") -> bool:
 
 def _means() -> "Means":
     from remit import __version__
-    from remit.adapters.upstream.means import Means
-    from remit.adapters.upstream.watch import Watch
+    from remit.upstream.launch.resources import Means
+    from remit.upstream.transports.watchdog import Watch
 
     machine = _machine()
     return Means(
@@ -349,8 +349,8 @@ def _means() -> "Means":
 
 
 def _open_remote(directory: str) -> "Reaching":
-    from remit.adapters.upstream.remote import Remote
-    from remit.adapters.upstream.sign_ins import open_sign_ins
+    from remit.upstream.oauth.token_store import open_sign_ins
+    from remit.upstream.transports.remote import Remote
 
     return Remote(open_sign_ins(directory))
 
@@ -365,13 +365,13 @@ def _data_directory(machine: "Machine") -> str:
 
 
 def _open_codes(width: int) -> "Held":
-    from remit.adapters.search.codes import HeldCodes
+    from remit.search.sign_index import HeldCodes
 
     return HeldCodes(width)
 
 
 def _machine() -> "Machine":
-    from remit.adapters.files import this_machine
+    from remit.files.bounded_reader import this_machine
 
     return this_machine()
 

@@ -6,20 +6,20 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from remit.approvals import Approvals
-    from remit.connecting import Connecting
-    from remit.core.decide import Context, Listed
-    from remit.examining import Examining
-    from remit.following import Follower
-    from remit.listings import Listings
+    from remit.catalog.listing import Listings
+    from remit.decision.decide import Context, Listed
+    from remit.doctor.examination import Examining
+    from remit.policy.approval_service import Approvals
     from remit.ports import Clock, Engine, Notifier, Sources, Store
-    from remit.recording import Recording
-    from remit.scanning import Scanner
-    from remit.search import Search
-    from remit.sessions import Sessions
-    from remit.states import States
-    from remit.supplying import Supplying
-    from remit.trusting import Trusting
+    from remit.scanning.catalog_source import Supplying
+    from remit.scanning.live_listing import Connecting
+    from remit.scanning.scanner import Scanner
+    from remit.scanning.watch import Follower
+    from remit.search.search_service import Search
+    from remit.sessions.session_service import Sessions
+    from remit.states.context_states import States
+    from remit.trust.trust_service import Trusting
+    from remit.usage.recorder import Recording
 
 
 class Parts:
@@ -46,62 +46,62 @@ class Parts:
     @cached_property
     def approvals(self) -> Approvals:
         """What persons are asked about calls."""
-        from remit.approvals import Approvals
+        from remit.policy.approval_service import Approvals
 
         return Approvals(self._store.approvals, self._clock, self._callable, self._listings.definition)
 
     @cached_property
     def connecting(self) -> Connecting:
         """What starts or reaches servers."""
-        from remit.connecting import Connecting
+        from remit.scanning.live_listing import Connecting
 
         return Connecting(self._store, self._scanner, self._listings, self._clock)
 
     @cached_property
     def examining(self) -> Examining:
         """What gathers all that a diagnosis needs."""
-        from remit.examining import Examining
+        from remit.doctor.examination import Examining
 
         return Examining(self._scanner, self._listings, self._clock)
 
     @cached_property
     def recording(self) -> Recording:
         """What counts uses and keeps reports."""
-        from remit.recording import Recording
+        from remit.usage.recorder import Recording
 
         return Recording(self._store, self._sources, self._scanner, self._states, self._clock)
 
     @cached_property
     def search(self) -> Search:
         """What finds tools by words and meaning."""
-        from remit.search import Search
+        from remit.search.search_service import Search
 
         return Search(self._store.documents, self._engine)
 
     @cached_property
     def sessions(self) -> Sessions:
         """What tells agents of tools, and people of agents."""
-        from remit.sessions import Sessions
+        from remit.sessions.session_service import Sessions
 
         return Sessions(self._store, self._states, self._clock)
 
     @cached_property
     def supply(self) -> Supplying:
         """What those ask who keep a catalog in memory."""
-        from remit.supplying import Supplying
+        from remit.scanning.catalog_source import Supplying
 
         return Supplying(self._store, self._sources, self._clock, self._scanner, self._states, self._listings)
 
     @cached_property
     def trusting(self) -> Trusting:
         """What keeps which servers of a project are trusted."""
-        from remit.trusting import Trusting
+        from remit.trust.trust_service import Trusting
 
         return Trusting(self._store, self._scanner, self._clock)
 
     def follower(self, context: Context, notifier: Notifier) -> Follower:
         """Make ready to follow a context."""
-        from remit.following import Follower
+        from remit.scanning.watch import Follower
 
         return Follower(context, self._scanner, self._states, self._store, notifier)
 

@@ -8,32 +8,32 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 if TYPE_CHECKING:  # a port is a shape: whoever runs needs nothing of what it is made of
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from remit.core.approvals import Approval, Binding
-    from remit.core.audit import AuditEntry
-    from remit.core.configuration.layers import Configuration
-    from remit.core.configuration.values import Content, Detector, File, FileText, Mistake, Said, ToolEntry
-    from remit.core.decide import Context
-    from remit.core.declarations import Changes, Declaration, Key, Resolved
-    from remit.core.documents import Columns, Document, Sought
-    from remit.core.filters import Filtering
-    from remit.core.findings import Facts
-    from remit.core.installs import Install, Target
-    from remit.core.observations import Kept, KeptConfiguration, KeptFile, Known, Observation
-    from remit.core.problems import Problem, Severity
-    from remit.core.projects import Project, Workspace
-    from remit.core.ranking import Fusion, Hit, RankFusion
-    from remit.core.reading import Reading, Remembered
-    from remit.core.reports import ProjectUse, SessionUse, Total
-    from remit.core.requirements import Condition
-    from remit.core.scopes import Scope
-    from remit.core.sightings import Sighting, Use
-    from remit.core.suggestions import Call, Candidate, Made
-    from remit.core.tools import Definition, Tool
-    from remit.core.traces import Left
-    from remit.core.upstreams import Offer, Upstream, Wares
-    from remit.core.usage import Tally
-    from remit.core.views import Flags, View
+    from remit.configuration.config_model import Content, Detector, File, FileText, Mistake, Said, ToolEntry
+    from remit.configuration.layers import Configuration
+    from remit.decision.client_reading import Reading, Remembered
+    from remit.decision.decide import Context
+    from remit.decision.declarations import Changes, Declaration, Key, Resolved
+    from remit.decision.problems import Problem, Severity
+    from remit.decision.projects import Project, Workspace
+    from remit.decision.requirements import Condition
+    from remit.decision.scopes import Scope
+    from remit.decision.sightings import Sighting, Use
+    from remit.decision.tools import Definition, Tool
+    from remit.decision.views import Flags, View
+    from remit.doctor.findings import Facts
+    from remit.install.record import Install, Target
     from remit.memory.ports import MemoryStore
+    from remit.memory.traces import Left
+    from remit.policy.approvals import Approval, Binding
+    from remit.policy.audit import AuditEntry
+    from remit.policy.callbacks import Filtering
+    from remit.search.documents import Columns, Document, Sought
+    from remit.search.ranking import Fusion, Hit, RankFusion
+    from remit.sessions.suggestions import Call, Candidate, Made
+    from remit.states.observations import Kept, KeptConfiguration, KeptFile, Known, Observation
+    from remit.upstream.upstream_model import Offer, Upstream, Wares
+    from remit.usage.familiarity import Tally
+    from remit.usage.reports import ProjectUse, SessionUse, Total
 
 Vector = bytes  # numbers of 32 bits, little-endian, of length one: its cosine with another is their product
 

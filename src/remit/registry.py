@@ -5,46 +5,46 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from remit.contexts import DEFAULT_CLIENT, Contexts, for_agent
-from remit.core.defaults import DEADLINE, DEFAULT_LIMIT
-from remit.core.judging import employed
-from remit.core.judging import judge as judge_call
-from remit.core.progress import Progress
-from remit.core.sightings import Call, Use
-from remit.core.states import Snapshot
-from remit.explanations import Explanation, explain_name, obstacle_of
-from remit.listings import Listings
+from remit.catalog.contexts import DEFAULT_CLIENT, Contexts, for_agent
+from remit.catalog.explanation import Explanation, explain_name, obstacle_of
+from remit.catalog.listing import Listings
+from remit.decision.defaults import DEADLINE, DEFAULT_LIMIT
+from remit.decision.direct_calls import employed
+from remit.decision.direct_calls import judge as judge_call
+from remit.decision.sightings import Call, Use
+from remit.decision.snapshot import Snapshot
 from remit.parts import Parts
-from remit.scanning import Presence, Scan, Scanner
-from remit.situation import Location, Situation, StateReport
-from remit.states import States
+from remit.scanning.progress import Progress
+from remit.scanning.scanner import Presence, Scan, Scanner
+from remit.states.context_states import States
+from remit.states.state_service import Location, Situation, StateReport
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from remit.approvals import Approvals
-    from remit.configurations import Noticed
-    from remit.connecting import Connected
-    from remit.core.configuration.layers import Demand
-    from remit.core.configuration.telling import Told
-    from remit.core.decide import Context, Decision, Listed
-    from remit.core.declarations import Key
-    from remit.core.filters import Filter
-    from remit.core.findings import Patient
-    from remit.core.problems import Problem
-    from remit.core.projects import Project
-    from remit.core.ranking import Found
-    from remit.core.reports import ProjectUse, Proposal, Usage
-    from remit.core.scopes import Scope
-    from remit.core.tools import Definition, Tool
-    from remit.core.trust import Trustable
-    from remit.core.upstreams import Upstream
-    from remit.core.watches import Watch
-    from remit.following import Follower
+    from remit.configuration.configuration_service import Noticed
+    from remit.configuration.layers import Demand
+    from remit.configuration.session_settings import Told
+    from remit.decision.decide import Context, Decision, Listed
+    from remit.decision.declarations import Key
+    from remit.decision.problems import Problem
+    from remit.decision.projects import Project
+    from remit.decision.scopes import Scope
+    from remit.decision.tools import Definition, Tool
+    from remit.doctor.findings import Patient
+    from remit.policy.approval_service import Approvals
+    from remit.policy.callbacks import Filter
     from remit.ports import Clock, Engine, Judge, Notifier, Sources, Store, Upstreams
-    from remit.search import Searcher
-    from remit.sessions import Opening, Suggested
-    from remit.supplying import Supplying
+    from remit.scanning.catalog_source import Supplying
+    from remit.scanning.live_listing import Connected
+    from remit.scanning.watch import Follower
+    from remit.search.ranking import Found
+    from remit.search.search_service import Searcher
+    from remit.sessions.session_service import Opening, Suggested
+    from remit.states.state_watch import Watch
+    from remit.trust.trust_rule import Trustable
+    from remit.upstream.upstream_model import Upstream
+    from remit.usage.reports import ProjectUse, Proposal, Usage
 
 
 class Registry:

@@ -1,320 +1,224 @@
-"""Remit's reading of Claude Code's files against the real client: the same servers, winners and statuses.
-
-Run by `make test-clients`, which installs the client. `claude mcp list` is the interactive client, which asks
-before it uses a project's servers; the first event of `claude -p` is the client without a terminal, which
-does not ask.
-"""
-
-import json
-import os
-import random
-import subprocess
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from remit.adapters.clients.claude_code import CLIENT
-from remit.adapters.clients.reading import read_client
-from remit.adapters.files import Machine
-from remit.adapters.git import locate
-from remit.core.client_settings import ClientSettings
-from remit.core.declarations import Resolved
-from remit.core.kinds import ConfigStatus, Kind
-from remit.core.launch import command_digest
-from remit.core.resolve import resolve
-from remit.core.views import View
-from support import git
+from remit.clients.claude_code import CLIENT, parse_project_file, parse_state_file
+from remit.clients.parsing.client_reader import ConfigFile, Parsed, read_client
+from remit.decision.client_reading import Reading
+from remit.decision.scopes import Scope
+from remit.decision.views import View
+from remit.files.bounded_reader import Machine
+from remit.files.checkout import locate
+from support import SHOP, Desk, servers
 
-CLAUDE = os.environ.get("REMIT_TEST_CLAUDE", "")
-LAYOUTS = int(os.environ.get("REMIT_TEST_LAYOUTS", "40"))
-
-pytestmark = pytest.mark.skipif(not CLAUDE, reason="`make test-clients` installs the client and runs this")
-
-NAMES = ("git", "wiki", "a.b", "a_b", "we ird.näme", "smile😀")
-LONG_AGO = "2026-01-01T00:00:00.000Z"
-STATUSES = {"⏸ Pending": "pending", "✘ Failed": "enabled", "⊘ Disabled": "disabled"}
+PROJECT = ConfigFile(path="/code/shop/.mcp.json", parse=parse_project_file)
+STATE = ConfigFile(path="/home/ada/.claude.json", parse=parse_state_file)
 
 
-@dataclass
-class Layout:
-    """A home and a project with configuration in every place, chosen by a seed."""
-
-    root: Path
-    chance: random.Random
-    top: Path = field(init=False)
-    commands: list[str] = field(default_factory=list[str])
-
-    def __post_init__(self) -> None:
-        self.home = self.root / "home"
-        self.top = self.root / "main"
-        self.sub = self.top / "packages" / "api"
-        (self.home / ".claude").mkdir(parents=True)
-        self.sub.mkdir(parents=True)
-        kind = self.chance.choice(("plain", "git", "git", "worktree", "link"))
-        if kind != "plain":
-            git("init", cwd=self.top)
-        if kind == "worktree":
-            git("commit", "--allow-empty", "--message", "start", cwd=self.top)
-            git("worktree", "add", str(self.root / "tree"), cwd=self.top)
-            self.key, self.top = self.top, self.root / "tree"
-            self.sub = self.top / "packages" / "api"
-            self.sub.mkdir(parents=True)
-        else:
-            self.key = self.top
-        if kind == "link":
-            (self.root / "link").symlink_to(self.top)
-            self.top = self.root / "link"
-            self.sub = self.top / "packages" / "api"
-        self._write_state()
-        if self._happens(0.5):
-            self._write_plugins()
-        for directory in (self.top, self.sub):
-            self._maybe(directory / ".mcp.json", lambda: {"mcpServers": self._servers()}, 0.8)
-        self._maybe(self.home / ".claude/settings.json", self._settings, 0.8)
-        for directory in (self.top, self.sub):
-            self._maybe(directory / ".claude/settings.json", self._settings, 0.4)
-            self._maybe(directory / ".claude/settings.local.json", self._settings, 0.4)
-
-    def _write_plugins(self) -> None:
-        """Two marketplaces, one of them a directory that is read in place, and copies in several versions."""
-        root = self.home / ".claude/plugins"
-        orchard, here = root / "marketplaces/orchard", self.root / "here"
-        known = {
-            "orchard": ({"source": "github", "repo": "ada/orchard"}, orchard),
-            "here": ({"source": "directory", "path": str(here)}, here),
-        }
-        self._write(
-            root / "known_marketplaces.json",
-            {
-                name: {"source": source, "installLocation": str(path), "lastUpdated": LONG_AGO}
-                for name, (source, path) in known.items()
-            },
-        )
-        names = {"orchard": ("quill", "sprocket"), "here": ("lantern", "kite")}
-        for name, (_, path) in known.items():
-            entries = [{"name": plugin, "source": f"./plugins/{plugin}"} for plugin in names[name]]
-            if self._happens(0.9):
-                catalogue = {"name": name, "owner": {"name": "Ada"}, "plugins": entries}
-                self._write(path / ".claude-plugin/marketplace.json", catalogue)
-        for plugin in names["here"]:
-            self._write_plugin(here / "plugins" / plugin, plugin)
-        self._write(root / "installed_plugins.json", {"version": 2, "plugins": self._records(root)})
-
-    def _records(self, root: Path) -> dict[str, object]:
-        plugins: dict[str, object] = {}
-        for plugin in ("quill", "sprocket"):
-            records: list[dict[str, str]] = []
-            for version in ("1.0.0", "2.0.0"):
-                if self._happens(0.6):
-                    folder = root / "cache/orchard" / plugin / version
-                    self._write_plugin(folder, plugin)
-                    record = {
-                        "scope": self.chance.choice(("user", "project", "local")),
-                        "installPath": str(folder),
-                    }
-                    if record["scope"] != "user":
-                        record["projectPath"] = self.chance.choice((str(self.key), "/elsewhere"))
-                    times = {"installedAt": LONG_AGO, "lastUpdated": LONG_AGO}
-                    records.append({**record, "version": version, **times})
-            if records:
-                plugins[f"{plugin}@orchard"] = records
-        return plugins
-
-    def _write_plugin(self, folder: Path, plugin: str) -> None:
-        manifest: dict[str, object] = {"name": plugin, "version": "1.0.0"}
-        if self._happens(0.5):
-            manifest["mcpServers"] = self._plugin_servers()
-        self._write(folder / ".claude-plugin/plugin.json", manifest)
-        if self._happens(0.6):
-            servers = self._plugin_servers()
-            self._write(folder / ".mcp.json", servers if self._happens(0.5) else {"mcpServers": servers})
-
-    def _plugin_servers(self) -> dict[str, object]:
-        return {name: self._plugin_entry() for name in ("spell", "wiki", "a.b") if self._happens(0.5)}
-
-    def _plugin_entry(self) -> dict[str, object]:
-        if self._happens(0.3) and self.commands:
-            return {"command": self.chance.choice(self.commands)}  # perhaps the endpoint of another server
-        return self._entry()
-
-    def _write_state(self) -> None:
-        keys = {str(self.key), *(str(self.sub) for _ in range(self.chance.randrange(2)))}
-        projects = {key: self._answers() for key in sorted(keys)}
-        content = {
-            "mcpServers": self._servers(),
-            "projects": {**projects, "/elsewhere": {"mcpServers": self._servers()}},
-        }
-        self._write(self.home / ".claude.json", content)
-
-    def _answers(self) -> dict[str, object]:
-        answers: dict[str, object] = {
-            "mcpServers": self._servers(),
-            "hasTrustDialogAccepted": self._happens(0.6),
-        }
-        for name in ("disabledMcpServers", "disabledMcpjsonServers", "enabledMcpjsonServers"):
-            if self._happens(0.4):
-                plugins = (
-                    ["plugin:quill:spell"] if name == "disabledMcpServers" and self._happens(0.5) else []
-                )
-                answers[name] = self._some() + plugins
-        return answers
-
-    def _servers(self) -> dict[str, object]:
-        return {name: self._entry() for name in self._some()}
-
-    def _entry(self) -> dict[str, object]:
-        command = f"cmd-{len(self.commands)}"
-        self.commands.append(command)
-        if self._happens(0.05):
-            return {"url": "https://mcp.test/"}  # without a type: skipped alone
-        return {"command": command, "disabled": self._happens(0.1)}  # which means nothing here
-
-    def _settings(self) -> dict[str, object]:
-        made: dict[str, object] = {}
-        if self._happens(0.5):
-            made["enableAllProjectMcpServers"] = self._happens(0.8)
-        for name in ("enabledMcpjsonServers", "disabledMcpjsonServers"):
-            if self._happens(0.3):
-                made[name] = self._some()
-        if self._happens(0.6):
-            ids = ("quill@orchard", "sprocket@orchard", "lantern@here", "kite@here", "quill@nowhere")
-            made["enabledPlugins"] = {id: self._happens(0.7) for id in ids if self._happens(0.5)}
-        if self._happens(0.2):
-            made["deniedMcpServers"] = [self._matcher()]
-        if self._happens(0.1):
-            made["allowedMcpServers"] = [self._matcher() for _ in range(self.chance.randrange(4))]
-        return made
-
-    def _matcher(self) -> dict[str, object]:
-        if self._happens(0.5) or not self.commands:
-            return {"serverName": self.chance.choice(NAMES)}
-        return {"serverCommand": [self.chance.choice(self.commands)]}
-
-    def _some(self) -> list[str]:
-        return [name for name in NAMES if self._happens(0.35)]
-
-    def _happens(self, probability: float) -> bool:
-        return self.chance.random() < probability
-
-    def _maybe(self, path: Path, content: Callable[[], object], probability: float) -> None:
-        if self._happens(probability):
-            self._write(path, content())
-
-    def _write(self, path: Path, content: object) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(content), encoding="utf-8")
+def read(desk: Desk, directory: Path) -> Reading:
+    machine = Machine(home=str(desk.home), variables=desk.variables, root=str(desk.root / "machine"))
+    return read_client(CLIENT, View(CLIENT.name, locate(str(directory))), machine, now_ns=0)
 
 
-def environment(home: Path) -> dict[str, str]:
-    return {
-        "PATH": os.environ["PATH"],
-        "HOME": str(home),
-        "LANG": "C.UTF-8",
-        "DISABLE_AUTOUPDATER": "1",
-        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-        "ANTHROPIC_API_KEY": "not-a-key",
-        "ANTHROPIC_BASE_URL": "http://127.0.0.1:9",  # nobody answers: only the start of a session is wanted
-    }
+def found(reading: Reading) -> list[str]:
+    return [f"{item.scope} {item.server}" for item in reading.declarations]
 
 
-def listed_by_the_client(home: Path, directory: Path) -> dict[str, tuple[str, str]]:
-    """What `claude mcp list` prints: name to command and status."""
-    output = subprocess.run(
-        [CLAUDE, "mcp", "list"],
-        cwd=directory,
-        env=environment(home),
-        capture_output=True,
-        text=True,
-        timeout=60,
-    ).stdout
-    found: dict[str, tuple[str, str]] = {}
-    for line in output.splitlines():
-        for mark, status in STATUSES.items():
-            entry, separator, _ = line.partition(f" - {mark}")
-            if separator:
-                name, _, command = entry.rpartition(": ")
-                found[name] = (command.strip(), status)
-    return found
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"command": "x"},
+        {"type": "stdio", "command": "x", "args": ["-y"], "env": {"A": "1"}},
+        {"command": "x", "url": "http://also"},
+        {"command": "x", "disabled": True, "unknown": 1},
+        {"type": "http", "url": "https://mcp.test/"},
+        {"type": "streamable-http", "url": "https://mcp.test/", "headers": {"A": "1"}},
+        {"type": "sse", "url": "not a url"},
+        {"type": "ws", "url": ""},
+    ],
+)
+def test_an_entry_that_the_real_client_accepts_is_declared(entry: dict[str, object]) -> None:
+    parsed = PROJECT.parsed({"mcpServers": {"git": entry}}, SHOP)
+    assert [item.name for item in parsed.declarations] == ["mcp__git__*"]
+    assert parsed.problems == []
 
 
-def started_by_the_client(home: Path, directory: Path) -> dict[str, tuple[str, str]]:
-    """What a session without a terminal has: name to scope and status."""
-    command = [CLAUDE, "-p", "hello", "--output-format", "stream-json", "--verbose"]
-    with subprocess.Popen(
-        command,
-        cwd=directory,
-        env=environment(home),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    ) as process:
-        assert process.stdout is not None
-        events = (json.loads(line) for line in process.stdout if line.startswith("{"))
-        init = next(event for event in events if event.get("subtype") == "init")
-        process.kill()
-    return {
-        server["name"]: (server["source"], "disabled" if server["status"] == "disabled" else "enabled")
-        for server in init["mcp_servers"]
-    }
+@pytest.mark.parametrize(
+    ("oauth", "known"),
+    [
+        ({"clientId": "shop", "callbackPort": 8080}, ("shop", 8080)),
+        ({"clientId": "shop"}, ("shop", 0)),
+        ({"clientId": "shop", "callbackPort": "8080"}, ("shop", 0)),
+        ({"clientId": ""}, None),
+        ({"callbackPort": 8080}, None),
+        ("shop", None),
+        (None, None),
+    ],
+)
+def test_what_a_server_knows_its_clients_by_is_read(oauth: object, known: object) -> None:
+    entry = {"type": "http", "url": "https://mcp.test/", "oauth": oauth}
+    (declared,) = PROJECT.parsed({"mcpServers": {"git": entry}}, SHOP).declarations
+    assert declared.launch is not None
+    assert declared.launch.registered == known
 
 
-def resolved_by_remit(home: Path, directory: Path, *, is_headless: bool) -> dict[str, Resolved]:
-    """The declaration of each name that the client would show."""
-    view = View(CLIENT.name, locate(str(directory)))
-    reading = read_client(CLIENT, view, Machine(home=str(home), variables={}), now_ns=0)
-    resolved = resolve(
-        reading.declarations, ClientSettings(reading.rules, is_headless=is_headless, habits=reading.habits)
-    )
-    unshadowed = [
-        item for item in resolved if item.declaration.kind is Kind.MCP_SERVER and item.shadowed_by is None
-    ]
-    shown: dict[str, Resolved] = {}
-    for statuses in ((ConfigStatus.PENDING,), (ConfigStatus.ENABLED, ConfigStatus.DISABLED)):
-        nearest_last = sorted(unshadowed, key=lambda item: len(item.declaration.dir or ""))
-        shown |= {label(item): item for item in nearest_last if item.config_status in statuses}
-    return shown
+@pytest.mark.parametrize(
+    ("name", "entry", "reason"),
+    [
+        ("git", {"url": "https://mcp.test/"}, '`url` without a remote `type`; add "type": "http"'),
+        ("git", {"type": "STDIO", "command": "x"}, "type: not one of"),
+        ("git", {"type": None, "command": "x"}, "type: expected text, found null"),
+        ("git", {"command": ""}, "command: must not be empty"),
+        ("git", {}, "`command` is missing"),
+        ("git", {"command": "x", "args": "y"}, "args: expected a list, found text"),
+        ("git", {"command": "x", "args": [1]}, "args[0]: expected text, found a number"),
+        ("git", {"command": "x", "env": {"A": True}}, "env, item 1: expected text, found true or false"),
+        ("git", {"type": "http", "url": "u", "headers": []}, "headers: expected an object, found a list"),
+        ("git", [], "expected an object, found a list"),
+        ("git", "x", "expected an object, found text"),
+        ("git", {"command": {}}, "command: expected text, found an object"),
+        ("workspace", {"command": "x"}, "the name is reserved by the client"),
+        ("__proto__", {"command": "x"}, "the name is reserved by the client"),
+    ],
+)
+def test_a_bad_entry_is_skipped_alone_and_named(name: str, entry: object, reason: str) -> None:
+    parsed = PROJECT.parsed({"mcpServers": {name: entry, "good": {"command": "x"}}}, SHOP)
+    assert [item.server for item in parsed.declarations] == ["good"]
+    assert [problem.place for problem in parsed.problems] == [f"mcpServers.{name}"]
+    assert parsed.problems[0].reason.startswith(reason)
 
 
-def label(item: Resolved) -> str:
-    declaration = item.declaration
-    owner = f"plugin:{declaration.plugin}:" if declaration.plugin is not None else ""
-    return f"{owner}{declaration.server}"
-
-
-def status(item: Resolved) -> str:
-    return item.config_status.value
-
-
-def places(layout: Layout) -> Iterator[Path]:
-    yield layout.top
-    yield layout.sub
-
-
-@pytest.mark.parametrize("seed", range(LAYOUTS))
-def test_the_interactive_client_lists_the_same_servers_from_the_same_files(seed: int, tmp_path: Path) -> None:
-    layout = Layout(tmp_path.resolve(), random.Random(seed))  # noqa: S311 - no secrets
-    for directory in places(layout):
-        found = resolved_by_remit(layout.home, directory, is_headless=False)  # the client changes files
-        expected = listed_by_the_client(layout.home, directory)
-        assert {name: status(item) for name, item in found.items()} == {
-            name: state for name, (_, state) in expected.items()
-        }
-        for name, (command, _) in expected.items():
-            assert found[name].declaration.endpoint == command_digest([command])
-
-
-@pytest.mark.parametrize("seed", range(LAYOUTS))
-def test_the_client_without_a_terminal_starts_the_same_servers_at_the_same_scopes(
-    seed: int, tmp_path: Path
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ({"ledger": {"command": "x"}}, "`mcpServers` is missing"),
+        ([], "expected an object, found a list"),
+        ({"mcpServers": []}, "mcpServers: expected an object, found a list"),
+        ({"mcpServers": None}, "mcpServers: expected an object, found null"),
+    ],
+)
+def test_a_project_file_without_a_map_of_servers_declares_nothing_and_says_why(
+    content: object, reason: str
 ) -> None:
-    layout = Layout(tmp_path.resolve(), random.Random(seed))  # noqa: S311 - no secrets
-    scopes: Mapping[str, str] = {"global": "user"}
-    for directory in places(layout):
-        found = resolved_by_remit(layout.home, directory, is_headless=True)  # the client changes files
-        expected = started_by_the_client(layout.home, directory)
-        assert {
-            name: (scopes.get(item.declaration.scope, item.declaration.scope), status(item))
-            for name, item in found.items()
-        } == expected
+    parsed = PROJECT.parsed(content, SHOP)
+    assert (parsed.declarations, [problem.reason for problem in parsed.problems]) == ([], [reason])
+
+
+def test_no_secret_of_an_entry_is_kept() -> None:
+    entry = {"command": "x", "args": ["--key=hush"], "env": {"TOKEN": "hush"}}
+    remote = {"type": "http", "url": "https://u:hush@mcp.test/", "headers": {"Authorization": "hush"}}
+    assert "hush" not in repr(PROJECT.parsed({"mcpServers": {"a": entry, "b": remote}}, SHOP))
+
+
+def test_a_changed_secret_is_no_change_but_a_changed_command_is() -> None:
+    def digest(**entry: object) -> str | None:
+        return PROJECT.parsed({"mcpServers": {"a": entry}}, SHOP).declarations[0].digest
+
+    assert digest(command="x", env={"TOKEN": "old"}) == digest(command="x", env={"TOKEN": "new"})
+    assert digest(command="x", env={"TOKEN": "old"}) != digest(command="x", env={"TOKEN": "${OTHER}"})
+    assert digest(command="x", env={"TOKEN": "old"}) != digest(command="x", env={"KEY": "old"})
+    assert digest(command="x", env={"PERL5DB": "old"}) != digest(command="x", env={"PERL5DB": "new"})
+    assert digest(command="x") != digest(command="y")
+
+
+def test_the_state_file_holds_user_servers_and_this_projects_local_ones_only() -> None:
+    projects = {"/code/shop": servers("ledger"), "/code/blog": servers("ghost")}
+    parsed = STATE.parsed({**servers("wiki"), "projects": projects}, SHOP)
+    assert [(item.scope, item.server) for item in parsed.declarations] == [
+        (Scope.GLOBAL, "wiki"),
+        (Scope.LOCAL, "ledger"),
+    ]
+
+
+def switched_off(parsed: Parsed) -> list[tuple[str, str]]:
+    return [(rule.effect, rule.subject) for rule in parsed.rules]
+
+
+def test_the_state_file_says_what_is_switched_off_here() -> None:
+    project = {"disabledMcpServers": ["tides"], "disabledMcpjsonServers": ["a.b"]}
+    parsed = STATE.parsed({"projects": {"/code/shop": project}}, SHOP)
+    assert sorted(switched_off(parsed)) == [("disables", "tides"), ("rejects", "a_b")]
+
+
+def test_a_bad_item_of_a_list_costs_only_itself() -> None:
+    project = {"disabledMcpServers": ["tides", 3, None, "wiki"]}
+    parsed = STATE.parsed({"projects": {"/code/shop": project}}, SHOP)
+    assert switched_off(parsed) == [("disables", "tides"), ("disables", "wiki")]
+    assert len(parsed.problems) == 2
+
+
+def test_each_part_of_the_state_file_is_read_for_itself() -> None:
+    project = {"mcpServers": 7, "disabledMcpServers": "tides", "disabledMcpjsonServers": ["git"]}
+    parsed = STATE.parsed({"mcpServers": [], "projects": {"/code/shop": project}}, SHOP)
+    assert switched_off(parsed) == [("rejects", "git")]
+    assert [(problem.place, problem.reason) for problem in parsed.problems] == [
+        ("", "mcpServers: expected an object, found a list"),
+        ('projects["/code/shop"]', "mcpServers: expected an object, found a number"),
+        ('projects["/code/shop"]', "disabledMcpServers: expected a list, found text"),
+    ]
+
+
+@pytest.mark.parametrize("content", [[], "text", 7, {"projects": []}, {"projects": {"/code/shop": []}}])
+def test_a_state_file_of_another_shape_declares_nothing_and_says_so(content: object) -> None:
+    parsed = STATE.parsed(content, SHOP)
+    assert (parsed.declarations, parsed.rules, len(parsed.problems)) == ([], [], 1)
+
+
+def test_project_files_are_found_here_and_in_every_directory_above(desk: Desk) -> None:
+    shop = desk.project("shop")
+    desk.write(shop / ".mcp.json", servers("top"))
+    desk.write(shop / "packages/api/.mcp.json", servers("api"))
+    desk.write(shop / "packages/web/.mcp.json", servers("web"))
+    desk.write(shop.parent / ".mcp.json", servers("above"))
+    assert found(read(desk, shop / "packages/api")) == ["project api", "project top", "project above"]
+    assert found(read(desk, shop)) == ["project top", "project above"]
+
+
+def test_the_config_directory_variable_moves_the_state_file(desk: Desk) -> None:
+    desk.write_state("default")
+    desk.write(desk.root / "other/.claude.json", servers("moved"))
+    desk.variables["CLAUDE_CONFIG_DIR"] = str(desk.root / "other")
+    assert found(read(desk, desk.project("shop"))) == ["global moved"]
+
+
+def test_local_servers_are_keyed_by_the_project_and_seen_from_its_subdirectories(desk: Desk) -> None:
+    shop = desk.project("shop")
+    (shop / "src").mkdir()
+    desk.write_state(local={shop: servers("ledger"), shop / "src": servers("ghost")})
+    assert found(read(desk, shop / "src")) == ["local ledger"]
+
+
+def test_a_broken_file_costs_only_itself(desk: Desk) -> None:
+    shop = desk.project("shop")
+    desk.write_state("wiki")
+    broken = desk.write(shop / ".mcp.json", '{"mcpServers": {')
+    reading = read(desk, shop)
+    assert found(reading) == ["global wiki"]
+    assert reading.unreadable == {str(broken)}
+    assert [(problem.source, problem.place) for problem in reading.problems] == [
+        (str(broken), "line 1 column 17")
+    ]
+
+
+def test_a_name_that_no_database_can_hold_is_made_one_that_can(desk: Desk) -> None:
+    shop = desk.project("shop")
+    desk.write(shop / ".mcp.json", '{"mcpServers": {"sur\\ud800": {"command": "x"}, "\\ud800": []}}')
+    reading = read(desk, shop)
+    assert [(item.name, item.server) for item in reading.declarations] == [("mcp__sur___*", "sur\ufffd")]
+    assert reading.problems[0].place == "mcpServers.\ufffd"
+
+
+def test_names_that_fall_together_are_one_server(desk: Desk) -> None:
+    shop = desk.project("shop")
+    desk.write(
+        shop / ".mcp.json", '{"mcpServers": {"\\ud800": {"command": "x"}, "\\ud801": {"command": "y"}}}'
+    )
+    registry = desk.registry()
+    assert len(registry.tools(registry.at(str(shop)))) == 1
+
+
+def test_every_file_that_was_looked_for_is_an_input_even_when_absent(desk: Desk) -> None:
+    shop = desk.project("shop")
+    inputs = read(desk, shop).inputs
+    assert {str(shop / ".mcp.json"), "/.mcp.json", str(desk.home / ".claude.json")} <= inputs.keys()
+    assert {"~", "$CLAUDE_CONFIG_DIR"} <= inputs.keys()

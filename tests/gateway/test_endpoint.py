@@ -8,11 +8,11 @@ import anyio
 import pytest
 
 from gateway_support import FakeCaller, FakeLinks, call, endpoint, names, offered, told
-from remit.core.serving.plan import Chosen
-from remit.core.upstreams import Sharing
 from remit.errors import AgentError, UnknownRoomError, UpstreamError
-from remit.exchange import Answer, AnsweredError, Params, Stock
 from remit.gateway.inventory import Inventory
+from remit.presentation.plan import Chosen
+from remit.upstream.ports import Answer, AnsweredError, Params, Stock
+from remit.upstream.upstream_model import Sharing
 from support import Desk, servers, stored
 
 pytestmark = pytest.mark.anyio

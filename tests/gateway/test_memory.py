@@ -18,9 +18,9 @@ from mcp.client.streamable_http import streamable_http_client
 
 from memory_calls import context, decision, entity, pattern, session
 from processes import Place
-from remit.core.memory.scopes import TOOLS, memory_id
-from remit.core.names import MEMORY_SERVER
-from remit.core.projects import identify
+from remit.decision.projects import identify
+from remit.decision.tool_names import MEMORY_SERVER
+from remit.memory.scope_gate import TOOLS, memory_id
 
 Era = Literal["legacy", "2026-07-28"]
 Call = Callable[..., Awaitable[dict[str, Any]]]

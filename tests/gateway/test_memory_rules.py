@@ -8,14 +8,14 @@ import pytest
 
 from gateway_support import FakeCaller, FakeLinks, call, endpoint, names, offered, told
 from memory_calls import context, decision, session
-from remit.adapters.upstream.offers import read_offer
 from remit.bootstrap import open_notifier
-from remit.core.memory.scopes import TOOLS
 from remit.errors import StoreError
-from remit.exchange import Answer, AnsweredError, Opening, Stock
 from remit.gateway.endpoint import LiveEndpoint
-from remit.gateway.opening import Means, serve
+from remit.gateway.open_endpoint import Means, serve
 from remit.memory.project_memory import Memory
+from remit.memory.scope_gate import TOOLS
+from remit.upstream.offer_reader import read_offer
+from remit.upstream.ports import Answer, AnsweredError, Opening, Stock
 from support import Desk, servers
 
 pytestmark = pytest.mark.anyio

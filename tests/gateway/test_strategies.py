@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from gateway_support import FakeCaller, FakeLinks, call, endpoint, names, offered, told
-from remit.exchange import AnsweredError, Listing, Stock
 from remit.gateway.endpoint import LiveEndpoint
+from remit.upstream.ports import AnsweredError, Listing, Stock
 from support import Desk
 
 pytestmark = pytest.mark.anyio

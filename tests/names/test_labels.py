@@ -6,8 +6,8 @@ import pytest
 
 from remit.errors import BadFileError
 from remit.names.labels import label
-from remit.names.scopes import Server, read_scopes
-from remit.names.tree import Command, Label, Names, Start
+from remit.names.name_tree import Command, Label, Names, Start
+from remit.names.scopes_file import Server, read_scopes
 
 
 def names(*commands: str, **labels: Label) -> Names:

@@ -15,18 +15,18 @@ import pytest
 from cel_expr_python import cel  # pyright: ignore[reportMissingTypeStubs] - has them, in a folder without a module
 
 from conditions import MEMBERS, STATES, STRINGS, TypedWriter, Writer
-from remit.core.conditions.checking import Vocabulary, check_when
-from remit.core.conditions.compiling import compiled
-from remit.core.conditions.condition import condition
-from remit.core.conditions.interpret import truth
-from remit.core.conditions.never import contradiction
-from remit.core.conditions.parser import parse
-from remit.core.conditions.paths import matches, read
-from remit.core.conditions.syntax import Node, Type
-from remit.core.conditions.types import complaints
-from remit.core.conditions.values import FailedError
-from remit.core.conditions.writing import write
-from remit.core.states import Plain, Snapshot, Value
+from remit.conditions.cel_values import FailedError
+from remit.conditions.check import Vocabulary, check_when
+from remit.conditions.compiler import compiled
+from remit.conditions.condition import condition
+from remit.conditions.evaluator import truth
+from remit.conditions.parser import parse
+from remit.conditions.path_patterns import matches, read
+from remit.conditions.printer import write
+from remit.conditions.satisfiability import contradiction
+from remit.conditions.syntax import Node, Type
+from remit.conditions.type_check import complaints
+from remit.decision.snapshot import Plain, Snapshot, Value
 from remit.errors import ConditionError
 
 CONDITIONS = int(os.environ.get("REMIT_PROOF_CONDITIONS", "3000"))

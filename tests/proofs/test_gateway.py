@@ -18,7 +18,7 @@ import pytest
 
 from downstreams import NEW, OLD, PATIENCE, Downstream, downstream
 from processes import Listener, Place, Reached, server
-from remit.core.evaluation import percentile
+from remit.search.evaluation import percentile
 
 CLIENTS = int(os.environ.get("REMIT_PROOF_CLIENTS", "10"))
 SECONDS = float(os.environ.get("REMIT_PROOF_SECONDS", "0"))  # 0: a few rounds

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from remit.apps.hooks.responding import respond
+from remit.hooks.event_dispatch import respond
 from support import Desk, servers, stored
 
 CASES = int(os.environ.get("REMIT_PROOF_EXAMPLES", "4000")) // 10

@@ -19,26 +19,26 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from remit.adapters.storage.sqlite import SqliteStore
-from remit.apps.cli import shapes
-from remit.core.client_settings import Effect, Level, Rule
-from remit.core.decide import UNKNOWN
-from remit.core.declarations import Declaration
-from remit.core.diagnosis import diagnose
-from remit.core.findings import Facts
-from remit.core.kinds import Authority, Kind, Status
-from remit.core.launch import Launch
-from remit.core.names import server_name
-from remit.core.projects import Workspace, identify
-from remit.core.reading import Reading
-from remit.core.scopes import Scope, in_scope, is_at_or_below
-from remit.core.sightings import Sighting, Use
-from remit.core.summary import summarise
-from remit.core.tools import Definition
-from remit.core.upstreams import Offer, Upstream
-from remit.core.views import View
-from remit.engines import SearchEngine
+from remit.catalog.summary import summarise
+from remit.cli import json_output
+from remit.decision.client_reading import Reading
+from remit.decision.client_settings import Effect, Level, Rule
+from remit.decision.decide import UNKNOWN
+from remit.decision.declarations import Declaration
+from remit.decision.kinds import Authority, Kind, Status
+from remit.decision.launch import Launch
+from remit.decision.projects import Workspace, identify
+from remit.decision.scopes import Scope, in_scope, is_at_or_below
+from remit.decision.sightings import Sighting, Use
+from remit.decision.tool_names import server_name
+from remit.decision.tools import Definition
+from remit.decision.views import View
+from remit.doctor.diagnosis import diagnose
+from remit.doctor.findings import Facts
 from remit.registry import Registry
+from remit.search.engine import SearchEngine
+from remit.store.sqlite_store import SqliteStore
+from remit.upstream.upstream_model import Offer, Upstream
 from support import CLIENT, stored
 
 EXAMPLES = int(os.environ.get("REMIT_PROOF_EXAMPLES", "600"))
@@ -369,15 +369,15 @@ def test_no_tool_of_another_project_appears_in_any_list_count_context_explanatio
     explained = {name: machine.registry.explain(name, here) for name in asked}
     said = json.dumps(
         [
-            shapes.listing(listed, summarise(listed, here), here),
+            json_output.listing(listed, summarise(listed, here), here),
             # Who asks has said the name, and gets it back where a server that is known here could have it.
             [
-                json.dumps(shapes.explanation(item)).replace(name, "" if item.is_assumed else name)
+                json.dumps(json_output.explanation(item)).replace(name, "" if item.is_assumed else name)
                 for name, item in explained.items()
                 if item.tool is not None
             ],
             machine.registry.session_context(here),
-            shapes.diagnosis(diagnose(machine.registry.examine(here)), here),
+            json_output.diagnosis(diagnose(machine.registry.examine(here)), here),
         ]
     )
     for name in machine.public:

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from memory_calls import context, decision, entity, note, one, pattern, session, start
-from remit.core.memory.results import BatchSaveResult
 from remit.errors import ScopeError
 from remit.gateway.memory_tools import MemoryTools
+from remit.memory.results import BatchSaveResult
 from support import Desk, stored
 
 KILLS = 200 if "REMIT_PROOF_KILLS" in os.environ else 10

@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from remit.apps.cli.shapes import listing
-from remit.core.approvals import Approval, digest_of_arguments
-from remit.core.decide import Context, Verdict
-from remit.core.policy import Mode
-from remit.core.summary import summarise
+from remit.catalog.summary import summarise
+from remit.cli.json_output import listing
+from remit.decision.decide import Context, Verdict
+from remit.decision.policy import Mode
+from remit.policy.approvals import Approval, digest_of_arguments
 from remit.registry import Registry
 from support import Desk, stored
 

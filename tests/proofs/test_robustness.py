@@ -17,18 +17,18 @@ from typing import Any, NamedTuple, cast
 
 import pytest
 
-from remit.adapters.clients import CLIENTS
-from remit.adapters.clients.sources import ClientFiles
-from remit.adapters.files import FileError, Machine
-from remit.adapters.formats import parse_json, parse_jsonc, parse_toml, parse_yaml
-from remit.adapters.storage.sqlite import SqliteStore
-from remit.apps.cli import shapes
-from remit.core.declarations import Declaration
-from remit.core.kinds import Status
-from remit.core.reading import Reading
-from remit.core.summary import summarise
-from remit.engines import SearchEngine
+from remit.catalog.summary import summarise
+from remit.cli import json_output
+from remit.clients import CLIENTS
+from remit.decision.client_reading import Reading
+from remit.decision.declarations import Declaration
+from remit.decision.kinds import Status
+from remit.files.bounded_reader import FileError, Machine
+from remit.files.formats import parse_json, parse_jsonc, parse_toml, parse_yaml
 from remit.registry import Registry
+from remit.scanning.client_files import ClientFiles
+from remit.search.engine import SearchEngine
+from remit.store.sqlite_store import SqliteStore
 from support import CLIENT, stored
 
 CASES = int(os.environ.get("REMIT_PROOF_EXAMPLES", "1000")) // 10
@@ -448,8 +448,8 @@ class World:
     def in_force(self) -> list[object]:
         """All that is known and not stale, with the decision about it; asked for in every way there is."""
         listed = self.registry.tools(self.here)
-        shape = shapes.listing(listed, summarise(listed, self.here), self.here)
-        json.dumps([shape, shapes.explanation(self.registry.explain("git", self.here))]).encode()
+        shape = json_output.listing(listed, summarise(listed, self.here), self.here)
+        json.dumps([shape, json_output.explanation(self.registry.explain("git", self.here))]).encode()
         self.registry.session_context(self.here).encode()
         return [
             (tool._replace(updated_at=0), decision)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from remit.core.ranking import Found
-from remit.core.scopes import Scope
+from remit.decision.scopes import Scope
+from remit.search.ranking import Found
 from support import Desk
 
 SEARCHES = int(os.environ.get("REMIT_PROOF_EXAMPLES", "5000")) // 10

@@ -1,1 +1,0 @@
-"""The gateway: what one endpoint serves, whoever carries the messages."""

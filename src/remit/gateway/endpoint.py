@@ -7,26 +7,26 @@ from typing import Any
 
 import anyio
 
-from remit.core.declarations import Key
-from remit.core.memory.definitions import instructions as about_memory
-from remit.core.names import MEMORY_SERVER, REMIT
-from remit.core.serving.instructions import instructions
-from remit.core.serving.names import prefix, spelt
-from remit.core.serving.own_tools import DEFINITIONS, Own
-from remit.core.serving.refusals import failure
+from remit.decision.declarations import Key
+from remit.decision.tool_names import MEMORY_SERVER, REMIT
 from remit.errors import RemitError
-from remit.exchange import Answer, AnsweredError, Caller, Change, Links, Listing, Params, Part
-from remit.gateway.announcing import Announcer, Differences
-from remit.gateway.board import Board
-from remit.gateway.calling import INVALID_PARAMS, Calls
-from remit.gateway.clerk import Clerk
-from remit.gateway.discovering import Discovery
-from remit.gateway.glancing import Glances
+from remit.gateway.announcer import Announcer, Differences
+from remit.gateway.call_handler import INVALID_PARAMS, Calls
+from remit.gateway.discover_tools import Discovery
 from remit.gateway.inventory import Inventory
-from remit.gateway.own_calls import BadArgumentsError, arguments_of, open_group, report, text_of, why
-from remit.gateway.passing import INTERNAL_ERROR, Passing
-from remit.gateway.raw import members
-from remit.gateway.stocking import FIRST_LIST, Stocker
+from remit.gateway.inventory_refresh import FIRST_LIST, Stocker
+from remit.gateway.json_members import members
+from remit.gateway.own_tool_calls import BadArgumentsError, arguments_of, open_group, report, text_of, why
+from remit.gateway.published_lists import Board
+from remit.gateway.quick_reads import Glances
+from remit.gateway.registry_worker import Clerk
+from remit.gateway.resource_routing import INTERNAL_ERROR, Passing
+from remit.memory.tool_definitions import instructions as about_memory
+from remit.presentation.instructions import instructions
+from remit.presentation.own_tools import DEFINITIONS, Own
+from remit.presentation.refusals import failure
+from remit.presentation.served_names import prefix, spelt
+from remit.upstream.ports import Answer, AnsweredError, Caller, Change, Links, Listing, Params, Part
 
 SCOPES = "remit/scopes"  # under which scopes are told of, where the strategy has them
 SCOPE = "remit/scope"  # in `_meta`, or `scope` among the parameters

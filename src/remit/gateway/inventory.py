@@ -7,25 +7,25 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from remit.core.configuration.layers import FLAT, Configuration
-from remit.core.configuration.values import written
-from remit.core.decide import Context, Listed
-from remit.core.declarations import Declaration, Key, Resolved
-from remit.core.globs import glob, tool_globs
-from remit.core.names import MCP, OWN
-from remit.core.policy import Belongs, Origin, ToolList
-from remit.core.requirements import NO_REQUIREMENTS
-from remit.core.roster import Roster
-from remit.core.serving.plan import Chosen, plan
-from remit.core.spelling import did_you_mean
-from remit.core.states import Snapshot
+from remit.configuration.config_model import written
+from remit.configuration.layers import FLAT, Configuration
+from remit.decision.decide import Context, Listed
+from remit.decision.decision_index import Roster
+from remit.decision.declarations import Declaration, Key, Resolved
+from remit.decision.globs import glob, tool_globs
+from remit.decision.policy import Belongs, Origin, ToolList
+from remit.decision.requirements import NO_REQUIREMENTS
+from remit.decision.snapshot import Snapshot
+from remit.decision.tool_names import MCP, OWN
 from remit.errors import UnknownRoomError
-from remit.gateway.board import Board, post
-from remit.gateway.catalog import Catalog, Target
-from remit.gateway.cataloguing import Known, catalogue
+from remit.gateway.catalog_builder import Known, catalogue
+from remit.gateway.endpoint_catalog import Catalog, Target
+from remit.gateway.published_lists import Board, post
 from remit.ports import Stamps
+from remit.presentation.plan import Chosen, plan
 from remit.registry import Registry
-from remit.supplying import Configured
+from remit.scanning.catalog_source import Configured
+from remit.text.spelling import did_you_mean
 
 
 class _Kept(NamedTuple):

@@ -9,11 +9,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import anyio
 import anyio.to_thread
 
-from remit.core.approvals import Approval
-from remit.core.memory.definitions import DEFINITIONS
-from remit.core.memory.examples import example_call
-from remit.core.memory.results import BatchSaveResult, SaveStatus
-from remit.core.memory.scopes import MAX_ID
 from remit.errors import (
     ArtifactError,
     NotApprovedError,
@@ -22,7 +17,12 @@ from remit.errors import (
     StoreError,
     UnknownArtifactError,
 )
-from remit.gateway.raw import members
+from remit.gateway.json_members import members
+from remit.memory.call_examples import example_call
+from remit.memory.results import BatchSaveResult, SaveStatus
+from remit.memory.scope_gate import MAX_ID
+from remit.memory.tool_definitions import DEFINITIONS
+from remit.policy.approvals import Approval
 
 if TYPE_CHECKING:  # loaded when memory is first called
     from remit.memory.project_memory import Memory

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import NamedTuple, cast
 
-from remit.core.memory.hygiene import Waiting
-from remit.core.memory.results import SaveResult, SaveStatus
 from remit.errors import RemitError, StoreUnavailableError
-from remit.memory.plans import WRITES, Arguments, plan
+from remit.memory.hygiene import Waiting
 from remit.memory.ports import MemoryStore, WriteQueue
-from remit.memory.writing import Turn, Writer, Written
+from remit.memory.results import SaveResult, SaveStatus
+from remit.memory.write_plan import WRITES, Arguments, plan
+from remit.memory.writer import Turn, Writer, Written
 
 _LOCKED = "the store cannot be written"
 

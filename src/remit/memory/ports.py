@@ -8,14 +8,14 @@ if TYPE_CHECKING:  # a port is a shape: whoever runs needs nothing of what it is
     from collections.abc import Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from remit.core.approvals import Binding
-    from remit.core.documents import Sought
-    from remit.core.memory.artifacts import Artifact, Kept, Kind, Related, Status
-    from remit.core.memory.hygiene import Checked
-    from remit.core.memory.records import Record
-    from remit.core.projects import Workspace
-    from remit.core.ranking import Hit
+    from remit.decision.projects import Workspace
+    from remit.memory.artifacts import Artifact, Kept, Kind, Related, Status
+    from remit.memory.export_format import Record
+    from remit.memory.hygiene import Checked
+    from remit.policy.approvals import Binding
     from remit.ports import Vector
+    from remit.search.documents import Sought
+    from remit.search.ranking import Hit
 
 
 class Home(NamedTuple):

@@ -9,12 +9,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from remit.core.approvals import Approval
-from remit.core.memory.artifacts import Artifact, Kept, Kind, Observed, Status
-from remit.core.memory.checking import MAX_TEXT, Fields
-from remit.core.memory.hygiene import HygieneReport
-from remit.core.memory.records import read_observation
-from remit.core.memory.results import (
+from remit.decision.projects import Workspace
+from remit.errors import StoreUnavailableError, UnknownArtifactError
+from remit.memory.argument_checks import MAX_TEXT, Fields
+from remit.memory.artifact_search import ArtifactSearch
+from remit.memory.artifacts import Artifact, Kept, Kind, Observed, Status
+from remit.memory.backlog import Backlog
+from remit.memory.export_format import read_observation
+from remit.memory.global_writes import GlobalWrites, UnapprovedError
+from remit.memory.hygiene import HygieneReport
+from remit.memory.ports import Home, MemoryStore, WriteQueue
+from remit.memory.reader import Reader
+from remit.memory.results import (
     ContextBundle,
     DeleteResult,
     SaveResult,
@@ -23,22 +29,16 @@ from remit.core.memory.results import (
     SurfaceResult,
     blocked,
 )
-from remit.core.memory.scopes import MemoryScope, Permission, objection
-from remit.core.projects import Workspace
-from remit.core.redaction import redact
-from remit.core.secrets import secrets_in
-from remit.core.session_context import Section
-from remit.errors import StoreUnavailableError, UnknownArtifactError
-from remit.memory.approving import GlobalWrites, UnapprovedError
-from remit.memory.backlog import Backlog
-from remit.memory.plans import Arguments, Plan, plan
-from remit.memory.ports import Home, MemoryStore, WriteQueue
-from remit.memory.reading import Reader
-from remit.memory.searching import ArtifactSearch
-from remit.memory.starting import sections
+from remit.memory.scope_gate import MemoryScope, Permission, objection
+from remit.memory.session_start import sections
 from remit.memory.transfer import Imported, export, restore
-from remit.memory.writing import Bound, Turn, Writer, Written, place, summed
+from remit.memory.write_plan import Arguments, Plan, plan
+from remit.memory.writer import Bound, Turn, Writer, Written, place, summed
+from remit.policy.approvals import Approval
 from remit.ports import ApprovalStore, Clock, Engine
+from remit.sessions.session_context import Section
+from remit.text.redaction import redact
+from remit.text.secrets import secrets_in
 
 
 class Seen(NamedTuple):

@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from remit.core.memory.artifacts import Kept, Kind, Related, Status
-from remit.core.memory.records import (
+from remit.errors import ArtifactError, BadFileError
+from remit.memory.artifacts import Kept, Kind, Related, Status
+from remit.memory.export_format import (
     HEAD,
     EdgeRecord,
     FocusRecord,
@@ -14,7 +15,6 @@ from remit.core.memory.records import (
     read,
     written,
 )
-from remit.errors import ArtifactError, BadFileError
 from remit.memory.ports import Home, MemoryStore
 
 

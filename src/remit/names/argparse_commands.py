@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from remit.names.click_parameters import longest_flag
+from remit.names.name_tree import Command, Form, Parameter, Start, Warned
+from remit.names.parameter_types import Types
 from remit.names.references import References, keywords, literal, text
-from remit.names.sources import Module
-from remit.names.tree import Command, Form, Parameter, Start, Warned
-from remit.names.types import Types
+from remit.names.source_files import Module
 
 _PARSER = "argparse.ArgumentParser"
 _FLAGS = ("store_true", "store_false", "store_const")

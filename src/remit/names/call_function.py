@@ -8,7 +8,7 @@ from importlib import import_module
 from inspect import isawaitable
 
 from remit.errors import RemitError
-from remit.functions.definitions import define, marks_of
+from remit.python_tools.decorators import define, marks_of
 
 
 def main() -> None:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from remit.names.click_parameters import ClickParameters
+from remit.names.name_tree import Parameter, Warned
 from remit.names.references import References, keywords, literal, statements, text
-from remit.names.sources import Module
-from remit.names.tree import Parameter, Warned
+from remit.names.source_files import Module
 from remit.names.typer_parameters import Function, TyperParameters
 
 CLICK = ("click", "rich_click", "asyncclick")

@@ -3,9 +3,9 @@
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 
+from remit.names.name_tree import Form, Parameter
+from remit.names.parameter_types import Types, of_value
 from remit.names.references import References, keywords, literal, text
-from remit.names.tree import Form, Parameter
-from remit.names.types import Types, of_value
 
 _YES = Parameter("yes", Form.FLAG, "--yes", type="boolean", help="Confirm the action without prompting.")
 

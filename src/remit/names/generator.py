@@ -5,18 +5,18 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from remit.adapters.files import FileError, read_bytes
-from remit.core.configuration.reading import read
-from remit.core.configuration.values import ToolEntry
+from remit.configuration.config_model import ToolEntry
+from remit.configuration.file_parser import read
 from remit.errors import BadFileError, NoSuchFileError
-from remit.functions.rules import read_condition
+from remit.files.bounded_reader import FileError, read_bytes
+from remit.names.file_writer import names_as_json, names_as_python
+from remit.names.generated_files import read_names
+from remit.names.generated_server import server_as_python, tables_of
 from remit.names.labels import label
-from remit.names.reading import read_names
-from remit.names.scan import scan
-from remit.names.scopes import Scopes, open_scopes, read_scopes, strictest
-from remit.names.server import server_as_python, tables_of
-from remit.names.tree import Branch, Command, Label, Names, Warned, tree
-from remit.names.writing import names_as_json, names_as_python
+from remit.names.name_tree import Branch, Command, Label, Names, Warned, tree
+from remit.names.package_scan import scan
+from remit.names.scopes_file import Scopes, open_scopes, read_scopes, strictest
+from remit.python_tools.tool_rules import read_condition
 
 _LARGEST = 2**24  # bytes of a file that is to be replaced
 _MARKS = (b"; written by `remit names ", b'{\n  "version": 1,\n  "package": ')

@@ -4,11 +4,11 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from remit.core.danger import of_command
-from remit.core.globs import glob
-from remit.core.text import one_line
-from remit.names.scopes import read_scopes
-from remit.names.tree import Command, Names
+from remit.decision.danger import of_command
+from remit.decision.globs import glob
+from remit.names.name_tree import Command, Names
+from remit.names.scopes_file import read_scopes
+from remit.text.one_line import one_line
 
 _HEAD = """\
 # Who may use which command of `{package}`, and when. `remit names label` adds new commands at the end,

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from remit.names.sources import Module
+from remit.names.source_files import Module
 
 _FURTHEST = 20  # imports of what was imported
 

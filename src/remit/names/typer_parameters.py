@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from remit.names.click_parameters import longest_flag
+from remit.names.name_tree import Form, Parameter
+from remit.names.parameter_types import Types, of_value
 from remit.names.references import References, keywords, literal, text
-from remit.names.tree import Form, Parameter
-from remit.names.types import Types, of_value
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -1,0 +1,88 @@
+"""Contexts: who asks, from where, started how, and as which agent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from remit.decision.agents import check_servers, employ
+from remit.decision.decide import Context, Listed
+from remit.decision.kinds import Kind, Status
+from remit.decision.policy import Mode
+from remit.decision.tool_names import full_label, storable
+from remit.decision.views import Flags
+from remit.errors import NoSuchFileError, UnknownClientError
+
+if TYPE_CHECKING:
+    from remit.decision.tools import Tool
+    from remit.ports import Sources
+
+DEFAULT_CLIENT = "claude-code"
+ALL_CLIENTS = "all"
+
+
+class Contexts:
+    """Makes contexts of what exists on this machine."""
+
+    def __init__(self, sources: Sources) -> None:
+        self._sources = sources
+
+    def make(
+        self,
+        directory: str,
+        client: str,
+        *,
+        is_headless: bool,
+        mcp_configs: Sequence[str],
+        mode: str | None,
+        run_context: object,
+    ) -> Context:
+        """Make the context of a client's main session.
+
+        Raises:
+            NoSuchDirectoryError: there is no such directory.
+            NoSuchFileError: there is no such file of servers.
+            UnknownClientError: no client of this name is supported.
+            ValueError: there is no such mode.
+        """
+        if client not in (*self._sources.clients, ALL_CLIENTS):
+            known = ", ".join(f"`{name}`" for name in (*self._sources.clients, ALL_CLIENTS))
+            raise UnknownClientError(f"no client is called `{client}`", hint=f"known are {known}")
+        return Context(
+            workspace=self._sources.locate(directory),
+            client=None if client == ALL_CLIENTS else client,
+            flags=Flags(is_headless=is_headless, mcp_configs=tuple(map(self._existing, mcp_configs))),
+            home=self._sources.home,
+            starts_servers=client != ALL_CLIENTS and self._sources.leaves_servers(client),
+            mode=None if mode is None else Mode(mode),
+            run_context=run_context,
+        )
+
+    def _existing(self, file: str) -> str:
+        path = self._sources.canonical(file)
+        if not self._sources.exists(path):
+            raise NoSuchFileError(f"there is no file `{storable(file)}`", hint="name a file of servers")
+        return path
+
+
+def for_agent(context: Context, agent: str, parents: Sequence[str], listed: Sequence[Listed]) -> Context:
+    """Put one of the agents that were listed to work, below its parents.
+
+    Raises:
+        AgentError: there is no such agent, or it cannot be put to work as it is defined.
+    """
+    profiles = {
+        tool.name: tool.profile for tool, decision in listed if tool.profile is not None and decision.visible
+    }
+    employed = employ(agent, parents, profiles)
+    known = [tool for tool, _ in listed if context.client in (None, tool.client)]
+    check_servers(employed, sorted(_labels_of_servers(known)))
+    return replace(context, agent=employed)
+
+
+def _labels_of_servers(tools: Iterable[Tool]) -> Iterator[str]:
+    for tool in tools:
+        is_known = tool.kind is Kind.MCP_SERVER and tool.agent is None and tool.status is not Status.STALE
+        if is_known and tool.server is not None:
+            yield full_label(tool.server, tool.plugin)

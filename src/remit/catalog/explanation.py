@@ -1,0 +1,82 @@
+"""Explanations: why a name is available in a workspace, or is not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from remit.decision.decide import UNKNOWN, Context, Decision, Explained, Gate, Listed, Ruling, decide, explain
+from remit.decision.kinds import Kind
+from remit.decision.lookup import closest_to_being_visible, find, suggest
+from remit.decision.tool_names import is_covered, spellings
+
+if TYPE_CHECKING:
+    from remit.decision.declarations import Key
+    from remit.decision.tools import Tool
+
+
+class Explanation(NamedTuple):
+    """Why a name is available here, or is not."""
+
+    name: str
+    tool: Tool | None  # None: no tool of this name is known here
+    decision: Decision
+    gates: Sequence[Explained] = ()
+    shadowed: Sequence[Listed] = ()  # the other declarations of the same name
+    tools: Sequence[Tool] = ()  # of a server: those that are known
+    suggestions: Sequence[str] = ()  # where the name is not known: names that are, and nearly are it
+    is_assumed: bool = False  # its server is known, and was not asked yet whether it has such a tool
+    obstacle: str | None = None  # of what is visible: why its server cannot be started here
+
+
+def explain_name(name: str, listed: Sequence[Listed], context: Context) -> Explanation:
+    """Explain what a name means among the tools that were listed in a context."""
+    found = find(name, listed)
+    if not found:
+        return _unknown(name, [item for item in listed if context.client in (None, item.tool.client)])
+    assumed = [_assumed(name, item, context) for item in found]
+    (tool, decision), *others = sorted(assumed, key=closest_to_being_visible)
+    return Explanation(
+        name=tool.name,
+        tool=tool,
+        decision=decision,
+        gates=explain(tool, context),
+        shadowed=others,
+        tools=[item.tool for item in listed if _is_tool_of(item.tool, tool)],
+        is_assumed=not any(item.tool is tool for item in found),
+    )
+
+
+def obstacle_of(tool: Tool, listed: Sequence[Listed], obstacles: Mapping[Key, str]) -> str | None:
+    """Say why the server of a tool cannot be started, where it is the one in force."""
+    for server, decision in listed:
+        is_its = server.key == tool.key or is_covered(tool.name, server.name)
+        if is_its and decision.visible and server.client == tool.client and server.key in obstacles:
+            return obstacles[server.key]
+    return None
+
+
+def _assumed(name: str, item: Listed, context: Context) -> Listed:
+    """Decide about a tool that only its server stands for: what is said of that very tool counts."""
+    server = item.tool
+    if server.kind is not Kind.MCP_SERVER or name == server.server:
+        return item
+    form = next((form for form in spellings(name) if is_covered(form, server.name)), server.name)
+    if form == server.name:
+        return item
+    tool = server._replace(name=form, kind=Kind.MCP_TOOL, description=None, tokens=None, usage_count=0)
+    return Listed(tool, decide(tool, context))
+
+
+def _unknown(name: str, listed: Sequence[Listed]) -> Explanation:
+    gates = [Explained(Gate.SCOPE, Ruling(False, UNKNOWN.reason))]
+    return Explanation(name=name, tool=None, decision=UNKNOWN, gates=gates, suggestions=suggest(name, listed))
+
+
+def _is_tool_of(tool: Tool, server: Tool) -> bool:
+    is_its = server.kind is Kind.MCP_SERVER and is_covered(tool.name, server.name)
+    return (
+        is_its
+        and tool.kind is Kind.MCP_TOOL
+        and tool.key[:-1] == (*server.key[:1], tool.kind, *server.key[2:-1])
+    )

@@ -1,0 +1,59 @@
+"""Differences between two lists of tools: what a person or a program that follows them is told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from remit.decision.decide import UNKNOWN, Listed
+
+if TYPE_CHECKING:
+    from remit.decision.declarations import Key
+    from remit.decision.snapshot import Snapshot, Value
+
+
+class Difference(NamedTuple):
+    """What is other than before."""
+
+    appeared: Sequence[Listed] = ()
+    disappeared: Sequence[Listed] = ()  # each with what is decided about it now
+    changed: Sequence[Listed] = ()
+    states: Mapping[str, Value] = {}  # those with another value
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is."""
+        return not any(self)
+
+
+def difference(before: Sequence[Listed], after: Sequence[Listed], known: Sequence[Listed]) -> Difference:
+    """Compare two lists; of what has disappeared, what is known now tells why."""
+    old, new = _by_key(before), _by_key(after)
+    now = _by_key(known)
+    return Difference(
+        appeared=[item for key, item in new.items() if key not in old],
+        disappeared=[now.get(key, Listed(item.tool, UNKNOWN)) for key, item in old.items() if key not in new],
+        changed=[item for key, item in new.items() if key in old and _told(item) != _told(old[key])],
+    )
+
+
+def changed_states(before: Snapshot, after: Snapshot) -> dict[str, Value]:
+    """List the states with another value than before; one that is gone is unknown."""
+    old = {name: value.truth for name, value in before.states.items()}
+    new = {name: value.truth for name, value in after.states.items()}
+    names = sorted({*old, *new})
+    return {
+        name: after.state(name)
+        for name in names
+        if (name in old, old.get(name)) != (name in new, new.get(name))
+    }
+
+
+def _by_key(listed: Sequence[Listed]) -> dict[Key, Listed]:
+    return {item.tool.key: item for item in listed}
+
+
+def _told(item: Listed) -> tuple[object, ...]:
+    """What counts as a change: that a tool was used is none."""
+    tool = item.tool
+    return item.decision, tool.source, tool.status, tool.description, tool.tokens

@@ -1,0 +1,111 @@
+"""Listings: every tool that is known in a workspace, with the decision about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from remit.catalog.costs import charge
+from remit.decision.decide import UNKNOWN, Context, Listed, decide
+from remit.decision.globs import glob
+from remit.decision.inherited_status import adopt
+from remit.decision.kinds import Authority, Kind
+from remit.decision.lookup import closest_to_being_visible, find
+from remit.decision.scopes import Scope
+from remit.decision.tools import Definition, Tool
+from remit.errors import PolicyError
+from remit.policy.callbacks import Filter, Filtering
+
+if TYPE_CHECKING:
+    from remit.decision.declarations import Key
+    from remit.ports import Clock, Judge, Store
+    from remit.states.context_states import States
+
+_FILTERED_MS = 2_000  # for which an answer counts: what else a filter goes by, nobody here can see
+_NOT_CALLED = (Kind.MCP_SERVER, Kind.PLUGIN)
+_NOBODY = Tool("", Kind.BUILTIN, "", Scope.GLOBAL, "", Authority.HOOK)
+
+
+class _Refused(NamedTuple):
+    """What filters said no to, about what, and when."""
+
+    asked: tuple[Sequence[Tool], Context]
+    at: int
+    refusals: Mapping[Key, str]
+
+
+class Listings:
+    """Puts what is stored, what the states are and what filters say before `decide`."""
+
+    def __init__(self, store: Store, states: States, judge: Judge | None, clock: Clock) -> None:
+        self._store = store
+        self._states = states
+        self._judge = judge
+        self._clock = clock
+        self._filterings: list[Filtering] = []
+        self._refused: _Refused | None = None
+
+    def add_filter(self, filter: Filter, server: str | None) -> None:
+        """Have a function say which tools may be used, or which of the servers that a pattern names.
+
+        Raises:
+            PolicyError: there is nobody to ask filters.
+        """
+        if self._judge is None:
+            raise PolicyError("this registry was opened without filters")
+        self._filterings.append(Filtering(filter, None if server is None else glob(server)))
+        self._refused = None
+
+    @property
+    def has_filters(self) -> bool:
+        """Whether functions say which tools may be used."""
+        return bool(self._filterings)
+
+    def tools(self, context: Context) -> Sequence[Tool]:
+        """List every tool that is known, without deciding."""
+        tools = charge(adopt(self._store.catalog(context.workspace, context.flags)))
+        return sorted(tools, key=_by_name)
+
+    def list(self, context: Context) -> tuple[Context, list[Listed]]:
+        """List every tool with the decision about it, and the context in which that was made."""
+        catalog = self.tools(context)
+        context = self._filtered(catalog, self._judging(context))
+        return context, [Listed(tool, decide(tool, context)) for tool in catalog]
+
+    def callable(self, name: str, context: Context) -> Listed:
+        """Find the one tool that a call would mean; what is no tool by itself cannot be called."""
+        tools = [item for item in self.list(context)[1] if item.tool.kind not in _NOT_CALLED]
+        exact = [item for item in tools if item.tool.name == name]
+        found = exact or find(name, tools)
+        return min(found, key=closest_to_being_visible, default=Listed(_NOBODY, UNKNOWN))
+
+    def definition(self, item: Listed, context: Context) -> Definition | None:
+        """Find what is said of a tool that was listed."""
+        tool = item.tool
+        found = self._store.definitions([tool], context.workspace)
+        # A tool that was only seen goes by its server's label, and not by the one it is stored under.
+        named = (said for key, said in found.items() if (key[0], key[-1]) == (tool.client, tool.name))
+        return found.get(tool.key) or next(named, None)
+
+    def _judging(self, context: Context) -> Context:
+        """Give a context all that decisions go by: a snapshot only where anything needs a state."""
+        if context.snapshot is not None:
+            return context
+        context = self._states.ruled(context)
+        is_needed = self.has_filters or not context.requirements.is_empty
+        return self._states.now(context) if is_needed else context
+
+    def _filtered(self, tools: Sequence[Tool], context: Context) -> Context:
+        """Ask the filters about tools, unless nothing that is known here changed since a moment ago."""
+        if self._judge is None or not self._filterings:
+            return context
+        asked, now = (tools, replace(context, refusals=None)), self._clock()
+        known = self._refused
+        if known is None or not 0 <= now - known.at < _FILTERED_MS or known.asked != asked:
+            known = self._refused = _Refused(asked, now, self._judge(self._filterings, tools, context))
+        return replace(context, refusals=known.refusals)
+
+
+def _by_name(tool: Tool) -> tuple[str, str, str, str]:
+    return tool.name, tool.client, tool.scope, tool.dir or ""

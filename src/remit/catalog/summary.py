@@ -1,0 +1,160 @@
+"""A catalog in short: what is visible and where it comes from, what is hidden and why, what it costs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from operator import attrgetter
+from typing import TYPE_CHECKING, NamedTuple
+
+from remit.catalog.costs import Costs, add_up
+from remit.decision.decide import Context, Gate, Listed
+from remit.decision.kinds import ConfigStatus, Kind, Status
+from remit.decision.scopes import Scope
+from remit.decision.tool_names import REMIT
+
+if TYPE_CHECKING:
+    from remit.decision.tools import Tool
+
+SHADOWED = "shadowed"
+UNTRUSTED = "untrusted"  # where Remit starts it, its user has to trust it
+ELSEWHERE = "elsewhere"  # declared for another client
+CAUSES = (  # in the order in which they are told; a gate that is not among them stands for itself
+    SHADOWED,
+    ConfigStatus.PENDING,
+    UNTRUSTED,
+    ConfigStatus.DISABLED,
+    ConfigStatus.REJECTED,
+    ConfigStatus.DENIED,
+    ConfigStatus.MANUAL,
+    ConfigStatus.ITSELF,
+    ConfigStatus.UNSERVED,
+    Status.STALE,
+    Gate.AGENT,
+    Gate.POLICY,
+    Gate.STATE,
+    Gate.DANGER,
+    ELSEWHERE,
+)
+_SCOPES = {scope: rank for rank, scope in enumerate(Scope)}
+
+
+class Origin(NamedTuple):
+    """What one scope contributes."""
+
+    client: str
+    scope: Scope
+    sources: Sequence[str]  # the most telling first
+    visible: Mapping[Kind, int]
+    hidden: int
+    costs: Costs
+
+
+class Hidden(NamedTuple):
+    """What is hidden for one cause; a tool is left out where its server is hidden for the same."""
+
+    cause: str
+    items: Sequence[Listed]
+
+
+class Summary(NamedTuple):
+    """What an overview of a workspace says."""
+
+    visible: Mapping[Kind, int]
+    hidden_count: int
+    costs: Costs
+    origins: Sequence[Origin]
+    hidden: Sequence[Hidden]
+    duplicates: Sequence[Sequence[Tool]]  # visible servers that are the same program or URL
+    costliest: Sequence[Tool]  # visible servers whose cost is known
+
+
+def summarise(listed: Sequence[Listed], context: Context) -> Summary:
+    """Count and group a catalog; what is declared for other clients is a group of its own and not counted."""
+    mine = [item for item in listed if context.client in (None, item.tool.client)]
+    return Summary(
+        visible=_count(mine),
+        hidden_count=sum(not item.decision.visible for item in mine),
+        costs=add_up(mine),
+        origins=_origins(mine),
+        hidden=_hidden(listed, context),
+        duplicates=_duplicates(mine),
+        costliest=_costliest(mine),
+    )
+
+
+def _count(listed: Sequence[Listed]) -> dict[Kind, int]:
+    found = Counter(item.tool.kind for item in listed if item.decision.visible)
+    return {kind: found[kind] for kind in Kind if found[kind]}
+
+
+def _origins(listed: Sequence[Listed]) -> list[Origin]:
+    groups: dict[tuple[str, int], list[Listed]] = {}
+    for item in listed:
+        groups.setdefault((item.tool.client, _SCOPES[item.tool.scope]), []).append(item)
+    return [_origin(items) for _, items in sorted(groups.items())]
+
+
+def _origin(items: Sequence[Listed]) -> Origin:
+    first = items[0].tool
+    return Origin(
+        client=first.client,
+        scope=first.scope,
+        sources=_sources(items),
+        visible=_count(items),
+        hidden=sum(not item.decision.visible for item in items),
+        costs=add_up(items),
+    )
+
+
+def _sources(items: Sequence[Listed]) -> list[str]:
+    """Name where items come from, what says the most first; Remit itself is no file, and comes last."""
+    found = [source for source, _ in Counter(item.tool.source for item in items).most_common()]
+    return sorted(found, key=lambda source: source == REMIT)
+
+
+def _hidden(listed: Sequence[Listed], context: Context) -> list[Hidden]:
+    groups: dict[str, list[Listed]] = {cause: [] for cause in CAUSES}
+    for item in listed:
+        if not item.decision.visible:
+            groups.setdefault(_cause(item, context), []).append(item)
+    return [Hidden(cause=cause, items=_heads(items)) for cause, items in groups.items() if items]
+
+
+def _cause(item: Listed, context: Context) -> str:
+    tool, decision = item
+    if context.client not in (None, tool.client):
+        return ELSEWHERE
+    if decision.gate is Gate.PRECEDENCE:
+        return SHADOWED
+    if decision.gate is not Gate.CONFIG:
+        return str(decision.gate)
+    if tool.status is Status.STALE or tool.config_status is None:
+        return Status.STALE
+    return UNTRUSTED if tool.config_status is ConfigStatus.ENABLED else tool.config_status
+
+
+def _heads(items: Sequence[Listed]) -> list[Listed]:
+    servers = {_server(item.tool) for item in items if item.tool.kind is Kind.MCP_SERVER}
+    return [
+        item for item in items if item.tool.kind is not Kind.MCP_TOOL or _server(item.tool) not in servers
+    ]
+
+
+def _server(tool: Tool) -> tuple[str, str | None]:
+    return tool.client, tool.server
+
+
+def _duplicates(listed: Sequence[Listed]) -> list[Sequence[Tool]]:
+    groups: dict[tuple[str, str], list[Tool]] = {}
+    for tool, decision in listed:
+        if decision.visible and tool.kind is Kind.MCP_SERVER and tool.endpoint is not None:
+            groups.setdefault((tool.client, tool.endpoint), []).append(tool)
+    return [sorted(group, key=attrgetter("name")) for group in groups.values() if len(group) > 1]
+
+
+def _costliest(listed: Sequence[Listed]) -> list[Tool]:
+    servers = [tool for tool, decision in listed if decision.visible and tool.kind is Kind.MCP_SERVER]
+    return sorted(
+        (tool for tool in servers if tool.tokens), key=lambda tool: (-(tool.tokens or 0), tool.name)
+    )

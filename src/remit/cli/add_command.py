@@ -1,0 +1,56 @@
+"""The command `remit add`: a new server for Claude Code, which after an install takes none by itself."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+
+import click
+
+from remit.decision.tool_names import normalise
+from remit.errors import InstallError
+
+_CLAUDE = "claude"
+_HELP = (["--help"], ["-h"])
+
+
+class _Verbatim(click.Command):
+    """Hands its words on as they are: what follows a `--` is a server's command."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args or args in _HELP:
+            return super().parse_args(ctx, ["--help"])
+        ctx.params["words"] = tuple(args)
+        return []
+
+
+@click.command(cls=_Verbatim, context_settings={"ignore_unknown_options": True})
+@click.argument("words", nargs=-1, metavar="NAME COMMAND_OR_URL [ARGS]...")
+def add(words: Sequence[str]) -> None:
+    """Add a server to Claude Code.
+
+    Takes what `claude mcp add` takes, or what `claude mcp add-json` does where the last word is JSON, and
+    runs that: `remit add wiki -- npx wiki@1.0.0`. By itself, Claude Code adds no server that its list of
+    allowed ones does not name, and `remit install` leaves only Remit on it; this gives it leave for this one
+    run.
+    """
+    program = shutil.which(_CLAUDE)
+    if program is None:
+        raise InstallError(
+            f"`{_CLAUDE}` is not on PATH", hint="write the entry into its file yourself: Remit finds it there"
+        )
+    way = "add-json" if words[-1].lstrip().startswith("{") else "add"
+    command = [program, "--settings", json.dumps(leave_for(words)), "mcp", way, *words]
+    done = subprocess.run(command)  # noqa: S603 - the user's own words, for the user's own client
+    if done.returncode == 0 and "project" in words:
+        sys.stderr.write(
+            "hint: approve it when the client starts here next, then let Remit start it: `remit trust`\n"
+        )
+    sys.exit(done.returncode)
+
+
+def leave_for(words: Sequence[str]) -> dict[str, list[dict[str, str]]]:
+    """Write settings that allow whichever of the words is the name: nothing is loaded in that run."""
+    names = [word for word in dict.fromkeys(words) if word == normalise(word) and not word.startswith("-")]
+    return {"allowedMcpServers": [{"serverName": name} for name in names]}

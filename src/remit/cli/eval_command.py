@@ -1,0 +1,128 @@
+"""`remit eval`: measures the search on a folder of tools and queries, for each provider of embeddings."""
+
+import sys
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import click
+
+from remit.bootstrap import read_trial
+from remit.cli import render
+from remit.cli.options import JSON
+from remit.decision.defaults import MAX_LIMIT
+from remit.errors import EmbeddingError
+from remit.search.engine import PROVIDERS, open_engine, providers
+from remit.search.evaluation import Measures, Trial, mean, measure, percentile
+from remit.search.tool_collection import Collection
+
+_MEASURES = ("recall@1", "recall@5", "recall@10", "ndcg@10", "mrr")
+_TIMES = ("p50_ms", "p95_ms")
+
+
+@click.command("eval")
+@click.argument("folder", metavar="DIR")
+@click.option(
+    "--provider",
+    "wanted",
+    type=click.Choice(PROVIDERS),
+    multiple=True,
+    help="Who turns texts into vectors; may be repeated. Default: all that there are here.",
+)
+@JSON
+def evaluate(*, folder: str, wanted: tuple[str, ...], as_json: bool) -> None:
+    """Measure how good and how fast search is.
+
+    DIR holds `tools.jsonl` (`id`, `name`, `description`, `server`, `parameters`) and `queries.jsonl` (`id`,
+    `text`, `relevant`: ids of tools). `words` is the search without a model.
+    """
+    trial = read_trial(folder)
+    if trial.left_out:
+        _say(f"warning: queries left out, since none of their relevant tools is there: {trial.left_out:,}")
+    outcomes = {name: run(trial, opened, name) for name, opened in _opened(trial, wanted)}
+    if as_json:
+        figures = {name: outcome.named() for name, outcome in outcomes.items()}
+        render.data({"tools": len(trial.tools), "queries": len(trial.questions), "providers": figures})
+    else:
+        _show(trial, outcomes)
+
+
+class Outcome(NamedTuple):
+    """How good and how fast a search was over many queries."""
+
+    measures: Measures
+    p50_ms: float
+    p95_ms: float
+
+    def named(self) -> dict[str, float]:
+        """The figures by name."""
+        fractions = zip(_MEASURES, self.measures, strict=True)
+        return {name: round(value, 4) for name, value in fractions} | {
+            name: round(value, 3) for name, value in zip(_TIMES, self[1:], strict=True)
+        }
+
+
+def run(trial: Trial, collection: Collection, name: str) -> Outcome:
+    """Ask each query the way `remit search` does, and measure what comes back and how long it takes.
+
+    Raises:
+        EmbeddingError: a query could not be turned into a vector.
+    """
+    searcher = collection.searcher()
+    searcher.search(trial.questions[0].text)  # the first search makes ready what the others use
+    measures: list[Measures] = []
+    times: list[float] = []
+    with _progress(name, len(trial.questions)) as advance:
+        for question in trial.questions:
+            start = time.perf_counter()
+            found = searcher.search(question.text, limit=MAX_LIMIT, min_score=0)
+            times.append(1000 * (time.perf_counter() - start))
+            if found.note is not None:
+                raise EmbeddingError(found.note)  # other figures than those of the provider
+            places = [item.tool.document_id or 0 for item in found.results]
+            measures.append(measure(places, question.relevant))
+            advance(len(times))
+    return Outcome(mean(measures), percentile(times, 0.5), percentile(times, 0.95))
+
+
+def _opened(trial: Trial, wanted: Sequence[str]) -> Iterator[tuple[str, Collection]]:
+    """Open the providers that are asked for, or else all that can be."""
+    for name in dict.fromkeys(wanted or providers()):
+        try:
+            collection = Collection(trial.tools, open_engine(name))
+        except EmbeddingError as failure:
+            if wanted:
+                raise
+            _say(f"not measured: {name}: {failure}")
+        else:
+            yield name, collection
+
+
+def _show(trial: Trial, outcomes: Mapping[str, Outcome]) -> None:
+    render.out(f"{len(trial.tools):,} tools, {len(trial.questions):,} queries")
+    render.out()
+    columns = ("provider", *_MEASURES, *_TIMES)
+    rows = [(name, *_cells(outcome)) for name, outcome in outcomes.items()]
+    render.table("", columns, rows, numbers=columns[1:])
+
+
+def _cells(outcome: Outcome) -> Iterator[str]:
+    for value in outcome.measures:
+        yield f"{100 * value:.1f} %"
+    for value in outcome[1:]:
+        yield f"{value:.2f}"
+
+
+@contextmanager
+def _progress(name: str, total: int) -> Generator[Callable[[int], None]]:
+    """Show how far it is, to a person."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    with render.bar(f"measuring {name}") as advance:
+        yield lambda done: advance(done, total, "")
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"{render.printable(line)}\n")

@@ -1,0 +1,184 @@
+"""The first screen: what changed, what is visible and from where, what is hidden and why."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+from remit.catalog.summary import ELSEWHERE, SHADOWED, UNTRUSTED, Hidden, Origin, Summary
+from remit.cli.render import NOTHING, counted, heading, out, printable, rounded, total
+from remit.decision.decide import Context, Gate, Listed, shorten
+from remit.decision.kinds import ConfigStatus, Kind, Status
+
+if TYPE_CHECKING:
+    from remit.decision.declarations import Changes, Declaration
+    from remit.decision.tools import Tool
+    from remit.scanning.scanner import Scan
+
+MOST_CHANGES = 10  # lines of each group
+MOST_ORIGINS = 12
+MOST_HIDDEN = 5
+MOST_COSTLY = 3
+WIDEST_SOURCE = 32  # characters
+
+CAUSES = {
+    SHADOWED: "Shadowed by a stronger declaration",
+    ConfigStatus.PENDING: "Waiting for approval",
+    UNTRUSTED: "Not trusted: Remit does not start it",
+    ConfigStatus.DISABLED: "Disabled in the client",
+    ConfigStatus.REJECTED: "Rejected in the client",
+    ConfigStatus.DENIED: "Denied by a policy",
+    ConfigStatus.MANUAL: "Only for a person to invoke",
+    ConfigStatus.ITSELF: "Remit itself",
+    ConfigStatus.UNSERVED: "Only through the gateway",
+    Status.STALE: "No longer configured or listed",
+    Gate.AGENT: "Brought along by one agent only",
+    Gate.POLICY: "Not allowed by a list, a rule or a filter",
+    Gate.STATE: "Needs a state that does not hold",
+    Gate.DANGER: "Too dangerous for the mode",
+    ELSEWHERE: "Declared for other clients",
+}
+_WAYS = {UNTRUSTED: "look at them with `remit trust`"}  # where each of a group has its own
+_NEXT = "next: `remit why NAME` explains one, `remit tools --all` lists them all"
+
+
+def show(found: Scan, summary: Summary, context: Context, *, sends_a_part: bool = False) -> None:
+    """Draw what a scan found."""
+    out(heading(context))
+    _lines(_first(found) if found.is_first else _changes(found.changes, context))
+    if summary.origins:
+        out()
+        _lines(_origins(summary, context))
+        out()
+        out(total(summary, sends_a_part=sends_a_part))
+        _lines(_costliest(summary.costliest))
+    for group in summary.hidden:
+        if group.cause is Status.STALE:  # told when it went, among the changes
+            continue
+        out()
+        _lines(_hidden(group, context))
+    if summary.duplicates:
+        out()
+        _lines(_duplicates(summary.duplicates))
+    out()
+    out(_NEXT if summary.visible else NOTHING)
+
+
+def _lines(lines: Iterable[str]) -> None:
+    for line in lines:
+        out(printable(line))
+
+
+def _first(found: Scan) -> Iterator[str]:
+    files = {item.source for item in found.changes.added}
+    declarations = _plural(len(found.changes.added), "declaration")
+    yield f"First scan here: {declarations} in {_plural(len(files), 'file')}"
+
+
+def _changes(changes: Changes, context: Context) -> Iterator[str]:
+    signs = (
+        ("+", "added", changes.added),
+        ("-", "removed", changes.removed),
+        ("~", "changed", changes.changed),
+    )
+    said = [f"{len(items)} {word}" for _, word, items in signs if items]
+    yield f"Since Remit last looked here: {', '.join(said) or 'nothing changed'}"
+    for sign, _, items in signs:
+        yield from _cut([f"  {sign} {_declared(item, context)}" for item in items], MOST_CHANGES)
+
+
+def _declared(item: Declaration, context: Context) -> str:
+    return f"{_label(item)} ({item.scope}, {shorten(item.source, context)})"
+
+
+def _origins(summary: Summary, context: Context) -> Iterator[str]:
+    """Write what each scope contributes, in words: a table of all kinds is wider than many terminals."""
+    width = min(shutil.get_terminal_size((100, 0)).columns, 100)
+    for origin in summary.origins[:MOST_ORIGINS]:
+        owner = f"{origin.client}, " if context.client is None else ""
+        head = f"  {owner}{origin.scope:<8} "
+        said = (
+            f"{counted(origin.visible)}{_cost(origin)}{_hidden_count(origin)} ({_sources(origin, context)})"
+        )
+        yield from wrap(said, width, initial_indent=head, subsequent_indent=" " * len(head))
+    yield from _rest(len(summary.origins) - MOST_ORIGINS)
+
+
+def _hidden_count(origin: Origin) -> str:
+    return f"; {origin.hidden:,} hidden" if origin.hidden else ""
+
+
+def _sources(origin: Origin, context: Context) -> str:
+    path, others = shorten(origin.sources[0], context), len(origin.sources) - 1
+    half = WIDEST_SOURCE // 2
+    short = path if len(path) <= WIDEST_SOURCE else f"{path[: half - 3]}...{path[-half:]}"
+    return f"{short} and {others} more" if others else short
+
+
+def _costliest(servers: Sequence[Tool]) -> Iterator[str]:
+    if servers:
+        each = [f"{_label(server)} {rounded(server.tokens or 0)}" for server in servers[:MOST_COSTLY]]
+        yield f"costliest: {', '.join(each)}"
+
+
+def _cost(origin: Origin) -> str:
+    """Write a cost; `+` where it is more, because some servers' tools are not known."""
+    costs = origin.costs
+    if not costs.visible:
+        return ""
+    return f": about {rounded(costs.visible)}{'+' if costs.uncounted else ''} tokens"
+
+
+def _hidden(group: Hidden, context: Context) -> Iterator[str]:
+    title = CAUSES.get(group.cause, f"Hidden by the gate `{group.cause}`")
+    ways = {item.decision.unlock for item in group.items}
+    is_one = group.cause in (*ConfigStatus, UNTRUSTED) and len(ways) == 1
+    way = ways.pop() if is_one else _WAYS.get(group.cause)
+    yield f"{title}: {len(group.items):,}" + (f"; to change it, {way}" if way else "")
+    if group.cause == ELSEWHERE:
+        yield from _by_client(group.items)
+    else:
+        yield from _cut([f"  {_exception(item, context)}" for item in group.items], MOST_HIDDEN)
+
+
+def _exception(item: Listed, context: Context) -> str:
+    """Write what the title of its group leaves open."""
+    tool, winner = item.tool, item.tool.shadowed_by
+    if winner is not None and item.decision.gate is Gate.PRECEDENCE:
+        return f"{_label(tool)} ({tool.scope}): by {winner.scope} in {shorten(winner.source, context)}"
+    if item.decision.gate is Gate.CONFIG:
+        return f"{_label(tool)} ({tool.scope}, {shorten(tool.source, context)})"
+    return f"{_label(tool)} ({tool.scope}): {item.decision.reason}"
+
+
+def _by_client(items: Sequence[Listed]) -> Iterator[str]:
+    for client, count in Counter(item.tool.client for item in items).items():
+        yield f"  {client}: {count:,}; `remit scan --client {client}`"
+
+
+def _duplicates(groups: Sequence[Sequence[Tool]]) -> Iterator[str]:
+    yield f"The same program or URL under several names: {len(groups)}"
+    lines = [", ".join(f"{_label(tool)} ({tool.scope})" for tool in group) for group in groups]
+    yield from _cut([f"  {line}" for line in lines], MOST_HIDDEN)
+
+
+def _label(item: Tool | Declaration) -> str:
+    """Name a thing as a person asks for it: a server as its file does."""
+    return item.server if item.kind is Kind.MCP_SERVER and item.server is not None else item.name
+
+
+def _cut(lines: Sequence[str], most: int) -> Iterator[str]:
+    yield from lines[:most]
+    yield from _rest(len(lines) - most)
+
+
+def _rest(count: int) -> Iterator[str]:
+    if count > 0:
+        yield f"  and {count:,} more: `remit tools --all`"
+
+
+def _plural(count: int, word: str) -> str:
+    return f"{count:,} {word}{'' if count == 1 else 's'}"

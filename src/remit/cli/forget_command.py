@@ -1,0 +1,23 @@
+"""The command that erases what is stored about a project."""
+
+import click
+
+from remit.bootstrap import open_registry
+from remit.cli import render
+from remit.cli.options import confirm
+
+
+@click.command()
+@click.argument("project")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+def forget(project: str, *, yes: bool) -> None:
+    """Erase all that is stored about a project.
+
+    PROJECT is a directory in it, or its hash. Asks first, unless --yes is given.
+    """
+    with open_registry() as registry:
+        found = registry.find_project(project)
+        path = render.printable(found.path)
+        confirm(f"Erase all that Remit stored about {path}?", yes=yes)
+        registry.forget(found)
+    render.out(f"forgot {path}")

@@ -1,0 +1,223 @@
+"""The commands `remit install` and `remit uninstall`: Remit in a client, and out of it."""
+
+import json
+import re
+import sys
+from collections.abc import Iterator, Sequence
+
+import click
+
+from remit.bootstrap import diagnose, open_installer, open_registry, own_command
+from remit.cli import render, server_output
+from remit.cli.options import confirm
+from remit.decision.decide import Context, Listed
+from remit.decision.kinds import COULD_RUN, ConfigStatus
+from remit.decision.problems import Severity
+from remit.errors import RemitError
+from remit.files.text_diff import Difference, differences
+from remit.install.installer import FileChange, Installer
+from remit.install.record import SERVER
+from remit.registry import Registry
+from remit.text.redaction import HIDDEN, redact_url
+from remit.text.secrets import may_be_secret
+from remit.trust.trust_rule import Trustable
+
+_DRY_RUN = click.option("--dry-run", is_flag=True, help="Print what would be changed, and change nothing.")
+_YES = click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+_STRING = re.compile(r'"(?:\\.|[^"\\])*+"')
+_CACHE = re.compile(r"[\\/](?:archive-v\d+|environments-v\d+|pipx[\\/]\.cache)[\\/]")
+_NARROWED = "claude-code"  # whose other servers are left to Remit
+
+
+@click.command()
+@click.argument("client")
+@_DRY_RUN
+@_YES
+def install(client: str, *, dry_run: bool, yes: bool) -> None:
+    """Put Remit into a client.
+
+    CLIENT is claude-code, claude-desktop, cursor, vscode, codex or gemini-cli. Remit becomes one of the
+    client's servers; in Claude Code it also gets hooks, and serves all other servers in the client's place.
+    No declaration of a server is moved, copied or changed. Asks first, unless --yes is given, which also
+    trusts the project servers that the client has approved.
+    """
+    installer = open_installer()
+    name = installer.client(client)
+    changes = installer.plan(name)
+    if dry_run:
+        _diff(changes)
+        _trust(installer, name, yes=False, is_asked=False)
+        return
+    title = installer.title(name)
+    if any(change.is_change for change in changes):
+        if installer.is_new(name):
+            _say(f"{title} has no files here yet: they are made for it to find.")
+        _say(f"Remit changes {_paths(changes)}; `remit install {name} --dry-run` shows how.")
+        _warn_of_cache(own_command()[0])
+        confirm(f"Put Remit into {title}?", yes=yes)
+        changes = installer.install(name)
+        render.out(f"Remit is in {title}: changed {_paths(changes)}.")
+    else:
+        installer.install(name)  # a record that was lost is made anew
+        render.out(f"Remit is in {title} already; nothing was changed.")
+    _trust(installer, name, yes=yes, is_asked=True)
+    _after(installer, name)
+
+
+@click.command()
+@click.argument("client")
+@_DRY_RUN
+@_YES
+def uninstall(client: str, *, dry_run: bool, yes: bool) -> None:
+    """Take Remit out of a client.
+
+    Files that nobody else wrote to since are restored to the last byte; from others only what Remit put in is
+    taken out. Asks first, unless --yes is given. Exits with 1 when Remit is not in the client.
+    """
+    installer = open_installer()
+    name = installer.client(client)
+    changes = installer.plan_removal(name)
+    if dry_run:
+        _diff(changes)
+        return
+    title = installer.title(name)
+    confirm(f"Take Remit out of {title}, which changes {_paths(changes)}?", yes=yes)
+    changes = installer.uninstall(name)
+    render.out(f"Remit is out of {title}: restored {_paths(changes)}.")
+    for change in changes:
+        for key in change.left:
+            where = render.printable(change.path)
+            _say(f"warning: `{key}` in {where} was changed since: only Remit's part was taken out of it")
+            _say(f"hint: look at what is left of `{key}`")
+
+
+def _warn_of_cache(path: str) -> None:
+    """A runner such as `uvx` keeps what it runs only for a while."""
+    if _CACHE.search(path):
+        _say(f"warning: this Remit is in a cache, which may be emptied: {render.printable(path)}")
+        _say("hint: install it for good (`uv tool install remit`, `pipx install remit`), and run that one")
+
+
+def _paths(changes: Sequence[FileChange]) -> str:
+    paths = [render.printable(change.path) for change in changes if change.is_change]
+    return " and ".join(paths) or "nothing"
+
+
+def _diff(changes: Sequence[FileChange]) -> None:
+    """Print exactly what goes and comes, and nothing of what stays: a file may hold secrets."""
+    for change in changes:
+        if not change.is_change:
+            continue
+        path = render.printable(change.path)
+        render.out(f"--- {path if change.before is not None else 'no file'}")
+        render.out(f"+++ {path if change.after is not None else 'no file'}")
+        for difference in differences(change.before or "", change.after or ""):
+            for line in _hunk(difference):
+                render.out(line)
+    if not any(change.is_change for change in changes):
+        render.out("Nothing would be changed.")
+
+
+def _hunk(difference: Difference) -> Iterator[str]:
+    yield f"@@ line {difference.line}, column {difference.column} @@"
+    for mark, text in (("-", _redacted(difference.removed)), ("+", difference.inserted)):
+        for line in text.splitlines():
+            yield mark + "\t".join(map(render.printable, line.split("\t")))
+
+
+def _redacted(text: str) -> str:
+    return _STRING.sub(_string, text)
+
+
+def _string(match: re.Match[str]) -> str:
+    try:
+        value = str(json.loads(match[0]))
+    except ValueError:
+        return match[0]
+    shown = redact_url(value) if "://" in value else HIDDEN if may_be_secret(value) else value
+    return match[0] if shown == value else json.dumps(shown, ensure_ascii=False)
+
+
+def _trust(installer: Installer, client: str, *, yes: bool, is_asked: bool) -> None:
+    """Have a person say which of the projects' servers, that the client starts already, Remit may start."""
+    with open_registry() as registry:
+        for context, servers in _approved(installer, registry, client):
+            _say(f"\n{render.printable(context.workspace.dir)}: the client has approved of")
+            server_output.entries(servers, context, to_stderr=True)
+            if not is_asked:
+                _say("hint: you are asked about each of them; `--yes` agrees to all")
+                continue
+            agreed = [server for server in servers if _is_agreed(server, yes=yes)]
+            registry.trust(agreed, context)
+            for server in agreed:
+                render.out(f"trusted: {_label(server)}")
+            if left := [_label(server) for server in servers if server not in agreed]:
+                _say(f"hint: no agent has {', '.join(left)} until you run `remit trust` in that directory")
+
+
+def _approved(
+    installer: Installer, registry: Registry, client: str
+) -> Iterator[tuple[Context, list[Trustable]]]:
+    directories = dict.fromkeys((*installer.projects(client), "."))
+    seen: set[str] = set()
+    for directory in directories:
+        try:
+            context = registry.at(directory, client)
+        except RemitError:
+            continue
+        if context.workspace.dir in seen:
+            continue
+        seen.add(context.workspace.dir)
+        found = [
+            server
+            for server in registry.trustable(context)
+            if server.config_status is ConfigStatus.ENABLED
+            and not server.is_trusted
+            and server.declaration.launch is not None
+        ]
+        if found:
+            yield context, found
+
+
+def _is_agreed(server: Trustable, *, yes: bool) -> bool:
+    if yes:
+        return True
+    question = f"May Remit start `{_label(server)}`, as it stands?"
+    return sys.stdin.isatty() and click.confirm(question, err=True)
+
+
+def _label(server: Trustable) -> str:
+    return render.printable(server.declaration.server or server.declaration.name)
+
+
+def _after(installer: Installer, client: str) -> None:
+    """Tell what is to be known: what stands in the way, and what comes next."""
+    title = installer.title(client)
+    with open_registry() as registry:
+        here = registry.at(".", client)
+        findings = [item for item in diagnose(registry, here) if item.check == "install"]
+        is_loaded = any(map(_could_run, registry.tools(here)))
+    for finding in findings:
+        word = "error" if finding.severity is Severity.ERROR else "warning"
+        _say(f"{word}: {render.printable(finding.reason)}")
+        _say(f"hint: {render.printable(finding.fix)}")
+    if client != _NARROWED:
+        if not is_loaded:
+            _say(f"warning: {title} does not load it here: `remit why remit --client {client}` says why")
+        _say(f"hint: {title} goes on loading its own servers, too: switch off there what Remit serves")
+        return
+    _say(f"From its next start on, {title} has its servers through Remit.")
+    for label in installer.kept(client):
+        _say(f"{render.printable(label)} stays with the client: Remit does not serve it")
+    _say("hint: a remote server that wants a sign-in wants one of Remit: `remit login SERVER`")
+    _say("hint: add servers with `remit add`: `claude mcp add` takes none that its list does not name")
+
+
+def _could_run(item: Listed) -> bool:
+    """Tell whether a client loads Remit, now or when it has asked its user about the directory."""
+    tool = item.tool
+    return tool.server == SERVER and tool.config_status in COULD_RUN and tool.shadowed_by is None
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")

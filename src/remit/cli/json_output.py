@@ -1,0 +1,281 @@
+"""The shapes of `--json` output."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from remit.catalog.contexts import ALL_CLIENTS
+from remit.decision.decide import Context, Listed
+from remit.decision.kinds import Kind
+from remit.decision.launch import Launch, references
+from remit.decision.problems import Severity
+from remit.text.redaction import redact_url, redact_words
+
+if TYPE_CHECKING:
+    from remit.catalog.costs import Costs
+    from remit.catalog.explanation import Explanation
+    from remit.catalog.list_changes import Difference
+    from remit.catalog.summary import Origin, Summary
+    from remit.decision.declarations import Declaration
+    from remit.decision.problems import Problem
+    from remit.decision.tools import Tool
+    from remit.doctor.findings import Finding
+    from remit.presentation.discovery_text import Discovery
+    from remit.scanning.live_listing import Connected
+    from remit.scanning.scanner import Presence, Scan
+    from remit.trust.trust_rule import Trustable
+
+Shape = dict[str, object]
+
+
+def listing(listed: Sequence[Listed], summary: Summary, context: Context) -> Shape:
+    """The answer of `remit tools`."""
+    return {
+        **asked_for(context),
+        "states": truths(context),
+        "tokens": _costs(summary.costs),
+        "tools": [_listed(item) for item in listed],
+    }
+
+
+def change(
+    changes: Difference, problems: Sequence[Problem], summary: Summary, context: Context, at: datetime
+) -> Shape:
+    """A line of `remit tools --watch`."""
+    return {
+        "at": at.isoformat(timespec="milliseconds"),
+        **asked_for(context),
+        "states": truths(context),
+        "tokens": _costs(summary.costs),
+        "appeared": [_listed(item) for item in changes.appeared],
+        "disappeared": [_listed(item) for item in changes.disappeared],
+        "changed": [_listed(item) for item in changes.changed],
+        "problems": [_problem(item) for item in problems],
+    }
+
+
+def explanation(explained: Explanation) -> Shape:
+    """The answer of `remit why`."""
+    decision = explained.decision
+    subject: Shape = {"name": explained.name}
+    if explained.tool is not None:
+        listed_at = explained.tool.listed_at
+        subject = _listed(Listed(explained.tool, decision))
+        subject["listed_at"] = None if listed_at is None else moment(listed_at)
+    return {
+        **subject,
+        "verdict": decision.verdict,
+        "gate": decision.gate,
+        "reason": decision.reason,
+        "unlock": decision.unlock,
+        "gates": [
+            {"gate": gate, "passed": ruling.passed, "reason": ruling.reason}
+            for gate, ruling in explained.gates
+        ],
+        "known": explained.tool is not None and not explained.is_assumed,
+        "obstacle": explained.obstacle,
+        "shadowed": [_listed(item) for item in explained.shadowed],
+        "suggestions": list(explained.suggestions),
+    }
+
+
+def scan(found: Scan, summary: Summary, context: Context, connected: Sequence[Connected] = ()) -> Shape:
+    """The answer of `remit scan`."""
+    return {
+        **asked_for(context),
+        "first": found.is_first,
+        "added": [_declared(item) for item in found.changes.added],
+        "removed": [_declared(item) for item in found.changes.removed],
+        "changed": [_declared(item) for item in found.changes.changed],
+        "problems": [_problem(item) for item in found.problems],
+        "visible": sum(summary.visible.values()),
+        "hidden": summary.hidden_count,
+        "tokens": _costs(summary.costs),
+        "scopes": [_origin(item) for item in summary.origins],
+        "exceptions": [
+            {"cause": group.cause, **_declared(item.tool), "reason": item.decision.reason}
+            for group in summary.hidden
+            for item in group.items
+        ],
+        "duplicates": [[_declared(tool) for tool in group] for group in summary.duplicates],
+        "servers": [_connected(item) for item in connected],
+    }
+
+
+def search(shown: Discovery, context: Context) -> Shape:
+    """The answer of `remit search`."""
+    return {**asked_for(context), **shown.content}
+
+
+def trust(
+    found: Sequence[Trustable], states: Sequence[Shape], tools: Sequence[Shape], context: Context
+) -> Shape:
+    """The answer of `remit trust`."""
+    return {
+        **asked_for(context),
+        "servers": [_trustable(item) for item in found],
+        "states": list(states),
+        "tools": list(tools),
+    }
+
+
+def truths(context: Context) -> dict[str, bool | None]:
+    """The states of a context's snapshot, by name; an unknown one is null."""
+    if context.snapshot is None:
+        return {}
+    return {name: value.truth for name, value in sorted(context.snapshot.states.items())}
+
+
+def clients(found: Sequence[Presence], context: Context) -> Shape:
+    """The answer of `remit clients`."""
+    return {**_place(context), "clients": [_present(item) for item in found]}
+
+
+def diagnosis(findings: Sequence[Finding], context: Context) -> Shape:
+    """The answer of `remit doctor`."""
+    counts = {f"{severity}s": sum(item.severity is severity for item in findings) for severity in Severity}
+    return {**asked_for(context), "findings": [_finding(item) for item in findings], **counts}
+
+
+def session_context(text: str, budget: int) -> Shape:
+    """The answer of `remit context`."""
+    return {"text": text, "characters": len(text), "budget": budget}
+
+
+def asked_for(context: Context) -> Shape:
+    """Who asks, and from where."""
+    return {**_place(context), "client": context.client or ALL_CLIENTS}
+
+
+def _place(context: Context) -> Shape:
+    project = context.workspace.project
+    return {"project": {"path": project.path, "hash": project.hash}, "workspace": context.workspace.dir}
+
+
+def _listed(item: Listed) -> Shape:
+    tool, decision = item
+    return {
+        "name": tool.name,
+        "kind": tool.kind,
+        "server": tool.server,
+        "client": tool.client,
+        "scope": tool.scope,
+        "source": tool.source,
+        "status": tool.status,
+        "usage_count": tool.usage_count,
+        "last_used_at": None if tool.last_used_at is None else moment(tool.last_used_at),
+        "description": tool.description,
+        "tokens": tool.tokens,
+        "verdict": decision.verdict,
+        "gate": decision.gate,
+        "reason": decision.reason,
+    }
+
+
+def _present(item: Presence) -> Shape:
+    return {
+        "name": item.client,
+        "files": list(item.files),
+        "servers": item.servers,
+        "problems": item.problems,
+    }
+
+
+def _costs(costs: Costs) -> Shape:
+    return {"visible": costs.visible, "all": costs.all, "uncounted_servers": costs.uncounted}
+
+
+def _origin(origin: Origin) -> Shape:
+    return {
+        "client": origin.client,
+        "scope": origin.scope,
+        "sources": list(origin.sources),
+        "visible": {kind: origin.visible.get(kind, 0) for kind in Kind},
+        "hidden": origin.hidden,
+        "tokens": _costs(origin.costs),
+    }
+
+
+def _connected(item: Connected) -> Shape:
+    tool, decision, offer = item
+    failure = None if offer is None else offer.failure
+    listed = offer if offer is not None and failure is None else None
+    return {
+        "name": tool.name,
+        "server": tool.server,
+        "client": tool.client,
+        "scope": tool.scope,
+        "source": tool.source,
+        "status": "skipped" if offer is None else "listed" if failure is None else "failed",
+        "tools": None if listed is None else len(listed.tools),
+        "quarantined": [] if listed is None else [asdict(bad) for bad in listed.quarantined],
+        "protocol_version": None if listed is None else listed.protocol_version,
+        "server_version": None if listed is None else listed.server_version,
+        "seconds": None if offer is None else round(offer.seconds, 3),
+        "reason": item.why_not if offer is None else None if failure is None else failure.reason,
+        "hint": decision.unlock if offer is None else None if failure is None else failure.hint,
+        "output": [] if failure is None else list(failure.output),
+    }
+
+
+def _trustable(item: Trustable) -> Shape:
+    entry = item.declaration
+    launch = entry.launch
+    return {
+        **_declared(entry),
+        "config_status": item.config_status,
+        "trusted": item.is_trusted,
+        "changed": item.is_changed,
+        "transport": None if launch is None else launch.transport,
+        "command": None
+        if launch is None or launch.is_remote
+        else redact_words((launch.command, *launch.args)),
+        "cwd": None if launch is None else launch.cwd,
+        "url": None if launch is None or not launch.is_remote else redact_url(launch.url),
+        "env": [] if launch is None else sorted(launch.env),
+        "headers": [] if launch is None else sorted(launch.headers),
+        "headers_helper": None
+        if launch is None or launch.headers_helper is None
+        else redact_words((launch.headers_helper,))[0],
+        "reads": [] if launch is None else sorted(_read_by(launch)),
+    }
+
+
+def _read_by(launch: Launch) -> set[str]:
+    values = (*launch.env.values(), *launch.headers.values())
+    return {name for value in values for name in references(value, launch.syntaxes)}
+
+
+def _declared(item: Declaration | Tool) -> Shape:
+    return {
+        "name": item.name,
+        "kind": item.kind,
+        "server": item.server,
+        "client": item.client,
+        "scope": item.scope,
+        "source": item.source,
+    }
+
+
+def _problem(item: Problem) -> Shape:
+    return {"source": item.source, "place": item.place, "reason": item.reason}
+
+
+def _finding(item: Finding) -> Shape:
+    return {
+        "severity": item.severity,
+        "check": item.check,
+        "source": item.source,
+        "subject": item.subject,
+        "scope": item.scope,
+        "place": item.place,
+        "reason": item.reason,
+        "fix": item.fix,
+    }
+
+
+def moment(milliseconds: int) -> str:
+    return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds")

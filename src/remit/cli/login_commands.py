@@ -1,0 +1,99 @@
+"""The commands `remit login` and `remit logout`: remote servers that want to know who asks."""
+
+from __future__ import annotations
+
+import os
+import sys
+import webbrowser
+from typing import TYPE_CHECKING
+
+import click
+
+from remit import bootstrap
+from remit.bootstrap import open_registry
+from remit.cli import render
+from remit.cli.options import NOTHING_DONE, Asked, for_a_workspace, known_names
+
+if TYPE_CHECKING:
+    from remit.upstream.upstream_model import Upstream
+
+
+@click.command()
+@click.argument("server", shell_complete=known_names)
+@for_a_workspace
+@click.option("--client-id", metavar="ID", help="What the server knows Remit by; default: it is told.")
+@click.option(
+    "--client-secret-env",
+    "secret_variable",
+    metavar="VARIABLE",
+    help="The environment variable that holds the secret belonging to the ID.",
+)
+@click.option("--port", type=click.IntRange(1, 65535), help="Where the browser comes back to; default: any.")
+@click.option("--scope", metavar="SCOPES", help="What to ask for beside what the server wants at least.")
+@click.option("--no-browser", is_flag=True, help="Print the address, and open nothing.")
+def login(
+    *,
+    server: str,
+    asked: Asked,
+    client_id: str | None,
+    secret_variable: str | None,
+    port: int | None,
+    scope: str | None,
+    no_browser: bool,
+    as_json: bool,
+) -> None:
+    """Sign in to a remote server.
+
+    Opens the server's page in the browser, and keeps what comes of it in the system's keyring, or in a file
+    that only you can read. The gateway uses it from then on, and renews it by itself.
+    """
+    secret = None
+    if secret_variable is not None:
+        secret = os.environ.get(secret_variable)
+        if client_id is None or not secret:
+            raise click.UsageError(f"give --client-id, and set {secret_variable}")
+    upstream = _find(server, asked)
+    bootstrap.sign_in(
+        upstream,
+        client_id=client_id,
+        client_secret=secret,
+        port=port or 0,
+        scope=scope,
+        on_url=_show,
+        open_browser=_open if not no_browser else lambda _: None,
+    )
+    _tell(upstream, "signed in to", as_json=as_json, is_signed_in=True)
+
+
+@click.command()
+@click.argument("server", shell_complete=known_names)
+@for_a_workspace
+def logout(*, server: str, asked: Asked, as_json: bool) -> None:
+    """Forget that you signed in to a remote server."""
+    upstream = _find(server, asked)
+    was_kept = bootstrap.sign_out(upstream)
+    _tell(upstream, "signed out of" if was_kept else "not signed in to", as_json=as_json, is_signed_in=False)
+    if not was_kept:
+        sys.exit(NOTHING_DONE)
+
+
+def _find(server: str, asked: Asked) -> Upstream:
+    with open_registry() as registry:
+        return registry.server(server, asked.context(registry))
+
+
+def _show(url: str) -> None:
+    sys.stderr.write(f"Sign in here, if no browser opens:\n{render.printable(url)}\n")
+    sys.stderr.flush()
+
+
+def _open(url: str) -> None:
+    if url.startswith(("https://", "http://")):  # a server names it, and a browser opens other things, too
+        webbrowser.open(url)
+
+
+def _tell(upstream: Upstream, what: str, *, as_json: bool, is_signed_in: bool) -> None:
+    if as_json:
+        render.data({"server": upstream.label, "signed_in": is_signed_in})
+    else:
+        render.out(f"{what} {render.printable(upstream.label)}")

@@ -1,0 +1,315 @@
+"""The command `remit memory`: looks at project memory, moves it and cleans it up."""
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+
+import click
+
+from remit.bootstrap import open_memory
+from remit.cli import render
+from remit.cli.json_output import Shape
+from remit.cli.options import JSON, NOTHING_DONE, PROJECT, confirm
+from remit.errors import BadFileError, NoSuchFileError
+from remit.memory.artifacts import Kept, Kind, body_of, name_of
+from remit.memory.project_memory import Memory
+from remit.memory.scope_gate import memory_id
+
+_LIMIT = 50
+_NAME = 80  # characters of an artifact's name in a table
+
+ID = click.option(
+    "--id", "project_id", metavar="ID", help="The memory to look at; default: that of the directory."
+)
+GLOBAL = click.option("--global", "is_global", is_flag=True, help="What is kept for every project.")
+
+
+def _which(memory: Memory, project_id: str | None, *, is_global: bool) -> str | None:
+    """Name the memory that is meant; None is what is global."""
+    if is_global and project_id is not None:
+        raise click.UsageError("give --id or --global")
+    return None if is_global else project_id or memory_id(memory.workspace.project)
+
+
+def for_a_memory(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that say which memory is meant."""
+    for option in (JSON, GLOBAL, ID, PROJECT):
+        command = option(command)
+    return command
+
+
+@click.group("memory")
+def memory() -> None:
+    """Look at project memory, move it, clean it up."""
+
+
+@memory.command("id")
+@PROJECT
+@JSON
+def print_id(*, project: str, as_json: bool) -> None:
+    """Print the project_id of this directory's memory."""
+    with open_memory(project) as opened:
+        found = memory_id(opened.workspace.project)
+        state = opened.get_scope_state({"project_id": found})
+    if as_json:
+        render.data({"project_id": found, "exists": state.project_exists})
+    else:
+        render.out(found)
+
+
+@memory.command("list")
+@for_a_memory
+@click.option("--projects", "whose", is_flag=True, help="List the projects that have a memory.")
+@click.option("--all", "everything", is_flag=True, help="Add what is superseded or held.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 10_000),
+    metavar="NUMBER",
+    default=_LIMIT,
+    show_default=True,
+    help="The most to show.",
+)
+def list_artifacts(
+    *,
+    project: str,
+    project_id: str | None,
+    is_global: bool,
+    whose: bool,
+    everything: bool,
+    limit: int,
+    as_json: bool,
+) -> None:
+    """List what is kept, the newest first."""
+    with open_memory(project) as opened:
+        if whose:
+            _list_projects(opened, as_json=as_json)
+            return
+        which = _which(opened, project_id, is_global=is_global)
+        found = opened.artifacts(which, limit, everything=everything)
+    if as_json:
+        render.data({"project_id": which, "artifacts": [_shape(each) for each in found]})
+    elif found:
+        render.table("memory", ("id", "status", "scope", "saved", "name"), [_cells(each) for each in found])
+    else:
+        render.out(f"Nothing is kept for {render.printable(which or 'every project')}.")
+
+
+def _list_projects(opened: Memory, *, as_json: bool) -> None:
+    found = opened.projects()
+    if as_json:
+        keys = ("project_id", "created_at", "updated_at", "artifacts")
+        shapes = [
+            dict(zip(keys, (id, _time(made), _time(last), count), strict=True))
+            for id, made, last, count in found
+        ]
+        render.data({"projects": shapes})
+    elif found:
+        rows = [(id, str(count), _time(made), _time(last)) for id, made, last, count in found]
+        render.table("projects", ("project_id", "artifacts", "created", "changed"), rows)
+    else:
+        render.out("No project has a memory yet.")
+
+
+@memory.command("show")
+@click.argument("id")
+@for_a_memory
+def show(id: str, *, project: str, project_id: str | None, is_global: bool, as_json: bool) -> None:
+    """Print an artifact, and what it is related to."""
+    with open_memory(project) as opened:
+        found = opened.find(id, _which(opened, project_id, is_global=is_global))
+        relations = opened.relations(found.id)
+    if as_json:
+        edges = [
+            {"source": one, "relation": what, "target": other, "properties": dict(more)}
+            for one, what, other, more in relations
+        ]
+        render.data({**_shape(found), "relations": edges})
+        return
+    lines = [f"{found.id} ({found.kind}, {found.scope}, {found.status})"]
+    lines += [f"  {key:10} {_value(value)}" for key, value in found.content.items()]
+    lines += [f"  saved      {_time(found.created_at)}"]
+    lines += [f"  {one} {what} {other}" for one, what, other, _ in relations]
+    for line in lines:
+        render.out(render.printable(line))
+
+
+@memory.command("search")
+@click.argument("query", nargs=-1, required=True)
+@PROJECT
+@ID
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 50),
+    metavar="NUMBER",
+    default=5,
+    show_default=True,
+    help="The most to show.",
+)
+@JSON
+def search(
+    *, query: tuple[str, ...], project: str, project_id: str | None, limit: int, as_json: bool
+) -> None:
+    """Find artifacts by what they say.
+
+    By the words of QUERY and by its meaning, in all of the project's memory and in what is kept for every
+    project. Exits with 1 when nothing is found.
+    """
+    with open_memory(project) as opened:
+        which = _which(opened, project_id, is_global=False)
+        found = opened.memory_surface({"query": " ".join(query), "project_id": which, "limit": limit})
+    if as_json:
+        render.data(asdict(found))
+    else:
+        for each in found.matches:
+            render.out(render.printable(f"{each['id']}  {each['score']}  {each['scope']}  {each['name']}"))
+            render.out(render.printable(f"  {' '.join(str(each['content']).split())}"))
+    if not found.matches:
+        render.note(found.next_step or "nothing was found")
+        sys.exit(NOTHING_DONE)
+
+
+@memory.command("export")
+@PROJECT
+@ID
+@click.option("--all", "everything", is_flag=True, help="All projects, and what is kept for every project.")
+@click.option("--output", metavar="FILE", help="Write to a file; default: stdout.")
+def export(*, project: str, project_id: str | None, everything: bool, output: str | None) -> None:
+    """Write memory as lines of JSON."""
+    if everything and project_id is not None:
+        raise click.UsageError("give --id or --all")
+    with open_memory(project) as opened:
+        which = None if everything else _which(opened, project_id, is_global=False)
+        lines = list(opened.export(which))
+    if output is None:
+        for line in lines:
+            sys.stdout.write(f"{line}\n")
+        return
+    try:
+        with open(output, "w", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in lines)
+    except OSError as error:
+        raise NoSuchFileError(f"`{output}` cannot be written: {error.strerror}") from error
+    render.note(f"wrote {_records(len(lines) - 1)}")
+
+
+@memory.command("import")
+@click.argument("file", metavar="FILE")
+@PROJECT
+@JSON
+def restore(file: str, *, project: str, as_json: bool) -> None:
+    """Add what was exported; FILE may be `-` for stdin.
+
+    All of it is added, or nothing; what is known already is left as it is.
+    """
+    lines = _lines(file)
+    with open_memory(project) as opened:
+        done = opened.restore(lines)
+    if as_json:
+        render.data(done._asdict())
+    else:
+        render.out(f"added {_records(done.added)}; {_records(done.known)} known before")
+
+
+def _records(count: int) -> str:
+    return "1 record" if count == 1 else f"{count} records"
+
+
+def _lines(file: str) -> Sequence[str]:
+    try:
+        if file == "-":
+            return sys.stdin.buffer.read().decode().splitlines()
+        with open(file, encoding="utf-8", newline="\n") as opened:
+            return opened.read().split("\n")
+    except UnicodeDecodeError as error:
+        raise BadFileError(
+            f"`{file}` is no text in UTF-8", hint="`remit memory export` writes one"
+        ) from error
+    except OSError as error:
+        raise NoSuchFileError(f"`{file}` cannot be read: {error.strerror}") from error
+
+
+@memory.command("delete")
+@click.argument("id", required=False)
+@for_a_memory
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+def delete(
+    id: str | None, *, project: str, project_id: str | None, is_global: bool, yes: bool, as_json: bool
+) -> None:
+    """Erase an artifact, or without an ID all of a project's memory.
+
+    Asks first, unless --yes is given.
+    """
+    with open_memory(project) as opened:
+        which = _which(opened, project_id, is_global=is_global)
+        if id is not None:
+            found = opened.find(id, which)
+            confirm(f"Erase {render.printable(found.id)}?", yes=yes)
+            opened.delete_artifact(found)
+            what = found.id
+        else:
+            if which is None:
+                raise click.UsageError("name what to erase of what is kept for every project")
+            if not opened.get_scope_state({"project_id": which}).project_exists:
+                render.note(f"{render.printable(which)} has no memory")
+                sys.exit(NOTHING_DONE)
+            confirm(f"Erase all memory of {render.printable(which)}?", yes=yes)
+            opened.delete_project({"project_id": which})
+            what = which
+    if as_json:
+        render.data({"erased": what})
+    else:
+        render.out(f"erased {render.printable(what)}")
+
+
+@memory.command("hygiene")
+@PROJECT
+@ID
+@JSON
+def hygiene(*, project: str, project_id: str | None, as_json: bool) -> None:
+    """Name what is stale, said twice, held or never tried."""
+    with open_memory(project) as opened:
+        which = _which(opened, project_id, is_global=False)
+        report = opened.run_hygiene({"project_id": which})
+    if as_json:
+        render.data(asdict(report))
+        return
+    for category, ids in report.candidate_ids.items():
+        for each in ids:
+            render.out(render.printable(f"{category.replace('_', ' ')}: {each}"))
+    if report.unresolved_saves:
+        render.out(
+            render.printable(
+                f"{report.unresolved_saves} writes wait: {', '.join(report.pending_artifact_ids)}"
+            )
+        )
+    render.out(render.printable(report.next_step))
+
+
+def _cells(kept: Kept) -> tuple[str, ...]:
+    scope = f"focus {kept.focus}" if kept.focus is not None else kept.scope
+    words = body_of if kept.kind is Kind.OBSERVATION else name_of  # those are called by their type alone
+    name = " ".join(words(kept.kind, kept.content).split())
+    return kept.id, kept.status, scope, _time(kept.created_at), name[:_NAME]
+
+
+def _shape(kept: Kept) -> Shape:
+    return {
+        "id": kept.id,
+        "kind": kept.kind,
+        "scope": kept.scope,
+        "project_id": kept.project_id or None,
+        "focus": kept.focus,
+        "status": kept.status,
+        "created_at": _time(kept.created_at),
+        "updated_at": _time(kept.updated_at),
+        "content": dict(kept.content),
+    }
+
+
+def _value(value: object) -> str:
+    return "; ".join(map(str, value)) if isinstance(value, list) else str(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+
+
+def _time(milliseconds: int) -> str:
+    return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="seconds")

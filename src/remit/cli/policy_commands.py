@@ -1,0 +1,154 @@
+"""The commands `remit policy` and `remit approve`: what is wrong with a policy, and the calls that wait."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import click
+
+from remit.bootstrap import open_registry
+from remit.cli import render
+from remit.cli.json_output import Shape, asked_for
+from remit.cli.options import FOUND, JSON, PROJECT, Asked, confirm, for_a_workspace
+from remit.decision.decide import Context, shorten
+from remit.decision.problems import Severity
+
+if TYPE_CHECKING:
+    from remit.configuration.configuration_service import Noticed
+    from remit.policy.approval_service import Approvals
+    from remit.policy.approvals import Approval
+
+
+@click.group()
+def policy() -> None:
+    """Look after who may use what."""
+
+
+@policy.command("check")
+@for_a_workspace
+def check_policy(*, asked: Asked, as_json: bool) -> None:
+    """Name every mistake in Remit's own configuration.
+
+    Each with its file, line and column, and with what to do. Exits with 1 when there is an error.
+    """
+    with open_registry() as registry:
+        context = asked.context(registry)
+        found = registry.check_policy(context)
+    if as_json:
+        render.data(_checked(found, context))
+    else:
+        _check(found, context)
+    if any(item.severity is Severity.ERROR for item in found):
+        sys.exit(FOUND)
+
+
+@click.command()
+@click.argument("ids", nargs=-1, metavar="[ID]...")
+@PROJECT
+@click.option("--deny", is_flag=True, help="Say no.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@JSON
+def approve(*, ids: tuple[str, ...], project: str, deny: bool, yes: bool, as_json: bool) -> None:
+    """Answer calls that wait for your word.
+
+    Without an ID, lists them with their arguments. A yes counts for that very call, once, until it expires.
+    Asks first, unless --yes or --deny is given.
+    """
+    if deny and not ids:
+        raise click.UsageError("name what to deny")
+    with open_registry() as registry:
+        context = registry.at(project)
+        asked = registry.approvals
+        found = [asked.find(id, context) for id in ids] if ids else asked.waiting(context)
+        if ids:
+            _show_approvals(found, asked, to_stderr=True)
+            if not deny:
+                confirm("Approve of these calls?", yes=yes)
+            found = [asked.answer(item.id, context, approve=not deny) for item in found]
+        if as_json:
+            render.data(_asked_about(found, asked, context))
+        elif ids:
+            for item in found:
+                render.out(f"{asked.status(item)} {item.id}  {render.printable(item.binding.tool)}")
+        elif found:
+            _show_approvals(found, asked)
+        else:
+            render.out("No call waits for your word.")
+
+
+def _check(found: Sequence[Noticed], context: Context) -> None:
+    """Show what was noticed, by file."""
+    render.out(render.heading(context))
+    if not found:
+        render.out("Nothing to mend.")
+        return
+    for source, group in groupby(found, key=lambda each: each.problem.source):
+        render.out(f"\n{render.printable(shorten(source, context))}")
+        for severity, problem in group:
+            what = ": ".join(filter(None, (problem.place, problem.reason)))
+            render.out(f"  {severity}: {render.printable(what)}")
+    counts = _counts(found)
+    render.out(
+        "\n" + ", ".join(f"{count} {name[:-1] if count == 1 else name}" for name, count in counts.items())
+    )
+
+
+def _checked(found: Sequence[Noticed], context: Context) -> Shape:
+    """The answer of `remit policy check`."""
+    return {**asked_for(context), "findings": [_noticed(each) for each in found], **_counts(found)}
+
+
+def _show_approvals(found: Sequence[Approval], asked: Approvals, *, to_stderr: bool = False) -> None:
+    """Show what each call would do, so that a person can judge it."""
+    stream = sys.stderr if to_stderr else sys.stdout
+    for at, item in enumerate(found):
+        lines = (
+            f"{item.id}  {item.binding.tool}: {asked.status(item)}",
+            f"  for        {item.binding.principal}",
+            f"  because    it {item.reason}",
+            *([f"  arguments  {item.shown}"] if item.shown else []),
+            f"  until      {_time(item.expires_at)}",
+        )
+        stream.write("\n" if at else "")
+        stream.writelines(f"{render.printable(line)}\n" for line in lines)
+
+
+def _asked_about(found: Sequence[Approval], asked: Approvals, context: Context) -> Shape:
+    """The answer of `remit approve`."""
+    return {**asked_for(context), "approvals": [_approval(item, asked) for item in found]}
+
+
+def _counts(found: Sequence[Noticed]) -> dict[str, int]:
+    return {f"{each}s": sum(item.severity is each for item in found) for each in Severity}
+
+
+def _noticed(item: Noticed) -> Shape:
+    line, column = item.position
+    return {
+        "severity": item.severity,
+        "source": item.problem.source,
+        "line": line or None,
+        "column": column or None,
+        "reason": item.problem.reason,
+    }
+
+
+def _approval(item: Approval, asked: Approvals) -> Shape:
+    return {
+        "id": item.id,
+        "status": asked.status(item),
+        "tool": item.binding.tool,
+        "principal": item.binding.principal,
+        "reason": item.reason,
+        "arguments": item.shown or None,
+        "requested_at": _time(item.requested_at),
+        "expires_at": _time(item.expires_at),
+    }
+
+
+def _time(milliseconds: int) -> str:
+    return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,328 @@
+"""What people see: tables on a terminal, plain aligned lines elsewhere, never a control character."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from remit.catalog.contexts import ALL_CLIENTS
+from remit.decision.decide import Context, Listed, Ruling, shorten
+from remit.decision.kinds import Kind, Status
+from remit.decision.problems import Severity
+from remit.decision.scopes import Scope, is_at_or_below
+
+if TYPE_CHECKING:
+    from remit.catalog.explanation import Explanation
+    from remit.catalog.summary import Summary
+    from remit.decision.problems import Problem
+    from remit.doctor.findings import Finding
+    from remit.errors import RemitError
+    from remit.scanning.scanner import Presence
+
+_SCOPES = {
+    Scope.MANAGED: "managed: for everyone on this machine",
+    Scope.DYNAMIC: "dynamic: given to the client when it is started",
+    Scope.LOCAL: "local: yours, in this project",
+    Scope.PROJECT: "project: shared in the repository",
+    Scope.GLOBAL: "global: yours, in all projects",
+    Scope.PLUGIN: "plugin: brought by plugins",
+}
+_KINDS = {kind: rank for rank, kind in enumerate(Kind)}
+WORDS = {
+    Kind.MCP_SERVER: "server",
+    Kind.SLASH_COMMAND: "command",
+    Kind.SKILL: "skill",
+    Kind.PLUGIN: "plugin",
+    Kind.SUBAGENT: "subagent",
+    Kind.MCP_TOOL: "tool",
+    Kind.BUILTIN: "built-in",
+}
+NUMBERS = ("tokens", "uses")
+_WIDEST = 60  # columns; a longer cell pushes only its own line
+NOTHING = """\
+No tools are in force here.
+hint: declare a server in one of the client's files; `remit tools --all` shows what is hidden"""
+
+
+def out(text: str = "") -> None:
+    """Write a line of data."""
+    sys.stdout.write(f"{text}\n")
+
+
+def text(content: str) -> None:
+    """Write a text as it is, with a line break after it, which no budget has counted."""
+    sys.stdout.write(f"{content}\n" if content else "")
+
+
+def data(shape: dict[str, object]) -> None:
+    """Write an answer as JSON."""
+    out(json.dumps(shape, indent=2))
+
+
+def line(shape: dict[str, object]) -> None:
+    """Write one of many answers as JSON, in a line of its own."""
+    out(json.dumps(shape))
+
+
+def problems(found: Iterable[Problem], context: Context) -> None:
+    """Warn of what is wrong in configuration files."""
+    for problem in found:
+        parts = (shorten(problem.source, context), problem.place, problem.reason)
+        sys.stderr.write(f"warning: {printable(': '.join(part for part in parts if part))}\n")
+
+
+def lines(content: str) -> None:
+    """Write a text line by line."""
+    for line in content.splitlines():
+        out(printable(line))
+
+
+def note(text: str) -> None:
+    """Tell something that is no data."""
+    sys.stderr.write(f"{printable(text)}\n")
+
+
+def warning(failure: RemitError) -> None:
+    """Say what went wrong where the rest goes on."""
+    sys.stderr.write(f"warning: {printable(str(failure))}\n")
+    if failure.hint:
+        sys.stderr.write(f"hint: {printable(failure.hint)}\n")
+
+
+def error(failure: RemitError) -> None:
+    """Say what went wrong and what to do."""
+    sys.stderr.write(f"error: {printable(str(failure))}\n")
+    if failure.hint:
+        sys.stderr.write(f"hint: {printable(failure.hint)}\n")
+
+
+def listing(
+    listed: Sequence[Listed], summary: Summary, context: Context, *, sends_a_part: bool = False
+) -> None:
+    """Show tools by scope, and what they cost together."""
+    out(heading(context))
+    if not listed:
+        out(NOTHING)
+    columns = _columns(listed, context)
+    for scope, title in _SCOPES.items():
+        group = sorted((item for item in listed if item.tool.scope is scope), key=_order)
+        if group:
+            out()
+            rows = [
+                [cells[column] for column in columns] for cells in (_cells(item, context) for item in group)
+            ]
+            table(title, columns, rows, numbers=NUMBERS)
+    if listed:
+        out()
+        out(total(summary, sends_a_part=sends_a_part))
+
+
+def explanation(explained: Explanation, context: Context) -> None:
+    """Show a decision, every gate, and the other declarations of the name."""
+    decision = explained.decision
+    out(f"{printable(explained.name)}: {decision.verdict}, {printable(decision.reason)}")
+    if decision.unlock:
+        out(f"to change it: {printable(decision.unlock)}")
+    out()
+    gates = [(gate, _answer(ruling), ruling.reason) for gate, ruling in explained.gates]
+    table("", ("gate", "answer", "reason"), gates)
+    for line in _facts(explained):
+        out(printable(line))
+    if explained.suggestions:
+        sys.stderr.write(
+            f"hint: did you mean {' or '.join(f'`{printable(it)}`' for it in explained.suggestions)}?\n"
+        )
+    if explained.shadowed:
+        out()
+        others = [(tool.scope, shorten(tool.source, context), why.reason) for tool, why in explained.shadowed]
+        table("others of this name", ("scope", "source", "reason"), others)
+
+
+def _answer(ruling: Ruling) -> str:
+    if ruling.asks:
+        return "asks"
+    return "passed" if ruling.passed else "hidden"
+
+
+def _facts(explained: Explanation) -> Iterator[str]:
+    """Say what else is known: what it is for, what it brings and costs, how it last answered."""
+    tool = explained.tool
+    if tool is None:
+        return
+    if explained.obstacle:
+        subject = "it" if tool.kind is Kind.MCP_SERVER else f"its server `{tool.server}`"
+        yield f"{subject} cannot be started here: {explained.obstacle}"
+    if explained.is_assumed:
+        yield f"whether `{tool.server}` has this tool is not known yet: `remit scan --connect` asks it"
+    if tool.description:
+        yield f"about it: {tool.description.splitlines()[0][:200]}"
+    if explained.tools:
+        cost = "" if tool.tokens is None else f", about {rounded(tool.tokens)} tokens per request"
+        yield f"its tools: {len(explained.tools):,} known{cost}"
+    if tool.failure is not None and not explained.obstacle:
+        yield f"when it was last asked for its tools: {tool.failure}"
+
+
+def total(summary: Summary, *, sends_a_part: bool = False) -> str:
+    """Say how many tools an agent gets and what they cost, in lines of their own."""
+    costs, lines = summary.costs, [f"{counted(summary.visible)} visible"]
+    if costs.all:
+        lines[0] += f": about {rounded(costs.visible)} tokens{'' if sends_a_part else ' per request'}"
+    if costs.all and costs.uncounted:
+        lines.append(f"  (without {counted({Kind.MCP_SERVER: costs.uncounted})} whose tools are not known)")
+    if sends_a_part:
+        lines.append("  (Remit sends some of them, within its budget; the agent finds the others)")
+    if summary.hidden_count:
+        unsent = f": about {rounded(costs.all - costs.visible)} tokens not sent"
+        lines.append(f"{summary.hidden_count:,} hidden{unsent if costs.all > costs.visible else ''}")
+    return "\n".join(lines)
+
+
+def counted(counts: Mapping[Kind, int]) -> str:
+    """Write counts by kind in words."""
+    words = [f"{count:,} {WORDS[kind]}{'' if count == 1 else 's'}" for kind, count in counts.items()]
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:]))) or "nothing"
+
+
+def rounded(count: int) -> str:
+    """Write an estimate to three digits: more of them would promise too much."""
+    return f"{round(count, 3 - len(str(count))) if count > 999 else count:,}"
+
+
+def heading(context: Context) -> str:
+    """Say where and for which client an answer is."""
+    path, home = context.workspace.dir, context.home.rstrip("/")
+    short = f"~{path.removeprefix(home)}" if home and is_at_or_below(path, home) else path
+    return f"{printable(short)} ({context.client or ALL_CLIENTS})"
+
+
+def clients(found: Sequence[Presence], context: Context) -> None:
+    """Show clients with their files, a line for each file."""
+    out(heading(context))
+    if not found:
+        out("No client's files are here.\nhint: `remit clients --all` lists the clients that are known")
+        return
+    out()
+    table(
+        "",
+        ("client", "servers", "problems", "files"),
+        [row for item in found for row in _rows(item, context)],
+    )
+
+
+def diagnosis(findings: Sequence[Finding], context: Context) -> None:
+    """Show what is wrong by file, each with its fix."""
+    out(heading(context))
+    if not findings:
+        out("Nothing to mend.")
+        return
+    for source, group in groupby(findings, key=lambda finding: finding.source):
+        out(f"\n{printable(shorten(source, context))}")
+        for finding in group:
+            out(f"  {finding.severity}: {printable(': '.join(filter(None, _what(finding))))}")
+            out(f"    fix: {printable(finding.fix)}")
+    counts = {severity: sum(item.severity is severity for item in findings) for severity in Severity}
+    out("\n" + ", ".join(f"{count} {name}{'' if count == 1 else 's'}" for name, count in counts.items()))
+
+
+def _what(finding: Finding) -> tuple[str, str, str]:
+    subject = "" if finding.subject is None else f"{finding.subject} ({finding.scope})"
+    return subject, finding.place, finding.reason
+
+
+def printable(text: str) -> str:
+    """Write control characters as escapes: a name from a file must not steer the terminal."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
+def _rows(item: Presence, context: Context) -> list[tuple[str, ...]]:
+    first, *others = [shorten(file, context) for file in item.files] or [""]
+    counts = (item.client, str(item.servers), str(item.problems), first)
+    return [counts, *(("", "", "", file) for file in others)]
+
+
+def _order(item: Listed) -> tuple[int, str, str, bool, str, str]:
+    """By kind, with each server's tools below it."""
+    tool = item.tool
+    is_of_server = tool.kind is Kind.MCP_TOOL and tool.server is not None
+    rank = _KINDS[Kind.MCP_SERVER if is_of_server else tool.kind]
+    return rank, tool.server or "", tool.client, is_of_server, tool.name, tool.dir or ""
+
+
+def _columns(listed: Sequence[Listed], context: Context) -> list[str]:
+    owner = ["client"] if context.client is None else []
+    tokens = ["tokens"] if any(item.tool.tokens is not None for item in listed) else []
+    why = [] if all(item.decision.gate is None for item in listed) else ["decision", "reason"]
+    return [*owner, "tool", "kind", "uses", *tokens, "source", *why]
+
+
+def _cells(item: Listed, context: Context) -> dict[str, str]:
+    tool, decision = item
+    mark = "" if tool.status is Status.ACTIVE else f" [{tool.status}]"
+    return {
+        "client": tool.client,
+        "tool": tool.name + mark,
+        "kind": tool.kind,
+        "uses": str(tool.usage_count),
+        "tokens": "" if tool.tokens is None else f"{tool.tokens:,}",
+        "source": shorten(tool.source, context),
+        "decision": decision.verdict if decision.gate is None else f"{decision.verdict}: {decision.gate}",
+        "reason": decision.reason,
+    }
+
+
+def table(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Collection[str] = ()
+) -> None:
+    """Show rows below each other, with columns of numbers to the right."""
+    cells = [[printable(cell) for cell in row] for row in rows]
+    if sys.stdout.isatty():
+        _draw(title, columns, cells, numbers)
+        return
+    if title:
+        out(title)
+    widths = [min(_WIDEST, max(len(row[at]) for row in (columns, *cells))) for at in range(len(columns))]
+    for row in (columns, *cells):
+        padded = (
+            cell.rjust(width) if column in numbers else cell.ljust(width)
+            for cell, width, column in zip(row, widths, columns, strict=True)
+        )
+        out(f"  {'  '.join(padded).rstrip()}")
+
+
+def _draw(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: Collection[str]
+) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=title or None, title_justify="left", box=SIMPLE_HEAD, title_style="bold")
+    for column in columns:  # a name that is cut cannot be asked about
+        table.add_column(column, overflow="fold", justify="right" if column in numbers else "left")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    Console().print(table)
+
+
+@contextmanager
+def bar(title: str) -> Generator[Callable[[int, int, str], None]]:
+    """Draw a bar on stderr; it is moved with what is done, of how much, and the last that was."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn(title),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[last]}", markup=False),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as drawn:
+        task = drawn.add_task(title, total=None, last="")
+        yield lambda done, total, last: drawn.update(task, completed=done, total=total, last=last)

@@ -1,0 +1,100 @@
+"""Commands that look at the files: what changed, which clients there are, what is wrong."""
+
+import sys
+
+import click
+
+from remit.bootstrap import diagnose, open_registry, open_upstreams
+from remit.catalog.contexts import ALL_CLIENTS
+from remit.catalog.summary import summarise
+from remit.cli import first_screen, json_output, render, server_output
+from remit.cli.options import FOUND, JSON, PROJECT, Asked, for_a_workspace, known_names
+from remit.cli.search_commands import index
+from remit.decision.defaults import DEADLINE
+from remit.decision.problems import Severity
+
+
+def _seconds(_context: click.Context, _parameter: click.Parameter, value: float) -> float:
+    if value != value:  # not a number, and so neither above nor below any other
+        raise click.BadParameter("not a number of seconds")
+    return value
+
+
+@click.command()
+@click.argument("servers", nargs=-1, metavar="[SERVER]...", shell_complete=known_names)
+@for_a_workspace
+@click.option("--connect", is_flag=True, help="Start or reach the servers in force, and list their tools.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    default=DEADLINE,
+    show_default=True,
+    callback=_seconds,
+    help="How long each server may take.",
+)
+def scan(*, servers: tuple[str, ...], asked: Asked, connect: bool, timeout: float, as_json: bool) -> None:
+    """Scan again: what changed, is visible, hidden, and costs.
+
+    With --connect, servers are started or reached for what they list: all in force that are yours or that you
+    trust, or only each SERVER that is named.
+    """
+    if servers and not connect:
+        raise click.UsageError("servers are named for --connect only")
+    with open_registry() as registry:
+        context = asked.context(registry)
+        found, connected = registry.scan(context), None
+        if connect:
+            with server_output.progress("asking servers") as show:
+                connected = registry.connect(
+                    context, open_upstreams(), names=servers, deadline=timeout, on_progress=show
+                )
+            found = found._replace(tools=registry.tools(context))
+        is_part = registry.sends_a_part(found.tools, context)
+        index(registry, context)
+    render.problems(found.problems, context)
+    server_output.warnings(connected or ())
+    summary = summarise(found.tools, context)
+    if as_json:
+        render.data(json_output.scan(found, summary, context, connected or ()))
+        return
+    first_screen.show(found, summary, context, sends_a_part=is_part)
+    if connected is not None:
+        server_output.connected(connected)
+
+
+@click.command()
+@PROJECT
+@click.option("--all", "everything", is_flag=True, help="Add those that are known, but not found.")
+@JSON
+def clients(*, project: str, everything: bool, as_json: bool) -> None:
+    """List the clients found here, with their files."""
+    with open_registry() as registry:
+        context = registry.at(project, ALL_CLIENTS)
+        found = [item for item in registry.clients(context) if everything or item.is_found]
+        problems = registry.own_problems(context)
+    render.problems(problems, context)
+    if as_json:
+        render.data(json_output.clients(found, context))
+    else:
+        render.clients(found, context)
+
+
+@click.command()
+@for_a_workspace
+def doctor(*, asked: Asked, as_json: bool) -> None:
+    """Name each problem with its file and its fix.
+
+    Nothing is started, and no secret is shown. Exits with 1 when there is an error.
+    """
+    with open_registry() as registry:
+        context = asked.context(registry)
+        findings = diagnose(registry, context)
+        problems = registry.own_problems(context)
+    render.problems(problems, context)
+    if as_json:
+        render.data(json_output.diagnosis(findings, context))
+    else:
+        render.diagnosis(findings, context)
+    if any(finding.severity is Severity.ERROR for finding in findings):
+        sys.exit(FOUND)

@@ -1,0 +1,91 @@
+"""The command that finds tools by what they do."""
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import click
+
+from remit.bootstrap import open_registry
+from remit.cli import json_output, render, server_output
+from remit.cli.options import NOTHING_DONE, Asked, for_a_workspace, for_an_agent
+from remit.decision.defaults import DEFAULT_LIMIT, MAX_LIMIT
+from remit.decision.scopes import Scope
+from remit.errors import EmbeddingError
+from remit.presentation.discovery_text import present
+from remit.search.search_service import BY_WORDS_ALONE
+
+if TYPE_CHECKING:
+    from remit.decision.decide import Context
+    from remit.registry import Registry
+
+
+@click.command()
+@click.argument("query", nargs=-1, required=True)
+@for_a_workspace
+@for_an_agent
+@click.option(
+    "--scope", type=click.Choice([scope.value for scope in Scope]), help="Only tools of this scope."
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(1, MAX_LIMIT),
+    metavar="NUMBER",
+    default=DEFAULT_LIMIT,
+    show_default=True,
+    help="The most to show.",
+)
+@click.option("--all", "everything", is_flag=True, help="Add the hidden ones, with gate and reason.")
+@click.option("--full", is_flag=True, help="Add each tool's input schema.")
+def search(
+    *,
+    query: tuple[str, ...],
+    asked: Asked,
+    scope: str | None,
+    limit: int,
+    everything: bool,
+    full: bool,
+    as_json: bool,
+) -> None:
+    """Find tools by what they do.
+
+    QUERY says in your words what you want to do, or names a tool. Exits with 1 when nothing is a good match.
+    """
+    with open_registry() as registry:
+        context = asked.context(registry)
+        failure = index(registry, context)
+        # What could not be made ready just now is not tried a second time.
+        searcher = registry.searcher(context, is_hurried=True)
+        found = searcher.search(
+            " ".join(query),
+            scope=None if scope is None else Scope(scope),
+            limit=limit,
+            include_hidden=everything,
+        )
+        if failure is not None and found.note is None:
+            found = replace(found, note=f"new tools are {BY_WORDS_ALONE}: {failure}")
+        tools = [item.tool for item in found.results]
+        shown = present(found, registry.definitions(tools, context) if full else None, budget=math.inf)
+        problems = registry.own_problems(context)
+    render.problems(problems, context)
+    if as_json:
+        render.data(json_output.search(shown, context))
+    else:
+        render.lines(shown.text)
+    if not found.results:
+        server_output.unasked(searcher.listed)
+        sys.exit(NOTHING_DONE)
+
+
+def index(registry: Registry, context: Context) -> EmbeddingError | None:
+    """Make new tools ready for search; where that fails they are still found by their words."""
+    try:
+        with server_output.progress("reading tools") as show:
+            registry.index(context, show)
+    except EmbeddingError as failure:
+        render.warning(failure)
+        return failure
+    return None

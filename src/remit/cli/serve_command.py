@@ -1,0 +1,163 @@
+"""The command `remit serve`: the gateway, on stdio or on HTTP."""
+
+import json
+import logging
+import os
+import re
+import sys
+
+import click
+
+from remit.catalog.contexts import ALL_CLIENTS, DEFAULT_CLIENT
+from remit.cli import render
+from remit.cli.options import PROJECT
+from remit.decision.policy import Mode
+from remit.decision.views import runs_headless
+from remit.errors import ServingError
+from remit.gateway.transports.host_check import origin
+from remit.upstream.ports import Opening
+
+STRATEGIES = ("auto", "flat", "state", "namespace", "rooms", "manifest", "search")
+LOOPBACK = "127.0.0.1"
+
+_ADDRESS = re.compile(r"(?:(?P<host>\[[^\]]+\]|[^:\[\]]*):)?(?P<port>\d{1,5})")
+_LAST_PORT = 65535
+
+
+@click.command()
+@PROJECT
+@click.option(
+    "--http", metavar="HOST:PORT", help="Listen there, and not on stdio; a port alone is 127.0.0.1."
+)
+@click.option(
+    "--client", metavar="NAME", default=DEFAULT_CLIENT, show_default=True, help="The client to serve as."
+)
+@click.option("--agent", metavar="NAME", help="The agent to serve; default: the main session.")
+@click.option("--room", metavar="NAME", help="Serve the tools of one room alone.")
+@click.option(
+    "--strategy", type=click.Choice(STRATEGIES), help="How tools are presented; default: as configured."
+)
+@click.option(
+    "--mode",
+    type=click.Choice([mode.value for mode in Mode]),
+    help="How much may be done; default: as configured.",
+)
+@click.option(
+    "--allow-host",
+    "hosts",
+    metavar="NAME",
+    multiple=True,
+    help="With --http: another name that this machine is reached by; may be repeated.",
+)
+@click.option(
+    "--allow-origin",
+    "origins",
+    metavar="ORIGIN",
+    multiple=True,
+    help="With --http: a web page that may connect, such as http://localhost:6274; may be repeated.",
+)
+@click.option("--memory", is_flag=True, help="Serve project memory alone, on stdio.")
+@click.option("--log-json", is_flag=True, help="Write the log on stderr as JSON, one object a line.")
+@click.option("-v", "--verbose", count=True, help="Say more on stderr; twice for all of it.")
+def serve(
+    *,
+    project: str,
+    http: str | None,
+    client: str,
+    agent: str | None,
+    room: str | None,
+    strategy: str | None,
+    mode: str | None,
+    hosts: tuple[str, ...],
+    origins: tuple[str, ...],
+    memory: bool,
+    log_json: bool,
+    verbose: int,
+) -> None:
+    """Serve the tools in force here, as one MCP server.
+
+    On stdio it serves one client, which starts it: `claude mcp add remit -- remit serve`. With --http it
+    serves many, each endpoint at a URL of its own: /mcp, /p/PROJECT/mcp, /p/PROJECT/a/AGENT/mcp,
+    /rooms/ROOM/mcp. Other machines reach it only where a token is asked for: see `remit token`.
+    """
+    if os.environ.get("REMIT_DEPTH"):
+        raise ServingError(
+            "this `remit serve` was started by Remit itself, which would go round in a circle",
+            hint="take the entry that starts Remit out of the servers that Remit starts",
+        )
+    if client == ALL_CLIENTS:
+        raise click.UsageError("--client is the one client that is served")
+    address = None if http is None else _address(http)
+    if (hosts or origins) and address is None:
+        raise click.UsageError("--allow-host and --allow-origin are for --http")
+    pages = [_origin(each) for each in origins]
+    if memory and (address or agent or room or strategy or mode):
+        raise click.UsageError("--memory serves memory alone, on stdio")
+    _start_log(as_json=log_json, verbose=verbose)
+    # On HTTP the clients are others than the one whose variables these are.
+    is_headless = address is None and runs_headless(os.environ)
+    opening = Opening(os.path.abspath(project), client, agent, room, strategy, mode, is_headless)
+    # Imported late: no other command should wait for what only a server needs.
+    if memory:
+        from remit.gateway.transports import memory_endpoint as memory_alone
+
+        sys.exit(memory_alone.serve(opening.directory, _say))
+    if address is None:
+        from remit.gateway.transports import stdio_server
+
+        sys.exit(stdio_server.serve(opening, _say))
+    from remit.gateway.transports import http_server
+
+    sys.exit(http_server.serve(opening, http_server.Address(*address), http_server.Reach(hosts, pages), _say))
+
+
+def _address(given: str) -> tuple[str, int]:
+    found = _ADDRESS.fullmatch(given)
+    if found is None or int(found["port"]) > _LAST_PORT:
+        raise click.UsageError(f"--http is HOST:PORT or a port, and not `{given}`")
+    return (found["host"] or LOOPBACK).strip("[]"), int(found["port"])
+
+
+def _origin(given: str) -> str:
+    found = origin(given)
+    if found is None:
+        like = "http://localhost:6274"
+        raise click.UsageError(
+            f"--allow-origin is a scheme, a host and perhaps a port, like {like}, and not `{given}`"
+        )
+    return found
+
+
+def _say(words: str) -> None:
+    sys.stderr.write(f"remit: {render.printable(words)}\n")
+    sys.stderr.flush()
+
+
+def _start_log(*, as_json: bool, verbose: int) -> None:
+    """Log to stderr: stdout belongs to the protocol."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        _JsonLines() if as_json else logging.Formatter("%(levelname)s %(name)s: %(message)s")
+    )
+    logging.basicConfig(handlers=[handler], level=logging.WARNING)
+    level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)]
+    logging.getLogger("remit").setLevel(level)
+    # The libraries' own words below this would repeat what clients send.
+    for name in ("mcp", "uvicorn", "httpx2"):
+        logging.getLogger(name).setLevel(max(level, logging.WARNING if verbose < 2 else logging.INFO))
+
+
+class _JsonLines(logging.Formatter):
+    """A log for programs: one object a line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        said = {
+            "time": self.formatTime(record, "%Y-%m-%dT%H:%M:%S%z"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+            **getattr(record, "fields", {}),
+        }
+        if record.exc_info:
+            said["exception"] = self.formatException(record.exc_info)
+        return json.dumps(said, default=str)

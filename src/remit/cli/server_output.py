@@ -1,0 +1,150 @@
+"""What people see of live servers: how far the asking is, what came of it, and what they are to trust."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
+
+from remit.cli import render
+from remit.decision.decide import Context, Listed, objection, shorten
+from remit.decision.kinds import ConfigStatus, Kind
+from remit.decision.launch import Syntax, references, steers_code
+from remit.text.redaction import redact_url, redact_words
+from remit.text.secrets import may_be_secret
+
+if TYPE_CHECKING:
+    from remit.scanning.live_listing import Connected
+    from remit.scanning.progress import Progress
+    from remit.trust.trust_rule import Trustable
+
+_NOTHING_TO_TRUST = "No server of this project needs your trust."
+
+
+@contextmanager
+def progress(title: str) -> Generator[Callable[[Progress], None]]:
+    """Show how far something has come: a bar on a terminal, lines for servers elsewhere; on stderr."""
+    if not sys.stderr.isatty():
+        yield _line
+        return
+    with ExitStack() as drawn:
+        bars: list[Callable[[int, int, str], None]] = []
+
+        def show(step: Progress) -> None:
+            if not bars:  # drawn when there is something to show
+                bars.append(drawn.enter_context(render.bar(title)))
+            bars[0](step.done, step.total, render.printable(step.label))
+
+        yield show
+
+
+def unasked(listed: Sequence[Listed]) -> None:
+    """Tell of servers in force whose tools nobody has asked for yet."""
+    servers = [tool for tool, decision in listed if tool.kind is Kind.MCP_SERVER and decision.visible]
+    if count := sum(server.listed_at is None for server in servers):
+        whose = "1 server" if count == 1 else f"{count} servers"
+        sys.stderr.write(f"hint: the tools of {whose} are not known yet: run `remit scan --connect`\n")
+
+
+def warnings(servers: Sequence[Connected]) -> None:
+    """Warn of servers that were not asked or did not answer, and of tools that cannot be used."""
+    for item in servers:
+        tool, decision, offer = item
+        label = tool.server or tool.name
+        if offer is None:
+            _warn(label, item.why_not, decision.unlock)
+        elif offer.failure is not None:
+            _warn(label, offer.failure.reason, offer.failure.hint, offer.failure.output)
+        for bad in offer.quarantined if offer is not None else ():
+            _warn(label, f"the tool `{bad.tool}` cannot be used: {bad.reason}", None)
+
+
+def connected(servers: Sequence[Connected]) -> None:
+    """Show what came of asking each server."""
+    render.out()
+    if servers:
+        columns = ("server", "scope", "tools", "protocol", "seconds", "outcome")
+        render.table("servers", columns, [_cells(item) for item in servers])
+    else:
+        render.out("no server to ask")
+
+
+def entries(found: Sequence[Trustable], context: Context, *, to_stderr: bool = False) -> None:
+    """Show what servers would run, so that a person can judge it."""
+    lines = [line for item in found for line in (*_entry(item, context), "")] or [_NOTHING_TO_TRUST, ""]
+    for line in lines[:-1]:
+        (sys.stderr if to_stderr else sys.stdout).write(f"{line}\n")
+
+
+def trusted(found: Sequence[Trustable]) -> None:
+    """Say what is trusted now."""
+    for item in found:
+        word = "trusted" if item.is_trusted else "not trusted"
+        render.out(f"{word}: {render.printable(item.declaration.server or item.declaration.name)}")
+    if not found:
+        render.out(_NOTHING_TO_TRUST)
+
+
+def _line(step: Progress) -> None:
+    if step.offer is not None:
+        word = "listed" if step.offer.failure is None else "failed"
+        sys.stderr.write(f"{word} {render.printable(step.label)} ({step.done} of {step.total})\n")
+
+
+def _warn(label: str, reason: str, hint: str | None, output: Sequence[str] = ()) -> None:
+    sys.stderr.write(f"warning: {render.printable(f'{label}: {reason}')}\n")
+    for line in output:
+        sys.stderr.write(f"  {render.printable(line)}\n")
+    if hint:
+        sys.stderr.write(f"hint: {render.printable(hint)}\n")
+
+
+def _cells(item: Connected) -> tuple[str, ...]:
+    tool, _, offer = item
+    label = tool.server or tool.name
+    if offer is None:
+        return label, tool.scope, "", "", "", f"not asked: {item.why_not}"
+    seconds = f"{offer.seconds:.1f}"
+    if offer.failure is not None:
+        return label, tool.scope, "", "", seconds, offer.failure.reason
+    bad = f"listed, {len(offer.quarantined)} cannot be used" if offer.quarantined else "listed"
+    return label, tool.scope, str(len(offer.tools)), offer.protocol_version or "", seconds, bad
+
+
+def _entry(item: Trustable, context: Context) -> list[str]:
+    declaration, launch = item.declaration, item.declaration.launch
+    state = (
+        "trusted" if item.is_trusted else "changed since it was trusted" if item.is_changed else "not trusted"
+    )
+    if item.config_status is not ConfigStatus.ENABLED:
+        state += f"; {objection(item.config_status)}, so not started"
+    lines = [f"{declaration.server} ({declaration.scope}, {shorten(declaration.source, context)}): {state}"]
+    if launch is None:
+        lines.append("  its file cannot be read now")
+    elif launch.is_remote:
+        lines.append(f"  reaches {redact_url(launch.url)}")
+        lines.append(f"  headers {_names(launch.headers, launch.syntaxes)}" if launch.headers else "")
+        if launch.headers_helper is not None:
+            lines.append(f"  runs    {redact_words((launch.headers_helper,))[0]} (for its headers)")
+    else:
+        lines.append(f"  runs    {shlex.join(redact_words((launch.command, *launch.args)))}")
+        lines.append(f"  in      {launch.cwd}" if launch.cwd is not None else "")
+        lines.append(f"  env     {_names(launch.env, launch.syntaxes)}" if launch.env else "")
+    return [render.printable(line) for line in lines if line]
+
+
+def _names(values: Mapping[str, str], syntaxes: Sequence[Syntax]) -> str:
+    """Name variables or headers, with the user's own variables that they hand over."""
+    return ", ".join(_named(name, values[name], syntaxes) for name in sorted(values))
+
+
+def _named(name: str, value: str, syntaxes: Sequence[Syntax]) -> str:
+    """Show a value only where it can change which code runs, and is no secret."""
+    handed = references(value, syntaxes)
+    given = f" from {', '.join(handed)}" if handed else ""
+    if not steers_code(name):
+        return f"{name}{given}"
+    shown = "" if may_be_secret(value, name) else f"={value}"
+    return f"{name}{shown}{given} (can change which code runs)"

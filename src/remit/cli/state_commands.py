@@ -1,0 +1,132 @@
+"""The commands `remit states` and `remit state`: what people see of states, and what applications say."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from remit.bootstrap import open_registry
+from remit.cli import render
+from remit.cli.json_output import Shape, asked_for
+from remit.cli.options import PROJECT, Asked, for_a_workspace, for_an_agent
+from remit.configuration.config_model import Layer
+from remit.decision.decide import Context, shorten
+
+if TYPE_CHECKING:
+    from remit.states.state_service import StateReport
+
+_WORDS = {True: "true", False: "false", None: "unknown"}
+
+
+@click.command("states")
+@for_a_workspace
+@for_an_agent
+def list_states(*, asked: Asked, as_json: bool) -> None:
+    """List the states, their values, and why."""
+    with open_registry() as registry:
+        context = registry.now(asked.context(registry))
+        found = registry.states(context)
+        problems = registry.own_problems(context)
+    render.problems(problems, context)
+    if as_json:
+        render.data(_shape(found, context))
+    else:
+        _table(found, context)
+
+
+@click.group()
+def state() -> None:
+    """Set, clear and push states."""
+
+
+@state.command("set")
+@click.argument("name")
+@PROJECT
+def set_state(name: str, *, project: str) -> None:
+    """Set a workflow state of the project."""
+    with open_registry() as registry:
+        context = registry.at(project)
+        registry.set_state(name, context)
+        problems = registry.own_problems(context)
+    render.problems(problems, context)
+    render.out(f"set {name}")
+
+
+@state.command("clear")
+@click.argument("name")
+@PROJECT
+def clear_state(name: str, *, project: str) -> None:
+    """Clear a workflow state, with those that imply it."""
+    with open_registry() as registry:
+        context = registry.at(project)
+        cleared = registry.clear_state(name, context)
+        problems = registry.own_problems(context)
+    render.problems(problems, context)
+    for each in cleared:
+        render.out(f"cleared {each}")
+
+
+@state.command("push")
+@PROJECT
+@click.option("--json", "text", metavar="OBJECT", required=True, help="The states; `-` reads it from stdin.")
+def push_states(*, project: str, text: str) -> None:
+    """Say what an application's states are, for a while.
+
+    OBJECT has states as its keys, with true, false, or null to withdraw what was said before. Its `location`
+    says where the user is: page, route, modal, selected, depth, components, elements.
+    """
+    pushed = _read_pushed(text)
+    with open_registry() as registry:
+        context = registry.at(project)
+        registry.push_states(pushed, context)
+        problems = registry.own_problems(context)
+    render.problems(problems, context)
+    render.out(f"pushed {', '.join(map(render.printable, pushed)) or 'nothing'}")
+
+
+def _shape(found: Sequence[StateReport], context: Context) -> Shape:
+    """The answer of `remit states`."""
+    return {**asked_for(context), "states": [_state(item) for item in found]}
+
+
+def _table(found: Sequence[StateReport], context: Context) -> None:
+    """Show states, those of files before those of Remit itself."""
+    render.out(render.heading(context))
+    render.out()
+    ordered = sorted(found, key=lambda item: (item.layer is Layer.BUILTIN, item.name))
+    columns = ("state", "value", "reason", "detector", "source")
+    render.table("", columns, [_cells(item, context) for item in ordered])
+
+
+def _read_pushed(text: str) -> dict[str, object]:
+    """Read the object that is pushed; `-` stands for what comes in on stdin."""
+    try:
+        pushed = json.loads(sys.stdin.read() if text == "-" else text)
+    except (ValueError, RecursionError):
+        raise click.UsageError("--json is not valid JSON") from None
+    if not isinstance(pushed, dict):
+        raise click.UsageError("--json is no object")
+    return pushed  # pyright: ignore[reportUnknownVariableType] - JSON has only texts as keys
+
+
+def _state(item: StateReport) -> Shape:
+    return {
+        "name": item.name,
+        "value": item.value.truth,
+        "reason": item.value.reason,
+        "kind": item.kind,
+        "description": item.description,
+        "detector": item.detector or None,
+        "layer": item.layer,
+        "source": item.source or None,
+    }
+
+
+def _cells(item: StateReport, context: Context) -> tuple[str, ...]:
+    source = shorten(item.source, context) if item.source else "built in" if item.layer else ""
+    how = item.detector or ("workflow" if item.kind == "workflow" else "implied")
+    return item.name, _WORDS[item.value.truth], item.value.reason, how, source

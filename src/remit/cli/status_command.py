@@ -1,0 +1,73 @@
+"""The command `remit status`: the gateways that run, and how they and their servers are."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+
+from remit.bootstrap import open_gateway_files
+from remit.cli import render
+from remit.cli.options import JSON
+
+NONE = "No gateway runs.\nhint: `remit serve` starts one, and so does a client that is configured to"
+
+
+@click.command()
+@JSON
+def status(*, as_json: bool) -> None:
+    """Show the gateways that run, and their servers.
+
+    Those that a client started on stdio are shown, too.
+    """
+    running = open_gateway_files().running()
+    if as_json:
+        render.data({"gateways": [*running]})
+        return
+    if not running:
+        render.out(NONE)
+    for number, gateway in enumerate(running):
+        if number:
+            render.out()
+        _show(gateway)
+
+
+def _show(gateway: Mapping[str, Any]) -> None:
+    since = datetime.fromtimestamp(gateway["started_at"] / 1000, tz=UTC).astimezone()
+    memory = gateway.get("memory_mb")
+    parts = [
+        f"gateway {gateway['pid']} on {gateway['url'] or 'stdio'}",
+        f"since {since:%Y-%m-%d %H:%M}",
+        *([] if memory is None else [f"{memory:g} MB"]),
+    ]
+    render.out(render.printable(", ".join(parts)))
+    endpoints = [_endpoint(each) for each in gateway["endpoints"]]
+    if endpoints:
+        render.out()
+        columns = ("endpoint", "sessions", "calls", "errors", "p50 ms", "p95 ms")
+        render.table("", columns, endpoints, numbers=columns[1:])
+    servers = [_server(each) for each in gateway["upstreams"]]
+    if servers:
+        render.out()
+        columns = ("server", "health", "calls", "errors", "p50 ms", "p95 ms", "what is wrong")
+        render.table("", columns, servers, numbers=columns[2:6])
+
+
+def _endpoint(said: Mapping[str, Any]) -> Sequence[str]:
+    words = [said["directory"], said["client"], *_named(said, "agent", "room", "strategy", "mode")]
+    return (", ".join(words), str(said["sessions"]), *_counts(said))
+
+
+def _named(said: Mapping[str, Any], *names: str) -> Iterator[str]:
+    for name in names:
+        if said.get(name) is not None:
+            yield f"{name} {said[name]}"
+
+
+def _server(said: Mapping[str, Any]) -> Sequence[str]:
+    return (said["server"], said["health"], *_counts(said), said["failure"] or "")
+
+
+def _counts(said: Mapping[str, Any]) -> Iterator[str]:
+    for name in ("calls", "errors", "p50_ms", "p95_ms"):
+        yield "" if said[name] is None else f"{said[name]:g}"

@@ -1,0 +1,93 @@
+"""The commands `remit token ...`: who may reach the gateway from elsewhere."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from remit.bootstrap import open_registry, open_tokens
+from remit.cli import render
+from remit.cli.options import JSON, NOTHING_DONE
+
+if TYPE_CHECKING:
+    from remit.cli.json_output import Shape
+    from remit.gateway.transports.token_grants import Grant
+
+_NAME = re.compile(r"[A-Za-z0-9][\w.@-]{0,63}", re.ASCII)
+
+
+@click.group()
+def token() -> None:
+    """Look after who may reach the gateway."""
+
+
+@token.command("add")
+@click.argument("name")
+@click.option(
+    "--project",
+    "projects",
+    metavar="DIR",
+    multiple=True,
+    help="Let its bearer reach this project; may be repeated. Default: every project.",
+)
+@click.option(
+    "--agent",
+    "agents",
+    metavar="NAME",
+    multiple=True,
+    help="Let its bearer be this agent; may be repeated. Default: any, and the main session.",
+)
+def add_token(name: str, *, projects: tuple[str, ...], agents: tuple[str, ...]) -> None:
+    """Make a token, and print it this once.
+
+    As soon as there is one, `remit serve --http` asks everybody for a token. Only a hash of it is stored.
+    """
+    if not _NAME.fullmatch(name):
+        raise click.UsageError("a token's name has letters, digits and . _ @ -, 64 at most")
+    with open_registry() as registry:
+        found = dict.fromkeys(registry.at(directory).workspace.project for directory in projects)
+    made = open_tokens().add(name, projects=[*found], agents=agents, at=time.time_ns() // 1_000_000)
+    render.out(made)
+
+
+@token.command("list")
+@JSON
+def list_tokens(*, as_json: bool) -> None:
+    """List the tokens, and what their bearers may reach."""
+    grants = open_tokens().grants()
+    if as_json:
+        render.data({"tokens": [_shape(grant) for grant in grants]})
+    elif grants:
+        render.table("", ("token", "projects", "agents", "made"), [_cells(grant) for grant in grants])
+    else:
+        render.out("There are no tokens: a gateway that is started now takes everybody on this machine.")
+
+
+@token.command("revoke")
+@click.argument("name")
+def revoke_token(name: str) -> None:
+    """End a token; its bearer is refused from now on."""
+    if not open_tokens().revoke(name):
+        sys.stderr.write(f"error: there is no token `{render.printable(name)}`\n")
+        sys.exit(NOTHING_DONE)
+    render.out(f"revoked {render.printable(name)}")
+
+
+def _shape(grant: Grant) -> Shape:
+    return {
+        "name": grant.name,
+        "projects": [project._asdict() for project in grant.projects],
+        "agents": [*grant.agents],
+        "created_at": grant.created_at,
+    }
+
+
+def _cells(grant: Grant) -> tuple[str, str, str, str]:
+    made = datetime.fromtimestamp(grant.created_at / 1000, tz=UTC).date().isoformat()
+    projects = ", ".join(project.path for project in grant.projects) or "all"
+    return grant.name, projects, ", ".join(grant.agents) or "all", made

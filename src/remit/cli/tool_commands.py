@@ -1,0 +1,88 @@
+"""Commands that tell what is in force: the tools, the reasons, and what an agent is told."""
+
+import sys
+
+import click
+
+from remit.bootstrap import open_registry
+from remit.catalog.summary import summarise
+from remit.cli import json_output, render
+from remit.cli.options import NOTHING_DONE, Asked, for_a_workspace, for_an_agent, known_names
+
+
+@click.command()
+@for_a_workspace
+@for_an_agent
+@click.option("--all", "everything", is_flag=True, help="Add the hidden ones, with gate and reason.")
+@click.option("--watch", "is_followed", is_flag=True, help="Follow changes live, until Ctrl-C.")
+def tools(*, asked: Asked, everything: bool, is_followed: bool, as_json: bool) -> None:
+    """List the tools in force here, by scope.
+
+    With --watch, the list is shown again when files, states or rules change it; not on a terminal, a line
+    tells each change. With --json that is an object on a line of its own.
+    """
+    if is_followed:
+        from remit.cli.watch_tools import watch  # few follow
+
+        watch(asked, everything=everything, as_json=as_json)
+        return
+    with open_registry() as registry:
+        context = asked.context(registry)
+        context = registry.now(context) if as_json else context
+        known = registry.tools(context)
+        problems = registry.problems(context)
+        is_part = not as_json and registry.sends_a_part(known, context)
+    render.problems(problems, context)
+    summary = summarise(known, context)
+    listed = [item for item in known if everything or item.decision.visible]
+    if as_json:
+        render.data(json_output.listing(listed, summary, context))
+    else:
+        render.listing(listed, summary, context, sends_a_part=is_part)
+        if listed and len(listed) < len(known):
+            render.out("  (`remit tools --all` shows these, too, with the reason)")
+
+
+@click.command()
+@click.argument("name", shell_complete=known_names)
+@for_a_workspace
+@for_an_agent
+def why(*, name: str, asked: Asked, as_json: bool) -> None:
+    """Explain why a tool is available, or is not.
+
+    NAME is a tool's or a server's; a tool that exists only in another project is unknown here.
+    """
+    with open_registry() as registry:
+        context = asked.context(registry)
+        explained = registry.explain(name, context)
+        problems = registry.problems(context)
+    render.problems(problems, context)
+    if as_json:
+        render.data(json_output.explanation(explained))
+    else:
+        render.explanation(explained, context)
+    if explained.tool is None:
+        sys.exit(NOTHING_DONE)
+
+
+@click.command("context")
+@for_a_workspace
+@for_an_agent
+@click.option(
+    "--budget",
+    type=click.IntRange(min=0),
+    metavar="CHARACTERS",
+    help="The most to print; default: what the configuration says, or 6000.",
+)
+def session_context(*, asked: Asked, budget: int | None, as_json: bool) -> None:
+    """Print what an agent is told at the start."""
+    with open_registry() as registry:
+        context = asked.context(registry)
+        budget = registry.told(context).characters if budget is None else budget
+        text = registry.session_context(context, budget=budget)
+        problems = registry.problems(context)
+    render.problems(problems, context)
+    if as_json:
+        render.data(json_output.session_context(text, budget))
+    else:
+        render.text(text)

@@ -1,0 +1,159 @@
+"""The command `remit trust`: servers that come with a project, and states that run or change something."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from remit.bootstrap import open_registry
+from remit.cli import json_output, render, server_output
+from remit.cli.options import Asked, confirm, for_a_workspace, known_names
+from remit.configuration.config_model import ASKS_GIT, DetectorKind
+from remit.decision.decide import Context, shorten
+from remit.errors import UnknownServerError
+
+if TYPE_CHECKING:
+    from remit.configuration.layers import Demand
+    from remit.registry import Registry
+    from remit.trust.trust_rule import Trustable
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=known_names)
+@for_a_workspace
+@click.option("--all", "everything", is_flag=True, help="Trust all that are listed.")
+@click.option("--revoke", is_flag=True, help="Trust each NAME no more, or with --all none.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+def trust(
+    *, names: tuple[str, ...], asked: Asked, everything: bool, revoke: bool, yes: bool, as_json: bool
+) -> None:
+    """Trust servers and states that run something.
+
+    Servers that come with a project are started only then, and states that run a program, reach a server or
+    change what is not the project's count only then. Without a NAME, lists both with what they would do.
+    Trust ends when an entry changes. Asks first, unless --yes is given.
+    """
+    if everything and names:
+        raise click.UsageError("name servers and states, or give --all")
+    if revoke and not (everything or names):
+        raise click.UsageError("name what to trust no more, or give --all")
+    with open_registry() as registry:
+        context = asked.context(registry)
+        found = _find(registry, context, names)
+        if everything or names:
+            _show(found, context, to_stderr=True)
+            if not (found.is_empty or revoke):
+                confirm("Trust these, as they stand?", yes=yes)
+            _settle(registry, context, found, revoke=revoke)
+            found = _find(registry, context, names)
+        problems = registry.problems(context)
+    render.problems(problems, context)
+    if as_json:
+        render.data(_shape(found, context))
+    elif everything or names:
+        _tell(found)
+    else:
+        _show(found, context)
+
+
+class Found(NamedTuple):
+    """What needs trust."""
+
+    servers: Sequence[Trustable]
+    states: Sequence[Demand]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing does."""
+        return not (self.servers or self.states)
+
+
+def _find(registry: Registry, context: Context, names: Sequence[str]) -> Found:
+    """Find what needs trust, or what is named of it.
+
+    Raises:
+        UnknownServerError: nothing that needs trust has a given name.
+    """
+    states = registry.demands(context, names)
+    others = [name for name in names if not any(item.name == name for item in states)]
+    try:
+        servers = registry.trustable(context, others) if others or not names else []
+    except UnknownServerError as error:
+        message = str(error).replace("no server of this project", "no server or state of this project")
+        raise UnknownServerError(message, hint=error.hint) from None
+    return Found(servers, states)
+
+
+def _settle(registry: Registry, context: Context, found: Found, *, revoke: bool) -> None:
+    """Trust what was found, or trust it no more."""
+    (registry.revoke if revoke else registry.trust)(found.servers, context)
+    if found.states:
+        (registry.revoke_states if revoke else registry.trust_states)(found.states, context)
+
+
+def _show(found: Found, context: Context, *, to_stderr: bool = False) -> None:
+    """Show what each would do, so that a person can judge it."""
+    if found.servers or not found.states:
+        server_output.entries(found.servers, context, to_stderr=to_stderr)
+    stream = sys.stderr if to_stderr else sys.stdout
+    for at, item in enumerate(found.states):
+        if at or found.servers:
+            stream.write("\n")
+        for line in _lines(item, context):
+            stream.write(f"{render.printable(line)}\n")
+
+
+def _tell(found: Found) -> None:
+    """Say what is trusted now."""
+    if found.servers or not found.states:
+        server_output.trusted(found.servers)
+    for item in found.states:
+        word = "trusted" if item.is_trusted else "not trusted"
+        render.out(f"{word}: {render.printable(item.title)}")
+
+
+def _shape(found: Found, context: Context) -> json_output.Shape:
+    """The answer of `remit trust`."""
+    states = [_state(item) for item in found.states if item.is_state]
+    tools = [_tool(item) for item in found.states if not item.is_state]
+    return json_output.trust(found.servers, states, tools, context)
+
+
+def _lines(item: Demand, context: Context) -> Iterator[str]:
+    word = (
+        "trusted" if item.is_trusted else "changed since it was trusted" if item.is_changed else "not trusted"
+    )
+    source = shorten(item.file.path, context)
+    yield f"{item.title} ({item.file.layer}, {source}): {word}"
+    detector = item.detector
+    if detector is not None and detector.kind is DetectorKind.COMMAND:
+        yield f"  runs    {shlex.join(detector.argv)}"
+    elif detector is not None and detector.kind is DetectorKind.HTTP:
+        yield f"  reaches {detector.url}"
+    elif detector is not None and detector.fact in ASKS_GIT:
+        yield "  runs    git status"
+    yield from (f"  {reason}" for reason in item.reasons)
+
+
+def _tool(item: Demand) -> json_output.Shape:
+    return {
+        "name": item.name,
+        "layer": item.file.layer,
+        "source": item.file.path,
+        "trusted": item.is_trusted,
+        "changed": item.is_changed,
+        "reasons": list(item.reasons),
+    }
+
+
+def _state(item: Demand) -> json_output.Shape:
+    detector = item.detector
+    return {
+        **_tool(item),
+        "command": list(detector.argv) if detector is not None and detector.argv else None,
+        "url": (detector.url or None) if detector is not None else None,
+    }

@@ -1,0 +1,302 @@
+"""Commands about what agents did and might do: use, what to switch off, and what would be suggested."""
+
+import difflib
+import sys
+from collections.abc import Iterable, Sequence
+
+import click
+
+from remit.bootstrap import open_personal_file, open_registry
+from remit.cli import render
+from remit.cli.json_output import Shape, asked_for, moment
+from remit.cli.options import NOTHING_DONE, Asked, confirm, for_a_workspace, for_an_agent
+from remit.configuration.switch_off import switch_off, switch_on, switched_off
+from remit.decision.decide import Context
+from remit.hooks.hook_command import main as answer_event
+from remit.sessions.session_service import Suggested
+from remit.usage.reports import ProjectUse, Proposal, SessionUse, ToolUse, Usage
+
+_WIDTH = 24  # columns of the longest bar
+_UNUSED = 10  # that are shown to a person
+_SESSIONS = 5
+_NOTHING_TO_PRUNE = "Nothing lay unused for long, and nothing only fails."
+_NOTHING_TO_UNDO = "Nothing was switched off by `remit prune` here."
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+
+
+@click.command()
+def hook() -> None:
+    """Answer one hook event of Claude Code.
+
+    Reads the event as JSON from stdin and writes the answer to stdout. Whatever happens, the exit code is 0;
+    failures are in `hooks.log` where Remit keeps its data.
+    """
+    answer_event()
+
+
+@click.command()
+@for_a_workspace
+@click.option("--projects", "by_project", is_flag=True, help="Each of your projects; no tool is named.")
+def usage(*, asked: Asked, by_project: bool, as_json: bool) -> None:
+    """Show what was used here, and what never was.
+
+    Costs are what the definitions of visible tools cost in each request, in tokens.
+    """
+    with open_registry() as registry:
+        context = asked.context(registry)
+        projects = registry.usage_by_project() if by_project else ()
+        found = None if by_project else registry.usage(context)
+        is_part = registry.sends_a_part(registry.tools(context), context)
+        problems = registry.problems(context)
+    render.problems(problems, context)
+    if found is None:
+        _show_projects(projects, as_json=as_json)
+    elif as_json:
+        render.data(_usage(found, context))
+    else:
+        _show_usage(found, context, sends_a_part=is_part)
+
+
+@click.command()
+@for_a_workspace
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.option("--undo", is_flag=True, help="Switch on again all that this command switched off.")
+def prune(*, asked: Asked, yes: bool, undo: bool, as_json: bool) -> None:
+    """Propose what to switch off here, and do it when told.
+
+    That is what was never used in two weeks or five sessions, and what only fails. It is switched off by
+    rules in `remit.local.toml` at the root of this checkout, which are shown first; `--undo` takes them out.
+    """
+    with open_registry() as registry:
+        context = asked.context(registry)
+        file = open_personal_file(context.workspace)
+        found = [] if undo else registry.proposals(context)
+    after = switch_on(file.text) if undo else switch_off(file.text, [each.name for each in found])
+    if as_json:
+        names = switched_off(file.text) if undo else [each.name for each in found]
+        render.data(_pruning(found, names, file.path, context))
+    else:
+        _show_proposals(found, context)
+    if after == file.text:
+        if not as_json:
+            render.out(_NOTHING_TO_UNDO if undo else _NOTHING_TO_PRUNE)
+        return
+    if as_json and not yes:
+        return
+    if not as_json:
+        _show_change(file.path, file.text, after)
+    if not yes and not sys.stdin.isatty():
+        render.out("Run it again with --yes to do so.")
+        return
+    confirm("Write this?", yes=yes)
+    file.write(after)
+    if not as_json:
+        render.out("Done. `remit prune --undo` takes it back." if not undo else "Done.")
+
+
+@click.command()
+@click.argument("prompt", required=False)
+@for_a_workspace
+@for_an_agent
+@click.option("--session", metavar="ID", help="As in this session; default: the last one here.")
+def suggest(*, prompt: str | None, asked: Asked, session: str | None, as_json: bool) -> None:
+    """Show what would be suggested, and why.
+
+    By the tools that were used last in a session, by the states, and by PROMPT where one is given. Nothing is
+    told to anybody, and nothing is run.
+    """
+    with open_registry() as registry:
+        context = asked.context(registry)
+        sessions = registry.usage(context).sessions
+        chosen = session or next((each.session_id for each in sessions), "")
+        found = registry.suggestions(context, session_id=chosen, prompt=prompt)
+        problems = registry.problems(context)
+    render.problems(problems, context)
+    if as_json:
+        render.data(_suggested(found, chosen, context))
+    else:
+        _show_suggested(found, context)
+    if not found.choice.said:
+        sys.exit(NOTHING_DONE)
+
+
+def _show_usage(found: Usage, context: Context, *, sends_a_part: bool) -> None:
+    render.out(render.heading(context))
+    render.out()
+    if found.used:
+        most = found.used[0].uses
+        rows = [_used_cells(each, most) for each in found.used]
+        columns = ("tool", "kind", "uses", "failed", "last used", "")
+        render.table("used", columns, rows, numbers=("uses", "failed"))
+    else:
+        render.out("Nothing was used here yet, as far as hooks told of it.")
+    if found.sessions:
+        render.out()
+        columns = ("session", "began", "ended", "calls", "failed", "tools")
+        rows = [_session_cells(each) for each in found.sessions[:_SESSIONS]]
+        render.table(f"last sessions, of {len(found.sessions)}", columns, rows, numbers=columns[3:])
+    if found.unused:
+        render.out()
+        columns = ("tool", "kind", "tokens")
+        rows = [_unused_cells(each) for each in found.unused[:_UNUSED]]
+        when = "if they were sent" if sends_a_part else "in each request"
+        title = f"never used here: {len(found.unused)}, about {found.unused_tokens:,} tokens {when}"
+        render.table(title, columns, rows, numbers=("tokens",))
+        if len(found.unused) > _UNUSED:
+            render.out(f"  and {len(found.unused) - _UNUSED} more; `--json` lists them all")
+
+
+def _show_projects(projects: Sequence[ProjectUse], *, as_json: bool) -> None:
+    if as_json:
+        render.data(
+            {"projects": [{**each._asdict(), "last_used_at": moment(each.last_used_at)} for each in projects]}
+        )
+        return
+    most = max((each.uses for each in projects), default=0)
+    columns = ("project", "uses", "failed", "tools", "sessions", "last used", "")
+    rows = [
+        (
+            each.path,
+            f"{each.uses:,}",
+            f"{each.failures:,}",
+            str(each.tools),
+            str(each.sessions),
+            _day(each.last_used_at),
+            chart(each.uses, most),
+        )
+        for each in projects
+    ]
+    render.table("", columns, rows, numbers=("uses", "failed", "tools", "sessions"))
+
+
+def _used_cells(each: ToolUse, most: int) -> tuple[str, ...]:
+    failed = f"{100 * each.failures / each.uses:.0f} %" if each.failures else ""
+    return (
+        each.tool.name,
+        render.WORDS[each.tool.kind],
+        f"{each.uses:,}",
+        failed,
+        _day(each.last_used_at),
+        chart(each.uses, most),
+    )
+
+
+def _unused_cells(each: ToolUse) -> tuple[str, ...]:
+    tokens = "" if each.tool.tokens is None else f"{each.tool.tokens:,}"
+    return each.tool.name, render.WORDS[each.tool.kind], tokens
+
+
+def _session_cells(each: SessionUse) -> tuple[str, ...]:
+    times = (_minute(each.started_at), _minute(each.ended_at))
+    return each.session_id, *times, str(each.calls), str(each.failures), str(each.tools)
+
+
+def chart(count: int, most: int) -> str:
+    """Draw a bar, in eighths of a column; the most is the longest."""
+    eighths = max(1, round(8 * _WIDTH * count / most)) if count and most else 0
+    return ("█" * (eighths // 8) + _EIGHTHS[eighths % 8]).rstrip()
+
+
+def _show_proposals(found: Sequence[Proposal], context: Context) -> None:
+    render.out(render.heading(context))
+    if not found:
+        return
+    render.out()
+    rows = [(each.name, "" if each.tokens is None else f"{each.tokens:,}", each.reason) for each in found]
+    render.table("", ("tool", "tokens", "why"), rows, numbers=("tokens",))
+
+
+def _show_change(path: str, before: str, after: str) -> None:
+    render.out()
+    names = (path, path)
+    for line in difflib.unified_diff(before.splitlines(), after.splitlines(), *names, lineterm="", n=1):
+        render.lines(line)
+    render.out()
+
+
+def _show_suggested(found: Suggested, context: Context) -> None:
+    render.out(render.heading(context))
+    render.out()
+    for each in found.choice.said:
+        render.out(
+            f"{render.printable(found.names(each))}: {render.printable(each.why)} ({each.likelihood:.2f})"
+        )
+    if not found.choice.said:
+        render.out("Nothing would be suggested now.")
+    if found.choice.withheld:
+        render.out()
+        rows = [
+            (
+                found.names(each.candidate),
+                each.candidate.cause,
+                f"{each.candidate.likelihood:.2f}",
+                each.reason,
+            )
+            for each in found.choice.withheld
+        ]
+        render.table("not said", ("tool", "by", "likely", "because"), rows, numbers=("likely",))
+
+
+def _usage(found: Usage, context: Context) -> Shape:
+    return {
+        **asked_for(context),
+        "used": [_tool_use(each) for each in found.used],
+        "unused": [_tool_use(each) for each in found.unused],
+        "unused_tokens": found.unused_tokens,
+        "sessions": [
+            {
+                **each._asdict(),
+                "started_at": moment(each.started_at),
+                "ended_at": None if each.ended_at is None else moment(each.ended_at),
+            }
+            for each in found.sessions
+        ],
+    }
+
+
+def _tool_use(each: ToolUse) -> Shape:
+    tool = each.tool
+    return {
+        "name": tool.name,
+        "kind": tool.kind,
+        "server": tool.server,
+        "scope": tool.scope,
+        "status": tool.status,
+        "tokens": tool.tokens,
+        "uses": each.uses,
+        "failures": each.failures,
+        "last_used_at": None if each.last_used_at is None else moment(each.last_used_at),
+        "mean_ms": None if each.mean_ms is None else round(each.mean_ms),
+    }
+
+
+def _pruning(found: Iterable[Proposal], names: Sequence[str], path: str, context: Context) -> Shape:
+    return {
+        **asked_for(context),
+        "file": path,
+        "names": list(names),
+        "proposals": [each._asdict() for each in found],
+    }
+
+
+def _suggested(found: Suggested, session: str, context: Context) -> Shape:
+    said = [{**each._asdict(), "name": found.names(each)} for each in found.choice.said]
+    withheld = [
+        {**each.candidate._asdict(), "name": found.names(each.candidate), "reason": each.reason}
+        for each in found.choice.withheld
+    ]
+    return {
+        **asked_for(context),
+        "session": session or None,
+        "said": said,
+        "withheld": withheld,
+        "text": found.text,
+    }
+
+
+def _day(at: int | None) -> str:
+    return "" if at is None else moment(at)[:10]
+
+
+def _minute(at: int | None) -> str:
+    return "" if at is None else moment(at)[:16].replace("T", " ")

@@ -1,0 +1,138 @@
+"""`remit tools --watch`: the list, and then what changes about it, until the user has seen enough."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from remit.bootstrap import open_notifier, open_registry
+from remit.catalog.list_changes import Difference, changed_states, difference
+from remit.catalog.summary import Summary, summarise
+from remit.cli import json_output, render
+from remit.decision.decide import Context, Listed, shorten
+from remit.decision.snapshot import Snapshot
+from remit.errors import RemitError, StoreError
+
+if TYPE_CHECKING:
+    from remit.cli.options import Asked
+    from remit.decision.problems import Problem
+    from remit.registry import Registry
+
+_MOST_LINES = 10  # of what changed last, below the list on a terminal
+_END = "watching; Ctrl-C ends it"
+
+
+class _Seen(NamedTuple):
+    """What is in force at one moment."""
+
+    context: Context
+    known: Sequence[Listed]
+    shown: Sequence[Listed]
+    problems: Sequence[Problem]
+
+    @property
+    def summary(self) -> Summary:
+        return summarise(self.known, self.context)
+
+    def since(self, before: _Seen | None) -> Difference:
+        """Tell what is other than before; at first, everything is there since now."""
+        old = () if before is None else before.shown
+        states = {} if before is None else changed_states(_snapshot(before.context), _snapshot(self.context))
+        return difference(old, self.shown, self.known)._replace(states=states)
+
+
+def watch(asked: Asked, *, everything: bool, as_json: bool) -> None:
+    """Show what is in force, and show it again whenever that changes, until the user interrupts."""
+    show = _lines if as_json else _Screen() if sys.stdout.isatty() else _log
+    try:
+        with open_registry() as registry:
+            for seen, before in _followed(registry, asked, everything=everything):
+                show(seen, before)
+                sys.stdout.flush()
+    except KeyboardInterrupt:  # the way to end it
+        pass
+
+
+def _followed(registry: Registry, asked: Asked, *, everything: bool) -> Iterator[tuple[_Seen, _Seen | None]]:
+    """Yield what is in force whenever it is another than before, with what was."""
+    context = asked.context(registry)
+    before: _Seen | None = None
+    failure = ""
+    for _ in registry.follow(context, open_notifier()):
+        try:
+            seen = _look(registry, registry.now(asked.context(registry)), everything=everything)
+        except StoreError:
+            raise
+        except RemitError as error:  # an agent's file is just being saved, perhaps
+            if str(error) != failure:
+                render.warning(error)
+            failure = str(error)
+            continue
+        failure = ""
+        if before is None or seen.problems != before.problems or not seen.since(before).is_empty:
+            yield seen, before
+            before = seen
+
+
+def _look(registry: Registry, context: Context, *, everything: bool) -> _Seen:
+    known = registry.tools(context)
+    shown = [item for item in known if everything or item.decision.visible]
+    return _Seen(context, known, shown, registry.problems(context))
+
+
+def _lines(seen: _Seen, before: _Seen | None) -> None:
+    """Write JSON, one object a line."""
+    _warn(seen, before)
+    now = datetime.now(UTC)
+    render.line(json_output.change(seen.since(before), seen.problems, seen.summary, seen.context, now))
+
+
+def _log(seen: _Seen, before: _Seen | None) -> None:
+    """Write the list, and from then on a line for each change."""
+    _warn(seen, before)
+    if before is None:
+        render.listing(seen.shown, seen.summary, seen.context)
+    else:
+        render.lines("\n".join(_told(seen, before)))
+
+
+class _Screen:
+    """The list as it is now, with what changed last below it."""
+
+    def __init__(self) -> None:
+        self._told: list[str] = []
+
+    def __call__(self, seen: _Seen, before: _Seen | None) -> None:
+        if before is not None:
+            self._told = [*self._told, *_told(seen, before)][-_MOST_LINES:]
+        click.clear()
+        render.problems(seen.problems, seen.context)
+        render.listing(seen.shown, seen.summary, seen.context)
+        render.lines("\n".join(("", *self._told, *([""] if self._told else []), _END)))
+
+
+def _warn(seen: _Seen, before: _Seen | None) -> None:
+    old = () if before is None else before.problems
+    render.problems([each for each in seen.problems if each not in old], seen.context)
+
+
+def _told(seen: _Seen, before: _Seen) -> Iterator[str]:
+    at = datetime.now(UTC).astimezone().strftime("%H:%M:%S")
+    changes = seen.since(before)
+    broken = {each.source for each in seen.problems}
+    for source in dict.fromkeys(each.source for each in before.problems if each.source not in broken):
+        yield render.printable(f"{at}  {shorten(source, seen.context)} is mended")
+    for name, value in changes.states.items():
+        yield render.printable(f"{at}  state {name} is {value.in_words}")
+    for sign, items in (("+", changes.appeared), ("-", changes.disappeared), ("~", changes.changed)):
+        for tool, decision in items:
+            said = f"{tool.name} ({tool.scope}): {decision.verdict}, {decision.reason}"
+            yield render.printable(f"{at}  {sign} {said}")
+
+
+def _snapshot(context: Context) -> Snapshot:
+    return context.snapshot or Snapshot()

@@ -1,0 +1,50 @@
+"""Claude Code's server entries: which are valid, as the real client has it."""
+
+from dataclasses import replace
+
+from remit.clients.parsing.entry_fields import EntryError, Fields
+from remit.clients.parsing.server_entries import Entry, process, remote
+from remit.decision.launch import Registered, Transport
+
+NAME = "claude-code"
+
+_REMOTE = {
+    "http": Transport.HTTP,
+    "streamable-http": Transport.HTTP,
+    "sse": Transport.SSE,
+    "ws": Transport.WEBSOCKET,
+}
+_RESERVED = frozenset(
+    {"__proto__", "workspace", "claude-in-chrome", "computer-use", "Claude Preview", "Claude Browser"}
+)
+
+
+def read_entry(name: str, entry: Fields) -> Entry:
+    """Read one entry.
+
+    Raises:
+        EntryError: the client would skip it.
+    """
+    if name in _RESERVED:
+        raise EntryError("the name is reserved by the client")
+    transport = entry.text("type") if "type" in entry else "stdio"
+    if transport in _REMOTE:
+        launch = remote(entry, _REMOTE[transport], helper="headersHelper")
+        return Entry(replace(launch, registered=_registered(entry)))
+    if transport != "stdio":
+        raise EntryError("type: not one of stdio, http, streamable-http, sse, ws")
+    if "command" not in entry and "url" in entry:
+        raise EntryError('`url` without a remote `type`; add "type": "http"')
+    return Entry(process(entry, cwd=None))
+
+
+def _registered(entry: Fields) -> Registered | None:
+    """Read what the server knows its clients by; what is no such thing only matters to who signs in."""
+    try:
+        said = dict(entry.fields("oauth").items())
+    except EntryError:
+        return None
+    client_id, port = said.get("clientId"), said.get("callbackPort")
+    if not isinstance(client_id, str) or not client_id:
+        return None
+    return Registered(client_id, port if isinstance(port, int) and 0 < port < 65_536 else 0)

@@ -1,0 +1,132 @@
+"""Claude Code's plugins: which are on here, and where their copy lies.
+
+What counts is whether the settings switch a plugin on; a record of its installation only says where it lies.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+
+from remit.clients.claude.markdown_tools import FOLDERS, dashed, project_dirs
+from remit.clients.claude.plugin_manifests import Plugin, manifest_path, read_fields, read_plugin
+from remit.clients.parsing.client_reader import Reader, off_status
+from remit.clients.parsing.entry_fields import EntryError, Fields
+from remit.decision.client_settings import Effect, Level, Rule
+from remit.decision.kinds import ConfigStatus, Kind
+
+_EVERYWHERE = ("user", "managed")
+
+
+def read_plugins(reader: Reader, root: str) -> None:
+    """Read the plugins that are installed for a workspace, and what those that are on bring."""
+    record = os.path.join(root, "installed_plugins.json")
+    installed = reader.fields_in(read_fields(reader, record), "plugins", record)
+    marketplaces = read_fields(reader, os.path.join(root, "known_marketplaces.json"))
+    switches = _switches(reader.rules)
+    for id in dict.fromkeys((*switches, *sorted(dict(installed.items())))):
+        found = _folder(reader, id, installed.item_or_items(id), marketplaces)
+        if found is not None:
+            folder, is_everywhere = found
+            levels = switches.get(id, {})
+            # The user's own word and copy: what a project switches on, or is installed for, is the project's.
+            is_personal = is_everywhere and (
+                not levels or levels.get(Level.USER) or levels.get(Level.MANAGED)
+            )
+            plugin = Plugin(
+                id=id,
+                folder=folder,
+                data=_data(root, id),
+                own_status=off_status(not _is_on(levels, default=False)),
+                project_hash=None if is_personal else reader.workspace.project.hash,
+            )
+            read_plugin(reader, plugin)
+
+
+def read_plugins_among_skills(reader: Reader, home: str) -> None:
+    """Read the folders of skills that are plugins: on by themselves, a project's once it is trusted."""
+    if any(rule.effect is Effect.ADMITS_PLUGINS_ONLY for rule in reader.rules):
+        return
+    switches = _switches(reader.rules)
+    is_trusted = any(rule.effect is Effect.TRUSTS for rule in reader.rules)
+    for folder, project_hash in _among_skills(reader, home):
+        id = f"{os.path.basename(folder)}@skills-dir"
+        status = off_status(not _is_on(switches.get(id, {}), default=True))
+        if status is None and project_hash is not None and not is_trusted:
+            status = ConfigStatus.PENDING
+        data = _data(os.path.join(home, "plugins"), id)
+        plugin = Plugin(id=id, folder=folder, data=data, own_status=status, project_hash=project_hash)
+        read_plugin(reader, plugin)
+
+
+def _among_skills(reader: Reader, home: str) -> Iterator[tuple[str, str | None]]:
+    """Find the folders of skills with a manifest, each with the project whose only it is."""
+    hash = reader.workspace.project.hash
+    for base, project_hash in (
+        (home, None),
+        *((os.path.join(dir, ".claude"), hash) for dir in project_dirs(reader)),
+    ):
+        skills = os.path.join(base, FOLDERS[Kind.SKILL])
+        for folder in (os.path.join(skills, name) for name in reader.names_in(skills)):
+            if reader.look_at(manifest_path(folder)):
+                yield folder, project_hash
+
+
+def _data(root: str, id: str) -> str:
+    return os.path.join(root, "data", dashed(id))
+
+
+def _switches(rules: list[Rule]) -> dict[str, dict[Level, bool]]:
+    """Gather the switches by plugin, in the order in which the client merges its settings: weakest first."""
+    found: dict[str, dict[Level, bool]] = {}
+    for rule in sorted(rules, key=lambda rule: list(Level).index(rule.level), reverse=True):
+        if rule.effect is Effect.SWITCHES_PLUGIN:
+            id, _, value = rule.subject.rpartition("=")
+            found.setdefault(id, {})[rule.level] = value == "true"
+    return found
+
+
+def _is_on(levels: Mapping[Level, bool], *, default: bool) -> bool:
+    """Take the word of the strongest level."""
+    return next((levels[level] for level in Level if level in levels), default)
+
+
+def _folder(reader: Reader, id: str, records: list[object], marketplaces: Fields) -> tuple[str, bool] | None:
+    """Find the copy of a plugin that counts here, and whether it does so everywhere; None: there is none."""
+    plugin, _, marketplace = id.rpartition("@")
+    try:
+        known = marketplaces.fields(marketplace)
+        location = known.text("installLocation")
+        kind = known.fields("source").text("source")
+    except EntryError:
+        return None
+    if not reader.look_at(location):
+        return None
+    if kind == "directory":  # read in place, whatever was installed
+        folder = _in_marketplace(reader, plugin, location)
+        return None if folder is None else (folder, True)
+    return _installed(reader, records)
+
+
+def _in_marketplace(reader: Reader, plugin: str, location: str) -> str | None:
+    catalogue = read_fields(reader, os.path.join(location, ".claude-plugin", "marketplace.json"))
+    try:
+        for item in catalogue.items_of("plugins"):
+            entry = Fields(item)
+            if entry.text("name") == plugin:
+                return os.path.normpath(os.path.join(location, entry.text("source")))
+    except EntryError:
+        return None
+    return None
+
+
+def _installed(reader: Reader, records: list[object]) -> tuple[str, bool] | None:
+    """The first record, in the order of the file, that applies here; an old file has one, for everywhere."""
+    here = (reader.workspace.dir, reader.workspace.project.path)
+    for item in records:
+        try:
+            record = Fields(item)
+            is_everywhere = "scope" not in record or record.text("scope") in _EVERYWHERE
+            if is_everywhere or record.text("projectPath") in here:
+                return record.text("installPath"), is_everywhere
+        except EntryError:
+            continue
+    return None

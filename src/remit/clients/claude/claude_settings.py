@@ -1,0 +1,174 @@
+"""Claude Code's settings files: which servers they approve, reject, deny and allow."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from remit.clients.claude.claude_entries import NAME, read_entry
+from remit.clients.claude.own_settings import ALLOWED, before_install
+from remit.clients.parsing.client_reader import Origin, Parsed, declare_servers
+from remit.clients.parsing.entry_fields import EntryError, Fields
+from remit.decision.client_settings import Effect, Level, Rule
+from remit.decision.launch import Transport, command_digest
+from remit.decision.scopes import Scope, ancestors
+from remit.decision.tool_names import normalise, storable
+from remit.install.record import SERVER, EditedFile
+
+if TYPE_CHECKING:
+    from remit.clients.parsing.server_entries import Entry
+    from remit.decision.projects import Workspace
+
+
+def parse_settings(
+    written: Fields, into: Parsed, _workspace: Workspace, *, level: Level, own: EditedFile | None = None
+) -> None:
+    """Read a `settings.json`; as in the client, an approval of a wrong type makes the file say nothing.
+
+    What Remit itself narrowed in it is read as it was before.
+    """
+    settings = before_install(written, own)
+    found = list(_approvals(settings))
+    found += _policy(settings, "deniedMcpServers", Effect.DENIES, into)
+    found += _policy(settings, ALLOWED, Effect.ALLOWS, into)
+    found += [
+        (Effect.SWITCHES_PLUGIN, f"{storable(plugin)}={'true' if value is True else 'false'}")
+        for plugin, value in settings.fields("enabledPlugins").items()
+    ]
+    found += [
+        (Effect.OVERRIDES_SKILL, f"{storable(skill)}={_override(value, skill)}")
+        for skill, value in settings.fields("skillOverrides").items()
+    ]
+    if level is Level.MANAGED:
+        found += _administrators(settings)
+        _declare_managed(settings, into)
+    if settings is not written:
+        narrowed = _policy(written, ALLOWED, Effect.ALLOWS, into)
+        found.append((Effect.ADMITS_REMIT, f"name:{SERVER}"))
+        into.own_rules += [
+            Rule(source=into.source, level=level, effect=effect, subject=it) for effect, it in narrowed
+        ]
+    into.rules += [Rule(source=into.source, level=level, effect=effect, subject=it) for effect, it in found]
+
+
+def read_answers(project: Fields, place: str, into: Parsed) -> None:
+    """Read what the client wrote down of the user's answers in one project; a bad item costs only itself."""
+    found: list[tuple[Effect, str]] = []
+    with into.part(place):
+        if project.flag("enableAllProjectMcpServers"):
+            found.append((Effect.APPROVES_ALL, "true"))
+    for name, effect in (
+        ("enabledMcpjsonServers", Effect.APPROVES),
+        ("disabledMcpjsonServers", Effect.REJECTS),
+        ("disabledMcpServers", Effect.DISABLES),
+    ):
+        with into.part(place):
+            for at, item in enumerate(project.items_of(name)):
+                if isinstance(item, str):
+                    found.append((effect, _subject(item, effect)))
+                else:
+                    into.note(f"{place}.{name}[{at}]", "expected text")
+    into.rules += [
+        Rule(source=into.source, level=Level.STATE, effect=effect, subject=it) for effect, it in found
+    ]
+
+
+def read_trust(projects: Fields, workspace: Workspace, into: Parsed) -> None:
+    """Read whether the user trusts the repository, or a folder between its root and the launch directory."""
+    folders = ancestors(workspace.dir, up_to=workspace.checkout)
+    for subject, paths in (("project", (workspace.project.path,)), ("folder", folders)):
+        if any(_is_trusted(projects, path) for path in paths):
+            trust = Rule(source=into.source, level=Level.STATE, effect=Effect.TRUSTS, subject=subject)
+            into.rules.append(trust)
+
+
+def _is_trusted(projects: Fields, path: str) -> bool:
+    try:
+        return projects.fields(state_key(path)).flag("hasTrustDialogAccepted") is True
+    except EntryError:
+        return False
+
+
+def state_key(path: str) -> str:
+    """Write a path as a key of the client's `projects`."""
+    return path.replace(os.sep, "/")
+
+
+def _override(value: object, skill: str) -> str:
+    if value not in ("on", "name-only", "user-invocable-only", "off"):
+        raise EntryError(f"skillOverrides.{skill}: not one of on, name-only, user-invocable-only, off")
+    return str(value)
+
+
+def _administrators(settings: Fields) -> Iterator[tuple[Effect, str]]:
+    """Read what only an administrator may say."""
+    if settings.flag("allowManagedMcpServersOnly"):
+        yield Effect.ALLOWS_MANAGED_ONLY, ""
+    for item in settings.item_or_items("strictPluginOnlyCustomization"):
+        surfaces = ("mcp", "skills", "agents") if item is True else (item,)
+        yield from ((Effect.ADMITS_PLUGINS_ONLY, storable(it)) for it in surfaces if isinstance(it, str))
+
+
+def _declare_managed(settings: Fields, into: Parsed) -> None:
+    """Declare an administrator's servers beside the users' own: remote ones, without variables."""
+    with into.part(""):
+        servers = settings.fields("managedMcpServers")
+        origin = Origin(client=NAME, source=into.source, scope=Scope.MANAGED, place="managedMcpServers")
+        declare_servers(servers, origin, into, read_entry=_managed_entry)
+
+
+def _managed_entry(name: str, entry: Fields) -> Entry:
+    found = read_entry(name, entry)
+    url = found.launch.url
+    if found.launch.transport not in (Transport.HTTP, Transport.SSE) or not url.startswith("https://"):
+        raise EntryError("an administrator's server in the settings must have an https URL")
+    if "${" in url:
+        raise EntryError("an administrator's server in the settings must not use variables")
+    return found
+
+
+def _approvals(settings: Fields) -> Iterator[tuple[Effect, str]]:
+    everything = settings.flag("enableAllProjectMcpServers")
+    if everything is not None:
+        yield Effect.APPROVES_ALL, "true" if everything else "false"
+    for name, effect in (
+        ("enabledMcpjsonServers", Effect.APPROVES),
+        ("disabledMcpjsonServers", Effect.REJECTS),
+    ):
+        for server in settings.text_or_texts(name):
+            yield effect, _subject(server, effect)
+
+
+def _policy(settings: Fields, name: str, effect: Effect, into: Parsed) -> list[tuple[Effect, str]]:
+    """Read a policy's list; an entry that is not exactly one matcher costs only itself."""
+    if name not in settings:
+        return []
+    found: list[tuple[Effect, str]] = []
+    with into.part(""):
+        items = settings.items_of(name)
+        if effect is Effect.ALLOWS:
+            found.append((effect, ""))  # an empty list is a list, too: nothing is allowed
+        for at, item in enumerate(items):
+            with into.part(f"{name}[{at}]"):
+                found.append((effect, _matcher(Fields(item), effect)))
+    return found
+
+
+def _matcher(entry: Fields, effect: Effect) -> str:
+    match [name for name in ("serverName", "serverCommand", "serverUrl") if name in entry]:
+        case ["serverName"]:
+            name = entry.text("serverName")
+            if effect is Effect.ALLOWS and name != normalise(name):
+                raise EntryError("serverName: the client allows only names of letters, digits, `_` and `-`")
+            return f"name:{storable(name)}"
+        case ["serverCommand"]:
+            return f"command:{command_digest(entry.texts('serverCommand'))}"
+        case ["serverUrl"]:
+            return f"url:{storable(entry.text('serverUrl'))}"
+        case _:
+            raise EntryError("expected exactly one of serverName, serverCommand, serverUrl")
+
+
+def _subject(server: str, effect: Effect) -> str:
+    return normalise(server) if effect is Effect.REJECTS else storable(server)

@@ -1,0 +1,146 @@
+"""Claude Code: its servers at every scope, and the settings that decide about them."""
+
+import os
+from functools import partial
+
+from remit.clients.claude.claude_entries import NAME, read_entry
+from remit.clients.claude.claude_plugins import read_plugins, read_plugins_among_skills
+from remit.clients.claude.claude_settings import parse_settings, read_answers, read_trust, state_key
+from remit.clients.claude.markdown_tools import read_shelves
+from remit.clients.claude.own_settings import is_narrowed, read_install
+from remit.clients.parsing import platform_paths
+from remit.clients.parsing.client_reader import Client, ConfigFile, Origin, Parsed, Reader, declare_servers
+from remit.clients.parsing.entry_fields import EntryError, Fields
+from remit.clients.parsing.server_files import origin
+from remit.decision.client_settings import Effect, Level, Rule
+from remit.decision.launch import Syntax
+from remit.decision.projects import Workspace
+from remit.decision.scopes import Scope, ancestors
+from remit.files.bounded_reader import Machine
+
+CONFIG_DIR = "CLAUDE_CONFIG_DIR"
+PLUGIN_DIR = "CLAUDE_CODE_PLUGIN_CACHE_DIR"
+
+_MANAGED = {
+    "linux": "/etc/claude-code",
+    "darwin": "/Library/Application Support/ClaudeCode",
+    "win32": "C:\\Program Files\\ClaudeCode",
+}
+_STATE_FILE_LIMIT = 256 * 2**20  # the client keeps history in it: tens of megabytes are seen
+
+
+def read(reader: Reader) -> None:
+    """Read all files that count in a workspace."""
+    machine = reader.machine
+    home = config_home(machine)
+    managed = platform_paths.of_administrator(machine, _MANAGED)
+    read_managed_servers(reader, os.path.join(managed, "managed-mcp.json"))
+    install = read_install(reader, NAME)
+    for path, level in _settings_files(reader, managed):
+        own = None if install is None else install.file(path)
+        reader.read(ConfigFile(path=path, parse=partial(parse_settings, level=level, own=own)))
+        if path in reader.unreadable:  # it may switch plugins
+            reader.lost.add(Scope.PLUGIN)
+    reader.read(ConfigFile(path=state_path(machine), parse=parse_state_file, limit=_STATE_FILE_LIMIT))
+    for path in reader.flags.mcp_configs:
+        reader.read(ConfigFile(path=path, parse=parse_session_file))
+    for dir in ancestors(reader.workspace.dir):
+        reader.read(ConfigFile(path=os.path.join(dir, ".mcp.json"), parse=parse_project_file))
+    read_shelves(reader, home, managed)
+    read_plugins(reader, machine.variables.get(PLUGIN_DIR) or os.path.join(home, "plugins"))
+    read_plugins_among_skills(reader, home)
+
+
+def config_home(machine: Machine) -> str:
+    """Name the directory of the user's settings, skills and plugins."""
+    return machine.variables.get(CONFIG_DIR) or os.path.join(machine.home, ".claude")
+
+
+def settings_path(machine: Machine) -> str:
+    """Name the file of the user's settings."""
+    return os.path.join(config_home(machine), "settings.json")
+
+
+def state_path(machine: Machine) -> str:
+    """Name the file of the user's servers, in which the client keeps its state, too."""
+    return os.path.join(machine.variables.get(CONFIG_DIR) or machine.home, ".claude.json")
+
+
+def _settings_files(reader: Reader, managed: str) -> list[tuple[str, Level]]:
+    """Name the files of settings; of two at one level, the last is the stronger."""
+    workspace, fragments = reader.workspace, os.path.join(managed, "managed-settings.d")
+    names = [name for name in reader.names_in(fragments) if name.endswith(".json")]
+    return [
+        (os.path.join(managed, "managed-settings.json"), Level.MANAGED),
+        *((os.path.join(fragments, name), Level.MANAGED) for name in names),
+        (settings_path(reader.machine), Level.USER),
+        # A project's settings count in the launch directory alone; the personal ones of its root everywhere.
+        (os.path.join(workspace.dir, ".claude", "settings.json"), Level.PROJECT),
+        *(
+            (os.path.join(dir, ".claude", "settings.local.json"), Level.LOCAL)
+            for dir in dict.fromkeys((workspace.dir, workspace.project.path))
+        ),
+    ]
+
+
+def read_managed_servers(reader: Reader, path: str) -> None:
+    """Read a `managed-mcp.json`: where there is one, even a broken one, its servers are all there are."""
+    reader.read(ConfigFile(path=path, parse=parse_managed_file))
+    if reader.inputs[path]:
+        with reader.part(path) as parsed:
+            parsed.rules.append(Rule(source=path, level=Level.MANAGED, effect=Effect.EXCLUDES))
+
+
+def parse_managed_file(top: Fields, into: Parsed, _workspace: Workspace) -> None:
+    """Read the administrator's servers."""
+    origin = Origin(client=NAME, source=into.source, scope=Scope.MANAGED, place="mcpServers")
+    declare_servers(top.fields("mcpServers"), origin, into, read_entry=read_entry)
+
+
+def parse_project_file(top: Fields, into: Parsed, workspace: Workspace) -> None:
+    """Read a `.mcp.json`; a flat map of servers is not one."""
+    _declare_servers(top, into, workspace, Scope.PROJECT, dir=os.path.dirname(into.source))
+
+
+def parse_session_file(top: Fields, into: Parsed, workspace: Workspace) -> None:
+    """Read a file that the client is given with `--mcp-config`."""
+    _declare_servers(top, into, workspace, Scope.DYNAMIC)
+
+
+def _declare_servers(
+    top: Fields, into: Parsed, workspace: Workspace, scope: Scope, dir: str | None = None
+) -> None:
+    if "mcpServers" not in top:
+        raise EntryError("`mcpServers` is missing")
+    place = origin(NAME, into.source, workspace, scope, dir, place="mcpServers")
+    declare_servers(top.fields("mcpServers"), place, into, read_entry=read_entry)
+
+
+def parse_state_file(top: Fields, into: Parsed, workspace: Workspace) -> None:
+    """Read `~/.claude.json`: the user's servers, and this project's local ones with what is switched off."""
+    key = state_key(workspace.project.path)
+    here = f'projects["{key}"]'
+    user = origin(NAME, into.source, workspace, Scope.GLOBAL, place="mcpServers")
+    local = origin(NAME, into.source, workspace, Scope.LOCAL, place=f"{here}.mcpServers")
+    with into.part(""):
+        declare_servers(top.fields("mcpServers"), user, into, read_entry=read_entry)
+    projects = top.fields("projects")
+    read_trust(projects, workspace, into)
+    project = projects.fields(key)
+    with into.part(here):
+        declare_servers(project.fields("mcpServers"), local, into, read_entry=read_entry)
+    read_answers(project, here, into)
+
+
+def leaves_servers(machine: Machine) -> bool:
+    """Tell whether the client loads Remit in place of its servers."""
+    return is_narrowed(NAME, settings_path(machine), machine)
+
+
+CLIENT = Client(
+    name=NAME,
+    variables=(CONFIG_DIR, PLUGIN_DIR),
+    read=read,
+    syntaxes=(Syntax.DEFAULTS,),
+    leaves_servers=leaves_servers,
+)

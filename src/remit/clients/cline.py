@@ -1,0 +1,62 @@
+"""Cline: one file that its editions share, and the older one of the extension in VS Code."""
+
+import os
+
+from remit.clients.parsing import platform_paths
+from remit.clients.parsing.client_reader import Client, Reader
+from remit.clients.parsing.entry_fields import Fields
+from remit.clients.parsing.server_entries import Entry, EntryRule
+from remit.clients.parsing.server_files import ServerFiles
+from remit.decision.client_settings import NEVER_ASKS
+from remit.decision.launch import Transport
+from remit.decision.scopes import Scope
+from remit.files.bounded_reader import Machine
+
+NAME = "cline"
+DIR = "CLINE_DIR"
+DATA_DIR = "CLINE_DATA_DIR"
+SETTINGS_PATH = "CLINE_MCP_SETTINGS_PATH"
+
+_ENTRY = EntryRule(
+    types={"stdio": Transport.STDIO, "sse": Transport.SSE, "streamableHttp": Transport.HTTP},
+    untyped=Transport.SSE,
+    switch="disabled",
+)
+
+
+def read_entry(name: str, entry: Fields) -> Entry:
+    """Read one entry, which may keep how to reach the server in an object of its own."""
+    if "transport" in entry:
+        inner = _ENTRY(name, entry.fields("transport"))
+        return Entry(inner.launch, is_off=entry.flag("disabled") is True)
+    return _ENTRY(name, entry)
+
+
+SERVERS = ServerFiles(client=NAME, read_entry=read_entry)
+
+
+def read(reader: Reader) -> None:
+    """Read all files that count in a workspace."""
+    storage = os.path.join(
+        platform_paths.code_user(reader.machine), "globalStorage", "saoudrizwan.claude-dev"
+    )
+    SERVERS.read(reader, os.path.join(storage, "settings", "cline_mcp_settings.json"), Scope.GLOBAL)
+    SERVERS.read(reader, _shared(reader.machine), Scope.GLOBAL)
+
+
+def _shared(machine: Machine) -> str:
+    variables = machine.variables
+    if path := variables.get(SETTINGS_PATH):
+        return path
+    own = variables.get(DIR) or os.path.join(machine.home, ".cline")
+    data = variables.get(DATA_DIR) or os.path.join(own, "data")
+    return os.path.join(data, "settings", "cline_mcp_settings.json")
+
+
+CLIENT = Client(
+    name=NAME,
+    variables=(DIR, DATA_DIR, SETTINGS_PATH, *platform_paths.CONFIG_VARIABLES),
+    read=read,
+    syntaxes=(),
+    habits=NEVER_ASKS,
+)

@@ -1,0 +1,169 @@
+"""Codex: its TOML files, from the machine's to the launch directory's, laid over one another key by key."""
+
+import os
+from collections.abc import Iterable
+from functools import reduce
+from typing import NamedTuple, cast
+
+from remit.clients.codex_entries import NAME, read_entry
+from remit.clients.codex_plugins import plugin_layers
+from remit.clients.parsing import platform_paths
+from remit.clients.parsing.client_reader import Client, Origin, Reader
+from remit.clients.parsing.entry_fields import EntryError, Fields
+from remit.clients.parsing.layered_files import Layer, declare_layers, deep_merge, last_word
+from remit.decision.client_settings import NEVER_ASKS, Effect, Level, Rule
+from remit.decision.declarations import Declaration
+from remit.decision.launch import Syntax
+from remit.decision.scopes import Scope, ancestors
+from remit.files.bounded_reader import Machine
+from remit.files.formats import parse_toml
+
+HOME = "CODEX_HOME"
+
+
+class _File(NamedTuple):
+    origin: Origin
+    content: dict[str, object]
+    servers: dict[str, object]
+    is_trusted: bool = True
+
+
+def read(reader: Reader) -> None:
+    """Read all files that count in a workspace."""
+    workspace, machine = reader.workspace, reader.machine
+    home = os.path.join(workspace.dir, machine.variables.get(HOME) or os.path.join(machine.home, ".codex"))
+    system, user = _system_directory(machine), os.path.join(home, "config.toml")
+    everywhere = [_read_file(reader, path) for path in (os.path.join(system, "config.toml"), user)]
+    managed = _read_file(reader, os.path.join(system, "managed_config.toml"), Scope.MANAGED)
+    settings = _merged([*everywhere, managed])
+    files = [*everywhere, *_project_files(reader, settings, user), managed]
+    _withhold(reader, files, user)
+    plugins = plugin_layers(reader, home, _merged(file for file in files if file.is_trusted), settings)
+    declare_layers(reader, plugins, read_entry=read_entry, merge=last_word)
+    layers = [Layer(origin=file.origin, servers=file.servers, counts=file.is_trusted) for file in files]
+    declare_layers(reader, layers, read_entry=read_entry, merge=deep_merge)
+    _read_requirements(reader, os.path.join(system, "requirements.toml"))
+
+
+def _system_directory(machine: Machine) -> str:
+    if machine.platform != "win32":
+        return f"{machine.root}/etc/codex"
+    return os.path.join(platform_paths.program_data(machine), "OpenAI", "Codex")
+
+
+def _read_file(
+    reader: Reader, path: str, scope: Scope = Scope.GLOBAL, dir: str | None = None, *, is_trusted: bool = True
+) -> _File:
+    project_hash = reader.workspace.project.hash if scope is Scope.PROJECT else None
+    origin = Origin(
+        client=NAME, source=path, scope=scope, place="mcp_servers", project_hash=project_hash, dir=dir
+    )
+    content = reader.fields(path, parse_toml)
+    servers = dict(reader.fields_in(content, "mcp_servers", path).items())
+    return _File(origin, dict(content.items()), servers, is_trusted)
+
+
+def _merged(files: Iterable[_File]) -> dict[str, object]:
+    return cast("dict[str, object]", reduce(deep_merge, (file.content for file in files), cast("object", {})))
+
+
+def _project_files(reader: Reader, settings: dict[str, object], user: str) -> list[_File]:
+    """Read the files between the project's root and the launch directory, the nearest last."""
+    workspace = reader.workspace
+    root = _project_root(reader, settings)
+    trust = dict(reader.fields_in(Fields(settings), "projects", user).items())
+    found: list[_File] = []
+    for dir in reversed(ancestors(workspace.dir, up_to=root)):
+        path = os.path.join(dir, ".codex", "config.toml")
+        if os.path.realpath(path) != os.path.realpath(user):
+            is_trusted = _is_trusted(trust, (dir, root, workspace.project.path))
+            found.append(_read_file(reader, path, Scope.PROJECT, dir, is_trusted=is_trusted))
+    return found
+
+
+def _project_root(reader: Reader, settings: dict[str, object]) -> str:
+    """Find the nearest directory with a marker; without one, the launch directory stands alone."""
+    try:
+        named = Fields(settings)
+        markers = named.texts("project_root_markers") if "project_root_markers" in named else [".git"]
+    except EntryError:
+        markers = [".git"]
+    here = reader.workspace.dir
+    return next((dir for dir in ancestors(here) if any(_is_marked(reader, dir, it) for it in markers)), here)
+
+
+def _is_marked(reader: Reader, dir: str, marker: str) -> bool:
+    path = os.path.join(dir, marker)
+    if marker == ".git":  # an empty directory of this name is no repository to the client
+        return os.path.isfile(path) or os.path.exists(os.path.join(path, "HEAD"))
+    return reader.look_at(path)
+
+
+def _is_trusted(trust: dict[str, object], paths: tuple[str, ...]) -> bool:
+    """Take the first answer: about the directory itself, its project's root, the main checkout."""
+    for path in paths:
+        try:
+            project = Fields(trust.get(path, {}))
+            if "trust_level" in project:
+                return project.text("trust_level") == "trusted"
+        except EntryError:
+            return False
+    return False
+
+
+def _withhold(reader: Reader, files: list[_File], user: str) -> None:
+    with reader.part(user) as parsed:
+        parsed.rules += [
+            Rule(source=user, level=Level.USER, effect=Effect.WITHHOLDS, subject=file.origin.dir or "")
+            for file in files
+            if not file.is_trusted
+        ]
+
+
+def _read_requirements(reader: Reader, path: str) -> None:
+    """Deny what an administrator's list of servers does not name, or names with another command or URL."""
+    top = reader.fields(path, parse_toml)
+    own, plugins = _required(reader, path, top), _required_of_plugins(reader, path, top)
+    withheld = {rule.subject for rule in reader.rules if rule.effect is Effect.WITHHOLDS}
+    verdicts: dict[str, bool] = {}
+    for item in [item for part in reader.parsed for item in part.declarations]:
+        required = plugins if item.scope is Scope.PLUGIN else own
+        if item.server is not None and (item.dir not in withheld or item.server not in verdicts):
+            verdicts[item.server] = required is None or _is_required(item, required.get(item.server))
+    with reader.part(path) as parsed:
+        parsed.rules += [
+            Rule(source=path, level=Level.MANAGED, effect=Effect.DENIES, subject=f"name:{server}")
+            for server, is_allowed in verdicts.items()
+            if not is_allowed
+        ]
+
+
+def _required(reader: Reader, path: str, top: Fields) -> dict[str, object] | None:
+    return dict(reader.fields_in(top, "mcp_servers", path).items()) if "mcp_servers" in top else None
+
+
+def _required_of_plugins(reader: Reader, path: str, top: Fields) -> dict[str, object] | None:
+    """Read the list for plugins' servers; without one, a list that allows nothing is for them too."""
+    if "plugins" not in top:
+        return {} if _required(reader, path, top) == {} else None
+    plugins = reader.fields_in(top, "plugins", path)
+    named = [plugins.fields(name) for name, _ in plugins.items() if plugins.is_object(name)]
+    return dict(item for plugin in named for item in reader.fields_in(plugin, "mcp_servers", path).items())
+
+
+def _is_required(item: Declaration, requirement: object) -> bool:
+    try:
+        identity = Fields(requirement).fields("identity")
+        field = "url" if "url" in identity else "command"
+        return item.launch is not None and getattr(item.launch, field) == identity.text(field)
+    except EntryError:
+        return False
+
+
+CLIENT = Client(
+    name=NAME,
+    variables=(HOME, platform_paths.PROGRAM_DATA),
+    read=read,
+    syntaxes=(Syntax.NAMED,),
+    habits=NEVER_ASKS,
+)

@@ -1,0 +1,70 @@
+"""Codex's server entries: which are valid, as the real client has it."""
+
+from remit.clients.parsing.entry_fields import EntryError, Fields
+from remit.clients.parsing.server_entries import Entry
+from remit.decision.launch import Launch, Syntax, Transport
+
+NAME = "codex"
+
+_FOR_A_PROCESS = ("args", "env", "env_vars", "cwd")
+_FOR_A_URL = (
+    "url",
+    "auth",
+    "bearer_token_env_var",
+    "env_http_headers",
+    "http_headers",
+    "http_headers_helper",
+    "oauth",
+    "oauth_resource",
+)
+
+
+def read_entry(_name: str, entry: Fields) -> Entry:
+    """Read one entry.
+
+    Raises:
+        EntryError: the client would not start with it, or would skip it in a plugin.
+    """
+    is_off = entry.flag("enabled") is False
+    if "bearer_token" in entry:
+        raise EntryError("`bearer_token` is not supported; use `bearer_token_env_var`")
+    if "command" in entry:
+        _refuse(entry, _FOR_A_URL, "command")
+        return Entry(_process(entry), is_off)
+    if "url" in entry:
+        _refuse(entry, _FOR_A_PROCESS, "url")
+        return Entry(_remote(entry), is_off)
+    raise EntryError("neither `command` nor `url` is given, in this file or one that it is laid over")
+
+
+def _process(entry: Fields) -> Launch:
+    passed_on = {(name := _variable(item)): _named(name) for item in entry.items_of("env_vars")}
+    return Launch(
+        command=entry.text("command"),
+        args=tuple(entry.texts("args")),
+        env={**passed_on, **entry.pairs("env")},
+        cwd=entry.text("cwd") if "cwd" in entry else None,
+    )
+
+
+def _remote(entry: Fields) -> Launch:
+    headers = {name: _named(variable) for name, variable in entry.pairs("env_http_headers").items()}
+    if "bearer_token_env_var" in entry:
+        headers["Authorization"] = f"Bearer {_named(entry.text('bearer_token_env_var'))}"
+    headers |= entry.pairs("http_headers")
+    return Launch(transport=Transport.HTTP, url=entry.text("url"), headers=headers)
+
+
+def _named(variable: str) -> str:
+    """Refer to a variable in a way that the client's own texts, which are not expanded, do not use."""
+    return Syntax.NAMED.replace("X", variable)
+
+
+def _variable(item: object) -> str:
+    return item if isinstance(item, str) else Fields(item).text("name")
+
+
+def _refuse(entry: Fields, fields: tuple[str, ...], beside: str) -> None:
+    for field in fields:
+        if field in entry:
+            raise EntryError(f"`{field}` cannot stand beside `{beside}`")

@@ -1,0 +1,55 @@
+"""Copilot CLI: the user's file, two that a project may have, and the folders that the user trusts."""
+
+import os
+
+from remit.clients.parsing.client_reader import Client, ConfigFile, Parsed, Reader
+from remit.clients.parsing.entry_fields import Fields
+from remit.clients.parsing.server_entries import EntryRule
+from remit.clients.parsing.server_files import ServerFiles
+from remit.decision.client_settings import Asks, Effect, Habits, Level, Rule
+from remit.decision.launch import Syntax, Transport
+from remit.decision.projects import Workspace
+from remit.decision.scopes import Scope, is_at_or_below
+from remit.files.formats import parse_jsonc
+
+NAME = "copilot-cli"
+HOME = "COPILOT_HOME"
+
+SERVERS = ServerFiles(
+    client=NAME,
+    read_entry=EntryRule(
+        types={
+            "local": Transport.STDIO,
+            "stdio": Transport.STDIO,
+            "http": Transport.HTTP,
+            "streamable-http": Transport.HTTP,
+            "sse": Transport.SSE,
+        }
+    ),
+)
+
+
+def read(reader: Reader) -> None:
+    """Read all files that count in a workspace."""
+    home = reader.machine.variables.get(HOME) or os.path.join(reader.machine.home, ".copilot")
+    reader.read(ConfigFile(path=os.path.join(home, "config.json"), parse=parse_trust, format=parse_jsonc))
+    SERVERS.read(reader, os.path.join(home, "mcp-config.json"), Scope.GLOBAL)
+    SERVERS.read_in_project(reader, ".github", "mcp.json")
+    SERVERS.read_in_project(reader, ".mcp.json")  # wins over the other one of its directory
+
+
+def parse_trust(state: Fields, into: Parsed, workspace: Workspace) -> None:
+    """Read whether the user trusts the launch directory: then the servers of its project are used."""
+    trusted = (*state.texts("trusted_folders"), *state.texts("trustedFolders"))
+    if any(is_at_or_below(workspace.dir, os.path.normpath(folder)) for folder in trusted):
+        approval = Rule(source=into.source, level=Level.USER, effect=Effect.APPROVES_ALL, subject="true")
+        into.rules.append(approval)
+
+
+CLIENT = Client(
+    name=NAME,
+    variables=(HOME,),
+    read=read,
+    syntaxes=(Syntax.DEFAULTS, Syntax.BARE),
+    habits=Habits(asks=Asks.ALWAYS),
+)

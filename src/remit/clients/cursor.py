@@ -1,0 +1,25 @@
+"""Cursor: a file of the user's, and one in a project."""
+
+import os
+
+from remit.clients.parsing.client_reader import Client, Reader
+from remit.clients.parsing.server_entries import EntryRule
+from remit.clients.parsing.server_files import ServerFiles
+from remit.decision.client_settings import NEVER_ASKS
+from remit.decision.launch import Syntax
+from remit.decision.scopes import Scope
+
+NAME = "cursor"
+
+SERVERS = ServerFiles(client=NAME, read_entry=EntryRule())
+
+
+def read(reader: Reader) -> None:
+    """Read all files that count in a workspace."""
+    SERVERS.read(reader, os.path.join(reader.machine.home, ".cursor", "mcp.json"), Scope.GLOBAL)
+    SERVERS.read_in_project(reader, ".cursor", "mcp.json")
+
+
+CLIENT = Client(
+    name=NAME, variables=(), read=read, syntaxes=(Syntax.DOLLAR_ENV, Syntax.WORKSPACE), habits=NEVER_ASKS
+)

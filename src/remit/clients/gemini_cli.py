@@ -1,0 +1,152 @@
+"""Gemini CLI: the settings of the machine, the user and the launch directory, whose entries never mix."""
+
+import os
+from dataclasses import replace
+from typing import NamedTuple
+
+from remit.clients.gemini_extensions import NAME, extension_layers
+from remit.clients.gemini_trust import RESTRICTED, TRUST, TRUSTED_FOLDERS, read_trust
+from remit.clients.parsing import platform_paths
+from remit.clients.parsing.client_reader import Client, Origin, Reader
+from remit.clients.parsing.entry_fields import Fields
+from remit.clients.parsing.layered_files import Layer, declare_layers, last_word
+from remit.clients.parsing.server_entries import Entry, process, remote
+from remit.decision.client_settings import NEVER_ASKS, Effect, Level, Rule
+from remit.decision.launch import Syntax, Transport
+from remit.decision.scopes import Scope
+from remit.files.bounded_reader import is_only_roots
+from remit.files.formats import parse_commented_json
+
+HOME = "GEMINI_CLI_HOME"
+SYSTEM = "GEMINI_CLI_SYSTEM_SETTINGS_PATH"
+DEFAULTS = "GEMINI_CLI_SYSTEM_DEFAULTS_PATH"
+
+_SYSTEM = {
+    "linux": "/etc/gemini-cli",
+    "darwin": "/Library/Application Support/GeminiCli",
+    "win32": "C:\\ProgramData\\gemini-cli",
+}
+
+
+class _File(NamedTuple):
+    origin: Origin
+    level: Level
+    content: Fields
+
+
+def read(reader: Reader) -> None:
+    """Read all files that count in a workspace."""
+    workspace, machine = reader.workspace, reader.machine
+    home = os.path.join(workspace.dir, machine.variables.get(HOME) or machine.home)
+    folder = os.path.join(home, ".gemini")
+    system, defaults = _system_files(reader)
+    weak = [_read_system_file(reader, defaults), _read_file(reader, os.path.join(folder, "settings.json"))]
+    strong = _read_system_file(reader, system, Scope.MANAGED, Level.MANAGED)
+    own: list[_File] = []
+    if workspace.dir != os.path.realpath(home):
+        path = os.path.join(workspace.dir, ".gemini", "settings.json")
+        own.append(_read_file(reader, path, Scope.PROJECT, Level.PROJECT))
+    is_trusted = read_trust(reader, [file.content for file in (strong, *reversed(weak))], folder)
+    layers = extension_layers(reader, os.path.join(folder, "extensions"))
+    layers += [Layer(origin=file.origin, servers=_servers(reader, file)) for file in (*weak, *own, strong)]
+    declare_layers(reader, layers, read_entry=read_entry, merge=last_word)
+    for file in (*weak, *(own if is_trusted else ()), strong):
+        _read_lists(reader, file)
+    _read_switches(reader, os.path.join(folder, "mcp-server-enablement.json"))
+
+
+def read_entry(_name: str, entry: Fields) -> Entry:
+    """Read one entry; a URL goes before a command.
+
+    Raises:
+        EntryError: the client could not start it.
+    """
+    if "httpUrl" in entry:
+        return Entry(remote(entry, Transport.HTTP, url="httpUrl"))
+    if "url" in entry:
+        is_sse = "type" in entry and entry.text("type") == "sse"
+        return Entry(remote(entry, Transport.SSE if is_sse else Transport.HTTP))
+    return Entry(process(entry))
+
+
+def _system_files(reader: Reader) -> tuple[str, str]:
+    machine, here = reader.machine, reader.workspace.dir
+    usual = platform_paths.of_administrator(machine, _SYSTEM)
+    system = os.path.join(here, machine.variables.get(SYSTEM) or os.path.join(usual, "settings.json"))
+    beside = os.path.join(os.path.dirname(system), "system-defaults.json")
+    return system, os.path.join(here, machine.variables.get(DEFAULTS) or beside)
+
+
+def _read_file(reader: Reader, path: str, scope: Scope = Scope.GLOBAL, level: Level = Level.USER) -> _File:
+    here = reader.workspace
+    origin = Origin(client=NAME, source=path, scope=scope, place="mcpServers")
+    if scope is Scope.PROJECT:
+        origin = replace(origin, project_hash=here.project.hash, dir=here.dir)
+    return _File(origin, level, reader.fields(path, parse_commented_json))
+
+
+def _read_system_file(
+    reader: Reader, path: str, scope: Scope = Scope.GLOBAL, level: Level = Level.USER
+) -> _File:
+    """Read an administrator's file; one that a variable names only if nobody but root can write it."""
+    if not _is_planted(reader, path):
+        return _read_file(reader, path, scope, level)
+    reader.note(path, "left out, as by the client: others than root can write it")
+    return _File(Origin(client=NAME, source=path, scope=scope, place=""), level, Fields({}))
+
+
+def _is_planted(reader: Reader, path: str) -> bool:
+    machine = reader.machine
+    if machine.platform == "win32" or not any(machine.variables.get(name) for name in (SYSTEM, DEFAULTS)):
+        return False
+    return reader.look_at(path) and not is_only_roots(path)
+
+
+def _servers(reader: Reader, file: _File) -> dict[str, object]:
+    servers = reader.fields_in(file.content, "mcpServers", file.origin.source)
+    return {name: entry for name, entry in servers.items() if name != "__proto__"}
+
+
+def _read_lists(reader: Reader, file: _File) -> None:
+    """Deny what a file excludes, and what its list of the allowed does not name; every file's list counts."""
+    with reader.part(file.origin.source, "mcp") as parsed:
+        lists = file.content.fields("mcp")
+        allowed, excluded = _ids(lists.texts("allowed")), _ids(lists.texts("excluded"))
+        parsed.rules += [
+            Rule(source=parsed.source, level=file.level, effect=Effect.DENIES, subject=f"name:{server}")
+            for server in _declared(reader)
+            if _id(server) in excluded or ("allowed" in lists and _id(server) not in allowed)
+        ]
+
+
+def _read_switches(reader: Reader, path: str) -> None:
+    """Read what the user switched off with `gemini mcp disable`."""
+    switches = reader.fields(path)
+    with reader.part(path) as parsed:
+        parsed.rules += [
+            Rule(source=path, level=Level.STATE, effect=Effect.DISABLES, subject=server)
+            for server in _declared(reader)
+            if switches.fields(_id(server)).flag("enabled") is False
+        ]
+
+
+def _declared(reader: Reader) -> list[str]:
+    found = [item.server for part in reader.parsed for item in part.declarations if item.server is not None]
+    return list(dict.fromkeys(found))
+
+
+def _ids(names: list[str]) -> set[str]:
+    return set(map(_id, names))
+
+
+def _id(server: str) -> str:
+    return server.lower().strip()
+
+
+CLIENT = Client(
+    name=NAME,
+    variables=(HOME, SYSTEM, DEFAULTS, TRUSTED_FOLDERS, TRUST, RESTRICTED),
+    read=read,
+    syntaxes=(Syntax.DEFAULTS, Syntax.BARE),
+    habits=NEVER_ASKS,
+)

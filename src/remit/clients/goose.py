@@ -1,0 +1,57 @@
+"""Goose: `extensions` in its configuration, of which some are MCP servers."""
+
+import os
+
+from remit.clients.parsing import platform_paths
+from remit.clients.parsing.client_reader import Client, Reader
+from remit.clients.parsing.entry_fields import Fields
+from remit.clients.parsing.server_entries import Entry, EntryRule
+from remit.clients.parsing.server_files import ServerFiles
+from remit.decision.client_settings import NEVER_ASKS
+from remit.decision.launch import Transport
+from remit.decision.scopes import Scope
+from remit.files.bounded_reader import Machine
+from remit.files.formats import parse_yaml
+
+NAME = "goose"
+PATH_ROOT = "GOOSE_PATH_ROOT"
+
+_ENTRY = EntryRule(
+    types={"stdio": Transport.STDIO, "sse": Transport.SSE, "streamable_http": Transport.HTTP},
+    command="cmd",
+    env="envs",
+    urls=("uri",),
+    switch="enabled",
+)
+
+
+def read_entry(name: str, entry: Fields) -> Entry | None:
+    """Read one entry; what Goose brings itself is no server."""
+    return _ENTRY(name, entry) if entry.text("type") in _ENTRY.types else None
+
+
+SETTINGS = ServerFiles(
+    client=NAME, read_entry=read_entry, keys=("extensions",), is_settings=True, format=parse_yaml
+)
+
+
+def read(reader: Reader) -> None:
+    """Read all files that count in a workspace."""
+    SETTINGS.read(reader, os.path.join(_config(reader.machine), "config.yaml"), Scope.GLOBAL)
+
+
+def _config(machine: Machine) -> str:
+    if root := machine.variables.get(PATH_ROOT):
+        return os.path.join(root, "config")
+    if machine.platform == "win32":
+        return os.path.join(platform_paths.roaming(machine), "Block", "goose", "config")
+    return os.path.join(platform_paths.config(machine), "goose")
+
+
+CLIENT = Client(
+    name=NAME,
+    variables=(PATH_ROOT, *platform_paths.CONFIG_VARIABLES),
+    read=read,
+    syntaxes=(),
+    habits=NEVER_ASKS,
+)

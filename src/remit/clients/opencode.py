@@ -1,0 +1,218 @@
+"""opencode: its JSONC files, from the user's to the launch directory's, laid over one another key by key."""
+
+import os
+from collections.abc import Iterator
+from typing import NamedTuple, cast
+
+from remit.clients.parsing import platform_paths
+from remit.clients.parsing.client_reader import Client, Origin, Parsed, Reader
+from remit.clients.parsing.entry_fields import EntryError, Fields
+from remit.clients.parsing.layered_files import Layer, declare_layers, deep_merge
+from remit.clients.parsing.server_entries import Entry, remote
+from remit.decision.client_settings import NEVER_ASKS
+from remit.decision.launch import Launch, Syntax, Transport
+from remit.decision.scopes import Scope, ancestors
+from remit.files.bounded_reader import FileError, Machine
+from remit.files.formats import parse_jsonc
+
+NAME = "opencode"
+CONFIG = "OPENCODE_CONFIG"
+CONFIG_DIR = "OPENCODE_CONFIG_DIR"
+CONFIG_CONTENT = "OPENCODE_CONFIG_CONTENT"
+DISABLE_PROJECT = "OPENCODE_DISABLE_PROJECT_CONFIG"
+
+_NAMES = ("opencode.json", "opencode.jsonc")
+
+
+class _Place(NamedTuple):
+    path: str
+    scope: Scope = Scope.GLOBAL
+    dir: str | None = None
+
+
+def read(reader: Reader) -> None:
+    """Read all files that count in a workspace."""
+    layers = [_read_layer(reader, place) for place in _places(reader)]
+    layers += _session_layer(reader)
+    managed = _managed_directory(reader.machine)
+    layers += [_read_layer(reader, _Place(os.path.join(managed, name), Scope.MANAGED)) for name in _NAMES]
+    declare_layers(reader, layers, read_entry=read_entry, merge=deep_merge)
+
+
+def _places(reader: Reader) -> Iterator[_Place]:
+    """Name the files below the administrator's, weakest first."""
+    variables, home, here = reader.machine.variables, reader.machine.home, reader.workspace.dir
+    config = os.path.join(platform_paths.xdg_config(reader.machine), "opencode")
+    yield from (_Place(os.path.join(config, name)) for name in ("config.json", *_NAMES))
+    if variables.get(CONFIG):
+        yield _Place(os.path.join(here, variables[CONFIG]))
+    dirs = () if variables.get(DISABLE_PROJECT, "").lower() in ("1", "true") else _project_directories(reader)
+    for dir in reversed(dirs):
+        yield from (_Place(os.path.join(dir, name), Scope.PROJECT, dir) for name in _NAMES)
+    folders = [
+        _Place(os.path.join(dir, ".opencode"), Scope.PROJECT, dir)
+        for dir in dirs
+        if dir != os.path.realpath(home)
+    ]
+    folders.append(_Place(os.path.join(home, ".opencode")))
+    if variables.get(CONFIG_DIR):
+        folders.append(_Place(os.path.join(here, variables[CONFIG_DIR])))
+    # Of these folders the outermost is the strongest, unlike the files above.
+    for folder in folders:
+        yield from (folder._replace(path=os.path.join(folder.path, name)) for name in _NAMES)
+
+
+def _project_directories(reader: Reader) -> tuple[str, ...]:
+    """List the directories from the launch directory up to the checkout's root, or without git to the top."""
+    workspace = reader.workspace
+    is_repository = _is_repository(os.path.join(workspace.checkout, ".git"))
+    return ancestors(workspace.dir, up_to=workspace.checkout if is_repository else None)
+
+
+def _is_repository(path: str) -> bool:
+    if os.path.isdir(path):
+        return all(os.path.exists(os.path.join(path, name)) for name in ("HEAD", "objects", "refs"))
+    try:
+        with open(path, "rb") as opened:
+            return opened.read(8) == b"gitdir: "
+    except OSError:
+        return False
+
+
+def _managed_directory(machine: Machine) -> str:
+    match machine.platform:
+        case "darwin":
+            return f"{machine.root}/Library/Application Support/opencode"
+        case "win32":
+            return os.path.join(platform_paths.program_data(machine), "opencode")
+        case _:
+            return f"{machine.root}/etc/opencode"
+
+
+def _read_layer(reader: Reader, place: _Place) -> Layer:
+    return _layer(reader, place, reader.fields(place.path, parse_config))
+
+
+def _session_layer(reader: Reader) -> list[Layer]:
+    """Read what a variable gives the client for one session."""
+    text = reader.machine.variables.get(CONFIG_CONTENT)
+    if not text:
+        return []
+    place = _Place(f"${CONFIG_CONTENT}", Scope.DYNAMIC)
+    layers: list[Layer] = []
+    try:
+        with reader.part(place.path):
+            layers.append(_layer(reader, place, Fields(parse_config(text))))
+    except FileError as error:
+        reader.note(place.path, error.reason, error.place)
+    return layers
+
+
+def _layer(reader: Reader, place: _Place, top: Fields) -> Layer:
+    project_hash = reader.workspace.project.hash if place.scope in (Scope.PROJECT, Scope.DYNAMIC) else None
+    origin = Origin(
+        client=NAME,
+        source=place.path,
+        scope=place.scope,
+        place="mcp",
+        project_hash=project_hash,
+        dir=place.dir,
+    )
+    servers: dict[str, object] = {}
+    with reader.part(place.path) as parsed:
+        servers = parse_servers(top, parsed)
+    return Layer(origin=origin, servers=servers)
+
+
+def parse_config(text: str) -> object:
+    """Read a file; an empty one says nothing.
+
+    Raises:
+        FileError: it is not usable JSON with comments.
+    """
+    return parse_jsonc(text) if text.strip() else {}
+
+
+def parse_servers(top: Fields, into: Parsed) -> dict[str, object]:
+    """Read the servers of one file, as they are before they are laid over those of weaker files.
+
+    Each must be whole, or only switch one of a weaker file on or off. They stand under `mcp`, or in the
+    newer layout under `mcp.servers`.
+    """
+    found: dict[str, object] = {}
+    for name, entry in _entries(top.fields("mcp")).items():
+        with into.part(f"mcp.{name}"):
+            found[name] = _checked(Fields(entry))
+    return found
+
+
+def _entries(servers: Fields) -> dict[str, object]:
+    entries = {name: entry for name, entry in servers.items() if name != "__proto__"}
+    newer = entries.get("servers")
+    if not isinstance(newer, dict) or _is_server(cast("dict[str, object]", newer)):
+        return entries
+    older = {name: entry for name, entry in entries.items() if name not in ("servers", "timeout")}
+    return {**older, **{name: _lowered(it) for name, it in cast("dict[str, object]", newer).items()}}
+
+
+def _lowered(entry: object) -> object:
+    """Write an entry of the newer layout in the older way: a whole one is on unless it is `disabled`."""
+    if not isinstance(entry, dict) or "type" not in entry:
+        return cast("object", entry)
+    fields = cast("dict[str, object]", entry)
+    return {"enabled": fields.get("disabled") is not True, **fields}
+
+
+def _is_server(entry: dict[str, object]) -> bool:
+    return isinstance(entry.get("type"), str) or isinstance(entry.get("enabled"), bool)
+
+
+def _checked(entry: Fields) -> dict[str, object]:
+    try:
+        read_entry("", entry)
+    except EntryError:
+        is_on = dict(entry.items()).get("enabled")
+        if not isinstance(is_on, bool):
+            raise
+        return {"enabled": is_on}
+    return dict(entry.items())
+
+
+def read_entry(_name: str, entry: Fields) -> Entry:
+    """Read one entry.
+
+    Raises:
+        EntryError: the client would not start with it, or could not start the server.
+    """
+    is_off = entry.flag("enabled") is False
+    match entry.text("type"):
+        case "local":
+            return Entry(_process(entry), is_off)
+        case "remote":
+            return Entry(remote(entry, Transport.HTTP), is_off)
+        case _:
+            raise EntryError("type: not one of local, remote")
+
+
+def _process(entry: Fields) -> Launch:
+    command, *args = entry.texts("command") or [""]
+    if not command:
+        raise EntryError("command: must not be empty")
+    cwd = entry.text("cwd") if "cwd" in entry else None
+    return Launch(command=command, args=tuple(args), env=entry.pairs("environment"), cwd=cwd)
+
+
+CLIENT = Client(
+    name=NAME,
+    variables=(
+        CONFIG,
+        CONFIG_DIR,
+        CONFIG_CONTENT,
+        DISABLE_PROJECT,
+        platform_paths.XDG_CONFIG_HOME,
+        platform_paths.PROGRAM_DATA,
+    ),
+    read=read,
+    syntaxes=(Syntax.BRACE_ENV, Syntax.BRACE_FILE),
+    habits=NEVER_ASKS,
+)

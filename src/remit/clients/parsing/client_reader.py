@@ -1,0 +1,315 @@
+"""Reads a client's files for a workspace: the loop that all clients share."""
+
+import os
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from remit.clients.parsing.entry_fields import EntryError, Fields
+from remit.clients.parsing.server_entries import Entry
+from remit.decision.client_reading import Reading
+from remit.decision.client_settings import ASKS_AT_A_TERMINAL, Habits, Rule
+from remit.decision.declarations import Declaration
+from remit.decision.kinds import ConfigStatus, Kind
+from remit.decision.launch import Launch, Syntax
+from remit.decision.problems import Problem
+from remit.decision.projects import Workspace
+from remit.decision.scopes import Scope
+from remit.decision.tool_names import server_name, storable
+from remit.decision.views import View
+from remit.files.bounded_reader import (
+    HOME,
+    FileError,
+    Machine,
+    fingerprint,
+    read_head,
+    read_text,
+    require_text,
+)
+from remit.files.formats import parse_json
+
+FILE_LIMIT = 16 * 2**20  # bytes
+MAX_DEPTH = 16  # of folders in folders
+MAX_FILES = 5_000  # in one of them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where a group of entries stands."""
+
+    client: str
+    source: str
+    scope: Scope
+    place: str  # the keys that lead to it inside the file
+    project_hash: str | None = None
+    dir: str | None = None
+    plugin: str | None = None
+    agent: str | None = None
+    variables: Mapping[str, str] = field(default_factory=dict[str, str])  # set by the client for its servers
+
+
+@dataclass(slots=True, kw_only=True)
+class Parsed:
+    """What one file says."""
+
+    source: str
+    declarations: list[Declaration] = field(default_factory=list[Declaration])
+    rules: list[Rule] = field(default_factory=list[Rule])
+    problems: list[Problem] = field(default_factory=list[Problem])
+    own_rules: list[Rule] = field(default_factory=list[Rule])  # those that Remit wrote
+
+    def note(self, place: str, reason: str) -> None:
+        """Note something that cannot be used."""
+        self.problems.append(Problem(source=self.source, place=storable(place), reason=storable(reason)))
+
+    @contextmanager
+    def part(self, place: str) -> Generator[None]:
+        """Note what is wrong in one part of the file, so that the next part is read all the same."""
+        try:
+            yield
+        except EntryError as error:
+            self.note(place, str(error))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigFile:
+    """A file that may exist, and how to read it."""
+
+    path: str
+    parse: Callable[[Fields, Parsed, Workspace], None]
+    format: Callable[[str], object] = parse_json
+    limit: int = FILE_LIMIT
+
+    def parsed(self, content: object, workspace: Workspace) -> Parsed:
+        """Read what the file holds, or could hold."""
+        found = Parsed(source=self.path)
+        with found.part(""):
+            self.parse(Fields(content), found, workspace)
+        return found
+
+
+class Reader:
+    """Reads one client's files for one workspace, and remembers all that it looked at."""
+
+    def __init__(self, view: View, machine: Machine, *, now_ns: int) -> None:
+        self.workspace = view.workspace
+        self.flags = view.flags
+        self.machine = machine
+        self.parsed: list[Parsed] = []
+        self.inputs: dict[str, str] = {}
+        self.unreadable: set[str] = set()
+        self.files: list[str] = []
+        self.lost: set[Scope] = set()  # scopes whose files an unreadable one leads to
+        self._now_ns = now_ns
+
+    @property
+    def rules(self) -> list[Rule]:
+        """The rules of all files read so far."""
+        return [rule for part in self.parsed for rule in part.rules]
+
+    def look_at(self, name: str) -> bool:
+        """Take an input's fingerprint; tell whether it exists."""
+        if storable(name) != name:
+            return False  # clients do not write such paths, and no database can hold them
+        # Taken before it is read: a change in between makes the next look read it again.
+        self.inputs[name] = fingerprint(name, self.machine, now_ns=self._now_ns)
+        return self.inputs[name] != ""
+
+    def read(self, file: ConfigFile) -> None:
+        """Read a file, if it is there, into what was parsed."""
+        content = self.content(file.path, file.format, limit=file.limit)
+        if content is not None:
+            self.parsed.append(file.parsed(content[0], self.workspace))
+
+    @contextmanager
+    def part(self, source: str, place: str = "") -> Generator[Parsed]:
+        """Read a part of a file into what was parsed, where a mistake in it is noted, too."""
+        parsed = Parsed(source=source)
+        self.parsed.append(parsed)
+        with parsed.part(place):
+            yield parsed
+
+    def fields(self, path: str, format: Callable[[str], object] = parse_json) -> Fields:
+        """Read an object from a file; empty where there is none, and a wrong one is noted."""
+        content = self.content(path, format)
+        try:
+            return Fields({} if content is None else content[0])
+        except EntryError as error:
+            self.note(path, str(error))
+            return Fields({})
+
+    def fields_in(self, fields: Fields, name: str, path: str) -> Fields:
+        """Read an object inside a file's object; empty where there is none, and a wrong one is noted."""
+        try:
+            return fields.fields(name)
+        except EntryError as error:
+            self.note(path, str(error))
+            return Fields({})
+
+    def note(self, path: str, reason: str, place: str = "") -> None:
+        """Note something in a file that cannot be used."""
+        with self.part(path) as parsed:
+            parsed.note(place, reason)
+
+    def content(
+        self, path: str, format: Callable[[str], object] = parse_json, *, limit: int = FILE_LIMIT
+    ) -> tuple[object] | None:
+        """Read a file's content, as a tuple of its one value; None where it is missing or cannot be used."""
+        if not self.look_at(path):
+            return None
+        self.files.append(path)
+        try:
+            text = read_text(path, limit=limit)
+            return None if text is None else (format(text),)
+        except FileError as error:
+            self.unreadable.add(path)
+            self.note(path, error.reason, error.place)
+            return None
+
+    def head(self, path: str, size: int) -> str | None:
+        """Read the beginning of a file; None where it is missing or cannot be used."""
+        if not self.look_at(path):
+            return None
+        try:
+            return read_head(path, size=size)
+        except FileError as error:
+            self.unreadable.add(path)
+            self.note(path, error.reason, error.place)
+            return None
+
+    def files_below(self, folder: str, *, depth: int = MAX_DEPTH) -> list[str]:
+        """List the files in a folder and the folders in it, by their paths inside it."""
+        found: list[str] = []
+        seen: set[str] = set()
+        waiting = [""]
+        while waiting and len(found) < MAX_FILES:
+            inside = waiting.pop()
+            for entry in self._entries(os.path.join(folder, inside)):
+                path = os.path.join(inside, entry.name)
+                if not entry.is_dir():
+                    found.append(path)
+                elif path.count(os.sep) < depth and (real := os.path.realpath(entry.path)) not in seen:
+                    seen.add(real)  # links may go round in a circle
+                    waiting.append(path)
+        return sorted(found)
+
+    def _entries(self, folder: str) -> list[os.DirEntry[str]]:
+        if not self.look_at(folder):
+            return []
+        try:
+            with os.scandir(folder) as entries:
+                return list(entries)
+        except OSError:
+            return []
+
+    def names_in(self, directory: str) -> list[str]:
+        """List what a directory holds, but for names that are not text; nothing where it cannot be listed."""
+        self.look_at(directory)
+        try:
+            return sorted(name for name in os.listdir(directory) if name == storable(name))
+        except (OSError, ValueError):
+            return []
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Client:
+    """What a client's module offers."""
+
+    name: str
+    variables: tuple[str, ...]  # environment variables that say where its files lie
+    read: Callable[[Reader], None]  # all files that count in a workspace
+    syntaxes: tuple[Syntax, ...]  # how its entries write variables
+    habits: Habits = ASKS_AT_A_TERMINAL
+    leaves_servers: Callable[[Machine], bool] = lambda _machine: False  # to Remit, since that was put into it
+
+
+def read_client(client: Client, view: View, machine: Machine, *, now_ns: int) -> Reading:
+    """Read all that a client's files say for a workspace.
+
+    Raises:
+        BadVariableError: a variable that says where files lie cannot be used.
+    """
+    reader = Reader(view, machine, now_ns=now_ns)
+    reader.look_at(HOME)
+    for variable in client.variables:
+        require_text(variable, machine.variables)
+        reader.look_at(f"${variable}")
+    client.read(reader)
+    return Reading(
+        client=client.name,
+        declarations=[
+            _with_syntaxes(declaration, client) for part in reader.parsed for declaration in part.declarations
+        ],
+        rules=reader.rules,
+        inputs=reader.inputs,
+        unreadable=frozenset(reader.unreadable),
+        lost=frozenset(reader.lost),
+        problems=[problem for part in reader.parsed for problem in part.problems],
+        files=list(dict.fromkeys(reader.files)),
+        habits=client.habits,
+        own_rules=[rule for part in reader.parsed for rule in part.own_rules],
+    )
+
+
+def _with_syntaxes(declaration: Declaration, client: Client) -> Declaration:
+    launch = declaration.launch
+    if launch is None:
+        return declaration
+    return replace(declaration, launch=replace(launch, syntaxes=client.syntaxes))
+
+
+def declare_servers(
+    servers: Fields, origin: Origin, into: Parsed, *, read_entry: Callable[[str, Fields], Entry | None]
+) -> None:
+    """Turn a map of entries into declarations; what is no server is passed over, a bad one costs itself."""
+    for name, entry in servers.items():
+        with into.part(f"{origin.place}.{name}"):
+            server = read_entry(name, Fields(entry))
+            if server is None:
+                continue
+            launch = replace(server.launch, variables=origin.variables)
+            into.declarations.append(
+                Declaration(
+                    name=server_name(name, origin.plugin),
+                    kind=Kind.MCP_SERVER,
+                    client=origin.client,
+                    scope=origin.scope,
+                    source=origin.source,
+                    project_hash=origin.project_hash,
+                    dir=origin.dir,
+                    server=storable(name),
+                    plugin=origin.plugin,
+                    agent=origin.agent,
+                    endpoint=launch.endpoint,
+                    digest=launch.digest,
+                    launch=launch,
+                    is_remit=_starts_remit(launch, origin.scope),
+                    own_status=off_status(server.is_off),
+                )
+            )
+
+
+def _starts_remit(launch: Launch, scope: Scope) -> bool:
+    """Tell whether an entry is Remit itself; in a file that others can edit, anything can be called so."""
+    return launch.starts_installed_remit if scope is Scope.PROJECT else launch.starts_remit
+
+
+def plugin_row(
+    origin: Origin, name: str, *, own_status: ConfigStatus | None, description: str | None = None
+) -> Declaration:
+    """Declare a plugin itself."""
+    return Declaration(
+        name=storable(name),
+        kind=Kind.PLUGIN,
+        client=origin.client,
+        scope=Scope.PLUGIN,
+        source=origin.source,
+        project_hash=origin.project_hash,
+        description=description,
+        own_status=own_status,
+    )
+
+
+def off_status(is_off: bool) -> ConfigStatus | None:
+    """Say of something that its own files switch it off; None where they do not."""
+    return ConfigStatus.DISABLED if is_off else None

@@ -1,0 +1,79 @@
+"""Clients that lay their files over one another: what each file makes of a server, and whose word is last."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from remit.clients.parsing.client_reader import Origin, Parsed, Reader, declare_servers
+from remit.clients.parsing.entry_fields import Fields
+from remit.clients.parsing.server_entries import Entry
+from remit.decision.kinds import Kind
+from remit.decision.scopes import Scope, strength
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layer:
+    """The servers of one file."""
+
+    origin: Origin
+    servers: Mapping[str, object]
+    counts: bool = True  # False: the client leaves the file out, because its folder is not trusted
+
+
+def declare_layers(
+    reader: Reader,
+    layers: Sequence[Layer],
+    *,
+    read_entry: Callable[[str, Fields], Entry],
+    merge: Callable[[object, object], object],
+) -> None:
+    """Declare the servers of each file, weakest first, as they are once that file lies over the weaker ones.
+
+    The strongest file that names a server has the last word, so there the server is declared as the client
+    has it, and only there a mistake in it is noted. Weaker files declare it too, so that it is known in
+    workspaces that the strongest file does not reach; but not where their scope would beat the strongest's.
+    What a project's file has a part in is the project's, whoever has the last word: others can edit it.
+    """
+    strongest = {name: layer.origin for layer in layers if layer.counts for name in layer.servers}
+    whole: dict[str, object] = {}
+    declared: dict[str, list[Parsed]] = {}
+    projects: dict[str, Origin] = {}  # by server, the nearest project's file that has a part in it
+    for layer in layers:
+        for name, entry in layer.servers.items():
+            merged = merge(whole[name], entry) if name in whole else entry
+            origin = layer.origin
+            if layer.counts:
+                whole[name] = merged
+                if origin.scope is Scope.PROJECT:
+                    projects[name] = origin
+                if merged != entry:
+                    origin = projects.get(name, origin)
+            if origin is not layer.origin:
+                for weaker in declared.get(name, ()):
+                    weaker.declarations.clear()
+            with reader.part(layer.origin.source) as parsed:
+                declare_servers(Fields({name: merged}), origin, parsed, read_entry=read_entry)
+            declared.setdefault(name, []).append(parsed)
+            if layer.counts and _strength(strongest[name]) > _strength(layer.origin):
+                parsed.declarations.clear()
+            if not layer.counts or strongest[name] is not layer.origin:
+                parsed.problems.clear()
+
+
+def deep_merge(weaker: object, stronger: object) -> object:
+    """Lay one value over another: objects field by field, anything else as a whole."""
+    if not isinstance(weaker, dict) or not isinstance(stronger, dict):
+        return stronger
+    merged = dict(cast("dict[str, object]", weaker))
+    for name, value in cast("dict[str, object]", stronger).items():
+        merged[name] = deep_merge(merged[name], value) if name in merged else value
+    return merged
+
+
+def last_word(_weaker: object, stronger: object) -> object:
+    """Let the stronger value stand alone."""
+    return stronger
+
+
+def _strength(origin: Origin) -> tuple[int, int]:
+    return strength(Kind.MCP_SERVER, origin.scope, origin.dir)

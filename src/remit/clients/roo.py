@@ -1,0 +1,48 @@
+"""Roo Code: a file of its extension in VS Code, and one in a project."""
+
+import os
+
+from remit.clients.parsing import platform_paths
+from remit.clients.parsing.client_reader import Client, Reader
+from remit.clients.parsing.entry_fields import EntryError, Fields
+from remit.clients.parsing.server_entries import Entry, EntryRule
+from remit.clients.parsing.server_files import ServerFiles
+from remit.decision.client_settings import Asks, Habits
+from remit.decision.launch import Syntax, Transport
+from remit.decision.scopes import Scope
+
+NAME = "roo"
+
+_ENTRY = EntryRule(
+    types={"stdio": Transport.STDIO, "sse": Transport.SSE, "streamable-http": Transport.HTTP},
+    untyped=None,
+    switch="disabled",
+)
+
+
+def read_entry(name: str, entry: Fields) -> Entry:
+    """Read one entry, which has either a command or a URL."""
+    if "command" in entry and "url" in entry:
+        raise EntryError("`command` and `url` are both there; one of them must go")
+    return _ENTRY(name, entry)
+
+
+SERVERS = ServerFiles(client=NAME, read_entry=read_entry)
+
+
+def read(reader: Reader) -> None:
+    """Read all files that count in a workspace."""
+    storage = os.path.join(
+        platform_paths.code_user(reader.machine), "globalStorage", "rooveterinaryinc.roo-cline"
+    )
+    SERVERS.read(reader, os.path.join(storage, "settings", "mcp_settings.json"), Scope.GLOBAL)
+    SERVERS.read_in_project(reader, ".roo", "mcp.json")
+
+
+CLIENT = Client(
+    name=NAME,
+    variables=platform_paths.CONFIG_VARIABLES,
+    read=read,
+    syntaxes=(Syntax.DOLLAR_ENV, Syntax.WORKSPACE),
+    habits=Habits(asks=Asks.NEVER, off_shadows=False),
+)

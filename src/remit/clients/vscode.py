@@ -1,0 +1,43 @@
+"""VS Code: the user's file, those of profiles, the older place in the settings, and a project's file."""
+
+import os
+
+from remit.clients.parsing import platform_paths
+from remit.clients.parsing.client_reader import Client, Reader
+from remit.clients.parsing.entry_fields import Fields
+from remit.clients.parsing.server_entries import EntryRule
+from remit.clients.parsing.server_files import ServerFiles
+from remit.decision.client_settings import NEVER_ASKS
+from remit.decision.launch import Syntax, Transport
+from remit.decision.scopes import Scope
+from remit.files.formats import parse_jsonc
+
+NAME = "vscode"
+
+_ENTRY = EntryRule(
+    types={"stdio": Transport.STDIO, "http": Transport.HTTP, "sse": Transport.SSE}, read_env=Fields.scalars
+)
+SERVERS = ServerFiles(client=NAME, read_entry=_ENTRY, keys=("servers",), is_settings=True, format=parse_jsonc)
+SETTINGS = ServerFiles(
+    client=NAME, read_entry=_ENTRY, keys=("mcp", "servers"), is_settings=True, format=parse_jsonc
+)
+
+
+def read(reader: Reader) -> None:
+    """Read all files that count in a workspace."""
+    user = platform_paths.code_user(reader.machine)
+    profiles = os.path.join(user, "profiles")
+    SETTINGS.read(reader, os.path.join(user, "settings.json"), Scope.GLOBAL)
+    for profile in reader.names_in(profiles):
+        SERVERS.read(reader, os.path.join(profiles, profile, "mcp.json"), Scope.GLOBAL)
+    SERVERS.read(reader, os.path.join(user, "mcp.json"), Scope.GLOBAL)
+    SERVERS.read_in_project(reader, ".vscode", "mcp.json")
+
+
+CLIENT = Client(
+    name=NAME,
+    variables=platform_paths.CONFIG_VARIABLES,
+    read=read,
+    syntaxes=(Syntax.DOLLAR_ENV, Syntax.INPUT, Syntax.WORKSPACE),
+    habits=NEVER_ASKS,
+)

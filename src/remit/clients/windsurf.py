@@ -1,0 +1,24 @@
+"""Windsurf: one file of the user's, in which a remote server's URL is its `serverUrl`."""
+
+import os
+
+from remit.clients.parsing.client_reader import Client, Reader
+from remit.clients.parsing.server_entries import EntryRule
+from remit.clients.parsing.server_files import ServerFiles
+from remit.decision.client_settings import NEVER_ASKS
+from remit.decision.launch import Syntax
+from remit.decision.scopes import Scope
+
+NAME = "windsurf"
+
+SERVERS = ServerFiles(client=NAME, read_entry=EntryRule(urls=("serverUrl", "url"), switch="disabled"))
+
+
+def read(reader: Reader) -> None:
+    """Read all files that count in a workspace."""
+    SERVERS.read(
+        reader, os.path.join(reader.machine.home, ".codeium", "windsurf", "mcp_config.json"), Scope.GLOBAL
+    )
+
+
+CLIENT = Client(name=NAME, variables=(), read=read, syntaxes=(Syntax.DOLLAR_ENV,), habits=NEVER_ASKS)

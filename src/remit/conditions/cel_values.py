@@ -1,0 +1,149 @@
+"""What CEL makes of values: when they are equal, which comes first, what is in what.
+
+Numbers are compared across types as cel-cpp does it, as doubles; a truth value is no number.
+"""
+
+from collections.abc import Callable
+from operator import ge, gt, le, lt
+from typing import Any, cast
+
+from remit.conditions.path_patterns import PathError, Pattern, matches, matches_name
+from remit.conditions.syntax import TYPES, Operator, Type
+from remit.decision.snapshot import Plain
+
+_ORDERS: dict[Operator, Callable[[Any, Any], bool]] = {
+    Operator.LESS: lt,
+    Operator.AT_MOST: le,
+    Operator.GREATER: gt,
+    Operator.AT_LEAST: ge,
+}
+_NUMBERS = frozenset({int, float})
+_ORDERED = frozenset({str, int, float, bool})
+_SHOWN = 60  # characters of a value
+
+
+class FailedError(Exception):
+    """A part of a condition has no value, for a reason."""
+
+
+def written(value: Plain) -> str:
+    """Write a value as a condition would."""
+    if isinstance(value, str):
+        escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+        return "'" + "".join(sign if sign.isprintable() else f"\\U{ord(sign):08x}" for sign in escaped) + "'"
+    if isinstance(value, list):
+        return f"[{', '.join(map(written, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{written(name)}: {written(value[name])}' for name in value)}}}"
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else str(value).lower()
+    return repr(value).replace("inf", "1e999")  # which is read as infinite
+
+
+def shown(value: Plain) -> str:
+    """Write a value for a person: of a long one, its beginning."""
+    text = written(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def equal(one: Plain, other: Plain) -> bool:
+    """Tell whether two values are equal; values of different types are not, except for numbers."""
+    if type(one) in _NUMBERS and type(other) in _NUMBERS:
+        return (
+            one == other if type(one) is type(other) else float(cast(float, one)) == float(cast(float, other))
+        )
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, list):
+        others = cast("list[Plain]", other)
+        return len(one) == len(others) and all(map(equal, one, others))
+    if isinstance(one, dict):
+        entries = cast("dict[str, Plain]", other)
+        return one.keys() == entries.keys() and all(equal(one[key], entries[key]) for key in one)
+    return one == other
+
+
+def order(operator: Operator, one: Plain, other: Plain) -> bool:
+    """Tell how two values are ordered.
+
+    Raises:
+        FailedError: they have no order, or are of different types.
+    """
+    compare = _ORDERS[operator]
+    if type(one) is type(other) and type(one) in _ORDERED:
+        return compare(one, other)
+    if type(one) in _NUMBERS and type(other) in _NUMBERS:
+        return compare(float(cast(float, one)), float(cast(float, other)))
+    raise FailedError(f"{kind(one)} and {kind(other)} have no order")
+
+
+def within(item: Plain, container: Plain) -> bool:
+    """Tell whether a value is an item of a list, or a key of a map.
+
+    Raises:
+        FailedError: what should hold it does not hold values, or the value can be no key.
+    """
+    if type(container) is list:
+        return any(equal(item, each) for each in container)
+    if type(container) is not dict:
+        raise FailedError(f"nothing is `in` {kind(container)}")
+    if item is None or isinstance(item, list | dict):
+        raise FailedError(f"{kind(item)} is no key of a map")
+    return type(item) is str and item in container
+
+
+def has(container: Plain, name: str) -> bool:
+    """Tell whether a map has a member.
+
+    Raises:
+        FailedError: it is no map.
+    """
+    if type(container) is not dict:
+        raise FailedError(f"{kind(container)} has no members")
+    return name in container
+
+
+def size(value: Plain) -> int:
+    """Count the characters of a text, or what a list or a map holds.
+
+    Raises:
+        FailedError: it is none of them.
+    """
+    if not isinstance(value, str | list | dict):
+        raise FailedError(f"{kind(value)} has no size")
+    return len(value)
+
+
+def match_path(pattern: Pattern, path: Plain) -> bool:
+    """Tell whether a path matches a pattern.
+
+    Raises:
+        FailedError: it is no text, or no plain path.
+    """
+    if not isinstance(path, str):
+        raise FailedError(f"{kind(path)} is no path")
+    try:
+        return matches(pattern, path)
+    except PathError as error:
+        raise FailedError(f"{shown(path)} {error}") from None
+
+
+def match_any(pattern: Pattern, names: Plain) -> bool:
+    """Tell whether one of some names matches a pattern.
+
+    Raises:
+        FailedError: they are no list of texts.
+    """
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise FailedError(f"{kind(names)} is no list of names")
+    return any(matches_name(pattern, cast(str, name)) for name in names)
+
+
+def kind(value: Plain) -> str:
+    """Name the type of a value."""
+    return article(TYPES[type(value)])
+
+
+def article(type_: Type) -> str:
+    """Put the article before a type."""
+    return "null" if type_ is Type.NULL else f"an {type_}" if type_ is Type.INT else f"a {type_}"

@@ -1,0 +1,96 @@
+"""Checks conditions when they are loaded: what is misspelt, what cannot be compared, what can never hold."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from remit.conditions.condition import Condition, condition
+from remit.conditions.lexer import position
+from remit.conditions.printer import write
+from remit.conditions.satisfiability import contradiction
+from remit.conditions.syntax import NOWHERE, Node, Type
+from remit.conditions.type_check import Schema, complaints
+from remit.errors import ConditionError
+
+LOCATION: Schema = {
+    "page": Type.STRING,
+    "route": Type.STRING,
+    "modal": Type.STRING,
+    "selected": Type.DYN,
+    "depth": Type.INT,
+    "components": Type.LIST,
+    "elements": Type.LIST,
+}
+
+
+class Flaw(StrEnum):
+    """What sort of mistake it is."""
+
+    SYNTAX = "syntax"  # it cannot be read
+    NAME = "name"  # there is no such state or variable
+    TYPE = "type"  # values that cannot be compared
+    NEVER = "never"  # nothing could make it hold
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mistake:
+    """A mistake in a condition; without a place where it was made without writing a text."""
+
+    flaw: Flaw
+    message: str
+    hint: str | None = None
+    line: int | None = None
+    column: int | None = None
+
+    def as_error(self) -> ConditionError:
+        """Write it as an error, for those who are to be stopped by it."""
+        at = {"line": self.line, "column": self.column} if self.line and self.column else {}
+        prefix = "it can never be there: " if self.flaw is Flaw.NEVER else ""
+        return ConditionError(f"{prefix}{self.message}", hint=self.hint, **at)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vocabulary:
+    """The states and the variables, with their types, that conditions may ask about."""
+
+    states: Collection[str] = ()
+    variables: Schema = field(default_factory=lambda: {"location": LOCATION})
+
+
+def check_when(text: str, vocabulary: Vocabulary) -> list[Mistake]:
+    """List the mistakes in the text of a `when`."""
+    try:
+        return check(condition(when=text), vocabulary)
+    except ConditionError as error:
+        return [
+            Mistake(
+                flaw=Flaw.SYNTAX, message=str(error), hint=error.hint, line=error.line, column=error.column
+            )
+        ]
+
+
+def check(read: Condition, vocabulary: Vocabulary) -> list[Mistake]:
+    """List the mistakes in a condition that could be read."""
+    found = [
+        _mistake(Flaw.NAME if each.is_name else Flaw.TYPE, each.message, each.hint, each.node, read.when)
+        for each in complaints(read.root, vocabulary.states, vocabulary.variables)
+    ]
+    return found or [*_never(read)]
+
+
+def _never(read: Condition) -> Iterator[Mistake]:
+    match contradiction(read.root):
+        case (one, other):
+            message = f"`{write(one)}` and `{write(other)}` can never both hold"
+            yield _mistake(Flaw.NEVER, message, None, other if other.at != NOWHERE else one, read.when)
+        case (node,):
+            yield _mistake(Flaw.NEVER, f"`{write(node)}` can never hold", None, node, read.when)
+        case _:
+            pass
+
+
+def _mistake(flaw: Flaw, message: str, hint: str | None, node: Node, text: str) -> Mistake:
+    if node.at == NOWHERE:
+        return Mistake(flaw=flaw, message=message, hint=hint)
+    line, column = position(text, node.at)
+    return Mistake(flaw=flaw, message=message, hint=hint, line=line, column=column)

@@ -1,0 +1,89 @@
+"""Conditions: when a tool may be used, from the states, the `when` and the location that it asks for."""
+
+from dataclasses import dataclass
+
+from remit.conditions.cel_values import FailedError
+from remit.conditions.compiler import Run, compiled
+from remit.conditions.evaluator import truth
+from remit.conditions.failure_reasons import explain
+from remit.conditions.parser import parse
+from remit.conditions.shorthand import LocationScope, StateScope, of_location, of_states
+from remit.conditions.syntax import And, Literal, Node, State, Type, Variable, walk
+from remit.decision.snapshot import Plain, Snapshot, Value
+
+_OFTEN = 3  # asked so many times, a condition is compiled: that takes as long as some ten answers without
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mentions:
+    """What a condition asks about: it has another answer only after one of these has changed."""
+
+    states: frozenset[str]
+    variables: frozenset[tuple[str, ...]]  # each as the way to it: `("git", "branch")`
+
+
+class Condition:
+    """A condition that was read."""
+
+    def __init__(self, root: Node, when: str = "") -> None:
+        self.root = root
+        self.when = when  # the text that places in it refer to
+        self._asked = 0
+        self._run: Run = self._not_yet
+
+    def prepare(self) -> None:
+        """Compile it now; else that is done when it has been asked some times."""
+        self._run = compiled(self.root)
+
+    def truth(self, snapshot: Snapshot) -> bool | None:
+        """Tell whether it holds, or `None` where that cannot be told."""
+        try:
+            return self._run(snapshot.known, snapshot.values)
+        except (AttributeError, FailedError, KeyError, TypeError):
+            return self._slowly(snapshot)
+
+    def judge(self, snapshot: Snapshot) -> Value:
+        """Tell whether it holds; where it does not, the reason is what it needs."""
+        held = self.truth(snapshot)
+        return Value(held, "" if held else explain(self.root, snapshot))
+
+    @property
+    def mentions(self) -> Mentions:
+        """What it asks about."""
+        nodes = [node for node, _ in walk(self.root)]
+        return Mentions(
+            states=frozenset(node.name for node in nodes if isinstance(node, State)),
+            variables=frozenset(node.path for node in nodes if isinstance(node, Variable)),
+        )
+
+    def _not_yet(self, known: dict[str, bool], values: dict[str, Plain]) -> bool:
+        self._asked += 1
+        if self._asked < _OFTEN:
+            raise FailedError
+        self.prepare()
+        return self._run(known, values)
+
+    def _slowly(self, snapshot: Snapshot) -> bool | None:
+        try:
+            return truth(self.root, snapshot)
+        except FailedError:
+            return None
+
+
+def condition(
+    *, states: StateScope | None = None, when: str | None = None, location: LocationScope | None = None
+) -> Condition:
+    """Read what a tool asks for, all of which has to hold.
+
+    Raises:
+        ConditionError: a part of it cannot be read.
+    """
+    parts: list[Node] = []
+    if states is not None:
+        parts.extend(of_states(states))
+    if when is not None:
+        parts.append(parse(when))
+    if location is not None:
+        parts.extend(of_location(location))
+    root = parts[0] if len(parts) == 1 else And(tuple(parts)) if parts else Literal(True, Type.BOOL)
+    return Condition(root, when or "")

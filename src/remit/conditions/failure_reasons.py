@@ -1,0 +1,172 @@
+"""Says which part of a condition failed, and what would make it hold."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TypeAlias, cast
+
+from remit.conditions.cel_values import FailedError, shown, written
+from remit.conditions.evaluator import evaluate, truth
+from remit.conditions.printer import write, write_operand
+from remit.conditions.syntax import (
+    And,
+    Compare,
+    Has,
+    Literal,
+    MatchAny,
+    MatchPath,
+    Node,
+    Not,
+    Operator,
+    Or,
+    Size,
+    State,
+    Variable,
+    children,
+)
+from remit.decision.snapshot import Snapshot
+
+_OPPOSITE = {
+    Operator.EQUAL: Operator.DIFFERENT,
+    Operator.DIFFERENT: Operator.EQUAL,
+    Operator.LESS: Operator.AT_LEAST,
+    Operator.AT_LEAST: Operator.LESS,
+    Operator.GREATER: Operator.AT_MOST,
+    Operator.AT_MOST: Operator.GREATER,
+}
+
+
+_MOST_WAYS = 4  # that are told; the others are counted
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """The smallest part that has to change: what it should be, and what it is."""
+
+    subject: str
+    wanted: str
+    fact: str
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Several ways, one of which is enough; each is all of its needs."""
+
+    ways: "tuple[Needs, ...]"
+
+
+Needs: TypeAlias = "tuple[Need | Choice, ...]"
+
+
+def explain(root: Node, snapshot: Snapshot) -> str:
+    """Say what a condition that does not hold needs."""
+    return f"needs {_all_of(needs(root, snapshot))}"
+
+
+def needs(root: Node, snapshot: Snapshot) -> Needs:
+    """List all that has to change for a condition to hold; nothing where it does."""
+    return tuple(dict.fromkeys(_unmet(root, True, snapshot)))
+
+
+def _unmet(node: Node, wanted: bool, snapshot: Snapshot) -> "Iterator[Need | Choice]":
+    failure = None
+    try:
+        if truth(node, snapshot) is wanted:
+            return
+    except FailedError as error:
+        failure = str(error)
+    match node:
+        case Not(operand):
+            yield from _unmet(operand, not wanted, snapshot)
+        case And(parts) | Or(parts) if isinstance(node, And) is wanted:
+            for part in parts:
+                yield from _unmet(part, wanted, snapshot)
+        case And(parts) | Or(parts):
+            yield from _one_of([tuple(_unmet(part, wanted, snapshot)) for part in parts])
+        case State(name):
+            yield Need(name, f"state {name}{'' if wanted else ' to be false'}", snapshot.state(name).in_words)
+        case _:
+            subjects = tuple(dict.fromkeys(_subjects(node)))
+            yield Need(
+                ", ".join(map(write, subjects)),
+                _wish(node, wanted),
+                failure or _fact(node, subjects, snapshot),
+            )
+
+
+def _one_of(ways: list[Needs]) -> Needs:
+    different = tuple(dict.fromkeys(ways))
+    return different[0] if len(different) == 1 else (Choice(different),)
+
+
+def _wish(node: Node, wanted: bool) -> str:
+    negation = "" if wanted else "not "
+    match node:
+        case Compare(Operator.IN, left, right):
+            return f"{write_operand(left)} {negation}in {write_operand(right)}"
+        case Compare(operator, left, right):
+            return write(Compare(operator if wanted else _OPPOSITE[operator], left, right))
+        case MatchPath(operand, pattern):
+            return f"{write(operand)} {negation}to match {written(pattern.text)}"
+        case MatchAny(operand, pattern):
+            return f"{'one' if wanted else 'none'} of {write(operand)} to match {written(pattern.text)}"
+        case Variable() | Literal():
+            return f"{write(node)} to be {str(wanted).lower()}"
+        case _:
+            return write(node if wanted else Not(node))
+
+
+def _fact(node: Node, subjects: tuple[Node, ...], snapshot: Snapshot) -> str:
+    if isinstance(node, Has):
+        return "there is one" if truth(node, snapshot) else "there is none"
+    names = ["it"] if len(subjects) == 1 else [*map(write, subjects)]
+    told = (_told(name, subject, snapshot) for name, subject in zip(names, subjects, strict=True))
+    return ", ".join(told) or "that never changes"
+
+
+def _told(name: str, subject: Node, snapshot: Snapshot) -> str:
+    try:
+        return f"{name} is {shown(evaluate(subject, snapshot))}"
+    except FailedError as error:  # and the rest settled it
+        return str(error)
+
+
+def _subjects(node: Node) -> Iterator[Node]:
+    """List what a part asks about: the least that has a value of its own."""
+    match node:
+        case Variable() | Size() | State():
+            yield node
+        case _:
+            for child in children(node):
+                yield from _subjects(child)
+
+
+def _all_of(wanted: Needs) -> str:
+    if len(wanted) == 1:
+        return _in_words(wanted[0])
+    simple_first = sorted(wanted, key=lambda each: isinstance(each, Choice))
+    return " and ".join(
+        f"either {_in_words(each)}" if isinstance(each, Choice) else _in_words(each) for each in simple_first
+    )
+
+
+def _in_words(need: Need | Choice) -> str:
+    if isinstance(need, Need):
+        return f"{need.wanted} ({need.fact})"
+    told = need.ways[:_MOST_WAYS]
+    texts = [text for _, ways in groupby(told, key=_common) for text in _merged([*ways])]
+    more = len(need.ways) - len(told)
+    return ", or ".join([*texts, f"{more} more ways"] if more else texts)
+
+
+def _common(way: Needs) -> tuple[str, str] | None:
+    """What ways have in common that differ only in what is wanted of one thing."""
+    only = way[0] if len(way) == 1 else None
+    return (only.subject, only.fact) if isinstance(only, Need) else None
+
+
+def _merged(ways: list[Needs]) -> list[str]:
+    if _common(ways[0]) is None:
+        return [*map(_all_of, ways)]
+    single = [cast(Need, way[0]) for way in ways]
+    return [f"{' or '.join(need.wanted for need in single)} ({single[0].fact})"]

@@ -1,0 +1,172 @@
+"""Paths and the patterns that they match: whole segments, by `*`, `**` and `:param`.
+
+Matching takes no longer than path times pattern: there is nothing to go back to.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from urllib.parse import unquote_to_bytes
+
+from remit.decision.globs import Glob
+from remit.errors import ConditionError
+
+MAX_PATTERN = 512
+MAX_PATH = 2048
+_ANY = ("", "")  # the parts around a single `*`
+_PARAM = re.compile(r":[A-Za-z_][A-Za-z0-9_]*|\[[A-Za-z_][A-Za-z0-9_]*\]")
+_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+
+Segment = tuple[str, ...]  # what stands around each `*`; one part means just itself
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A pattern that was read: runs of segments, with any number of segments between two runs."""
+
+    text: str
+    runs: tuple[tuple[Segment, ...], ...] = field(repr=False, compare=False)
+
+
+class PathError(ValueError):
+    """A text that is to be matched is not a plain path."""
+
+
+def read(text: str) -> Pattern:
+    """Read a pattern of paths.
+
+    Raises:
+        ConditionError: it is empty, too long, or has segments that no path can have.
+    """
+    parts = _split(_bounded(text))
+    for part in parts:
+        _check(part, text)
+    return _pattern(text, parts)
+
+
+def read_names(text: str) -> Pattern:
+    """Read a pattern of names, such as those of components: any sign may stand in them.
+
+    Raises:
+        ConditionError: it is empty or too long.
+    """
+    return _pattern(text, _bounded(text).split("/"))
+
+
+def _bounded(text: str) -> str:
+    if not text:
+        raise ConditionError("the pattern is empty", hint="write `/` for the first page, `**` for all")
+    if len(text) > MAX_PATTERN:
+        raise ConditionError(f"the pattern is longer than {MAX_PATTERN} characters", hint="use `*` or `**`")
+    return text
+
+
+def _pattern(text: str, parts: Sequence[str]) -> Pattern:
+    runs: list[list[Segment]] = [[]]
+    for part in parts:
+        if part == "**":
+            runs.append([])
+        else:
+            runs[-1].append(_ANY if _PARAM.fullmatch(part) else tuple(part.split("*")))
+    return Pattern(text, tuple(map(tuple, runs)))
+
+
+def _check(part: str, text: str) -> None:
+    if part in (".", ".."):
+        raise ConditionError(f"the pattern `{text}` has the segment `{part}`, which no path keeps")
+    if "**" in part and part != "**":
+        raise ConditionError(f"the pattern `{text}` has `**` inside a segment", hint="write `*` there")
+    if any(sign in part for sign in "?#%"):
+        raise ConditionError(
+            f"the pattern `{text}` has `?`, `#` or `%`, which no path keeps",
+            hint="write the path alone, as it reads without escapes",
+        )
+    if (part[:1] == ":" or "[" in part) and not _PARAM.fullmatch(part):
+        raise ConditionError(
+            f"the pattern `{text}` has a parameter that is not a whole segment",
+            hint="write `:name` between two slashes, or `*`",
+        )
+
+
+def _split(text: str) -> list[str]:
+    """Split at slashes; the first segment of an absolute path is empty, and a last slash says nothing."""
+    parts = _segments(text)
+    if "" in parts[1:]:
+        raise ConditionError(f"the pattern `{text}` has an empty segment", hint="write a single `/`")
+    return parts
+
+
+def _segments(path: str) -> list[str]:
+    parts = path.split("/")
+    if len(parts) > 1 and not parts[-1]:
+        parts.pop()
+    return parts
+
+
+@lru_cache(maxsize=256)
+def segments(path: str) -> tuple[str, ...]:
+    """Split a path into its segments, without query and fragment, each decoded once.
+
+    Raises:
+        PathError: it is empty, too long, not normalised, or not what it decodes to.
+    """
+    if len(path) > MAX_PATH:
+        raise PathError(f"is longer than {MAX_PATH} characters")
+    plain = path.partition("#")[0].partition("?")[0]
+    decoded = tuple(map(_decoded, _segments(plain)))
+    if not plain or "" in decoded[1:] or "." in decoded or ".." in decoded:
+        raise PathError("is not a plain path")
+    return decoded
+
+
+def _decoded(part: str) -> str:
+    if "%" not in part:
+        return part
+    if _BAD_ESCAPE.search(part):
+        raise PathError("has a `%` that begins no escape")
+    try:
+        return unquote_to_bytes(part).decode()
+    except UnicodeDecodeError:
+        raise PathError("has escapes that are no text") from None
+
+
+def matches(pattern: Pattern, path: str) -> bool:
+    """Tell whether a path matches a pattern.
+
+    Raises:
+        PathError: it is not a plain path.
+    """
+    return _matches(pattern.runs, segments(path))
+
+
+def matches_name(pattern: Pattern, name: str) -> bool:
+    """Tell whether a name matches a pattern; a name that is too long matches none."""
+    return len(name) <= MAX_PATH and _matches(pattern.runs, tuple(name.split("/")))
+
+
+def _matches(runs: tuple[tuple[Segment, ...], ...], names: tuple[str, ...]) -> bool:
+    first, *more = runs
+    if not more:
+        return len(names) == len(first) and _run_fits(first, names)
+    last = more.pop()
+    end = len(names) - len(last)
+    if len(first) > end or not _run_fits(first, names) or not _run_fits(last, names[end:]):
+        return False
+    at = len(first)
+    for run in more:  # the leftmost place is the best: it leaves the most for what follows
+        places = range(at, end - len(run) + 1)
+        found = next((to for to in places if _run_fits(run, names[to : to + len(run)])), None)
+        if found is None:
+            return False
+        at = found + len(run)
+    return True
+
+
+def _run_fits(run: Sequence[Segment], names: Sequence[str]) -> bool:
+    return all(map(_fits, run, names))
+
+
+def _fits(segment: Segment, name: str) -> bool:
+    pattern = Glob(segment)
+    return pattern.matches(name) and (pattern.is_name or bool(name))

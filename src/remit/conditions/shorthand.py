@@ -1,0 +1,75 @@
+"""What a tool may ask of states and of the location without writing a condition, as parts of one."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from remit.conditions.path_patterns import read, read_names
+from remit.conditions.syntax import MatchAny, MatchPath, Node, Not, Or, State, Variable
+from remit.errors import ConditionError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateScope:
+    """The states that a tool needs; a plain list of them is `all`."""
+
+    all: tuple[str, ...] = ()
+    any: tuple[str, ...] | None = None
+    none: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocationScope:
+    """Where in an application a tool belongs; what is not given is not asked for."""
+
+    pages: tuple[str, ...] | None = None  # on one of them
+    routes: tuple[str, ...] | None = None  # on one of them
+    components: tuple[str, ...] | None = None  # with each of them shown
+    elements: tuple[str, ...] | None = None  # with each of them shown
+
+
+def of_states(scope: StateScope) -> Iterator[Node]:
+    """Say what is asked of states.
+
+    Raises:
+        ConditionError: one of no states is asked for.
+    """
+    yield from map(State, scope.all)
+    if scope.any is not None:
+        yield _one_of([State(name) for name in _some(scope.any, "any")])
+    yield from (Not(State(name)) for name in scope.none)
+
+
+def of_location(scope: LocationScope) -> Iterator[Node]:
+    """Say what is asked of the location.
+
+    Raises:
+        ConditionError: a list is empty, or a pattern cannot be read.
+    """
+    if scope.pages is not None:
+        yield _place("page", _some(scope.pages, "pages"))
+    if scope.routes is not None:
+        yield _place("route", _some(scope.routes, "routes"))
+    if scope.components is not None:
+        yield from _shown("components", _some(scope.components, "components"))
+    if scope.elements is not None:
+        yield from _shown("elements", _some(scope.elements, "elements"))
+
+
+def _place(name: str, patterns: tuple[str, ...]) -> Node:
+    return _one_of([MatchPath(Variable(("location", name)), read(pattern)) for pattern in patterns])
+
+
+def _shown(name: str, patterns: tuple[str, ...]) -> Iterator[Node]:
+    return (MatchAny(Variable(("location", name)), read_names(pattern)) for pattern in patterns)
+
+
+def _one_of(parts: list[State] | list[MatchPath]) -> Node:
+    return parts[0] if len(parts) == 1 else Or(tuple(parts))
+
+
+def _some(listed: tuple[str, ...], name: str) -> tuple[str, ...]:
+    if not listed:
+        raise ConditionError(
+            f"`{name}` is empty, and can never hold", hint=f"name something, or drop `{name}`"
+        )
+    return listed

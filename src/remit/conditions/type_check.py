@@ -1,0 +1,207 @@
+"""The types of a condition's parts, by CEL's rules: what can be compared with what.
+
+CEL compares an int with a double only where it does not know that they are: `size(x) > 1.5` is a mistake.
+"""
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import TypeAlias
+
+from remit.conditions.cel_values import article
+from remit.conditions.printer import path_of, write
+from remit.conditions.syntax import (
+    And,
+    Compare,
+    Has,
+    Listing,
+    Literal,
+    MatchAny,
+    MatchPath,
+    Node,
+    Not,
+    Operator,
+    Or,
+    Size,
+    State,
+    TextTest,
+    Type,
+    Variable,
+)
+from remit.text.spelling import did_you_mean
+
+Schema: TypeAlias = "Mapping[str, Type | Schema]"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A type; of a list, with that of its items."""
+
+    type: Type
+    items: "Kind | None" = None  # not known, or none
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """What is wrong with a part."""
+
+    node: Node
+    is_name: bool  # and not its type
+    message: str
+    hint: str | None
+
+
+_DYN, _BOOL, _INT = Kind(Type.DYN), Kind(Type.BOOL), Kind(Type.INT)
+_ORDERED = frozenset({Type.STRING, Type.INT, Type.DOUBLE, Type.BOOL, Type.DYN})
+_UNQUOTED = re.compile(r"true|false|-?[0-9]+(\.[0-9]+)?")
+_SIZED = frozenset({Type.STRING, Type.LIST, Type.MAP, Type.DYN})
+
+
+def complaints(root: Node, states: Collection[str], variables: Schema) -> list[Complaint]:
+    """List what is wrong with the names and the types of a condition, in the order of the text."""
+    judge = _Judge(states, variables)
+    judge.expect(root, Type.BOOL)
+    return sorted(judge.found, key=lambda each: each.node.at)
+
+
+class _Judge:
+    """Gives each part its type, and collects the complaints; after one, the type is anything."""
+
+    def __init__(self, states: Collection[str], variables: Schema) -> None:
+        self._states = states
+        self._variables = variables
+        self.found: list[Complaint] = []
+
+    def expect(self, node: Node, wanted: Type) -> None:
+        kind = self._kind(node)
+        if kind.type not in (wanted, Type.DYN):
+            words = "true or false" if wanted is Type.BOOL else article(wanted)
+            self._complain(node, f"`{write(node)}` is {article(kind.type)}, and not {words}")
+
+    def _kind(self, node: Node) -> Kind:
+        match node:
+            case And(parts) | Or(parts):
+                for part in parts:
+                    self.expect(part, Type.BOOL)
+                return _BOOL
+            case Not(operand):
+                self.expect(operand, Type.BOOL)
+                return _BOOL
+            case Compare():
+                self._compare(node)
+                return _BOOL
+            case Literal(_, type_):
+                return Kind(type_)
+            case Listing(items):
+                return Kind(Type.LIST, _common([self._kind(item) for item in items]))
+            case Variable(path):
+                return self._variable(node, path)
+            case _:
+                return self._called(node)
+
+    def _called(self, node: State | Has | Size | TextTest | MatchPath | MatchAny) -> Kind:
+        match node:
+            case State(name):
+                self._state(node, name)
+            case Has(variable):
+                self._variable(variable, variable.path)
+            case TextTest(_, operand, argument):
+                self.expect(operand, Type.STRING)
+                self.expect(argument, Type.STRING)
+            case MatchPath(operand):
+                self.expect(operand, Type.STRING)
+            case MatchAny(operand):
+                self.expect(operand, Type.LIST)
+            case _:
+                self._sized(node.operand)
+                return _INT
+        return _BOOL
+
+    def _state(self, node: State, name: str) -> None:
+        if name not in self._states:
+            hint = did_you_mean(name, self._states) or "declare it, or see `remit states` for those there are"
+            self._complain(node, f"unknown state `{name}`", hint, is_name=True)
+
+    def _variable(self, node: Variable, path: tuple[str, ...]) -> Kind:
+        known: Type | Schema = self._variables
+        for depth, name in enumerate(path):
+            if isinstance(known, Type):
+                return self._inside(node, known, path[:depth])
+            if name not in known:
+                before = path[:depth]
+                known_paths = [path_of((*before, each)) for each in known]
+                hint = did_you_mean(path_of(path[: depth + 1]), known_paths) or _there_are(known_paths)
+                self._complain(node, f"unknown variable `{path_of(path[: depth + 1])}`", hint, is_name=True)
+                return _DYN
+            known = known[name]
+        return Kind(known if isinstance(known, Type) else Type.MAP)
+
+    def _inside(self, node: Variable, known: Type, path: tuple[str, ...]) -> Kind:
+        if known not in (Type.MAP, Type.DYN):
+            self._complain(node, f"`{path_of(path)}` is {article(known)}, which has no members")
+        return _DYN
+
+    def _sized(self, operand: Node) -> None:
+        kind = self._kind(operand)
+        if kind.type not in _SIZED:
+            self._complain(operand, f"`{write(operand)}` is {article(kind.type)}, which has no size")
+
+    def _compare(self, node: Compare) -> None:
+        left, right = self._kind(node.left), self._kind(node.right)
+        if node.operator is Operator.IN:
+            self._within(node, left, right)
+        elif not _agree(left, right):
+            self._complain(
+                node,
+                f"`{write(node)}` compares {article(left.type)} with {_other(left, right)}",
+                _hint(node, left, right),
+            )
+        elif node.operator not in (Operator.EQUAL, Operator.DIFFERENT):
+            self._ordered(node, left, right)
+
+    def _ordered(self, node: Compare, left: Kind, right: Kind) -> None:
+        for type_ in {left.type, right.type} - _ORDERED:
+            self._complain(node, f"`{write(node)}` orders {article(type_)}, which has no order")
+
+    def _within(self, node: Compare, left: Kind, right: Kind) -> None:
+        if right.type not in (Type.LIST, Type.MAP, Type.DYN):
+            hint = "write `.contains(...)` to look inside a text" if right.type is Type.STRING else None
+            self._complain(node, f"nothing is `in` {article(right.type)}", hint)
+        elif right.items is not None and not _agree(left, right.items):
+            items = article(right.items.type)
+            self._complain(node, f"`{write(node)}` looks for {article(left.type)} where each is {items}")
+
+    def _complain(self, node: Node, message: str, hint: str | None = None, *, is_name: bool = False) -> None:
+        self.found.append(Complaint(node, is_name, message, hint))
+
+
+def _common(kinds: list[Kind]) -> Kind | None:
+    if not kinds:
+        return None
+    return reduce(lambda one, other: one if one == other else _DYN, kinds)
+
+
+def _agree(one: Kind, other: Kind) -> bool:
+    if Type.DYN in (one.type, other.type):
+        return True
+    if one.items is not None and other.items is not None:
+        return _agree(one.items, other.items)
+    return one.type is other.type
+
+
+def _other(left: Kind, right: Kind) -> str:
+    return "a list of others" if left.type is right.type else article(right.type)
+
+
+def _hint(node: Compare, left: Kind, right: Kind) -> str | None:
+    if {left.type, right.type} == {Type.INT, Type.DOUBLE}:
+        return "write whole numbers with `.0` to compare them with doubles, and without for ints"
+    for side in (node.left, node.right):
+        if isinstance(side, Literal) and isinstance(side.value, str) and _UNQUOTED.fullmatch(side.value):
+            return f"write `{side.value}` without quotes"
+    return None
+
+
+def _there_are(paths: list[str]) -> str | None:
+    return f"there are {', '.join(f'`{path}`' for path in sorted(paths))}" if paths else None

@@ -1,0 +1,216 @@
+"""The conditions in a configuration: compiled for those who decide, and checked when a file has changed."""
+
+from collections.abc import Collection, Iterator, Sequence
+
+from remit.conditions.check import LOCATION, Flaw, Vocabulary, check
+from remit.conditions.check import Mistake as Flawed
+from remit.conditions.condition import Condition, Mentions, condition
+from remit.conditions.shorthand import LocationScope, StateScope
+from remit.conditions.syntax import And, Node, Not, Or, State, Type
+from remit.conditions.type_check import Schema
+from remit.configuration.config_model import OF_A_PROJECT, Content, File, Mistake, ToolEntry
+from remit.configuration.layers import Configuration, Rule
+from remit.decision.requirements import About
+from remit.decision.snapshot import Implications, Snapshot, Value
+from remit.errors import ConditionError, StateError
+from remit.text.spelling import did_you_mean
+
+GIT: Schema = {
+    "repository": Type.BOOL,
+    "branch": Type.STRING,
+    "detached": Type.BOOL,
+    "merging": Type.BOOL,
+    "rebasing": Type.BOOL,
+}
+ENTITIES = "entities"
+VARIABLES: Schema = {
+    "git": GIT,
+    "location": LOCATION,
+    "project": {"name": Type.STRING, "path": Type.STRING},
+    "workspace": {"path": Type.STRING},
+    "client": Type.STRING,
+    "agent": {"name": Type.STRING},
+    "os": Type.STRING,
+}
+
+
+_ANYWHERE = Vocabulary(variables={**VARIABLES, "env": Type.MAP, ENTITIES: Type.MAP})  # whatever others say
+
+
+class RuleCondition:
+    """The condition of one rule, read when it is first asked."""
+
+    def __init__(self, entry: ToolEntry, withheld: Collection[str] = ()) -> None:
+        self._entry = entry
+        self._withheld = withheld  # states that it must not rely on: a weaker file declares them
+        self._read: Condition | None = None
+        self._mentions: Mentions | None = None
+        self._wanted: tuple[str, ...] | None = None
+
+    def judge(self, snapshot: Snapshot) -> Value:
+        """Tell whether it holds; one that cannot be read does not."""
+        try:
+            if relied := self._relied_on():
+                return Value(None, f"needs state {relied}, which only the project's own files declare")
+            return self._condition().judge(snapshot)
+        except ConditionError as error:
+            return Value(None, f"its condition cannot be read: {error}")
+
+    def missing(self, snapshot: Snapshot) -> Sequence[str]:
+        """List the states that it wants to hold, and that do not."""
+        try:
+            if self._wanted is None:
+                self._wanted = tuple(dict.fromkeys(_wanted(self._condition().root)))
+        except ConditionError:
+            return ()
+        return [name for name in self._wanted if not snapshot.known.get(name)]
+
+    def about(self) -> About:
+        """Tell what it asks about."""
+        try:
+            asked = self._mentioned()
+        except ConditionError:
+            return About()
+        return About(asked.states, frozenset(path[0] for path in asked.variables))
+
+    def _relied_on(self) -> str | None:
+        if not self._withheld:
+            return None
+        asked = self._mentioned()
+        counted = {path[1] for path in asked.variables if path[0] == ENTITIES and len(path) > 1}
+        return next(iter(sorted((asked.states | counted).intersection(self._withheld))), None)
+
+    def _mentioned(self) -> Mentions:
+        if self._mentions is None:
+            self._mentions = self._condition().mentions
+        return self._mentions
+
+    def _condition(self) -> Condition:
+        if self._read is None:
+            self._read = _condition(self._entry)
+        return self._read
+
+
+def _wanted(node: Node, *, is_so: bool = True) -> Iterator[str]:
+    match node:
+        case State(name) if is_so:
+            yield name
+        case Not(operand):
+            yield from _wanted(operand, is_so=not is_so)
+        case And(parts) | Or(parts):
+            for part in parts:
+                yield from _wanted(part, is_so=is_so)
+        case _:
+            pass
+
+
+def _condition(entry: ToolEntry) -> Condition:
+    states = None if entry.states is None else StateScope(**entry.states._asdict())
+    location = None if entry.location is None else LocationScope(**entry.location._asdict())
+    return condition(states=states, when=entry.when, location=location)
+
+
+def mistakes_in(content: Content) -> list[Mistake]:
+    """List what is wrong with one file's states and conditions, whatever the others say."""
+    return [*_circles(content), *(each for entry in content.tools for each in _unreadable(entry))]
+
+
+def _circles(content: Content) -> Iterator[Mistake]:
+    try:
+        Implications(
+            [entry.name for entry in content.states], {entry.name: entry.implies for entry in content.states}
+        )
+    except StateError as error:
+        yield Mistake(("states",), str(error), error.hint)
+
+
+def _unreadable(entry: ToolEntry) -> Iterator[Mistake]:
+    for key in ("states", "when", "location"):
+        if getattr(entry, key) is None:
+            continue
+        alone = ToolEntry(entry.pattern)._replace(**{key: getattr(entry, key)})
+        try:
+            found = check(_condition(alone), _ANYWHERE)
+        except ConditionError as error:
+            line, column = (error.line, error.column) if key == "when" else (0, 0)
+            yield Mistake(("tools", entry.pattern, key), str(error), error.hint, line, column)
+        else:
+            # What two values of different types come to is no answer: `git.branch != 3` would always hold.
+            yield from (_told(entry, key, each) for each in found if each.flaw is Flaw.TYPE)
+
+
+def mistakes_of(configuration: Configuration) -> Iterator[tuple[File, Mistake]]:
+    """List what is wrong when all files are put together: names that nobody declares, what can never hold."""
+    for rule in configuration.rules:
+        if rule.entry.has_condition:
+            yield from ((rule.file, each) for each in _wrong(rule, configuration))
+    yield from _idle(configuration)
+    for conflict in configuration.conflicts:
+        hint = f"`remit trust {conflict.name}` shows it" if _may_be_trusted(conflict.reason) else None
+        yield conflict.file, Mistake(("states", conflict.name), conflict.reason, hint)
+
+
+def _wrong(rule: Rule, configuration: Configuration) -> Iterator[Mistake]:
+    entry = rule.entry
+    try:
+        found = check(_condition(entry), vocabulary(configuration, rule.file))
+    except ConditionError:
+        return  # told of the file alone
+    for each in found:
+        is_of_when = each.line is not None
+        yield _told(entry, "when" if is_of_when or entry.states is None else "states", each)
+
+
+def _told(entry: ToolEntry, key: str, flaw: Flawed) -> Mistake:
+    return Mistake(("tools", entry.pattern, key), flaw.message, flaw.hint, flaw.line or 0, flaw.column or 0)
+
+
+def _idle(configuration: Configuration) -> Iterator[tuple[File, Mistake]]:
+    """Name the states that nothing could ever make true."""
+    implied = {
+        other
+        for state in configuration.states.values()
+        for other in _others(state.entry.name, state.entry.implies)
+    }
+    for name, state in configuration.states.items():
+        entry = state.entry
+        if entry.detector is None and entry.kind != "workflow" and name not in implied:
+            message = "it has no detector, and no state implies it: nothing makes it true"
+            yield state.file, Mistake(("states", name), message, 'give it a detector, or `kind = "workflow"`')
+        for other in entry.implies:
+            if other not in configuration.states and other not in implied - {other}:
+                hint = did_you_mean(other, configuration.states)
+                if hint is not None:
+                    yield state.file, Mistake(("states", name, "implies"), f"nobody declares `{other}`", hint)
+
+
+def _others(name: str, implies: Sequence[str]) -> Iterator[str]:
+    parts = name.split(".")
+    yield from (".".join(parts[:at]) for at in range(1, len(parts)))
+    yield from implies
+
+
+def _may_be_trusted(reason: str) -> bool:
+    return reason.startswith("it ")
+
+
+def vocabulary(configuration: Configuration, file: File) -> Vocabulary:
+    """List what the conditions of a file may ask about: never what only a weaker file could say."""
+    is_project = file.layer in OF_A_PROJECT
+    known = configuration.implications.names
+    states = {name for name in known if is_project or name in configuration.foreign}
+    if is_project:
+        states |= configuration.waiting
+    counted = {
+        name: Type.INT
+        for name, state in configuration.states.items()
+        if name in states and state.entry.detector is not None and state.entry.detector.counts
+    }
+    return Vocabulary(
+        states=states,
+        variables={
+            **VARIABLES,
+            "env": dict.fromkeys(configuration.env, Type.STRING),
+            ENTITIES: counted,
+        },
+    )

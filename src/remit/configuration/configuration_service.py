@@ -1,0 +1,277 @@
+"""Remit's own configuration as it counts in a workspace.
+
+Files are read again only when they changed, and of a broken one what it last said still holds.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from remit.configuration.config_model import (
+    KEYS,
+    OF_A_PROJECT,
+    Content,
+    File,
+    FileText,
+    Mistake,
+    Said,
+    written,
+)
+from remit.configuration.file_parser import read
+from remit.configuration.layers import Configuration, Demand, Trusted, combine
+from remit.configuration.policy_compiler import Ruled, rule
+from remit.configuration.session_settings import Told, violations
+from remit.configuration.session_settings import combine as tell
+from remit.configuration.state_unlock import way_to
+from remit.decision.problems import Problem, Severity
+from remit.decision.requirements import NO_REQUIREMENTS, Requirement, Requirements
+from remit.states.observations import KeptConfiguration, KeptFile
+
+if TYPE_CHECKING:
+    from remit.decision.projects import Workspace
+    from remit.decision.tools import Tool
+    from remit.ports import Clock, ConfigurationFiles, Language, StateStore
+
+_NOTHING = "{}"
+_FLAWLESS = "[]"
+_UNREAD = "null"  # of a file that exists, and could never be used
+_STILL = "what it said when it could last be used still holds"
+_EMPTIED = "it was emptied just now"
+_NEVER = "nothing that it says counts"
+_ALL = "nobody knows what it forbids, so that all tools are hidden"
+
+
+class Current(NamedTuple):
+    """A configuration as it is now, and what it was made of."""
+
+    inputs: Mapping[str, str]
+    trusted: Mapping[tuple[str, str], str]
+    configuration: Configuration
+    requirements: Requirements
+    ruled: Ruled
+    said: Sequence[Said]
+
+
+class Noticed(NamedTuple):
+    """Something in a file, and how bad it is."""
+
+    severity: Severity
+    problem: Problem
+
+    @property
+    def position(self) -> tuple[int, int]:
+        """The line and the column, from 1; zeros where it is about the file as a whole."""
+        found = re.match(r"line (\d+) column (\d+)", self.problem.place)
+        return (int(found[1]), int(found[2])) if found else (0, 0)
+
+
+class Configurations:
+    """Reads the configuration of workspaces, and keeps it."""
+
+    def __init__(
+        self, store: StateStore, files: ConfigurationFiles, language: Language, clock: Clock
+    ) -> None:
+        self._store = store
+        self._files = files
+        self._language = language
+        self._clock = clock
+        self._current: dict[str, Current] = {}
+
+    def current(self, workspace: Workspace) -> Current:
+        """Tell what the files say together, as they are now."""
+        files = self._files.files(workspace)
+        inputs = {file.path: self._files.fingerprint(file) for file in files}
+        trusted = self._store.trusted_parts(workspace)
+        current = self._current.get(workspace.dir)
+        if current is not None and (current.inputs, current.trusted) == (inputs, trusted):
+            return current
+        kept = self._store.configuration(workspace)
+        if kept is not None and kept.inputs == inputs:
+            remembered = self._store.files(inputs, workspace)
+            said = [_recalled(file, remembered[file.path]) for file in files if file.path in remembered]
+        else:
+            said = self._read(files, inputs, trusted, workspace)
+        configuration = combine(said, trusted)
+        needed, ruled = self._needed(configuration), rule(said, trusted)
+        current = Current(inputs, trusted, configuration, needed, ruled, said)
+        self._current[workspace.dir] = current
+        return current
+
+    def told(self, workspace: Workspace) -> Told:
+        """Tell how much an agent is told."""
+        return tell(self.current(workspace).said)
+
+    def problems(self, workspace: Workspace) -> list[Problem]:
+        """List what is wrong in the files."""
+        self.current(workspace)
+        kept = self._store.configuration(workspace)
+        if kept is None:
+            return []
+        files = self._store.files(kept.inputs, workspace)
+        own = [row for path in kept.inputs if path in files for row in json.loads(files[path].problems)]
+        return [Problem(source=row[0], place=row[1], reason=row[2]) for row in (*own, *kept.problems)]
+
+    def check(self, tools: Iterable[Tool], workspace: Workspace) -> list[Noticed]:
+        """List all that is wrong, contradictory or meaningless in the files, in their order."""
+        current = self.current(workspace)
+        files = {each.file.path: at for at, each in enumerate(current.said)}
+        places = {each.file.path: each.places for each in current.said}
+        found = [Noticed(Severity.ERROR, each) for each in self.problems(workspace)]
+        broken = _broken(self._store.files(current.inputs, workspace).values())
+        for severity, file, mistake in self._language.remarks(current.said, tools):
+            if file.path in broken:
+                continue
+            source, place, reason = _told(file, places.get(file.path, {}), mistake)
+            found.append(Noticed(severity, Problem(source=source, place=place, reason=reason)))
+        return sorted(found, key=lambda each: (files.get(each.problem.source, -1), each.position))
+
+    def demands(self, workspace: Workspace) -> tuple[Demand, ...]:
+        """List the parts of the configuration that need the user's trust."""
+        current = self.current(workspace)
+        return (*current.configuration.demands, *current.ruled.demands)
+
+    def trust(self, demands: Iterable[Demand], workspace: Workspace) -> None:
+        """Let parts of the configuration count, as they stand."""
+        for each in demands:
+            self._store.trust_part(each.file.path, each.subject, each.digest, workspace, self._clock())
+        self._reconsider(workspace)
+
+    def revoke(self, demands: Iterable[Demand], workspace: Workspace) -> None:
+        """Let parts of the configuration count no more."""
+        for each in demands:
+            self._store.revoke_part(each.file.path, each.subject, workspace)
+        self._reconsider(workspace)
+
+    def _read(
+        self,
+        files: Sequence[File],
+        inputs: Mapping[str, str],
+        trusted: Mapping[tuple[str, str], str],
+        workspace: Workspace,
+    ) -> list[Said]:
+        """Read the files that changed, and keep what they say."""
+        before = self._store.files(inputs, workspace)
+        read_now = {
+            file.path: self._keep(file, inputs[file.path], before.get(file.path), workspace) for file in files
+        }
+        said = [_recalled(file, read_now[file.path]) for file in files]
+        configuration = combine(said, trusted)
+        self._store.keep_configuration(
+            {
+                file.path: (read_now[file.path], file.layer in OF_A_PROJECT)
+                for file in files
+                if read_now[file.path] != before.get(file.path) and (inputs[file.path] or file.path in before)
+            },
+            KeptConfiguration(
+                inputs=inputs,
+                problems=self._problems(configuration, said, trusted, _broken(read_now.values())),
+                transitions=list(configuration.transitions),
+                observes=tell(said).observes,
+            ),
+            workspace,
+            self._clock(),
+        )
+        return said
+
+    def _keep(self, file: File, fingerprint: str, before: KeptFile | None, workspace: Workspace) -> KeptFile:
+        if before is not None and before.fingerprint == fingerprint:
+            return before
+        text = self._files.read(file, workspace)
+        empty = KeptFile(file.path, fingerprint, _NOTHING, _NOTHING, _FLAWLESS)
+        if text is None:
+            return empty
+        problems = self._wrong(file, text)
+        if before is not None and before.fingerprint and before.content != _UNREAD:
+            if text.may_grow and before.content != _NOTHING:
+                problems = [(file.path, "", _EMPTIED)]
+            if problems:
+                return before._replace(fingerprint=fingerprint, problems=_with(problems, _STILL))
+        if problems:
+            consequence = _NEVER if file.layer in OF_A_PROJECT else _ALL
+            return empty._replace(content=_UNREAD, problems=_with(problems, consequence))
+        return empty._replace(content=json.dumps(text.content), places=json.dumps(text.places))
+
+    def _wrong(self, file: File, text: FileText) -> list[tuple[str, str, str]]:
+        if text.problem:
+            return [(file.path, text.place, text.problem)]
+        content, mistakes = read(text.content)
+        mistakes = mistakes or [*self._language.mistakes_in(content)] if _has_logic(content) else mistakes
+        return [_told(file, text.places, each) for each in mistakes]
+
+    def _problems(
+        self, configuration: Configuration, said: Sequence[Said], trusted: Trusted, broken: Collection[str]
+    ) -> list[tuple[str, str, str]]:
+        """List what is wrong only when all files are put together; of a broken one, its places are old."""
+        found = [*rule(said, trusted).violations, *violations(said)]
+        if any(each.content.states or each.content.tools for each in said):
+            found.extend(self._language.mistakes_of(configuration))
+        places = {each.file.path: each.places for each in said}
+        return [
+            _told(file, places.get(file.path, {}), each) for file, each in found if file.path not in broken
+        ]
+
+    def _reconsider(self, workspace: Workspace) -> None:
+        """Say anew what is wrong: trust has changed, and with it what counts."""
+        files = self._files.files(workspace)
+        inputs = {file.path: self._files.fingerprint(file) for file in files}
+        self._current.pop(workspace.dir, None)
+        self._read(files, inputs, self._store.trusted_parts(workspace), workspace)
+
+    def _needed(self, configuration: Configuration) -> Requirements:
+        if not configuration.has_conditions:
+            return NO_REQUIREMENTS
+        own = frozenset(configuration.states) - configuration.foreign
+        return Requirements(
+            (
+                Requirement(
+                    rule.entry.pattern,
+                    self._language.condition(rule.entry, () if rule.file.layer in OF_A_PROJECT else own),
+                    rule.file.path,
+                )
+                for rule in configuration.rules
+                if rule.entry.has_condition
+            ),
+            {name: way for name, state in configuration.states.items() if (way := way_to(state))},
+        )
+
+
+def _recalled(file: File, kept: KeptFile) -> Said:
+    if kept.content == _UNREAD:
+        return Said(file, Content(), is_unread=True)
+    content, mistakes = read(json.loads(kept.content))
+    places: dict[str, list[int]] = json.loads(kept.places)
+    return Said(file, Content() if mistakes else content, places)
+
+
+def _broken(files: Iterable[KeptFile]) -> frozenset[str]:
+    return frozenset(each.source for each in files if each.problems != _FLAWLESS)
+
+
+def _with(problems: Iterable[tuple[str, str, str]], consequence: str) -> str:
+    return json.dumps([(source, place, f"{reason}; {consequence}") for source, place, reason in problems])
+
+
+def _has_logic(content: Content) -> bool:
+    return any(entry.implies for entry in content.states) or any(
+        entry.has_condition for entry in content.tools
+    )
+
+
+def _told(file: File, places: Mapping[str, Sequence[int]], mistake: Mistake) -> tuple[str, str, str]:
+    """Write a mistake as a problem: its place in the file, its keys, the message and the hint."""
+    path = mistake.path
+    while path and KEYS.join(path) not in places:
+        path = path[:-1]
+    place = ""
+    if path:
+        line, column, inner_line, inner_column = places[KEYS.join(path)]
+        if mistake.line and path == mistake.path:
+            column = mistake.column if mistake.line > 1 else inner_column + mistake.column - 1
+            line = inner_line + mistake.line - 1
+        place = f"line {line} column {column}"
+    keys = written(mistake.path)
+    hint = f" ({mistake.hint})" if mistake.hint else ""
+    return file.path, place, f"{keys}: {mistake.message}{hint}" if keys else f"{mistake.message}{hint}"

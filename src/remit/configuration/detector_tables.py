@@ -1,0 +1,241 @@
+"""Reads how a state is found out: one key of its table, with what belongs to it."""
+
+from collections.abc import Callable
+
+from remit.conditions.count_comparison import SOME, Comparison, comparison
+from remit.configuration.config_model import ASKS_GIT, Detector, DetectorKind, GitFact
+from remit.configuration.detector_bounds import is_plain_path, problem_of_url
+from remit.configuration.table_fields import Fields, listed
+from remit.text.secrets import may_be_secret, names_a_secret
+
+_MOST_PATHS = 20
+_MOST_ARGUMENTS = 50
+_LONGEST = 60.0  # seconds that a detector may take
+_A_DAY = 86_400.0
+_TIMEOUT = 2.0
+_LIFETIMES = {  # seconds for which an answer is kept, where finding it out again would cost something
+    DetectorKind.GLOB: 2.0,
+    DetectorKind.ENTITIES: 2.0,
+    DetectorKind.GIT: 2.0,
+    DetectorKind.COMMAND: 30.0,
+    DetectorKind.HTTP: 30.0,
+    DetectorKind.PUSH: 60.0,
+}
+_TIMED = (DetectorKind.COMMAND, DetectorKind.HTTP, DetectorKind.GIT, DetectorKind.GLOB, DetectorKind.ENTITIES)
+BELONGS = {  # the keys that may stand beside a detector's own
+    DetectorKind.GLOB: ("count", "timeout", "lifetime"),
+    DetectorKind.GIT: ("timeout", "lifetime"),
+    DetectorKind.COMMAND: ("exit", "timeout", "lifetime"),
+    DetectorKind.HTTP: ("status", "timeout", "lifetime"),
+    DetectorKind.ENTITIES: ("count", "timeout", "lifetime"),
+    DetectorKind.PUSH: ("lifetime",),
+}
+
+
+def read_detector(fields: Fields) -> Detector | None:
+    """Read the detector of a state; None where it has none, or one that cannot be used."""
+    given = fields.given(DetectorKind)
+    if len(given) > 1:
+        fields.note(given[1], f"a state has one detector, and {listed(given)} are {len(given)}")
+        return None
+    if not given:
+        return None
+    kind = DetectorKind(given[0])
+    found = _READERS[kind](fields, kind)
+    return None if found is None else _timed(fields, found)
+
+
+def _timed(fields: Fields, found: Detector) -> Detector:
+    lifetime = _LIFETIMES.get(found.kind, 0.0)
+    if found.kind is DetectorKind.GIT and found.fact not in ASKS_GIT:
+        lifetime = 0.0
+    return found._replace(
+        timeout=fields.seconds("timeout", _TIMEOUT if found.kind in _TIMED else 0.0, _LONGEST),
+        lifetime=fields.seconds("lifetime", lifetime, _A_DAY),
+    )
+
+
+def _paths(fields: Fields, kind: DetectorKind) -> Detector | None:
+    paths = fields.text_or_texts(kind)
+    if len(paths) > _MOST_PATHS:
+        fields.note(kind, f"{len(paths)} paths are more than {_MOST_PATHS}")
+        return None
+    return Detector(kind, paths=paths) if paths and _are_inside(fields, kind, paths) else None
+
+
+def _are_inside(fields: Fields, name: str, paths: tuple[str, ...]) -> bool:
+    for path in paths:
+        if not is_plain_path(path):
+            fields.note(
+                name,
+                "a path leads out of the project, or is none",
+                "write it relative to the file's directory, with `/` and without `..`",
+            )
+            return False
+    return True
+
+
+def _glob(fields: Fields, kind: DetectorKind) -> Detector | None:
+    pattern = fields.text(kind)
+    if pattern is None or not _are_inside(fields, kind, (pattern,)) or not _is_glob(fields, kind, pattern):
+        return None
+    return Detector(kind, glob=pattern, amount=_count(fields, "count"))
+
+
+def _is_glob(fields: Fields, name: str, pattern: str) -> bool:
+    if all("**" not in part or part == "**" for part in pattern.split("/")):
+        return True
+    fields.note(name, "`**` stands for whole directories", "write `*` inside a name")
+    return False
+
+
+def _count(fields: Fields, name: str) -> Comparison | None:
+    if name not in fields:
+        return None
+    given = fields.scalar(name)
+    found = comparison(given) if isinstance(given, str | int) and not isinstance(given, bool) else None
+    if given is not None and found is None:
+        fields.note(name, "expected a number, or a comparison with one", 'write it as in `count = ">= 3"`')
+    return found
+
+
+def _git(fields: Fields, kind: DetectorKind) -> Detector | None:
+    if fields.is_table(kind):
+        table = fields.table(kind)
+        table.only((GitFact.BRANCH,))
+        branch = table.text(GitFact.BRANCH)
+        if branch is None and GitFact.BRANCH not in table:
+            table.note("", "expected `branch`, with a pattern of names")
+        return None if branch is None else Detector(kind, fact=GitFact.BRANCH, branch=branch)
+    fact = fields.one_of(kind, [fact for fact in GitFact if fact is not GitFact.BRANCH])
+    return None if fact is None else Detector(kind, fact=GitFact(fact))
+
+
+def _env(fields: Fields, kind: DetectorKind) -> Detector | None:
+    if not fields.is_table(kind):
+        name = fields.text(kind)
+        return None if name is None else Detector(kind, variable=name)
+    table = fields.table(kind)
+    table.only(("name", "equals"))
+    name, equals = table.text("name"), table.text("equals")
+    if name is None:
+        table.note("name", "expected the name of a variable")
+        return None
+    if equals is not None and may_be_secret(equals, name):
+        table.note("equals", "this may be a secret, which does not belong into this file")
+        return None
+    return Detector(kind, variable=name, equals=equals)
+
+
+def _value(fields: Fields, kind: DetectorKind) -> Detector | None:
+    table = fields.table(kind)
+    if not fields.is_table(kind):
+        return None
+    table.only(("file", "at", "equals"))
+    file = table.text("file")
+    if file is None:
+        table.note("file", "expected the path of a JSON, TOML or YAML file")
+        return None
+    if not _has_values(table, file):
+        return None
+    equals = table.scalar("equals")
+    keys = _keys(table)
+    is_good = _are_inside(table, "file", (file,)) and keys is not None
+    return Detector(kind, paths=(file,), keys=keys, equals=equals) if is_good and keys else None
+
+
+def _has_values(table: Fields, file: str) -> bool:
+    if file.endswith((".json", ".toml", ".yaml", ".yml")):
+        return True
+    table.note("file", "not the name of a JSON, TOML or YAML file", "it ends in .json, .toml, .yaml or .yml")
+    return False
+
+
+def _keys(table: Fields) -> tuple[str, ...] | None:
+    if table.is_list("at"):
+        return table.texts("at")
+    text = table.text("at")
+    if text is None:
+        table.note("at", "expected the way to a value", 'write it as in `at = "scripts.test"`')
+        return None
+    return tuple(text.split("."))
+
+
+def _command(fields: Fields, kind: DetectorKind) -> Detector | None:
+    if kind in fields and not fields.is_list(kind):
+        fields.note(
+            kind,
+            "expected a list: the program and each of its arguments",
+            'no shell reads it: `["gh", "auth"]`',
+        )
+        return None
+    argv = fields.texts(kind) or ()
+    if not argv or len(argv) > _MOST_ARGUMENTS:
+        fields.note(kind, f"expected 1 to {_MOST_ARGUMENTS} words")
+        return None
+    if any(may_be_secret(word) for word in argv):
+        fields.note(kind, "a word may be a secret, which does not belong into this file")
+        return None
+    return Detector(kind, argv=argv, exits=fields.wholes("exit", 0, 255) or (0,))
+
+
+def _http(fields: Fields, kind: DetectorKind) -> Detector | None:
+    url = fields.text(kind)
+    if url is None:
+        return None
+    if problem := problem_of_url(url):
+        fields.note(kind, problem, "write an https URL, or http to this machine, without user and query")
+        return None
+    return Detector(kind, url=url, statuses=fields.wholes("status", 100, 599))
+
+
+def _entities(fields: Fields, kind: DetectorKind) -> Detector | None:
+    table = fields.table(kind)
+    if not fields.is_table(kind):
+        return None
+    table.only(("glob", "file", "at", "database", "table"))
+    ways = table.given(("glob", "file", "database"))
+    if len(ways) != 1:
+        table.note("", "expected one of `glob`, `file` with `at`, and `database` with `table`")
+        return None
+    way = ways[0]
+    path = table.text(way)
+    if path is None or not _are_inside(table, way, (path,)):
+        return None
+    count = _count(fields, "count") or SOME
+    if way == "glob":
+        return Detector(kind, glob=path, amount=count) if _is_glob(table, way, path) else None
+    if way == "file":
+        keys = _keys(table) if _has_values(table, path) else None
+        return None if not keys else Detector(kind, paths=(path,), keys=keys, amount=count)
+    name = table.text("table")
+    if name is None:
+        table.note("table", "expected the name of a table")
+        return None
+    return Detector(kind, database=path, table=name, amount=count)
+
+
+def _push(fields: Fields, kind: DetectorKind) -> Detector | None:
+    if fields.flag(kind) is not True:
+        fields.note(kind, "expected true")
+        return None
+    return Detector(kind)
+
+
+def is_showable(variable: str) -> bool:
+    """Tell whether a variable's value may be told to conditions, which show it when they fail."""
+    return not names_a_secret(variable)
+
+
+_READERS: dict[DetectorKind, Callable[[Fields, DetectorKind], Detector | None]] = {
+    DetectorKind.FILE: _paths,
+    DetectorKind.DIRECTORY: _paths,
+    DetectorKind.GLOB: _glob,
+    DetectorKind.GIT: _git,
+    DetectorKind.ENV: _env,
+    DetectorKind.VALUE: _value,
+    DetectorKind.COMMAND: _command,
+    DetectorKind.HTTP: _http,
+    DetectorKind.ENTITIES: _entities,
+    DetectorKind.PUSH: _push,
+}

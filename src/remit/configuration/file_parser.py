@@ -1,0 +1,215 @@
+"""Reads the content of a configuration file, key by key, and says all that is wrong with it."""
+
+import re
+
+from remit.configuration.config_model import (
+    Asked,
+    Content,
+    DetectorKind,
+    Lists,
+    Mistake,
+    Place,
+    Presented,
+    Room,
+    Running,
+    StateEntry,
+    Telling,
+    ToolEntry,
+)
+from remit.configuration.detector_tables import BELONGS, is_showable, read_detector
+from remit.configuration.table_fields import Fields, listed
+from remit.text.spelling import did_you_mean
+
+STRATEGIES = ("auto", "flat", "state", "namespace", "rooms", "manifest", "search")
+DANGERS = ("safe", "low", "moderate", "destructive", "critical")
+KINDS = ("location", "capability", "entity", "workflow")
+WORKFLOW = "workflow"
+LOCATION = "location"
+
+SESSIONS = ("shared", "own")
+FOUND, LISTED, OFF = "found", "listed", "off"  # how the tools of memory are served
+OWN_TOOLS = ("discover_tools", "call_tool", "why_tool", "report_available_tools")
+
+MODES = ("plan", "default", "acceptEdits", "dontAsk", "bypass")
+
+_TABLES = ("states", "tools", "servers", "agents", "rooms", "context", "suggestions", "memory")
+_PRESENTED = ("strategy", "token_budget")
+_SECTIONS = (*_PRESENTED, "pinned", "own_tools", "env", "mode", "ask_from", "allow", "block", *_TABLES)
+_RUNNING = ("prefix", "sessions", "inherit_env", "deadline")
+_STATE = ("kind", "description", "implies", "on", "off")
+_TOOL = ("states", "when", "location", "namespace", "danger", "approval", "ai_enabled")
+_NAME = r"[a-z0-9]+([-_][a-z0-9]+)*(\.[a-z0-9]+([-_][a-z0-9]+)*)*"
+_LONGEST_NAME = 100
+_LARGEST_BUDGET = 1_000_000
+_LONGEST_CALL = 86_400.0  # seconds
+_BY_EVENT = ("on", "off")
+_LONGEST_ANSWER = 10_000  # characters of a hook that reach a model; more ends up in a file
+
+
+def read(content: object) -> tuple[Content, list[Mistake]]:
+    """Read what a file says; with a mistake in it, none of it is to be used."""
+    mistakes: list[Mistake] = []
+    top = Fields(content, (), mistakes)
+    top.only(_SECTIONS)
+    memory = top.table("memory")
+    found = Content(
+        strategy=top.one_of("strategy", STRATEGIES),
+        token_budget=top.whole("token_budget", 0, _LARGEST_BUDGET),
+        pinned=top.texts("pinned") or (),
+        own_tools=_own_tools(top),
+        env=_variables(top),
+        states=tuple(_state(name, fields) for name, fields in top.tables("states")),
+        tools=tuple(_tool(pattern, fields) for pattern, fields in top.tables("tools")),
+        servers=tuple(_server(name, fields) for name, fields in top.tables("servers")),
+        agents=tuple(_agent(name, fields) for name, fields in top.tables("agents")),
+        rooms=tuple(_room(name, fields) for name, fields in top.tables("rooms")),
+        everyone=_both("", top),
+        mode=top.one_of("mode", MODES),
+        ask_from=top.one_of("ask_from", DANGERS),
+        telling=_telling(top.table("context"), top.table("suggestions"), memory),
+        memory=_memory(memory),
+    )
+    return found, mistakes
+
+
+def _variables(top: Fields) -> tuple[str, ...]:
+    names = top.texts("env") or ()
+    for name in names:
+        if not is_showable(name):
+            top.note("env", f"`{name}` is called like a secret, and conditions show what they compare")
+    return names
+
+
+def _state(name: str, fields: Fields) -> StateEntry:
+    fields.only((*_STATE, *DetectorKind, *_beside(fields)))
+    if not is_state_name(name):
+        fields.note(
+            "", "not the name of a state", "write small letters and digits, joined by `-`, `_` or `.`"
+        )
+    if name == LOCATION:
+        fields.note("", "a state cannot be called so: it is what applications call where the user is")
+    detector = read_detector(fields)
+    by_event = fields.given(_BY_EVENT)
+    default = WORKFLOW if by_event else "capability"
+    kind = fields.one_of("kind", KINDS) or default
+    if kind == WORKFLOW and detector is not None:
+        fields.note(detector.kind, "a workflow state is set by commands and tools, and has no detector")
+    if kind != WORKFLOW and by_event:
+        fields.note(by_event[0], "only a state of the kind `workflow` follows what tools do")
+    implies = fields.texts("implies") or ()
+    for other in implies:
+        if not is_state_name(other):
+            fields.note("implies", f"`{other}` is not the name of a state")
+    return StateEntry(
+        name=name,
+        kind=kind,
+        description=fields.text("description") or "",
+        detector=detector,
+        implies=implies,
+        on=fields.text_or_texts("on"),
+        off=fields.text_or_texts("off"),
+    )
+
+
+def _beside(fields: Fields) -> tuple[str, ...]:
+    return tuple(key for kind in fields.given(DetectorKind) for key in BELONGS.get(DetectorKind(kind), ()))
+
+
+def is_state_name(name: str) -> bool:
+    """Tell whether a state may be called so."""
+    return len(name) <= _LONGEST_NAME and re.fullmatch(_NAME, name) is not None
+
+
+def _tool(pattern: str, fields: Fields) -> ToolEntry:
+    fields.only(_TOOL)
+    if not pattern.strip():
+        fields.note("", "the pattern is empty", "write `*` for all tools")
+    return ToolEntry(
+        pattern=pattern,
+        states=_asked(fields),
+        when=fields.text("when"),
+        location=_place(fields),
+        namespace=fields.text("namespace"),
+        danger=fields.one_of("danger", DANGERS),
+        approval=fields.flag("approval"),
+        ai_enabled=fields.flag("ai_enabled"),
+    )
+
+
+def _asked(fields: Fields) -> Asked | None:
+    if "states" not in fields:
+        return None
+    if not fields.is_table("states"):
+        return Asked(all=fields.texts("states") or ())
+    table = fields.table("states")
+    table.only(Asked._fields)
+    return Asked(all=table.texts("all") or (), any=table.texts("any"), none=table.texts("none") or ())
+
+
+def _place(fields: Fields) -> Place | None:
+    if "location" not in fields:
+        return None
+    table = fields.table("location")
+    table.only(Place._fields)
+    return Place(*(table.texts(name) for name in Place._fields))
+
+
+def _own_tools(top: Fields) -> tuple[str, ...] | None:
+    named = top.texts("own_tools")
+    for name in named or ():
+        if name not in OWN_TOOLS:
+            hint = did_you_mean(name, OWN_TOOLS) or f"known are {listed(OWN_TOOLS)}"
+            top.note("own_tools", f"`{name}` is no tool of Remit's own", hint)
+    return named
+
+
+def _agent(name: str, fields: Fields) -> Lists:
+    fields.only(("allow", "block", *_PRESENTED))
+    return _both(name, fields)._replace(presented=_presented(fields))
+
+
+def _server(name: str, fields: Fields) -> Lists:
+    fields.only(("allow", "block", "trusted", *_RUNNING))
+    running = _running(fields) if fields.given(_RUNNING) else None
+    return _both(name, fields)._replace(trusted=fields.flag("trusted"), running=running)
+
+
+def _running(fields: Fields) -> Running:
+    inherited = fields.texts if fields.is_list("inherit_env") else fields.flag
+    return Running(
+        prefix=fields.flag("prefix"),
+        sessions=fields.one_of("sessions", SESSIONS),
+        inherit_env=inherited("inherit_env"),
+        deadline=fields.seconds("deadline", 0.0, _LONGEST_CALL) or None,
+    )
+
+
+def _presented(fields: Fields) -> Presented:
+    return Presented(fields.one_of("strategy", STRATEGIES), fields.whole("token_budget", 0, _LARGEST_BUDGET))
+
+
+def _both(name: str, fields: Fields) -> Lists:
+    return Lists(name, allow=fields.texts("allow"), block=fields.texts("block") or ())
+
+
+def _telling(context: Fields, suggestions: Fields, memory: Fields) -> Telling:
+    context.only(("characters", "tokens", "tools"))
+    suggestions.only(("enabled", "shared_patterns"))
+    return Telling(
+        characters=context.whole("characters", 0, _LONGEST_ANSWER),
+        tokens=context.whole("tokens", 0, _LONGEST_ANSWER),
+        tools=context.whole("tools", 0, _LONGEST_ANSWER),
+        hints=suggestions.flag("enabled"),
+        shared_patterns=suggestions.flag("shared_patterns"),
+        observes=memory.flag("observe"),
+    )
+
+
+def _memory(fields: Fields) -> str | None:
+    fields.only(("tools", "observe"))
+    return fields.one_of("tools", (FOUND, LISTED, OFF))
+
+
+def _room(name: str, fields: Fields) -> Room:
+    fields.only(("description", "tools", *_PRESENTED))
+    return Room(name, fields.text("description") or "", fields.texts("tools") or (), _presented(fields))

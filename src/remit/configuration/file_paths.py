@@ -1,0 +1,50 @@
+"""Where the files of Remit's own configuration lie.
+
+A hook process asks this, so it imports next to nothing.
+"""
+
+import os
+from collections.abc import Iterator
+
+from remit.decision.projects import Workspace
+from remit.decision.scopes import ancestors
+from remit.files.bounded_reader import Machine
+
+SHARED = "remit.toml"
+PERSONAL = "remit.local.toml"
+
+_MANAGED = {
+    "linux": "/etc/remit",
+    "darwin": "/Library/Application Support/Remit",
+    "win32": "C:\\Program Files\\Remit",
+}
+
+Found = tuple[str, str, str | None]  # the layer, the path, and of a project's file the directory
+
+
+def configuration_paths(workspace: Workspace, machine: Machine) -> list[Found]:
+    """List the files that count in a workspace, whether they exist or not, the weakest first."""
+    found: dict[str, Found] = {}
+    for each in _all(workspace, machine):
+        found.setdefault(each[1], each)  # whoever makes a project's file the machine's means that
+    return list(found.values())
+
+
+def _all(workspace: Workspace, machine: Machine) -> Iterator[Found]:
+    given = machine.variables.get("REMIT_CONFIG")
+    yield (
+        "machine",
+        os.path.abspath(given) if given else os.path.join(_config(machine), "remit", SHARED),
+        None,
+    )
+    for dir in reversed(ancestors(workspace.dir, up_to=workspace.checkout)):
+        yield "project", os.path.join(dir, SHARED), dir
+        yield "local", os.path.join(dir, PERSONAL), dir
+    managed = _MANAGED.get(machine.platform, _MANAGED["linux"])
+    yield "managed", os.path.join(machine.root + managed, SHARED), None
+
+
+def _config(machine: Machine) -> str:
+    if machine.platform == "win32":
+        return machine.variables.get("APPDATA") or os.path.join(machine.home, "AppData", "Roaming")
+    return machine.variables.get("XDG_CONFIG_HOME") or os.path.join(machine.home, ".config")

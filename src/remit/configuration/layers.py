@@ -1,0 +1,303 @@
+"""Puts the files of a configuration together: which state is in force, and what needs the user's trust first.
+
+A rule of a stronger file never depends on what a weaker one says: until a project is trusted it can only
+narrow. So what its files say anew of a state that is not theirs, and what implies one, waits for trust.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
+from typing import NamedTuple, TypeVar
+
+from remit.configuration.builtin_states import BUILTIN
+from remit.configuration.config_model import (
+    OF_A_PROJECT,
+    Detector,
+    DetectorKind,
+    File,
+    Layer,
+    Lists,
+    Room,
+    Said,
+    StateEntry,
+    ToolEntry,
+)
+from remit.decision.snapshot import Implications
+from remit.errors import StateError
+
+Value = TypeVar("Value")
+
+FLAT = "flat"
+VARIABLES = "[env]"  # stands for the list of variables where a state's name would: no state is called so
+
+Trusted = Mapping[tuple[str, str], str]  # the digest that was trusted, by file and state
+
+
+class State(NamedTuple):
+    """A state in force, with where it was declared."""
+
+    entry: StateEntry
+    file: File
+    needs_trust: bool = False
+    is_trusted: bool = True
+
+    @property
+    def may_run(self) -> bool:
+        """Whether its detector may be used."""
+        return self.is_trusted or not self.needs_trust
+
+
+class Demand(NamedTuple):
+    """A part of a configuration that only holds with the user's trust, and why."""
+
+    entry: StateEntry | ToolEntry
+    file: File
+    reasons: tuple[str, ...]
+    digest: str
+    trusted_digest: str | None = None
+    subject: str = ""  # what it is kept under
+
+    @property
+    def name(self) -> str:
+        """What a person calls it."""
+        return self.entry.name if isinstance(self.entry, StateEntry) else self.entry.pattern
+
+    @property
+    def detector(self) -> Detector | None:
+        """How a state is found out."""
+        return self.entry.detector if isinstance(self.entry, StateEntry) else None
+
+    @property
+    def is_state(self) -> bool:
+        """Whether it is a state, and not what is said of tools."""
+        return isinstance(self.entry, StateEntry)
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether it is as it was when it was trusted."""
+        return self.trusted_digest == self.digest
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether something else was trusted than what stands there now."""
+        return self.trusted_digest is not None and not self.is_trusted
+
+    @property
+    def title(self) -> str:
+        """What a person would call it."""
+        if not self.is_state:
+            return f"rule {self.name}"
+        return "variables" if self.name == VARIABLES else f"state {self.name}"
+
+
+class Rule(NamedTuple):
+    """What a file says of tools."""
+
+    entry: ToolEntry
+    file: File
+
+
+class Transition(NamedTuple):
+    """A tool whose success sets or clears a workflow state."""
+
+    pattern: str
+    state: str
+    truth: bool
+
+
+class Conflict(NamedTuple):
+    """A state that a file declares, and that is not in force as declared."""
+
+    file: File
+    name: str
+    reason: str
+
+
+class Configuration(NamedTuple):
+    """All that the files say together."""
+
+    states: Mapping[str, State]
+    waiting: frozenset[str]  # states that are declared, and unknown until trusted
+    implications: Implications
+    rules: tuple[Rule, ...]
+    demands: tuple[Demand, ...]
+    conflicts: tuple[Conflict, ...]
+    foreign: frozenset[str] = frozenset()  # states that are not the project's
+    env: tuple[str, ...] = ()
+    strategy: str | None = None
+    token_budget: int | None = None
+    pinned: tuple[str, ...] = ()
+    own_tools: tuple[str, ...] | None = None
+    memory: str | None = None
+    servers: tuple[tuple[File, Lists], ...] = ()
+    agents: tuple[tuple[File, Lists], ...] = ()
+    rooms: tuple[tuple[File, Room], ...] = ()
+
+    @property
+    def has_conditions(self) -> bool:
+        """Whether any tool asks for anything that may hold or not."""
+        return any(rule.entry.has_condition for rule in self.rules)
+
+    @property
+    def transitions(self) -> Iterator[Transition]:
+        """List what tools do to workflow states when they succeed."""
+        for state in self.states.values():
+            for patterns, truth in ((state.entry.on, True), (state.entry.off, False)):
+                yield from (Transition(pattern, state.entry.name, truth) for pattern in patterns)
+
+
+def combine(said: Sequence[Said], trusted: Trusted) -> Configuration:
+    """Put files together, the weakest first."""
+    foreign = _foreign((BUILTIN, *said))
+    layered = _Layers(trusted, foreign)
+    for each in (BUILTIN, *said):
+        for entry in each.content.states:
+            layered.declare(entry, each.file)
+        layered.show(each.content.env, each.file)
+    return Configuration(
+        states=layered.states,
+        waiting=frozenset(layered.waiting),
+        implications=layered.implications(),
+        rules=tuple(Rule(entry, each.file) for each in said for entry in each.content.tools),
+        demands=tuple(layered.demands),
+        conflicts=tuple(layered.conflicts),
+        foreign=frozenset(foreign),
+        env=tuple(layered.env),
+        strategy=_last(
+            each.content.strategy for each in said if may_present(each.content.strategy, each.file)
+        ),
+        token_budget=_last(each.content.token_budget for each in said),
+        pinned=tuple(dict.fromkeys(pattern for each in said for pattern in each.content.pinned)),
+        own_tools=_last(each.content.own_tools for each in said),
+        memory=_last(each.content.memory for each in said),
+        servers=tuple((each.file, entry) for each in said for entry in each.content.servers),
+        agents=tuple((each.file, entry) for each in said for entry in each.content.agents),
+        rooms=tuple((each.file, entry) for each in said for entry in each.content.rooms),
+    )
+
+
+class _Layers:
+    """Collects states, file by file."""
+
+    def __init__(self, trusted: Trusted, foreign: Mapping[str, File]) -> None:
+        self._trusted = trusted
+        self._foreign = foreign  # states that are not the project's to say anything of
+        self.states: dict[str, State] = {}
+        self.waiting: set[str] = set()
+        self.env: dict[str, None] = {}
+        self.demands: list[Demand] = []
+        self.conflicts: list[Conflict] = []
+
+    def declare(self, entry: StateEntry, file: File) -> None:
+        changes = tuple(self._changes(entry, file))
+        reasons = (*changes, *_runs(entry, file))
+        demand = self._demand(entry, file, reasons) if reasons else None
+        is_trusted = demand is None or demand.is_trusted
+        if changes and not is_trusted:
+            self.conflicts.append(Conflict(file, entry.name, changes[0]))
+            if entry.name in self._foreign:
+                return
+            self.waiting.add(entry.name)
+        else:
+            self.waiting.discard(entry.name)
+        before = self.states.get(entry.name)
+        if file.layer is Layer.MANAGED and before is not None and before.file.layer in OF_A_PROJECT:
+            self.conflicts.append(
+                Conflict(before.file, entry.name, f"{owner(file)} declares it, and that counts")
+            )
+        self.states[entry.name] = State(entry, file, demand is not None, is_trusted)
+
+    def show(self, variables: Sequence[str], file: File) -> None:
+        """Let conditions see variables: what a condition compares, it may show to an agent."""
+        if variables and file.layer in OF_A_PROJECT:
+            listed = ", ".join(variables)
+            entry = StateEntry(VARIABLES, "", implies=tuple(variables))
+            if not self._demand(entry, file, (f"it lets conditions compare and show {listed}",)).is_trusted:
+                return
+        self.env |= dict.fromkeys(variables)
+
+    def implications(self) -> Implications:
+        """Put together what implies what; where that goes in a circle, the weakest files' is left out."""
+        names = [name for name in self.states if name not in self.waiting]
+        implying = {name: self.states[name] for name in names if self.states[name].entry.implies}
+        for weakest in (Layer.LOCAL, Layer.PROJECT, Layer.MACHINE, None):
+            try:
+                return Implications(names, {name: each.entry.implies for name, each in implying.items()})
+            except StateError as error:
+                for name, state in [*implying.items()]:
+                    if state.file.layer is weakest:
+                        del implying[name]
+                        reason = f"{error}, so that what it implies does not count"
+                        self.conflicts.append(Conflict(state.file, name, reason))
+        return Implications(names)  # one file alone has no circle
+
+    def _changes(self, entry: StateEntry, file: File) -> Iterator[str]:
+        """Say how a project's state changes what is not the project's."""
+        if file.layer not in OF_A_PROJECT:
+            return
+        if entry.name in self._foreign:
+            yield f"it redefines what {owner(self._foreign[entry.name])} declares"
+        for name in _implied(entry):
+            if name in self._foreign:
+                yield f"it implies `{name}`, which {owner(self._foreign[name])} declares"
+
+    def _demand(self, entry: StateEntry, file: File, reasons: tuple[str, ...]) -> Demand:
+        known = self._trusted.get((file.path, entry.name))
+        demand = Demand(entry, file, reasons, digest(entry), known, entry.name)
+        self.demands.append(demand)
+        return demand
+
+
+def _foreign(said: Iterable[Said]) -> dict[str, File]:
+    """List the states that files of others than a project declare or imply, each with the strongest file."""
+    theirs = [each for each in said if each.file.layer not in OF_A_PROJECT]
+    implied = {
+        name: each.file for each in theirs for entry in each.content.states for name in _implied(entry)
+    }
+    return implied | {entry.name: each.file for each in theirs for entry in each.content.states}
+
+
+def _runs(entry: StateEntry, file: File) -> Iterator[str]:
+    """Say what a state runs that needs trust.
+
+    A program that the user names may run what lies in the workspace; a URL that the user names does not.
+    """
+    detector = entry.detector
+    if detector is None or not detector.runs:
+        return
+    if detector.kind is DetectorKind.COMMAND:
+        yield "it runs a program"
+    elif detector.kind is DetectorKind.GIT:
+        yield "it starts git, which runs what the repository's settings name"
+    elif file.layer in OF_A_PROJECT:
+        yield "it reaches a server"
+
+
+def digest(entry: StateEntry) -> str:
+    """Tell one declaration of a state from another, in all that trust is about."""
+    return sha256(json.dumps([entry.name, entry.detector, entry.implies]).encode()).hexdigest()
+
+
+def _implied(entry: StateEntry) -> Iterator[str]:
+    name = entry.name
+    while "." in name:
+        name = name.rpartition(".")[0]
+        yield name
+    yield from entry.implies
+
+
+def may_present(strategy: str | None, file: File) -> bool:
+    """Tell whether a file may choose a strategy: a project must not switch off what tools need of states."""
+    return strategy != FLAT or file.layer not in OF_A_PROJECT
+
+
+def owner(file: File) -> str:
+    """Say whose file it is."""
+    return "Remit itself" if file.layer is Layer.BUILTIN else f"the {file.layer} file {file.path}"
+
+
+def _last(given: Iterable[Value | None]) -> Value | None:
+    found = None
+    for each in given:
+        found = each if each is not None else found
+    return found

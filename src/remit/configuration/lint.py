@@ -1,0 +1,143 @@
+"""Looks through a configuration for what is no mistake, and still not what its author may have meant."""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from remit.configuration.config_model import File, Lists, Mistake, Path, Said, ToolEntry, written
+from remit.configuration.policy_compiler import covers, own_globs, strength
+from remit.decision.globs import Glob, glob, tool_globs
+from remit.decision.kinds import Kind
+from remit.decision.problems import Severity
+from remit.decision.tool_names import MEMORY_SERVER, full_label, server_name, tool_name
+from remit.decision.tools import Tool
+from remit.memory.scope_gate import TOOLS
+from remit.text.spelling import did_you_mean
+
+Remark = tuple[Severity, File, Mistake]
+
+
+class _Known(NamedTuple):
+    """What a configuration may be about, in one workspace."""
+
+    names: Collection[str]
+    servers: Collection[str]
+    agents: Collection[str]
+    own_names: Collection[tuple[str, str]]  # of tools, with their servers
+
+
+def remarks(said: Sequence[Said], tools: Iterable[Tool]) -> Iterator[Remark]:
+    """List what contradicts itself, and what means nothing that is known here."""
+    known = _known(tools)
+    for each in said:
+        yield from _unmatched(each, known)
+        yield from _blocked(each)
+        yield from _overruled(each, said)
+
+
+def _known(tools: Iterable[Tool]) -> _Known:
+    listed = list(tools)
+    servers = [tool for tool in listed if tool.kind is Kind.MCP_SERVER and tool.server is not None]
+    labels = [
+        label for tool in servers for label in (tool.server or "", full_label(tool.server or "", tool.plugin))
+    ]
+    own = [
+        (tool.server, tool.name.removeprefix(server_name(tool.server, tool.plugin)[:-1]))
+        for tool in listed
+        if tool.kind is Kind.MCP_TOOL and tool.server is not None
+    ]
+    agents = [tool.name for tool in listed if tool.kind is Kind.SUBAGENT]
+    # What Remit brings along is known, whether a gateway has served it here before or not.
+    brought = {tool_name(MEMORY_SERVER, name) for name in TOOLS}
+    return _Known(
+        {*(tool.name for tool in listed), *brought},
+        {*labels, MEMORY_SERVER},
+        agents,
+        [*own, *((MEMORY_SERVER, name) for name in TOOLS)],
+    )
+
+
+def _unmatched(said: Said, known: _Known) -> Iterator[Remark]:
+    for path, pattern in _patterns(said):
+        if not _matches(tool_globs(pattern), known.names):
+            hint = None if "*" in pattern else did_you_mean(pattern, known.names)
+            yield _note(said, path, f"`{pattern}` means no tool that is known here", hint)
+    for each in said.content.servers:
+        path = ("servers", each.name)
+        if not _matches((glob(each.name),), known.servers):
+            hint = did_you_mean(each.name, known.servers)
+            yield _note(said, path, f"no server `{each.name}` is known here", hint)
+            continue
+        yield from _unmatched_of_server(said, each, known)
+    for each in said.content.agents:
+        if not _matches((glob(each.name),), known.agents):
+            hint = did_you_mean(each.name, known.agents)
+            yield _note(said, ("agents", each.name), f"no agent `{each.name}` is known here", hint)
+
+
+def _unmatched_of_server(said: Said, lists: Lists, known: _Known) -> Iterator[Remark]:
+    """A server that was not asked for its tools yet may have any."""
+    own = [name for server, name in known.own_names if glob(lists.name).matches(server)]
+    for key, patterns in (("allow", lists.allow or ()), ("block", lists.block)):
+        for pattern in patterns:
+            if own and not _matches(own_globs(pattern), [*own, *known.names]):
+                message = f"`{pattern}` means no tool that the server is known to have"
+                yield _note(said, ("servers", lists.name, key), message, did_you_mean(pattern, own))
+
+
+def _patterns(said: Said) -> Iterator[tuple[Path, str]]:
+    """List the patterns of tools, with the keys that lead to each."""
+    content = said.content
+    yield from ((("tools", entry.pattern), entry.pattern) for entry in content.tools)
+    for lists, path in ((content.everyone, ()), *((each, ("agents", each.name)) for each in content.agents)):
+        yield from (((*path, "allow"), pattern) for pattern in lists.allow or ())
+        yield from (((*path, "block"), pattern) for pattern in lists.block)
+    for state in content.states:
+        yield from ((("states", state.name, "on"), pattern) for pattern in state.on)
+        yield from ((("states", state.name, "off"), pattern) for pattern in state.off)
+    yield from ((("pinned",), pattern) for pattern in content.pinned)
+    for room in content.rooms:
+        yield from ((("rooms", room.name, "tools"), pattern) for pattern in room.tools)
+
+
+def _matches(globs: Iterable[Glob], names: Collection[str]) -> bool:
+    return any(form.matches(name) for form in globs for name in names)
+
+
+def _note(said: Said, path: Path, message: str, hint: str | None) -> Remark:
+    return Severity.NOTE, said.file, Mistake(path, message, hint)
+
+
+def _blocked(said: Said) -> Iterator[Remark]:
+    """Name what a list allows and blocks."""
+    content = said.content
+    named = [(("servers", each.name), each) for each in content.servers]
+    named += [(("agents", each.name), each) for each in content.agents]
+    for path, lists in (((), content.everyone), *named):
+        for pattern in lists.allow or ():
+            blocking = next((each for each in lists.block if covers(each, pattern)), None)
+            if blocking is not None:
+                message = f"`{pattern}` is blocked by `{blocking}`, and blocking counts"
+                mistake = Mistake((*path, "allow"), message, "drop one of them")
+                yield Severity.WARNING, said.file, mistake
+
+
+def _overruled(said: Said, all_said: Sequence[Said]) -> Iterator[Remark]:
+    """Name what a rule says in vain, because another of no stronger file is stricter."""
+    for entry in said.content.tools:
+        for other in all_said:
+            if strength(other.file) > strength(said.file):
+                continue  # that is a mistake
+            for theirs in other.content.tools:
+                for key in _in_vain(entry, theirs):
+                    stricter = f"`{written(('tools', theirs.pattern, key))}` in {other.file.path}"
+                    message = f"{stricter} says otherwise, and the stricter counts"
+                    yield Severity.WARNING, said.file, Mistake(("tools", entry.pattern, key), message)
+
+
+def _in_vain(entry: ToolEntry, theirs: ToolEntry) -> Iterator[str]:
+    undone = ["approval"] if entry.approval is False and theirs.approval else []
+    undone += ["ai_enabled"] if entry.ai_enabled and theirs.ai_enabled is False else []
+    if undone and covers(
+        theirs.pattern, entry.pattern
+    ):  # patterns last: there are as many pairs as rules squared
+        yield from undone

@@ -1,0 +1,260 @@
+"""Makes the policy of what files say: their lists, labels and modes, as far as each file may say them.
+
+What a project's files say counts at once where it takes away. Where it would give, the user has to trust it
+first; and no file of a project sets a mode.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import sha256
+from typing import NamedTuple
+
+from remit.configuration.config_model import (
+    KEYS,
+    OF_A_PROJECT,
+    Content,
+    File,
+    Layer,
+    Lists,
+    Mistake,
+    Path,
+    Said,
+    ToolEntry,
+    written,
+)
+from remit.configuration.file_parser import OFF
+from remit.configuration.layers import FLAT, Demand, Trusted, owner
+from remit.decision.danger import LEVELS, Danger
+from remit.decision.globs import Glob, glob, tool_globs
+from remit.decision.policy import (
+    NO_POLICY,
+    Belief,
+    Belongs,
+    Label,
+    Mode,
+    ModeSetting,
+    Origin,
+    Policy,
+    Standing,
+    ToolList,
+)
+from remit.decision.tool_names import MCP, MEMORY_SERVER, normalise
+
+_STANDINGS = {Layer.MACHINE: Standing.MACHINE, Layer.MANAGED: Standing.MANAGED}
+_ANY = glob("*")
+
+
+class Ruled(NamedTuple):
+    """A policy, what of it waits for the user's trust, and what does not count."""
+
+    policy: Policy = NO_POLICY
+    demands: tuple[Demand, ...] = ()
+    violations: tuple[tuple[File, Mistake], ...] = ()
+
+
+def rule(said: Sequence[Said], trusted: Trusted) -> Ruled:
+    """Put together what files say of who may use what, the weakest first."""
+    unread = [each.file for each in said if each.is_unread and each.file.layer not in OF_A_PROJECT]
+    if not unread and not any(map(_says_anything, said)):
+        return Ruled()
+    demands = [demand for each in said for demand in _demands(each, said, trusted)]
+    granted = {(each.file.path, each.subject) for each in demands if each.is_trusted}
+    asked = [_setting(each, "ask_from") for each in said if each.content.ask_from]
+    policy = Policy(
+        lists=[item for each in said for item in _lists(each)],
+        labels=[item for each in said for item in _labels(each, granted)],
+        beliefs=[item for each in said for item in _beliefs(each)],
+        ask_from=min(((LEVELS[word], origin) for word, origin in asked), default=None),
+        mode=_mode(said, Layer.MACHINE),
+        fixed_mode=_mode(said, Layer.MANAGED),
+        unread=Origin(unread[-1].path, "") if unread else None,
+    )
+    return Ruled(policy, tuple(demands), tuple(_violations(said, granted)))
+
+
+def _says_anything(said: Said) -> bool:
+    content = said.content
+    is_labelled = any(_is_label(entry) for entry in content.tools)
+    lists = (content.everyone, *content.servers, *content.agents)
+    has_list = any(each.allow is not None or each.block or each.trusted is not None for each in lists)
+    if is_labelled or has_list or content.mode is not None or content.ask_from is not None:
+        return True
+    if content.memory == OFF:
+        return True
+    is_run = any(each.running is not None for each in content.servers)
+    return said.file.layer in OF_A_PROJECT and (is_run or any(True for _ in _unpresentable(content)))
+
+
+def _is_label(entry: ToolEntry) -> bool:
+    return not (entry.danger is None and entry.approval is None and entry.ai_enabled is None)
+
+
+def _origin(said: Said, path: Path) -> Origin:
+    place = said.places.get(KEYS.join(path))
+    return Origin(said.file.path, written(path), place[0] if place else 0)
+
+
+def _setting(said: Said, key: str) -> tuple[str, Origin]:
+    return getattr(said.content, key), _origin(said, (key,))
+
+
+def _mode(said: Sequence[Said], layer: Layer) -> ModeSetting | None:
+    found = [_setting(each, "mode") for each in said if each.file.layer is layer and each.content.mode]
+    return ModeSetting(Mode(found[-1][0]), found[-1][1]) if found else None
+
+
+def _lists(said: Said) -> Iterator[ToolList]:
+    content = said.content
+    if content.memory == OFF:  # which no other file takes back, as no other takes a block list back
+        everything = ((OFF, own_globs("*")),)
+        whose = glob(MEMORY_SERVER)
+        yield ToolList(Belongs.SERVER, whose, everything, False, _origin(said, ("memory", "tools")))
+    yield from _list(said, content.everyone, Belongs.ALL, ())
+    for each in content.servers:
+        yield from _list(said, each, Belongs.SERVER, ("servers", each.name))
+    for each in content.agents:
+        yield from _list(said, each, Belongs.AGENT, ("agents", each.name))
+
+
+def _list(said: Said, lists: Lists, belongs: Belongs, path: Path) -> Iterator[ToolList]:
+    read = own_globs if belongs is Belongs.SERVER else tool_globs
+    whose = glob(lists.name) if lists.name else _ANY
+    for key, patterns in (("block", lists.block or None), ("allow", lists.allow)):
+        if patterns is not None:
+            meant = tuple((pattern, read(pattern)) for pattern in patterns)
+            yield ToolList(belongs, whose, meant, key == "allow", _origin(said, (*path, key)))
+
+
+def own_globs(pattern: str) -> tuple[Glob, ...]:
+    """Read a pattern of a server's own names for its tools, which may be written in full, too."""
+    if pattern.startswith(MCP):
+        return tool_globs(pattern)
+    return (Glob(tuple(map(normalise, pattern.split("*")))),)
+
+
+def _labels(said: Said, granted: Iterable[tuple[str, str]]) -> Iterator[Label]:
+    for entry in filter(_is_label, said.content.tools):
+        standing = strength(said.file)
+        if (said.file.path, _subject(entry)) in granted:
+            standing = Standing.TRUSTED
+        path = ("tools", entry.pattern)
+        danger, approval, ai_enabled = entry.danger, entry.approval, entry.ai_enabled
+        yield Label(
+            tool_globs(entry.pattern),
+            standing,
+            None if danger is None else (LEVELS[danger], _origin(said, (*path, "danger"))),
+            None if approval is None else (approval, _origin(said, (*path, "approval"))),
+            None if ai_enabled is None else (ai_enabled, _origin(said, (*path, "ai_enabled"))),
+        )
+
+
+def _beliefs(said: Said) -> Iterator[Belief]:
+    standing = strength(said.file)
+    for each in said.content.servers:
+        if each.trusted is False or (each.trusted and standing is not Standing.NARROWING):
+            yield Belief(glob(each.name), each.trusted, standing)
+
+
+def _demands(said: Said, all_said: Sequence[Said], trusted: Trusted) -> Iterator[Demand]:
+    """List what a project says of tools that would give, and not take away."""
+    if said.file.layer not in OF_A_PROJECT:
+        return
+    for entry in said.content.tools:
+        undoing = _undoing(entry, said, all_said)
+        reasons = tuple(mistake.message for mistake, is_for_trust in undoing if is_for_trust)
+        if entry.danger is not None and LEVELS[entry.danger] < Danger.DESTRUCTIVE:
+            reasons = (*reasons, f"it may make tools count as no more than `{entry.danger}`")
+        if reasons:
+            subject = _subject(entry)
+            known = trusted.get((said.file.path, subject))
+            yield Demand(entry, said.file, reasons, _digest(entry), known, subject)
+
+
+def _subject(entry: ToolEntry) -> str:
+    return f"tools.{entry.pattern}"
+
+
+def _digest(entry: ToolEntry) -> str:
+    content = [entry.pattern, entry.danger, entry.approval, entry.ai_enabled]
+    return sha256(json.dumps(content).encode()).hexdigest()
+
+
+def _violations(
+    all_said: Sequence[Said], granted: Iterable[tuple[str, str]]
+) -> Iterator[tuple[File, Mistake]]:
+    for said in all_said:
+        file, content = said.file, said.content
+        if file.layer in OF_A_PROJECT:
+            yield from ((file, each) for each in _given(said, all_said))
+        for entry in content.tools:
+            is_granted = (file.path, _subject(entry)) in granted
+            for mistake, is_for_trust in _undoing(entry, said, all_said):
+                if not (is_granted and is_for_trust):
+                    yield file, mistake
+
+
+def _given(said: Said, all_said: Sequence[Said]) -> Iterator[Mistake]:
+    """Name what no file of a project may say, whoever trusts it."""
+    machine = next((each.file.path for each in all_said if each.file.layer is Layer.MACHINE), "")
+    hint = f"that is the machine's to say, in {machine}" if machine else None
+    if said.content.mode is not None:
+        yield Mistake(("mode",), "a project cannot set a mode", hint)
+    for each in said.content.servers:
+        if each.trusted:
+            message = "a project cannot have its servers believed"
+            yield Mistake(("servers", each.name, "trusted"), message, hint)
+        for key in each.running._fields if each.running is not None else ():
+            if getattr(each.running, key) is not None:
+                message = "a project cannot say how servers are run"
+                yield Mistake(("servers", each.name, key), message, hint)
+    for path in _unpresentable(said.content):
+        yield Mistake(
+            path, f"a project cannot choose `{FLAT}`, which ignores what tools need of states", hint
+        )
+
+
+def _unpresentable(content: Content) -> Iterator[Path]:
+    """Name the places where a file chooses a strategy that switches gates off."""
+    if content.strategy == FLAT:
+        yield ("strategy",)
+    for section, entries in (("agents", content.agents), ("rooms", content.rooms)):
+        yield from ((section, each.name, "strategy") for each in entries if each.presented.strategy == FLAT)
+
+
+def _undoing(entry: ToolEntry, said: Said, all_said: Sequence[Said]) -> Iterator[tuple[Mistake, bool]]:
+    """Name what a rule would undo of what a stronger file says of the same tools, and whether trust lets it.
+
+    What the user switched off stays off, and what an administrator says holds.
+    """
+    for other in all_said:
+        if strength(other.file) <= strength(said.file):
+            continue
+        for theirs in other.content.tools:
+            for key in _weaker_keys(entry, theirs):
+                place = f"`{written(('tools', theirs.pattern, key))}` in {owner(other.file)}"
+                mistake = Mistake(("tools", entry.pattern, key), f"it would undo {place}")
+                yield mistake, other.file.layer is Layer.MACHINE and key != "ai_enabled"
+
+
+def strength(file: File) -> Standing:
+    """Tell how much a file may say."""
+    return _STANDINGS.get(file.layer, Standing.NARROWING)
+
+
+def _weaker_keys(entry: ToolEntry, theirs: ToolEntry) -> Iterator[str]:
+    is_lower = entry.danger and theirs.danger and LEVELS[entry.danger] < LEVELS[theirs.danger]
+    weaker = {
+        "danger": is_lower,
+        "approval": entry.approval is False and theirs.approval,
+        "ai_enabled": entry.ai_enabled and theirs.ai_enabled is False,
+    }
+    # Patterns last: there are as many pairs as rules squared.
+    if any(weaker.values()) and covers(theirs.pattern, entry.pattern):
+        yield from (key for key, is_so in weaker.items() if is_so)
+
+
+def covers(wider: str, pattern: str) -> bool:
+    """Tell whether a pattern covers all that another one does."""
+    return all(
+        any(form.matches("*".join(each.parts)) for form in tool_globs(wider)) for each in tool_globs(pattern)
+    )

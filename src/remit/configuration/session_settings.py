@@ -1,0 +1,41 @@
+"""Puts together what files say of what agents are told: a project can only have them told less."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from remit.configuration.config_model import OF_A_PROJECT, File, Layer, Mistake, Said
+from remit.sessions.session_context import MAX_CHARACTERS, MAX_TOKENS, MAX_TOOLS_CHARACTERS
+
+
+class Told(NamedTuple):
+    """What an agent is told, as `Telling` with nothing left open."""
+
+    characters: int = MAX_CHARACTERS
+    tokens: int = MAX_TOKENS
+    tools: int = MAX_TOOLS_CHARACTERS
+    hints: bool = True
+    shared_patterns: bool = False
+    observes: bool = True
+
+
+def combine(said: Sequence[Said]) -> Told:
+    """Put together what files say: the machine's, what a project takes from that, and the administrator's."""
+    told = Told()
+    for each in (*_of(said, Layer.MACHINE), *_of(said, *OF_A_PROJECT), *_of(said, Layer.MANAGED)):
+        wanted = {key: value for key, value in each.content.telling._asdict().items() if value is not None}
+        if each.file.layer in OF_A_PROJECT:
+            wanted = {key: min(value, getattr(told, key)) for key, value in wanted.items()}
+        told = told._replace(**wanted)
+    return told
+
+
+def violations(said: Iterable[Said]) -> Iterator[tuple[File, Mistake]]:
+    """Name what no file of a project may say, whoever trusts it."""
+    for each in said:
+        if each.file.layer in OF_A_PROJECT and each.content.telling.shared_patterns:
+            message, hint = "a project cannot ask for what others do", "that is the machine's to say"
+            yield each.file, Mistake(("suggestions", "shared_patterns"), message, hint)
+
+
+def _of(said: Sequence[Said], *layers: Layer) -> Iterator[Said]:
+    return (each for each in said if each.file.layer in layers)

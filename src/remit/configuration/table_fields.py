@@ -1,0 +1,187 @@
+"""Checks the tables of a configuration file by hand, and collects every mistake with its place.
+
+No mistake shows a value: what was put in the wrong place may be a secret.
+"""
+
+from collections.abc import Callable, Collection, Iterable
+from math import isfinite
+from typing import TypeVar, cast
+
+from remit.configuration.config_model import Mistake, Path, Scalar
+from remit.text.spelling import did_you_mean
+
+Read = TypeVar("Read")
+
+_MOST_KEYS = 2000  # in one table
+_MOST_ITEMS = 500  # in one list
+_MOST_CHARACTERS = 4096  # in one text
+
+
+class Fields:
+    """One table of a file, read with its types checked; what is wrong is noted and reads as missing."""
+
+    def __init__(self, table: object, path: Path, mistakes: list[Mistake]) -> None:
+        self.path = path
+        self._mistakes = mistakes
+        self._table = cast("dict[str, object]", table) if isinstance(table, dict) else {}
+        if not isinstance(table, dict):
+            self.note("", f"expected a table, found {kind(table)}")
+        elif len(self._table) > _MOST_KEYS:
+            self.note("", f"{len(self._table):,} keys are more than the {_MOST_KEYS:,} that are read")
+            self._table = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._table
+
+    def note(self, name: str, message: str, hint: str | None = None) -> None:
+        """Note a mistake at a key; without one, at the table as a whole."""
+        path = (*self.path, name) if name else self.path
+        self._mistakes.append(Mistake(path, message, hint))
+
+    def only(self, known: Collection[str]) -> None:
+        """Note every key that means nothing here."""
+        for name in self._table:
+            if name not in known:
+                hint = did_you_mean(name, known) or f"known are {listed(sorted(known))}"
+                self.note(name, f"`{name}` is no key that is known here", hint)
+
+    def given(self, names: Iterable[str]) -> list[str]:
+        """List those of some keys that are there."""
+        return [name for name in names if name in self._table]
+
+    def tables(self, name: str) -> "list[tuple[str, Fields]]":
+        """Read a table of tables; a missing one is empty."""
+        section = self.table(name)
+        return [(key, section.table(key)) for key in section._table]
+
+    def table(self, name: str) -> "Fields":
+        """Read a table; a missing one is empty."""
+        return Fields(self._table.get(name, {}), (*self.path, name), self._mistakes)
+
+    def is_table(self, name: str) -> bool:
+        """Tell whether a key is there and is a table."""
+        return isinstance(self._table.get(name), dict)
+
+    def is_list(self, name: str) -> bool:
+        """Tell whether a key is there and is a list."""
+        return isinstance(self._table.get(name), list)
+
+    def text(self, name: str) -> str | None:
+        """Read a text of some length; None where it is missing."""
+        value = self._table.get(name)
+        if value is None:
+            return None
+        problem = _text_problem(value)
+        if problem is None:
+            return cast(str, value)
+        self.note(name, problem)
+        return None
+
+    def texts(self, name: str) -> tuple[str, ...] | None:
+        """Read a list of texts; None where it is missing."""
+        value = self._table.get(name)
+        if value is None:
+            return None
+        if not isinstance(value, list):
+            self.note(name, f"expected a list of texts, found {kind(value)}")
+            return ()
+        items = cast("list[object]", value)
+        if len(items) > _MOST_ITEMS:
+            self.note(name, f"{len(items):,} items are more than the {_MOST_ITEMS:,} that are read")
+            return ()
+        for at, item in enumerate(items, start=1):
+            if problem := _text_problem(item):
+                self.note(name, f"item {at}: {problem}")
+                return ()
+        return tuple(cast("list[str]", items))
+
+    def text_or_texts(self, name: str) -> tuple[str, ...]:
+        """Read a list of texts, which may be written as one text; a missing one is empty."""
+        if name in self._table and not isinstance(self._table[name], list):
+            one = self.text(name)
+            return () if one is None else (one,)
+        return self.texts(name) or ()
+
+    def flag(self, name: str) -> bool | None:
+        """Read true or false; None where it is missing."""
+        return self._checked(name, lambda value: isinstance(value, bool), "true or false")
+
+    def whole(self, name: str, least: int, most: int) -> int | None:
+        """Read a whole number within bounds; None where it is missing."""
+        words = f"a whole number from {least:,} to {most:,}"
+        return self._checked(name, lambda value: type(value) is int and least <= value <= most, words)
+
+    def wholes(self, name: str, least: int, most: int) -> tuple[int, ...]:
+        """Read whole numbers within bounds, which may be written as one; missing ones are none."""
+        value = self._table.get(name, [])
+        numbers = cast("list[object]", value) if isinstance(value, list) else [value]
+        if all(type(each) is int and least <= each <= most for each in numbers) and len(numbers) <= 20:
+            return tuple(cast("list[int]", numbers))
+        self.note(name, f"expected whole numbers from {least:,} to {most:,}, at most 20 of them")
+        return ()
+
+    def seconds(self, name: str, default: float, most: float) -> float:
+        """Read a time in seconds, above 0 and at most `most`."""
+        words = f"a number of seconds above 0 and up to {most:g}"
+        value: int | float | None = self._checked(name, lambda each: _is_number(each, most), words)
+        return default if value is None else float(value)
+
+    def scalar(self, name: str) -> Scalar | None:
+        """Read a text, a finite number, true or false; None where it is missing."""
+        return self._checked(name, _is_scalar, "a single value")
+
+    def one_of(self, name: str, words: Collection[str]) -> str | None:
+        """Read one of some words; None where it is missing."""
+        value = self._table.get(name)
+        if value is None or value in words:
+            return cast("str | None", value)
+        hint = did_you_mean(value, words) if isinstance(value, str) else None
+        self.note(name, f"expected one of {listed(words)}", hint)
+        return None
+
+    def _checked(self, name: str, is_good: Callable[[object], bool], words: str) -> "Read | None":  # pyright: ignore[reportInvalidTypeVarUse] - the caller's check says which
+        value = self._table.get(name)
+        if value is None or is_good(value):
+            return cast("Read | None", value)
+        self.note(name, f"expected {words}, found {kind(value)}")
+        return None
+
+
+def listed(words: Iterable[str]) -> str:
+    """Write some words for a person."""
+    return ", ".join(f"`{word}`" for word in words)
+
+
+def kind(value: object) -> str:
+    """Name what a value is, without showing it."""
+    match value:
+        case bool():
+            return "true or false"
+        case int() | float():
+            return "a number"
+        case str():
+            return "text"
+        case list():
+            return "a list"
+        case dict():
+            return "a table"
+        case _:
+            return "a date or time"
+
+
+def _text_problem(value: object) -> str | None:
+    if not isinstance(value, str):
+        return f"expected text, found {kind(value)}"
+    if not value:
+        return "the text is empty"
+    if len(value) > _MOST_CHARACTERS:
+        return f"{len(value):,} characters are more than the {_MOST_CHARACTERS:,} that are read"
+    return "the text has a null character" if "\0" in value else None
+
+
+def _is_scalar(value: object) -> bool:
+    return isinstance(value, str | int) or (isinstance(value, float) and isfinite(value))
+
+
+def _is_number(value: object, most: float) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= most

@@ -1,0 +1,34 @@
+"""A reading: all that one client's files say for one workspace."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from remit.decision.client_settings import ASKS_AT_A_TERMINAL, Habits, Rule
+from remit.decision.declarations import Declaration, Key
+from remit.decision.problems import Problem
+from remit.decision.scopes import Scope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What was found, and what was looked at to find it."""
+
+    client: str
+    declarations: Sequence[Declaration]
+    rules: Sequence[Rule] = ()
+    inputs: dict[str, str]  # each file or variable that was looked at, with its fingerprint
+    unreadable: frozenset[str] = frozenset()  # files that exist but could not be used
+    lost: frozenset[Scope] = frozenset()  # scopes whose files one of those leads to: not all were found
+    problems: Sequence[Problem] = ()
+    files: Sequence[str] = ()  # those that exist, of all that were looked for
+    habits: Habits = ASKS_AT_A_TERMINAL
+    own_rules: Sequence[Rule] = ()  # those that Remit wrote: they count for the client, and not here
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remembered:
+    """What is still known of files that cannot be read."""
+
+    declarations: Sequence[Declaration]
+    rules: Sequence[Rule]
+    denied: Mapping[Key, bool]  # what policies made of every declaration, by its key

@@ -1,0 +1,291 @@
+"""What a client's settings make of a declaration, by the rules observed on the real Claude Code.
+
+Other clients have fewer rules, and habits of their own.
+
+Approval comes first: a project's server that is rejected or waits for approval takes no part. Then policy:
+any deny rule blocks, and where there is an allow list, only what it names is let through. Then what the user
+switched off here.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+from remit.decision.declarations import Declaration
+from remit.decision.kinds import ConfigStatus, Kind
+from remit.decision.scopes import Scope
+from remit.decision.tool_names import full_label, normalise
+
+
+class Level(StrEnum):
+    """Whose settings a rule stands in, strongest first."""
+
+    MANAGED = "managed"
+    LOCAL = "local"
+    PROJECT = "project"
+    USER = "user"
+    STATE = "state"  # what the client wrote down of the user's own answers
+
+
+class Effect(StrEnum):
+    """What a rule does to the servers it names."""
+
+    EXCLUDES = "excludes"  # managed servers exist: all others are left out
+    TRUSTS = "trusts"  # subject `project`: the repository; `folder`: the launch directory or one above it
+    APPROVES_ALL = "approves_all"  # subject `true` or `false`
+    APPROVES = "approves"  # exact name
+    REJECTS = "rejects"  # normalised name
+    DENIES = "denies"  # a matcher
+    ALLOWS = "allows"  # a matcher, or empty: the list exists
+    ALLOWS_MANAGED_ONLY = "allows_managed_only"
+    ADMITS_REMIT = "admits_remit"  # a matcher: Remit put itself on a list, which counts for nothing else here
+    SWITCHES_PLUGIN = "switches_plugin"  # `<plugin>=true` or `=false`; the strongest level decides
+    DISABLES = "disables"  # exact name, a plugin's as `plugin:<plugin>:<server>`
+    OVERRIDES_SKILL = "overrides_skill"  # `<skill or command>=off`, or another word; the strongest decides
+    ADMITS_PLUGINS_ONLY = "admits_plugins_only"  # subject `mcp`, `skills` or `agents`
+    WITHHOLDS = "withholds"  # the directory whose servers wait until it is trusted; empty: all servers wait
+
+
+class Asks(StrEnum):
+    """When a client asks its user before it uses a project's servers."""
+
+    NEVER = "never"
+    AT_A_TERMINAL = "at_a_terminal"
+    ALWAYS = "always"  # without a terminal, what was not approved before is left out
+
+
+class Habits(NamedTuple):
+    """What a client does in its own way, whatever its settings say."""
+
+    asks: Asks = Asks.AT_A_TERMINAL
+    off_shadows: bool = True  # an entry that is switched off stands in the way of weaker ones of its name
+
+
+ASKS_AT_A_TERMINAL = Habits()
+NEVER_ASKS = Habits(asks=Asks.NEVER)
+
+
+FORGOTTEN_URL = "forgotten-url"  # a matcher of which only this much was stored
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One line of one settings file.
+
+    A matcher is `name:<exact name>`, `command:<digest of the exact words>` or `url:<pattern>`; of a pattern,
+    which may hold a secret, nothing is stored but that there is one.
+    """
+
+    source: str
+    level: Level
+    effect: Effect
+    subject: str = ""
+
+    @property
+    def memorable(self) -> str:
+        """The subject as it may be stored."""
+        is_pattern = self.effect in (Effect.DENIES, Effect.ALLOWS) and self.subject.startswith("url:")
+        return FORGOTTEN_URL if is_pattern else self.subject
+
+
+class ClientSettings:
+    """All rules that a client has for one workspace, indexed by what they do."""
+
+    def __init__(
+        self, rules: Iterable[Rule] = (), *, is_headless: bool = False, habits: Habits = ASKS_AT_A_TERMINAL
+    ) -> None:
+        self.rules: Sequence[Rule] = tuple(rules)
+        self.is_headless = is_headless
+        self.habits = habits
+        self._asks = habits.asks is Asks.ALWAYS or (habits.asks is Asks.AT_A_TERMINAL and not is_headless)
+        self._trusted = {rule.subject for rule in self._of(Effect.TRUSTS)}
+        self._approves_all = self._reads_approval_of_all()
+        self._approved = {rule.subject for rule in self._of(Effect.APPROVES) if self._counts(rule)}
+        self._rejected = {rule.subject for rule in self._of(Effect.REJECTS)}
+        self._disabled = {rule.subject for rule in self._of(Effect.DISABLES)}
+        self._withheld = {rule.subject for rule in self._of(Effect.WITHHOLDS)}
+        self._denied = [rule.subject for rule in self._of(Effect.DENIES)]
+        self._allowed = self._reads_allow_list()
+        self._own = [rule.subject for rule in self._of(Effect.ADMITS_REMIT)]
+        self._is_exclusive = any(self._of(Effect.EXCLUDES))
+        self._overrides = self._reads_overrides()
+        self._plugins_only = {rule.subject for rule in self._of(Effect.ADMITS_PLUGINS_ONLY)}
+        self._forgot_urls = FORGOTTEN_URL in (*self._denied, *(self._allowed or ()))
+
+    def takes_part(self, declaration: Declaration) -> bool:
+        """Tell whether a declaration can stand in another's way: a project's only once it is approved.
+
+        What only a person may invoke does not: the model is told of the next one of that name.
+        """
+        if declaration.own_status is ConfigStatus.MANUAL or self._is_withheld(declaration):
+            return False
+        if declaration.own_status is ConfigStatus.DISABLED and not self.habits.off_shadows:
+            return False
+        if not _needs_approval(declaration) or self._is_exclusive:
+            return True
+        return not self._is_rejected(declaration) and self._is_approved(declaration)
+
+    def status(self, declaration: Declaration) -> ConfigStatus:
+        """Tell what becomes of one declaration."""
+        needs_approval = _needs_approval(declaration)
+        if needs_approval and self._is_rejected(declaration):
+            return ConfigStatus.REJECTED
+        if self._is_blocked(declaration):
+            return ConfigStatus.DENIED
+        if self._is_withheld(declaration) or (needs_approval and not self._is_approved(declaration)):
+            return ConfigStatus.PENDING
+        if declaration.own_status is not None:
+            return declaration.own_status
+        if declaration.kind is Kind.MCP_SERVER and _full_label(declaration) in self._disabled:
+            return ConfigStatus.DISABLED
+        if override := self._override(declaration):
+            return override
+        return ConfigStatus.ITSELF if declaration.is_remit else ConfigStatus.ENABLED
+
+    def _is_rejected(self, declaration: Declaration) -> bool:
+        return normalise(_full_label(declaration)) in self._rejected
+
+    def _is_approved(self, declaration: Declaration) -> bool:
+        return not self._asks or self._approves_all or _full_label(declaration) in self._approved
+
+    def _is_withheld(self, declaration: Declaration) -> bool:
+        # Also without a terminal: a client that does not trust a folder leaves out what is declared in it.
+        return "" in self._withheld or declaration.dir in self._withheld
+
+    def _is_blocked(self, declaration: Declaration) -> bool:
+        """Policies are about servers; an administrator's own need no leave, but can be denied."""
+        is_managed = declaration.scope is Scope.MANAGED
+        if _SURFACES.get(declaration.kind) in self._plugins_only and not is_managed:
+            return declaration.scope is not Scope.PLUGIN
+        if declaration.kind is not Kind.MCP_SERVER:
+            return False
+        if any(matches(matcher, declaration) for matcher in self._denied):
+            return True
+        if self._is_exclusive and not is_managed:
+            return True
+        if self._cannot_judge(declaration):
+            return declaration.was_denied is not False
+        if self._allowed is None or is_managed:
+            return False
+        own = self._own if declaration.is_remit else ()
+        return not _is_allowed([*self._allowed, *own], declaration)
+
+    def _cannot_judge(self, declaration: Declaration) -> bool:
+        """Tell whether a broken file holds a URL or pattern that is needed: then the last verdict stands."""
+        if declaration.launch is None:
+            return declaration.was_denied is not None
+        return declaration.launch.is_remote and self._forgot_urls
+
+    def _override(self, declaration: Declaration) -> ConfigStatus | None:
+        """What the settings say of a skill or command by its name; a plugin's cannot be overridden."""
+        if _SURFACES.get(declaration.kind) != "skills" or declaration.plugin is not None:
+            return None
+        return _OVERRIDES.get(self._overrides.get(declaration.name.removeprefix("/"), ""))
+
+    def _reads_overrides(self) -> dict[str, str]:
+        order, found = list(Level), dict[str, str]()
+        rules = self._of(Effect.OVERRIDES_SKILL)
+        for rule in sorted(rules, key=lambda rule: order.index(rule.level), reverse=True):
+            name, _, word = rule.subject.rpartition("=")
+            found[name] = word  # the strongest comes last
+        return found
+
+    def _reads_approval_of_all(self) -> bool:
+        given = {
+            rule.level: rule.subject == "true" for rule in self._of(Effect.APPROVES_ALL) if self._counts(rule)
+        }
+        stated = given.pop(Level.STATE, False)
+        return next((given[level] for level in Level if level in given), False) or stated
+
+    def _reads_allow_list(self) -> list[str] | None:
+        managed_only = any(self._of(Effect.ALLOWS_MANAGED_ONLY))
+        rules = [rule for rule in self._of(Effect.ALLOWS) if rule.level is Level.MANAGED or not managed_only]
+        return [rule.subject for rule in rules] if rules else None
+
+    def _counts(self, rule: Rule) -> bool:
+        """Tell whether a level may approve: a repository's own files only once the repository is trusted,
+        what the user wrote or answered there also when the folder is.
+        """
+        if rule.level is Level.PROJECT:
+            return "project" in self._trusted
+        return bool(self._trusted) or rule.level in (Level.MANAGED, Level.USER)
+
+    def _of(self, effect: Effect) -> Iterator[Rule]:
+        return (rule for rule in self.rules if rule.effect is effect)
+
+
+_SURFACES = {
+    Kind.MCP_SERVER: "mcp",
+    Kind.SLASH_COMMAND: "skills",
+    Kind.SKILL: "skills",
+    Kind.SUBAGENT: "agents",
+}
+_OVERRIDES = {"off": ConfigStatus.DISABLED, "user-invocable-only": ConfigStatus.MANUAL}
+
+
+def _needs_approval(declaration: Declaration) -> bool:
+    """A project's servers need it; those that one of its agents brings along are that agent's own."""
+    is_server = declaration.kind is Kind.MCP_SERVER and declaration.agent is None
+    return is_server and declaration.scope is Scope.PROJECT
+
+
+def _full_label(declaration: Declaration) -> str:
+    label = declaration.name if declaration.server is None else declaration.server
+    return full_label(label, declaration.plugin)
+
+
+def matches(matcher: str, declaration: Declaration) -> bool:
+    """Tell whether a policy's matcher means a declaration."""
+    sort, _, value = matcher.partition(":")
+    match sort:
+        case "name":
+            return value == _full_label(declaration)
+        case "command":
+            return _url(declaration) is None and value == declaration.endpoint
+        case "url":
+            url = _url(declaration)
+            return url is not None and url_matches(value, url)
+        case _:
+            return False
+
+
+def _url(declaration: Declaration) -> str | None:
+    launch = declaration.launch
+    return launch.url if launch is not None and launch.is_remote else None
+
+
+def _is_allowed(allowed: Sequence[str], declaration: Declaration) -> bool:
+    """A remote server must match a URL where any is listed, a process a command; otherwise names count."""
+    decisive = "url:" if _url(declaration) is not None else "command:"
+    strict = [matcher for matcher in allowed if matcher.startswith(decisive)]
+    return any(matches(matcher, declaration) for matcher in strict or allowed)
+
+
+def url_matches(pattern: str, url: str) -> bool:
+    """Match a URL against a pattern with `*`; hosts in any case, no path means any path.
+
+    A pattern with `*` in its host and no port covers every port; one without `*` only the usual port.
+    """
+    if pattern == "*":
+        return True
+    scheme, separator, rest = pattern.partition("://")
+    url_scheme, _, url_rest = url.partition("://")
+    if not separator or (scheme != "*" and scheme != url_scheme.lower()):
+        return False
+    host, slash, path = rest.partition("/")
+    url_host, _, url_path = url_rest.partition("/")
+    url_name, _, url_port = url_host.rpartition("@")[2].lower().partition(":")
+    name, _, port = host.lower().partition(":")
+    if not _glob(name, url_name) or not _is_port_covered(port, url_port, any_port="*" in name):
+        return False
+    return not slash or _glob(path, url_path)
+
+
+def _is_port_covered(pattern: str, port: str, *, any_port: bool) -> bool:
+    return _glob(pattern, port) if pattern else any_port or not port
+
+
+def _glob(pattern: str, text: str) -> bool:
+    return fnmatchcase(text, pattern.replace("[", "[[]").replace("?", "[?]"))

@@ -1,0 +1,123 @@
+"""Danger: how much harm a tool may do, from what its server says of it or from the words of its name.
+
+Nothing but a configuration makes a tool `critical`.
+"""
+
+import json
+from enum import IntEnum
+from functools import lru_cache
+from typing import NamedTuple, cast
+
+from remit.decision.kinds import Kind
+from remit.decision.tool_names import MCP
+from remit.decision.tools import Tool
+from remit.search.documents import split
+
+
+class Danger(IntEnum):
+    """The levels, the most harmless first."""
+
+    SAFE = 0  # reads, and only here
+    LOW = 1  # reads, perhaps what strangers wrote
+    MODERATE = 2  # changes what can be changed back
+    DESTRUCTIVE = 3  # may destroy
+    CRITICAL = 4  # money, production, credentials: only a configuration says so
+
+    @property
+    def word(self) -> str:
+        """The level as configurations and answers write it."""
+        return self.name.lower()
+
+
+LEVELS = {level.word: level for level in Danger}
+
+
+class Rating(NamedTuple):
+    """A level, and where it comes from."""
+
+    level: Danger
+    origin: str
+
+
+_HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+_NAMED = (Kind.MCP_TOOL, Kind.BUILTIN)  # what others do goes through tools, which are rated themselves
+
+_READS = "count describe get has is list show view"  # what follows them is a thing
+_TELLS = """
+    cat check diff doctor find help info inspect log logs ls print read report routes search stat stats
+    status tree version which whoami why
+"""
+_CHANGES = """
+    accept add append apply approve archive assign attach build change clear click close comment commit
+    configure connect convert copy create deploy disable edit enable fill fork format generate import init
+    insert install invite invoke lock mark merge migrate modify move mute open patch pin post press publish
+    push put rebase register reject rename replace reply reopen resolve restart restore resume rotate run save
+    schedule send set share sign start stop submit subscribe switch sync tag toggle trigger type unlock
+    unset update upgrade upload upsert write
+"""
+_DESTROYS = """
+    bash charge cmd destroy delete drop empty erase eval evaluate exec execute flush force kill nuke
+    overwrite pay powershell prune purchase purge refund remove reset revoke rm sh shell shred shutdown
+    terminal terminate transfer truncate uninstall unlink unpublish wipe withdraw
+"""
+_READING = frozenset(_READS.split())
+_HARMLESS = _READING.union(_TELLS.split())
+_TELLING = (
+    (Danger.DESTRUCTIVE, frozenset(_DESTROYS.split())),
+    (Danger.MODERATE, frozenset(_CHANGES.split())),
+)
+_JOINS = frozenset({"and", "or", "then"})
+
+_PLAIN = Rating(Danger.LOW, "nothing says more")
+
+
+def by_annotations(annotations: str | None) -> Danger | None:
+    """Rate a tool by what its server says of it, as JSON; None where it says nothing.
+
+    Where it gives any hint, those that are missing or no plain answer count as the worst that they could be.
+    """
+    if annotations is None:
+        return None
+    hints = cast("dict[str, object]", json.loads(annotations))
+    if not any(hint in hints for hint in _HINTS):
+        return None
+    if hints.get("readOnlyHint") is True:
+        return Danger.SAFE if hints.get("openWorldHint") is False else Danger.LOW
+    return Danger.MODERATE if hints.get("destructiveHint") is False else Danger.DESTRUCTIVE
+
+
+def derive(tool: Tool, *, is_believed: bool) -> Rating:
+    """Rate a tool of which no configuration says anything; who is not believed can only make it worse."""
+    named = by_name(tool.name) if tool.kind in _NAMED else _PLAIN
+    if tool.danger is None:
+        return named
+    said = (_BY_DEFINITION if tool.server is None else _BY_ANNOTATIONS)[tool.danger]
+    return said if is_believed or said.level > named.level else named
+
+
+@lru_cache(maxsize=65_536)
+def by_name(name: str) -> Rating:
+    """Rate a tool by the words of its name: the worst of them counts, but what is read is a thing.
+
+    So `get_update_status` changes nothing, and `get_and_update` does.
+    """
+    own = name.split("__", 2)[2] if name.startswith(MCP) and name.count("__") > 1 else name
+    words = split(own).lower().split()
+    if words and words[0] in _READING and _JOINS.isdisjoint(words):
+        return _PLAIN
+    for level, telling in _TELLING:
+        if word := next((word for word in words if word in telling), None):
+            return Rating(level, f"its name says `{word}`")
+    return _PLAIN
+
+
+def of_command(name: str) -> Danger:
+    """Rate a command by its own last name: as any tool, but `safe` where a word says that it reads."""
+    own = name.rpartition(".")[2]
+    level = by_name(own).level
+    reads = not _HARMLESS.isdisjoint(split(own).lower().split())
+    return Danger.SAFE if reads and level is Danger.LOW else level
+
+
+_BY_ANNOTATIONS = {level: Rating(level, "its server says so") for level in Danger}
+_BY_DEFINITION = {level: Rating(level, "its definition says so") for level in Danger}

@@ -1,0 +1,73 @@
+"""A roster: the decisions about a catalog, of which only those are made again that a new snapshot changes."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import repeat
+
+from remit.decision.decide import CLOSING, LASTING, PASSING, Context, Decision, Gate, Listed, decide_by
+from remit.decision.requirements import Needed, Requirement
+from remit.decision.snapshot import Snapshot
+from remit.decision.tools import Tool
+
+
+class Roster:
+    """Follows the states for those who list the same tools again and again."""
+
+    def __init__(self, tools: Iterable[Tool], context: Context) -> None:
+        self._context = replace(context, snapshot=None)
+        self._before: Snapshot | None = None
+        self._tools = list(tools)
+        # As long as the states let each pass, of which only the mode is asked after them.
+        self._settled = [decide_by(LASTING + CLOSING, tool, context) for tool in self._tools]
+        self._listed = list(map(Listed, self._tools, self._settled))
+        self._needing: dict[Needed, list[int]] = {}  # tools by what they need, where only that can hide them
+        for at, (tool, decision) in enumerate(self._listed):
+            needed = context.requirements.of(tool.name)
+            if needed and (decision.visible or decision.gate is Gate.DANGER):
+                self._needing.setdefault(needed, []).append(at)
+        self._by_state = _index(self._needing, lambda each: each.condition.about().states)
+        self._by_variable = _index(self._needing, lambda each: each.condition.about().variables)
+
+    def at(self, snapshot: Snapshot) -> list[Listed]:
+        """List the tools with the decisions about them, as the states are."""
+        context = replace(self._context, snapshot=snapshot)
+        for needed in self._affected(snapshot):
+            self._decide(self._needing[needed], context)
+        self._before = snapshot
+        return self._listed.copy()
+
+    def _affected(self, snapshot: Snapshot) -> Iterable[Needed]:
+        before = self._before
+        if before is None:
+            return self._needing
+        states = _changed(self._by_state, before.states, snapshot.states)
+        variables = _changed(self._by_variable, before.values, snapshot.values)
+        return dict.fromkeys((*states, *variables))
+
+    def _decide(self, members: list[int], context: Context) -> None:
+        """Decide once for tools that need the same: what depends on the moment is the same for them all."""
+        tools = [self._tools[at] for at in members]
+        first = decide_by(PASSING, tools[0], context)
+        decisions: Iterable[Decision] = (
+            [self._settled[at] for at in members] if first.visible else repeat(first)
+        )
+        for at, item in zip(members, map(Listed, tools, decisions), strict=True):
+            self._listed[at] = item
+
+
+def _index(
+    needing: Iterable[Needed], names: Callable[[Requirement], Iterable[str]]
+) -> dict[str, list[Needed]]:
+    found: dict[str, list[Needed]] = {}
+    for needed in needing:
+        for name in {name for each in needed for name in names(each)}:
+            found.setdefault(name, []).append(needed)
+    return found
+
+
+def _changed(
+    index: Mapping[str, list[Needed]], before: Mapping[str, object], now: Mapping[str, object]
+) -> Iterator[Needed]:
+    for name, affected in index.items():
+        if before.get(name) != now.get(name):
+            yield from affected

@@ -1,0 +1,74 @@
+"""Patterns of names, in which `*` stands for any run of characters.
+
+Matching takes no longer than the pattern times the name: there is nothing to go back to.
+"""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from remit.decision.tool_names import MCP, normalise, served_name
+
+_MARK = "*"
+
+
+class Glob(NamedTuple):
+    """A pattern, as the parts around each `*`; one part means just itself."""
+
+    parts: tuple[str, ...]
+
+    def matches(self, name: str) -> bool:
+        """Tell whether a whole name matches."""
+        first, *others = self.parts
+        if not others:
+            return name == first
+        *middle, last = others
+        end = len(name) - len(last)
+        if len(first) > end or not name.startswith(first) or not name.endswith(last):
+            return False
+        at = len(first)
+        for part in middle:
+            found = name.find(part, at, end)
+            if found < 0:
+                return False
+            at = found + len(part)
+        return True
+
+    def may_match(self, prefix: str) -> bool:
+        """Tell whether any name that begins so could match."""
+        first = self.parts[0]
+        return first.startswith(prefix) or (not self.is_name and prefix.startswith(first))
+
+    @property
+    def is_name(self) -> bool:
+        """Whether it means one name only."""
+        return len(self.parts) == 1
+
+
+def glob(text: str) -> Glob:
+    """Read a pattern."""
+    return Glob(tuple(text.split(_MARK)))
+
+
+@lru_cache(maxsize=16_384)
+def tool_globs(text: str) -> tuple[Glob, ...]:
+    """Read a pattern of tools, however a client or the gateway writes it: the canonical names it may mean.
+
+    A name with `__` may be what the gateway serves; one without `mcp__` may be a built-in's, a command's, or
+    that of a tool which is defined in Python.
+    """
+    own = served_name(text)
+    if own is not None and own != _MARK:
+        forms = [text, MCP + own]
+    elif text.startswith(MCP) or "__" not in text:
+        forms = [text]
+    else:
+        forms = [text, MCP + text]
+    return tuple(dict.fromkeys(glob(_canonical(form)) for form in forms))
+
+
+def _canonical(pattern: str) -> str:
+    if not pattern.startswith(MCP):
+        return pattern
+    whole = _MARK.join(map(normalise, pattern.split(_MARK)))
+    is_server = "__" not in whole.removeprefix(MCP) and not whole.endswith(_MARK)
+    return f"{whole}__*" if is_server else whole

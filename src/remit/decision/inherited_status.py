@@ -1,0 +1,76 @@
+"""Adoption: a tool that was only seen or reported is judged with the server it falls under here.
+
+Otherwise a tool that was seen before its server was disabled, or in a directory above the one that disables
+it, would outlive its server. A server that only an agent brings along has its tools for that agent. What was
+seen of a server that left the files is stale with it; what an agent reported as its own stays, as long as no
+file stands against it.
+"""
+
+from collections.abc import Sequence
+
+from remit.decision.kinds import Authority, ConfigStatus, Kind, Status
+from remit.decision.tool_names import classify, server_rows
+from remit.decision.tools import Tool
+
+Servers = dict[tuple[str, str], list[Tool]]  # by client and name: several may be named alike
+
+
+def adopt(tools: Sequence[Tool]) -> list[Tool]:
+    """Give every tool that no configuration stands behind the status of the server its name falls under."""
+    servers = servers_in_force(tools)
+    return [_adopted(tool, servers) for tool in tools] if servers else list(tools)
+
+
+def servers_in_force(tools: Sequence[Tool]) -> Servers:
+    """Find the servers that each server's name may stand for here."""
+    servers: Servers = {}
+    for tool in tools:
+        if tool.kind is Kind.MCP_SERVER and tool.authority is Authority.CONFIG:
+            servers.setdefault((tool.client, tool.name), []).append(tool)
+    return servers
+
+
+def server_of(tool: Tool, servers: Servers) -> Tool | None:
+    """Find the server that a tool's name falls under; of several, the one in force."""
+    found = [
+        server
+        for pattern in server_rows(tool.name)
+        for server in _of_label(tool, servers.get((tool.client, pattern), []))
+    ]
+    return min(found, key=_weakness, default=None)
+
+
+def _of_label(tool: Tool, servers: list[Tool]) -> list[Tool]:
+    """Choose the servers of a tool's own label, else those that it may stand for."""
+    exact = [server for server in servers if server.server == tool.server]
+    return exact or (servers if tool.server == classify(tool.name).server else [])
+
+
+def _weakness(server: Tool) -> tuple[bool, bool, int, bool, bool]:
+    """Order servers, the likeliest first: still declared, everybody's, of the longest name, in force."""
+    is_absent = server.config_status in (ConfigStatus.PENDING, ConfigStatus.REJECTED)
+    is_shadowed = server.shadowed_by is not None
+    return _has_left(server), server.agent is not None, -len(server.name), is_shadowed, is_absent
+
+
+def _has_left(server: Tool) -> bool:
+    return server.config_status is None
+
+
+def _adopted(tool: Tool, servers: Servers) -> Tool:
+    if tool.kind is not Kind.MCP_TOOL or tool.authority is Authority.CONFIG:
+        return tool
+    server = server_of(tool, servers)
+    if server is None or (_has_left(server) and tool.authority is Authority.REPORT):
+        return tool
+    return tool._replace(
+        authority=Authority.CONFIG,
+        source=server.source,
+        server=server.server,
+        plugin=server.plugin,
+        agent=server.agent,
+        status=Status.STALE if _has_left(server) else tool.status,
+        config_status=server.config_status,
+        shadowed_by=server.shadowed_by,
+        is_trusted=server.is_trusted,
+    )

@@ -1,0 +1,66 @@
+"""Lookup: which rows of a catalog a name means, however a person, a client or the gateway writes it."""
+
+from collections.abc import Iterable, Sequence
+
+from remit.decision.decide import Listed
+from remit.decision.kinds import Kind, Status
+from remit.decision.tool_names import is_covered, spellings
+from remit.text.spelling import MOST_SUGGESTIONS, nearest
+
+_INVOKED = (Kind.SKILL, Kind.SLASH_COMMAND)  # both by `/name`
+
+
+def find(name: str, listed: Sequence[Listed]) -> list[Listed]:
+    """Find the rows that a name means: a server's own, a skill's or command's, a tool's, a plugin's.
+
+    The name of a tool that is not known means the server that covers it, unless that server was asked for its
+    tools and does not have it.
+    """
+    servers = [item for item in listed if item.tool.kind is Kind.MCP_SERVER]
+    if labelled := [item for item in servers if item.tool.server == name]:
+        return labelled
+    if invoked := [
+        item for item in listed if item.tool.kind in _INVOKED and _bare(item.tool.name) == _bare(name)
+    ]:
+        return invoked
+    forms = spellings(name)
+    found = [[item for item in listed if item.tool.name == form] for form in forms]
+    exact = next(filter(None, found), found[0])
+    if any(item.tool.status is not Status.STALE or item.tool.is_unlisted for item in exact):
+        return exact
+    return _covering(forms, servers) or exact or [item for item in listed if _plugin(item) == name]
+
+
+def _covering(forms: Iterable[str], servers: Sequence[Listed]) -> list[Listed]:
+    covering = [
+        item
+        for item in servers
+        if item.tool.status is not Status.STALE
+        and (item.tool.listed_at is None or item.tool.is_outdated)
+        and any(is_covered(form, item.tool.name) for form in forms)
+    ]
+    longest = max((len(item.tool.name) for item in covering), default=0)
+    return [item for item in covering if len(item.tool.name) == longest]
+
+
+def _plugin(item: Listed) -> str | None:
+    return item.tool.name.partition("@")[0] if item.tool.kind is Kind.PLUGIN else None
+
+
+def _bare(name: str) -> str:
+    return name.removeprefix("/")
+
+
+def closest_to_being_visible(item: Listed) -> tuple[bool, bool, bool]:
+    """Order rows of one name by how near they are to being used."""
+    tool, decision = item
+    return not decision.visible, tool.status is Status.STALE, tool.shadowed_by is not None
+
+
+def suggest(name: str, listed: Sequence[Listed]) -> list[str]:
+    """List names here that an unknown one may mean: a tool named without its server, or a slip."""
+    ending = f"__{name}"
+    if tools := sorted({item.tool.name for item in listed if item.tool.name.endswith(ending)}):
+        return tools[:MOST_SUGGESTIONS]
+    known = (item.tool.server if item.tool.kind is Kind.MCP_SERVER else item.tool.name for item in listed)
+    return nearest(_bare(name), filter(None, known), form=_bare)

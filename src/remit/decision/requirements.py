@@ -1,0 +1,102 @@
+"""Requirements: what tools need of the states, at one moment.
+
+What a tool needs is looked up once for each name, and judged once for each rule, however many tools share it.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from remit.decision.globs import Glob, tool_globs
+
+if TYPE_CHECKING:
+    from remit.decision.snapshot import Snapshot, Value
+
+
+class About(NamedTuple):
+    """What a condition asks about: it has another answer only after one of these has changed."""
+
+    states: Collection[str] = ()
+    variables: Collection[str] = ()  # each without its members
+
+
+class Condition(Protocol):
+    """What a rule asks for."""
+
+    def judge(self, snapshot: "Snapshot") -> "Value": ...
+
+    def missing(self, snapshot: "Snapshot") -> Sequence[str]: ...
+
+    def about(self) -> "About": ...
+
+
+class Need(NamedTuple):
+    """What is missing, and what would bring it."""
+
+    reason: str
+    unlock: str | None
+
+
+class Requirement(NamedTuple):
+    """A condition, for the tools that a pattern covers."""
+
+    pattern: str
+    condition: Condition
+    source: str  # the file that says so
+
+
+Needed = tuple[Requirement, ...]
+NONE: Needed = ()
+
+
+class Requirements:
+    """All that tools need."""
+
+    def __init__(self, needed: Iterable[Requirement] = (), ways: Mapping[str, str] | None = None) -> None:
+        self._by_name: dict[str, list[Requirement]] = {}
+        self._by_glob: list[tuple[Glob, Requirement]] = []
+        self._ways = ways or {}  # what would make a state true
+        self._found: dict[str, Needed] = {}
+        # Together in one place, because several threads may ask about several snapshots.
+        self._judged: tuple[Snapshot | None, dict[Needed, Need | None]] = (None, {})
+        self._needed = tuple(needed)
+        for each in self._needed:
+            for form in tool_globs(each.pattern):
+                if form.is_name:
+                    self._by_name.setdefault(form.parts[0], []).append(each)
+                else:
+                    self._by_glob.append((form, each))
+        self.is_empty = not (self._by_name or self._by_glob)
+
+    def of(self, name: str) -> Needed:
+        """List what a tool needs, by its canonical name."""
+        if self.is_empty:
+            return NONE
+        found = self._found.get(name)
+        if found is None:
+            covering = [each for form, each in self._by_glob if form.matches(name)]
+            found = self._found[name] = tuple(dict.fromkeys((*covering, *self._by_name.get(name, ()))))
+        return found
+
+    def including(self, more: Iterable[Requirement], ways: Mapping[str, str]) -> "Requirements":
+        """Ask for more: what tools need besides, and what would bring that."""
+        return Requirements((*self._needed, *more), {**self._ways, **ways})
+
+    def lack(self, needed: Needed, snapshot: "Snapshot") -> Need | None:
+        """Tell what is missing for what a tool needs; None where nothing is."""
+        of, judged = self._judged
+        if snapshot is not of:
+            judged = {}
+            self._judged = snapshot, judged
+        if needed not in judged:
+            judged[needed] = next(filter(None, (self._need(each, snapshot) for each in needed)), None)
+        return judged[needed]
+
+    def _need(self, requirement: Requirement, snapshot: "Snapshot") -> Need | None:
+        value = requirement.condition.judge(snapshot)
+        if value.truth:
+            return None
+        ways = [self._ways[name] for name in requirement.condition.missing(snapshot) if name in self._ways]
+        return Need(value.reason, "; ".join(dict.fromkeys(ways)) or None)
+
+
+NO_REQUIREMENTS = Requirements()

@@ -1,0 +1,78 @@
+"""Resolve: which of the declarations a workspace can see are in force, and what stands in the others' way.
+
+Shadowing is a property of the group, so it is worked out here, once, and the gate `precedence` only reads it.
+The rules are those observed on the real Claude Code: what is pending or rejected never shadows; what is
+disabled or denied still shadows by name; only what is enabled shadows a plugin's server by endpoint. The
+servers that an agent brings along share the fate of its own declaration.
+"""
+
+from collections.abc import Iterable
+
+from remit.decision.client_settings import ClientSettings
+from remit.decision.declarations import Declaration, Resolved
+from remit.decision.kinds import ConfigStatus, Kind
+from remit.decision.scopes import Scope, strength
+
+Identity = tuple[str | None, ...]
+
+
+def resolve(declarations: Iterable[Declaration], settings: ClientSettings) -> list[Resolved]:
+    """Give each declaration its status and, where another one is in force instead, that one."""
+    unique = {declaration.key: declaration for declaration in declarations}  # the last one written counts
+    judged = [(declaration, settings.status(declaration)) for declaration in unique.values()]
+    rivals = [item for item in unique.values() if settings.takes_part(item)]
+    agents = _winners_by_name(item for item in rivals if item.kind is Kind.SUBAGENT)
+    by_name = _winners_by_name(item for item in rivals if _agent_instead(item, agents) is None)
+    by_endpoint: dict[str, Declaration] = {}
+    for declaration, status in sorted(judged, key=_is_a_plugins):
+        is_winner = by_name.get(_identity(declaration)) is declaration
+        is_everyones = is_winner and declaration.agent is None
+        if is_everyones and status is ConfigStatus.ENABLED and declaration.endpoint is not None:
+            by_endpoint.setdefault(declaration.endpoint, declaration)
+    resolved: list[Resolved] = []
+    for declaration, status in judged:
+        winner = by_name.get(_identity(declaration), declaration)
+        if declaration.plugin is not None and declaration.endpoint is not None:
+            winner = by_endpoint.get(declaration.endpoint, winner)
+        winner = _agent_instead(declaration, agents) or winner
+        shadowed_by = None if winner is declaration else winner
+        resolved.append(Resolved(declaration=declaration, config_status=status, shadowed_by=shadowed_by))
+    return resolved
+
+
+def _is_a_plugins(judged: tuple[Declaration, ConfigStatus]) -> bool:
+    return judged[0].scope is Scope.PLUGIN
+
+
+def _winners_by_name(declarations: Iterable[Declaration]) -> dict[Identity, Declaration]:
+    winners: dict[Identity, Declaration] = {}
+    for declaration in declarations:
+        holder = winners.setdefault(_identity(declaration), declaration)
+        if _strength(declaration) < _strength(holder):
+            winners[_identity(declaration)] = declaration
+    return winners
+
+
+def _agent_instead(declaration: Declaration, agents: dict[Identity, Declaration]) -> Declaration | None:
+    """Find the agent that is in force instead of the one that brings a server along, where one is."""
+    if declaration.agent is None:
+        return None
+    winner = agents.get((Kind.SUBAGENT, declaration.agent, None, None))
+    return None if winner is None or winner.source == declaration.source else winner
+
+
+def _identity(declaration: Declaration) -> Identity:
+    if declaration.kind in (Kind.SKILL, Kind.SLASH_COMMAND):  # both are invoked by the same name
+        return Kind.SKILL, declaration.name.removeprefix("/"), declaration.plugin
+    # A server's name as written: `a.b` and `a_b` are two servers, though their tools are named alike.
+    label = declaration.name if declaration.server is None else declaration.server
+    return declaration.kind, label, declaration.plugin, declaration.agent
+
+
+def _strength(declaration: Declaration) -> tuple[bool, int, int]:
+    """Order declarations of one name, strongest first: a skill, the scope, the nearer directory.
+
+    Inside a plugin it is the other way round: a command comes before a skill.
+    """
+    is_late = (declaration.kind is Kind.SLASH_COMMAND) == (declaration.plugin is None)
+    return is_late, *strength(declaration.kind, declaration.scope, declaration.dir)

@@ -1,0 +1,61 @@
+"""The scope rule: where a declaration applies, and which scope wins.
+
+The same rule stands in SQL as the fragment `in_scope`; a property test keeps the two equal.
+"""
+
+import os
+from enum import StrEnum
+
+from remit.decision.kinds import Kind
+from remit.decision.projects import Workspace
+
+
+class Scope(StrEnum):
+    """Where a declaration applies, in the order in which listings show them."""
+
+    MANAGED = "managed"
+    DYNAMIC = "dynamic"  # given to the client when it is started, for one session
+    LOCAL = "local"
+    PROJECT = "project"
+    GLOBAL = "global"
+    PLUGIN = "plugin"
+
+
+PRECEDENCE: dict[Kind, tuple[Scope, ...]] = {  # strongest first
+    Kind.MCP_SERVER: (Scope.MANAGED, Scope.DYNAMIC, Scope.LOCAL, Scope.PROJECT, Scope.GLOBAL),
+    Kind.SKILL: (Scope.MANAGED, Scope.GLOBAL, Scope.PROJECT, Scope.PLUGIN),
+    Kind.SLASH_COMMAND: (Scope.MANAGED, Scope.GLOBAL, Scope.PROJECT, Scope.PLUGIN),
+    Kind.SUBAGENT: (Scope.MANAGED, Scope.PROJECT, Scope.GLOBAL, Scope.PLUGIN),
+}
+
+
+def strength(kind: Kind, scope: Scope, dir: str | None) -> tuple[int, int]:
+    """Order the places of one name, strongest first; of two directories the nearer one."""
+    order = PRECEDENCE.get(kind, tuple(Scope))
+    rank = order.index(scope) if scope in order else len(order)
+    return rank, -len(dir or "")
+
+
+def in_scope(scope: Scope, project_hash: str | None, dir: str | None, workspace: Workspace) -> bool:
+    """Tell whether a row with this scope, project and directory may be seen from a workspace."""
+    if scope in (Scope.GLOBAL, Scope.MANAGED):
+        return True
+    owned = project_hash == workspace.project.hash
+    if scope is Scope.PLUGIN:
+        return owned or project_hash is None
+    if scope in (Scope.LOCAL, Scope.DYNAMIC):
+        return owned
+    return owned and dir is not None and is_at_or_below(workspace.dir, dir)
+
+
+def is_at_or_below(path: str, dir: str) -> bool:
+    """Tell whether a canonical path is a directory or lies inside it."""
+    return path == dir or path.startswith(dir if dir.endswith(os.sep) else dir + os.sep)
+
+
+def ancestors(path: str, *, up_to: str | None = None) -> tuple[str, ...]:
+    """List a canonical directory and every directory above it, or up to one of them, nearest first."""
+    found = [path]
+    while (parent := os.path.dirname(found[-1])) != found[-1]:
+        found.append(parent)
+    return tuple(dir for dir in found if up_to is None or is_at_or_below(dir, up_to))

@@ -1,0 +1,43 @@
+"""Files and entries that cannot be used."""
+
+import re
+from collections.abc import Iterator
+
+from remit.decision.problems import Problem, Severity
+from remit.doctor.findings import Finding, Patient
+
+_FIXES = (  # the first that matches the reason
+    (r"not valid JSON", "correct the text there; JSON has no comments and no trailing commas"),
+    (r"not valid (TOML|YAML)", "correct the text there"),
+    (r"not usable|more than the", "make the file smaller and flatter"),
+    (r"the file is empty", "write `{}` into it, or delete it"),
+    (r"permission denied", "give yourself leave to read it (`chmod u+r`)"),
+    (r"regular file|symbolic links|cannot be read", "put a plain file there, or nothing"),
+    (r"`(\w+)` is missing", r"add `\1`"),
+    (r"; (add .+)$", r"\1"),
+    (r"reserved", "give the server another name"),
+    (r"not one of (.+)$", r"use one of \1"),
+    (r"expected (.+), found", r"write \1 there"),
+    (r"must not be empty", "fill it in"),
+)
+_OTHERWISE = "correct it, or take it out"
+
+
+def broken_files(patient: Patient) -> Iterator[Finding]:
+    """Find files that cannot be read, and entries that the client skips."""
+    for problem in patient.problems:
+        yield Finding(
+            severity=Severity.ERROR,
+            check="file",
+            source=problem.source,
+            place=problem.place,
+            reason=problem.reason,
+            fix=_fix(problem),
+        )
+
+
+def _fix(problem: Problem) -> str:
+    for pattern, fix in _FIXES:
+        if match := re.search(pattern, problem.reason):
+            return match.expand(fix)
+    return _OTHERWISE

@@ -1,0 +1,82 @@
+"""Servers that cannot start here, as far as can be told without starting them."""
+
+import os
+import re
+from collections.abc import Iterator
+
+from remit.decision.decide import shorten
+from remit.decision.launch import Transport
+from remit.decision.problems import Severity
+from remit.decision.scopes import Scope
+from remit.doctor.findings import Finding, Patient, about, values
+from remit.upstream.launch.start_obstacles import absence, is_path
+from remit.upstream.launch.variable_expansion import unset
+
+# What Claude Code itself sets.
+_GIVEN = frozenset({"CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA", "CLAUDE_PROJECT_DIR"})
+
+
+def missing_programs(patient: Patient) -> Iterator[Finding]:
+    """Find servers whose program, or the file that it is to run, is not there."""
+    for declaration, launch in patient.launches:
+        for place in patient.facts.absent.get(declaration.key, ()):
+            yield about(
+                declaration,
+                Severity.ERROR,
+                "program",
+                place=place,
+                reason=absence(launch, place),
+                fix="correct the path"
+                if is_path(launch, place)
+                else "install it, or write the whole path of the program",
+            )
+
+
+def relative_commands(patient: Patient) -> Iterator[Finding]:
+    """Find commands that are found from one directory only."""
+    for declaration, launch in patient.launches:
+        if launch.transport is not Transport.STDIO or launch.cwd is not None:
+            continue
+        if launch.command.startswith("~"):
+            reason = "`~` means the home directory to a shell, and clients start servers without one"
+        elif _is_relative(launch.command):
+            reason = "the command is relative: it is found only when the client is started in " + (
+                shorten(declaration.dir, patient.context) if declaration.dir else "the right directory"
+            )
+        else:
+            continue
+        is_shared = declaration.scope is Scope.PROJECT and not launch.command.startswith("~")
+        yield about(
+            declaration,
+            Severity.NOTE if is_shared else Severity.WARNING,
+            "relative-command",
+            place="command",
+            reason=reason,
+            fix="put the program on PATH" if is_shared else "write the whole path",
+        )
+
+
+def _is_relative(command: str) -> bool:
+    is_path = "/" in command or "\\" in command
+    is_rooted = os.path.isabs(command) or re.match(r"[A-Za-z]:[\\/]|\\\\|[$%{]", command)
+    return is_path and not is_rooted
+
+
+def unset_variables(patient: Patient) -> Iterator[Finding]:
+    """Find references to environment variables that are not set and have no default."""
+    for declaration, launch in patient.launches:
+        known = {*patient.facts.variables, *_GIVEN}
+        for value in values(launch):
+            for variable in unset(value.text, launch, known):
+                is_own = variable in launch.env and not value.place.startswith("env.")
+                if is_own or variable in known:  # a server may expand what its entry sets
+                    continue
+                known.add(variable)  # once for each server
+                yield about(
+                    declaration,
+                    Severity.WARNING,
+                    "variable",
+                    place=value.place,
+                    reason=f"`{variable}` is not set in this environment, and has no default",
+                    fix=f"set `{variable}` before the client is started",
+                )

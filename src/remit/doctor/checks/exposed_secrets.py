@@ -1,0 +1,63 @@
+"""Secrets in plain text."""
+
+import re
+from collections.abc import Iterator
+
+from remit.decision.declarations import Declaration
+from remit.decision.launch import Syntax
+from remit.decision.problems import Severity
+from remit.decision.scopes import Scope
+from remit.decision.tool_names import normalise
+from remit.doctor.findings import Finding, Patient, Value, about, to_its_owner, values
+from remit.text.secrets import is_secret
+
+_WRITTEN = {  # the plainest first
+    Syntax.DEFAULTS: "${{{}}}",
+    Syntax.BRACES: "${{{}}}",
+    Syntax.DOLLAR_ENV: "${{env:{}}}",
+    Syntax.BRACE_ENV: "{{env:{}}}",
+    Syntax.SECRETS: "${{{{ secrets.{} }}}}",
+}
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+
+
+def exposed_secrets(patient: Patient) -> Iterator[Finding]:
+    """Find secrets in entries, in force or not: whoever reads the file has them."""
+    for item in patient.servers:
+        declaration = item.declaration
+        for value in values(declaration.launch) if declaration.launch is not None else ():
+            if is_secret(value.text, value.name):
+                yield _exposed(declaration, value, is_tracked=declaration.source in patient.facts.tracked)
+
+
+def _exposed(declaration: Declaration, value: Value, *, is_tracked: bool) -> Finding:
+    reference = _reference(declaration, _variable(declaration, value))
+    if is_tracked:
+        where = "a secret in plain text, in a file that git shares"
+        fix = f"revoke it, because the history keeps it; then {reference}"
+    elif declaration.scope is Scope.PROJECT:
+        where, fix = "a secret in plain text, in a file that is meant to be shared", reference
+    else:
+        where, fix = "a secret in plain text", reference
+    severity = Severity.ERROR if is_tracked else Severity.WARNING
+    return about(
+        declaration, severity, "secret", place=value.place, reason=where, fix=to_its_owner(declaration, fix)
+    )
+
+
+def _reference(declaration: Declaration, variable: str) -> str:
+    """Say how the client writes a variable; some put none in."""
+    syntaxes = declaration.launch.syntaxes if declaration.launch is not None else ()
+    for syntax, written in _WRITTEN.items():
+        if syntax in syntaxes:
+            return f"write `{written.format(variable)}` instead, and set the variable"
+    return (
+        f"take it out, and set `{variable}` where the client is started: it puts no variables into its file"
+    )
+
+
+def _variable(declaration: Declaration, value: Value) -> str:
+    """Suggest a variable: the one that is set, else one named after the server."""
+    if value.place.startswith("env.") and _IDENTIFIER.fullmatch(value.name):
+        return value.name
+    return f"{normalise(declaration.server or '').upper().replace('-', '_')}_TOKEN"

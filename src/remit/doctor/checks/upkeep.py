@@ -1,0 +1,68 @@
+"""Servers that wait, servers that did not answer, and servers that nobody uses."""
+
+from collections.abc import Iterator
+
+from remit.decision.declarations import Declaration
+from remit.decision.kinds import ConfigStatus, Kind
+from remit.decision.problems import Severity
+from remit.decision.tools import Tool
+from remit.doctor.findings import Finding, Patient, about
+from remit.upstream.launch.start_obstacles import obstacles_to_asking
+
+UNUSED_AFTER = 30 * 24 * 60 * 60 * 1000  # milliseconds
+
+
+def waiting_servers(patient: Patient) -> Iterator[Finding]:
+    """Find servers that wait for approval."""
+    for item in patient.servers:
+        if item.config_status is ConfigStatus.PENDING:
+            yield about(
+                item.declaration,
+                Severity.NOTE,
+                "pending",
+                reason="waits for your approval",
+                fix="start the client here, and approve or reject it",
+            )
+
+
+def failed_servers(patient: Patient) -> Iterator[Finding]:
+    """Find servers that did not answer when they were last asked, as their entries stand.
+
+    Of one that cannot be started at all, what is in the way is said already.
+    """
+    hindered = obstacles_to_asking(patient)
+    for declaration in patient.in_force:
+        row = _row(declaration, patient)
+        if row is not None and row.failure is not None and declaration.key not in hindered:
+            yield about(
+                declaration,
+                Severity.ERROR,
+                "start",
+                reason=f"when it was last asked for its tools: {row.failure}",
+                fix=f"try again with `remit scan --connect {declaration.server}`, which shows what it says",
+            )
+
+
+def unused_servers(patient: Patient) -> Iterator[Finding]:
+    """Find servers that were not used for a long time, where uses have been recorded for as long."""
+    before = patient.at - UNUSED_AFTER
+    used = [tool for tool in patient.tools if tool.usage_count and tool.kind is not Kind.MCP_SERVER]
+    if not any(tool.discovered_at <= before for tool in used):
+        return
+    for declaration in patient.in_force:
+        row = _row(declaration, patient)
+        if row is None or declaration.is_remit or row.discovered_at > before:
+            continue
+        if row.last_used_at is None or row.last_used_at < before:
+            is_new = row.last_used_at is None
+            yield about(
+                declaration,
+                Severity.NOTE,
+                "unused",
+                reason="was never used" if is_new else "was not used in the last 30 days",
+                fix="switch it off in the client, and its tools cost nothing",
+            )
+
+
+def _row(declaration: Declaration, patient: Patient) -> Tool | None:
+    return next((tool for tool in patient.tools if tool.key == declaration.key), None)

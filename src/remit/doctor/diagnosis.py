@@ -1,0 +1,51 @@
+"""Diagnose: what is wrong with a client's configuration in a workspace, and how to mend it.
+
+An ordered table of small checks; each looks at the whole patient and names what it found.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+
+from remit.decision.problems import Severity
+from remit.doctor.checks.broken_files import broken_files
+from remit.doctor.checks.cannot_start import missing_programs, relative_commands, unset_variables
+from remit.doctor.checks.conflicts import conflicts, duplicates
+from remit.doctor.checks.exposed_secrets import exposed_secrets
+from remit.doctor.checks.install_health import loaded_twice, lost_installs, missing_remit, unloaded_servers
+from remit.doctor.checks.name_collisions import colliding_names, long_names
+from remit.doctor.checks.unpinned_packages import unpinned_packages
+from remit.doctor.checks.upkeep import failed_servers, unused_servers, waiting_servers
+from remit.doctor.findings import Finding, Patient
+
+Check = Callable[[Patient], Iterable[Finding]]
+
+CHECKS: tuple[Check, ...] = (
+    broken_files,
+    missing_remit,
+    lost_installs,
+    unloaded_servers,
+    loaded_twice,
+    exposed_secrets,
+    missing_programs,
+    failed_servers,
+    unset_variables,
+    relative_commands,
+    colliding_names,
+    long_names,
+    conflicts,
+    duplicates,
+    unpinned_packages,
+    waiting_servers,
+    unused_servers,
+)
+
+_SEVERITIES = {severity: rank for rank, severity in enumerate(Severity)}
+
+
+def diagnose(patients: Iterable[Patient]) -> list[Finding]:
+    """Name each problem once, by file and the worst first; clients that share a file share its problems."""
+    found = dict.fromkeys(_findings(patients))
+    return sorted(found, key=lambda finding: (finding.source, _SEVERITIES[finding.severity]))
+
+
+def _findings(patients: Iterable[Patient]) -> Iterator[Finding]:
+    return (finding for patient in patients for check in CHECKS for finding in check(patient))

@@ -1,0 +1,168 @@
+"""Reads commands that fetch a package and run it, and tells whether they fix its version."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from remit.decision.launch import program
+
+
+class Unpinned(NamedTuple):
+    """A package that is fetched in whatever version there is."""
+
+    name: str
+    pinned: str  # how to write it with a version; `{}` stands for the name
+    lookup: str = ""  # the command that tells which versions there are
+
+
+class Runner(NamedTuple):
+    """A program that fetches and runs packages."""
+
+    words: tuple[str, ...]
+    judge: Callable[[str, str], Unpinned | None]  # of a package, and the option that named it
+    naming: tuple[str, ...]  # the options that name the package; without them the first word does
+    takes_value: Callable[[str], bool]
+
+
+_NPM_VERSION = re.compile(r"v?\d+\.\d+\.\d+(?:[-+][\w.+-]+)?")
+_PYPI_VERSION = re.compile(r"v?\d[\w.+!-]*")
+_PYPI_PACKAGE = re.compile(r"([^@=<>~!\s]+)\s*(?:(@|===?|[<>~!]=?)\s*(.*))?")
+_NPM_REPOSITORY = re.compile(r"git[+@:]|github:|[\w.-]+/[\w.-]+(?:#|$)|https?://.*\.git(?:#|$)")
+_COMMIT = re.compile(r"[0-9a-f]{7,64}")
+_LOCAL = re.compile(r"\.{1,2}(?:[\\/]|$)|[\\/~]|file:|[A-Za-z]:[\\/]|[^@:]+\.(?:tgz|whl)$")
+
+_NPM_VALUES = re.compile(
+    r"-p|--package|-c|--call|-w|--workspace|--registry|--cache|--userconfig|--loglevel|--prefix"
+)
+_UV_VALUES = re.compile(
+    r"--from|--spec|--with|--with-editable|--with-requirements|-p|--python|-i|--index|--index-url"
+    r"|--extra-index-url|--default-index|-f|--find-links|--directory|--project|--cache-dir|--config-file"
+    r"|--env-file|-c|--constraints|--overrides|-P|--upgrade-package|--refresh-package|--resolution"
+    r"|--prerelease|--exclude-newer|--link-mode|--keyring-provider|--index-strategy|--color|--pip-args"
+)
+_DOCKER_FLAGS = re.compile(
+    r"-i|-t|-d|-P|-q|--interactive|--tty|--detach|--rm|--init|--privileged|--publish-all|--quiet"
+    r"|--read-only|--no-healthcheck|--oom-kill-disable|--sig-proxy|--disable-content-trust|--replace"
+)
+
+
+def unpinned(words: Sequence[str]) -> Unpinned | None:
+    """Find the package that a command runs without fixing its version; None: it runs none, or fixes it."""
+    words = list(_unwrapped(words))
+    for runner in _RUNNERS:
+        if tuple(words[: len(runner.words)]) == runner.words:
+            option, package = _package(words[len(runner.words) :], runner)
+            is_known = package and "$" not in package and "{" not in package
+            return runner.judge(package, option) if is_known else None
+    return None
+
+
+def _unwrapped(words: Sequence[str]) -> Iterator[str]:
+    """Take a command out of the shell that it is started through; the program by its bare name."""
+    name, rest = program(words[0]), list(words[1:])
+    if name == "cmd":
+        rest = [word for at, word in enumerate(rest) if at > 1 or not word.startswith("/")]
+    elif name in ("sh", "bash", "zsh") and len(rest) > 1 and re.fullmatch(r"-l?i?c", rest[0]):
+        rest = rest[1].split()
+    elif name == "env":
+        rest = rest[next((at for at, word in enumerate(rest) if "=" not in word), len(rest)) :]
+    else:
+        yield name
+        yield from rest
+        return
+    if rest:
+        yield from _unwrapped(rest)
+
+
+def _package(words: Sequence[str], runner: Runner) -> tuple[str, str]:
+    """Find the package among a runner's words, with the option that names it; empty where there is none."""
+    rest = iter(words)
+    for word in rest:
+        if not word.startswith("-"):
+            return "", word
+        option, equals, value = word.partition("=")
+        if not equals and runner.takes_value(option):
+            value = next(rest, "")
+        if option in runner.naming:
+            return option, value
+    return "", ""
+
+
+def _of_npm(package: str, _option: str) -> Unpinned | None:
+    package = package.removeprefix("npm:")
+    if _LOCAL.match(package):
+        return None
+    if _NPM_REPOSITORY.match(package):
+        repository, _, commit = package.partition("#")
+        return None if _COMMIT.fullmatch(commit) else Unpinned(repository, "{}#<commit>")
+    name, _, version = package[1:].partition("@")
+    if "://" in package or _NPM_VERSION.fullmatch(version):
+        return None
+    return Unpinned(package[0] + name, "{}@<version>", "npm view {} version")
+
+
+def _of_pypi(package: str, option: str) -> Unpinned | None:
+    if "git+" in package:
+        repository, _, ref = package.partition("#")[0].rpartition("@")
+        is_ref = "://" in repository and "/" not in ref  # and not `ssh://git@host/...`
+        if is_ref and _COMMIT.fullmatch(ref):
+            return None
+        return Unpinned(repository if is_ref else package, "{}@<commit>")
+    match = _PYPI_PACKAGE.fullmatch(package)
+    if match is None or _LOCAL.match(package) or "://" in package:
+        return None
+    name, operator, version = match.groups()
+    if operator in ("@", "==", "===") and _PYPI_VERSION.fullmatch(version):
+        return None
+    return Unpinned(name, "{}==<version>" if option else "{}@<version>")
+
+
+def _of_docker(image: str, _option: str) -> Unpinned | None:
+    if "@sha256:" in image:
+        return None
+    path, slash, last = image.rpartition("/")
+    name, _, tag = last.partition(":")
+    if tag not in ("", "latest"):
+        return None
+    return Unpinned(f"{path}{slash}{name}", "{}:<tag>` or `{}@sha256:<digest>")
+
+
+def _takes_value_in_npm(option: str) -> bool:
+    return _NPM_VALUES.fullmatch(option) is not None
+
+
+def _takes_value_in_uv(option: str) -> bool:
+    return _UV_VALUES.fullmatch(option) is not None
+
+
+def _takes_value_in_docker(option: str) -> bool:
+    is_cluster = not option.startswith("--") and len(option) > 2  # `-it`, or `-eNAME` with its value
+    return _DOCKER_FLAGS.fullmatch(option) is None and not is_cluster
+
+
+def _npm(*words: str) -> Runner:
+    return Runner(words, _of_npm, ("-p", "--package"), _takes_value_in_npm)
+
+
+def _pypi(*words: str) -> Runner:
+    return Runner(words, _of_pypi, ("--from", "--spec"), _takes_value_in_uv)
+
+
+def _docker(*words: str) -> Runner:
+    return Runner(words, _of_docker, (), _takes_value_in_docker)
+
+
+_RUNNERS = (
+    _npm("npx"),
+    _npm("bunx"),
+    _npm("bun", "x"),
+    _npm("pnpm", "dlx"),
+    _npm("pnpx"),
+    _npm("yarn", "dlx"),
+    _pypi("uvx"),
+    _pypi("uv", "tool", "run"),
+    _pypi("pipx", "run"),
+    _docker("docker", "run"),
+    _docker("docker", "container", "run"),
+    _docker("podman", "run"),
+)

@@ -1,0 +1,167 @@
+"""Reads other programs' configuration files, within bounds and without waiting, and tells if they changed."""
+
+import errno
+import os
+import stat
+import sys
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import NamedTuple
+
+from remit.decision.scopes import ancestors
+from remit.errors import BadVariableError
+
+HOME = "~"
+SETTLED_NS = 2_000_000_000  # a file younger than this may change again without a new time stamp
+_DIRECTORIES = ("HOME", "USERPROFILE", "REMIT_HOME", "REMIT_CONFIG", "XDG_DATA_HOME", "LOCALAPPDATA")
+_ABSENT = (errno.ENOENT, errno.ENOTDIR)
+_REASONS = {
+    errno.EISDIR: "not a regular file",
+    errno.ENXIO: "not a regular file",
+    errno.ELOOP: "its symbolic links go round in a circle",
+    errno.EACCES: "permission denied",
+    errno.EPERM: "permission denied",
+}
+
+
+class Machine(NamedTuple):
+    """The parts of the environment that say where files lie."""
+
+    home: str
+    variables: Mapping[str, str]
+    platform: str = "linux"
+    root: str = ""  # put before the machine's own directories; tests have their own
+
+
+def this_machine() -> Machine:
+    """Tell where the files of this user on this machine lie.
+
+    Raises:
+        BadVariableError: a variable that names a directory cannot be used.
+    """
+    for name in _DIRECTORIES:  # those of a client are checked when its files are read
+        require_text(name, os.environ)
+    return Machine(home=os.path.expanduser("~"), variables=os.environ, platform=sys.platform)
+
+
+class FileError(Exception):
+    """A file that exists cannot be used."""
+
+    def __init__(self, reason: str, place: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.place = place
+
+
+def require_text(variable: str, variables: Mapping[str, str]) -> None:
+    """Check that a variable can name a place that is stored.
+
+    Raises:
+        BadVariableError: it is not Unicode text.
+    """
+    try:
+        variables.get(variable, "").encode()
+    except UnicodeEncodeError:
+        raise BadVariableError(
+            f"{variable} is not valid Unicode text", hint=f"set {variable} to another directory"
+        ) from None
+
+
+def fingerprint(name: str, machine: Machine, *, now_ns: int) -> str:
+    """Tell one state of an input from another; an input is a path, `$VARIABLE` or `~`."""
+    if name == HOME:
+        return machine.home
+    if name.startswith("$"):
+        value = machine.variables.get(name[1:])
+        return "" if value is None else sha256(value.encode("utf-8", "replace")).hexdigest()[:16]
+    try:
+        return _print(os.stat(name), now_ns)
+    except OSError as error:
+        return f"error {error.errno}" if error.errno not in _ABSENT else ""
+    except ValueError:
+        return ""
+
+
+def are_unchanged(inputs: Mapping[str, str], machine: Machine, *, now_ns: int) -> bool:
+    """Tell whether a scan that found these inputs would find them again."""
+    return bool(inputs) and all(
+        fingerprint(name, machine, now_ns=now_ns) == known for name, known in inputs.items()
+    )
+
+
+def is_settled(path: str, *, now_ns: int) -> bool:
+    """Tell whether a file was left alone for a while."""
+    try:
+        return _is_settled(os.stat(path), now_ns)
+    except OSError:
+        return False
+
+
+def _print(found: os.stat_result, now_ns: int) -> str:
+    marks = f"{found.st_size} {found.st_mtime_ns} {found.st_ctime_ns} {found.st_ino}"
+    return marks if _is_settled(found, now_ns) else f"{marks} read at {now_ns}"
+
+
+def _is_settled(found: os.stat_result, now_ns: int) -> bool:
+    return now_ns - max(found.st_mtime_ns, found.st_ctime_ns) > SETTLED_NS
+
+
+def is_only_roots(path: str) -> bool:
+    """Tell whether nobody but root can write a file or change the directories above it."""
+    try:
+        return all(_is_roots(os.stat(each)) for each in ancestors(os.path.realpath(path)))
+    except OSError:
+        return False
+
+
+def _is_roots(found: os.stat_result) -> bool:
+    return found.st_uid == 0 and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def read_text(path: str, *, limit: int) -> str | None:
+    """Read a file of text the way a JavaScript client does; None: there is no such file.
+
+    Raises:
+        FileError: it exists, but is not a readable file of at most `limit` bytes.
+    """
+    data = read_bytes(path, limit=limit)
+    return None if data is None else data.decode("utf-8-sig", "replace")
+
+
+def read_head(path: str, *, size: int) -> str | None:
+    """Read the first bytes of a file of text; None: there is no such file.
+
+    Raises:
+        FileError: it exists, but is not a readable file.
+    """
+    data = _read(path, limit=None, size=size)
+    return None if data is None else data.decode("utf-8-sig", "replace")
+
+
+def read_bytes(path: str, *, limit: int) -> bytes | None:
+    """Read a file; None: there is no such file.
+
+    Raises:
+        FileError: it exists, but is not a readable file of at most `limit` bytes.
+    """
+    return _read(path, limit, limit)
+
+
+def _read(path: str, limit: int | None, size: int) -> bytes | None:
+    try:
+        with open(path, "rb", opener=_without_waiting) as opened:
+            found = os.fstat(opened.fileno())
+            if not stat.S_ISREG(found.st_mode):
+                raise FileError("not a regular file")
+            if limit is not None and found.st_size > limit:
+                raise FileError(f"{found.st_size:,} bytes are more than the {limit:,} that are read")
+            return opened.read(size)
+    except OSError as error:
+        if error.errno in _ABSENT:
+            return None
+        raise FileError(_REASONS.get(error.errno or 0, error.strerror or "cannot be read")) from None
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    # A named pipe put where a file belongs must not hold us up.
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

@@ -1,0 +1,89 @@
+"""Finds the project and workspace of a directory, by reading git's own files.
+
+The rules are those of Claude Code, so that the keys of its `projects` are ours: the nearest `.git`, whatever
+it is, marks a checkout; a linked worktree belongs to its main checkout, but only when that checkout's records
+point back at it, so that a planted `.git` file cannot claim another project's tools.
+"""
+
+import errno
+import os
+import stat
+
+from remit.decision.projects import Workspace, identify
+from remit.decision.scopes import ancestors
+from remit.errors import NoSuchDirectoryError
+
+_MAX_LINK = 8192  # bytes of a `.git` file that are read
+
+
+def locate(directory: str) -> Workspace:
+    """Find the workspace of a directory.
+
+    Raises:
+        NoSuchDirectoryError: the directory does not exist, or its path cannot be stored.
+    """
+    dir = _canonical(directory)
+    checkout = checkout_of(dir) or dir
+    return Workspace(dir=dir, checkout=checkout, project=identify(_main_checkout(checkout)))
+
+
+def checkout_of(dir: str) -> str | None:
+    """Find the root of the checkout around a canonical directory; None where there is none."""
+    return next((parent for parent in ancestors(dir) if os.path.lexists(os.path.join(parent, ".git"))), None)
+
+
+def git_directory(checkout: str) -> str:
+    """Find where git keeps the state of a checkout: `.git`, or what a file of this name points at."""
+    link = os.path.join(checkout, ".git")
+    return _pointer(link, prefix="gitdir: ", base=checkout) or link
+
+
+def _canonical(directory: str) -> str:
+    try:
+        path = os.path.realpath(os.path.expanduser(directory or "\0"), strict=True)
+        path.encode()
+        if not stat.S_ISDIR(os.stat(path).st_mode):
+            raise NotADirectoryError(errno.ENOTDIR, "not a directory")
+    except OSError as error:
+        raise NoSuchDirectoryError(
+            f"`{directory}`: {error.strerror}", hint="name an existing directory"
+        ) from error
+    except ValueError as error:  # empty, a null byte, or a name that is not Unicode
+        raise NoSuchDirectoryError(
+            f"{directory!r} is not the name of a directory", hint="name an existing directory"
+        ) from error
+    return path
+
+
+def _main_checkout(checkout: str) -> str:
+    """Follow a linked worktree to the root of its main checkout; anything else is its own."""
+    link = os.path.join(checkout, ".git")
+    git_dir = _pointer(link, prefix="gitdir: ", base=checkout)
+    if git_dir is None:
+        return checkout
+    common = _pointer(os.path.join(git_dir, "commondir"), base=git_dir)
+    back = _pointer(os.path.join(git_dir, "gitdir"), base=git_dir)
+    if (
+        common is None
+        or back != os.path.realpath(link)
+        or os.path.dirname(git_dir) != os.path.join(common, "worktrees")
+    ):
+        return checkout
+    # A bare repository has no main checkout: its worktrees share the repository itself.
+    return os.path.dirname(common) if os.path.basename(common) == ".git" else common
+
+
+def _pointer(file: str, *, base: str, prefix: str = "") -> str | None:
+    """Read a one-line file that names a path; None where it is no such file."""
+    if not os.path.isfile(file):
+        return None
+    try:
+        with open(file, encoding="utf-8") as opened:
+            line = opened.read(_MAX_LINK).rstrip("\r\n")
+        return (
+            os.path.realpath(os.path.join(base, line.removeprefix(prefix)))
+            if line.startswith(prefix)
+            else None
+        )
+    except (OSError, ValueError):
+        return None

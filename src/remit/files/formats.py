@@ -1,0 +1,172 @@
+"""The formats of configuration files: text into plain values, within bounds, with the place of a mistake.
+
+TOML and YAML are loaded when a file needs them: importing either takes longer than most commands.
+"""
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any, cast
+
+from remit.files.bounded_reader import FileError
+from remit.files.json_comments import without_comments, without_trailing_commas
+
+MAX_DEPTH = 200  # of nested lists and objects, where a parser has no bound of its own
+
+_INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
+_NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_QUOTED = re.compile(r"\(.*\)|'.*'|\".*\"", re.DOTALL)  # what a parser's message repeats of the file
+_WORDS: dict[str, object] = {"": None, "~": None, "null": None, "true": True, "false": False}
+
+
+def parse_json(text: str) -> object:
+    """Read JSON as JavaScript does: of duplicate keys the last counts, and `NaN` is no value.
+
+    Raises:
+        FileError: it is not usable JSON; so do the other parsers of theirs.
+    """
+    if not text.strip():
+        raise FileError("the file is empty")
+    try:
+        return json.loads(text, parse_constant=_refuse)
+    except json.JSONDecodeError as error:
+        raise FileError(f"not valid JSON: {error.msg}", f"line {error.lineno} column {error.colno}") from None
+    except RecursionError:
+        raise FileError("not usable JSON: nested too deeply") from None
+    except ValueError:
+        raise FileError("not usable JSON: a number has thousands of digits") from None
+
+
+def parse_jsonc(text: str) -> object:
+    """Read JSON with comments and trailing commas; places in errors are those of the file."""
+    return parse_json(without_trailing_commas(without_comments(text)))
+
+
+def parse_commented_json(text: str) -> object:
+    """Read JSON with comments, but without trailing commas."""
+    return parse_json(without_comments(text))
+
+
+def parse_toml(text: str) -> object:
+    """Read TOML."""
+    import tomllib
+
+    try:
+        return _bounded(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        reason, _, place = str(error).rpartition(" (at ")
+        raise FileError(
+            f"not valid TOML: {_unquoted(reason)}", place.removesuffix(")").replace(",", "")
+        ) from None
+    except (RecursionError, ValueError):
+        raise FileError("not usable TOML: nested too deeply, or a number has thousands of digits") from None
+
+
+def parse_yaml(text: str) -> object:
+    """Read YAML by the core schema of version 1.2; tags mean nothing, and keys are text."""
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        return _Document().read(cast("Any", yaml).parse(text, Loader=loader))
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = "" if mark is None else f"line {mark.line + 1} column {mark.column + 1}"
+        reason = _unquoted(str(getattr(error, "problem", None) or error))
+        raise FileError(f"not valid YAML: {reason}", place) from None
+    except ValueError:
+        raise FileError("not usable YAML: a number has thousands of digits") from None
+
+
+def _bounded(content: dict[str, Any]) -> object:
+    """Refuse what is nested too deeply for those who read it: keys with many dots need no recursion here."""
+    level: list[Any] = [content]
+    for _ in range(MAX_DEPTH):
+        if not level:
+            return content
+        level = [item for value in level for item in _items(value) if isinstance(item, dict | list)]
+    raise FileError("not usable TOML: nested too deeply")
+
+
+def _items(value: Any) -> Iterable[Any]:
+    return cast("dict[str, Any]", value).values() if isinstance(value, dict) else value
+
+
+class _Document:
+    """Builds a value from the parser's events, without recursion: the library's own builder has no bound."""
+
+    def __init__(self) -> None:
+        self._top: list[object] = []
+        self._open: list[tuple[Any, list[object]]] = []  # each collection with the key that waits in it
+        self._anchors: dict[str, object] = {}
+
+    def read(self, events: Any) -> object:
+        for event in events:
+            match type(event).__name__:
+                case "ScalarEvent":
+                    self._place(event, plain_scalar(event.value) if event.implicit[0] else event.value)
+                case "AliasEvent":
+                    self._put(self._named(event.anchor))
+                case "SequenceStartEvent":
+                    self._begin(event, cast("list[object]", []))
+                case "MappingStartEvent":
+                    self._begin(event, cast("dict[str, object]", {}))
+                case "SequenceEndEvent" | "MappingEndEvent":
+                    self._open.pop()
+                case "DocumentEndEvent":
+                    break
+                case _:
+                    pass
+        return self._top[0] if self._top else None
+
+    def _named(self, anchor: str) -> object:
+        value = self._anchors.get(anchor)
+        if any(collection is value for collection, _ in self._open):
+            raise FileError("not usable YAML: a part contains itself")
+        return value
+
+    def _begin(self, event: Any, collection: object) -> None:
+        if len(self._open) >= MAX_DEPTH:
+            raise FileError("not usable YAML: nested too deeply")
+        self._place(event, collection)
+        self._open.append((collection, []))
+
+    def _place(self, event: Any, value: object) -> None:
+        if event.anchor is not None:
+            self._anchors[event.anchor] = value
+        self._put(value)
+
+    def _put(self, value: object) -> None:
+        if not self._open:
+            self._top.append(value)
+            return
+        collection, key = self._open[-1]
+        if isinstance(collection, list):
+            cast("list[object]", collection).append(value)
+        elif key:
+            collection[_as_key(key.pop())] = value
+        else:
+            key.append(value)
+
+
+def _as_key(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    return "?" if isinstance(value, list | dict) else json.dumps(value)
+
+
+def plain_scalar(text: str) -> object:
+    """Read a scalar of YAML that stands without quotes, by the core schema."""
+    if (word := text.lower()) in _WORDS and text in (word, word.capitalize(), word.upper()):
+        return _WORDS[word]
+    if _INTEGER.fullmatch(text):
+        return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
+    return float(text) if _NUMBER.fullmatch(text) else text
+
+
+def _unquoted(message: str) -> str:
+    return _QUOTED.sub("…", message)
+
+
+def _refuse(constant: str) -> object:
+    raise FileError(f"not valid JSON: {constant} is not a value")

@@ -1,0 +1,155 @@
+"""Where things stand in a text of JSON, written by whatever hand."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, cast
+
+from remit.files.json_comments import without_comments, without_trailing_commas
+
+Path = Sequence[str]
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+_BOM = "\ufeff"
+
+
+class JsonTextError(ValueError):
+    """A text is not JSON that can be edited; line and column count from 1."""
+
+    def __init__(self, reason: str, line: int = 1, column: int = 1) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.line = line
+        self.column = column
+
+
+class Item(NamedTuple):
+    """A member of an object, or an item of a list."""
+
+    start: int  # of its key, or of the item
+    value_start: int
+    end: int
+    key: str | None
+    value: object
+
+
+class Container(NamedTuple):
+    """An object or a list."""
+
+    start: int  # of its opening bracket
+    end: int  # of its closing bracket
+    items: Sequence[Item]
+
+
+class JsonText:
+    """A text whose top is an object; a lenient one may have comments and trailing commas."""
+
+    def __init__(self, text: str, *, lenient: bool = False) -> None:
+        """Read a text.
+
+        Raises:
+            JsonTextError: it is no JSON, or no object.
+        """
+        self.text = text
+        self.is_lenient = lenient
+        marked = f" {text[1:]}" if text.startswith(_BOM) else text
+        self.bare = without_comments(marked) if lenient else marked
+        self._plain = without_trailing_commas(self.bare) if lenient else marked
+        self._containers: dict[int, Container] = {}
+        self.start = self._skip(0)
+        if self.start == len(self._plain):
+            raise JsonTextError("the file is empty")
+        self._top, end = self._decode(self.start)
+        if self._skip(end) != len(self._plain):
+            raise self.error("not valid JSON: Extra data", self._skip(end))
+        if not isinstance(self._top, dict):
+            raise self.error("expected an object", self.start)
+
+    def value(self, path: Path) -> tuple[object] | None:
+        """Read what stands at a path, as a tuple of its one value; None where nothing does."""
+        found: object = self._top
+        for key in path:
+            if not isinstance(found, dict) or key not in found:
+                return None
+            found = cast("dict[str, object]", found)[key]
+        return (found,)
+
+    def source(self, path: Path) -> str | None:
+        """What stands at a path, as it is written; None where nothing does."""
+        found = self.find(path)
+        return None if found is None else self.text[found.value_start : found.end]
+
+    def find(self, path: Path) -> Item | None:
+        """Find the member at a path; of duplicate keys the last counts."""
+        if not path or (place := self.object_at(path[:-1])) is None:
+            return None
+        return next((item for item in reversed(place.items) if item.key == path[-1]), None)
+
+    def object_at(self, path: Path) -> Container | None:
+        """Find the object at a path; None where there is none."""
+        if not path:
+            return self.container(self.start)
+        found = self.find(path)
+        if found is None or not isinstance(found.value, dict):
+            return None
+        return self.container(found.value_start)
+
+    def container(self, start: int) -> Container:
+        """List what stands between two brackets."""
+        if start not in self._containers:
+            items = list(self._items(start))
+            end = self._skip(items[-1].end if items else start + 1)
+            self._containers[start] = Container(start, end, items)
+        return self._containers[start]
+
+    def key_end(self, item: Item) -> int:
+        """Where the key of a member ends."""
+        return self._decode(item.start)[1]
+
+    def error(self, reason: str, at: int) -> JsonTextError:
+        """Say that something is wrong at a place."""
+        return JsonTextError(reason, *position(self.text, at))
+
+    def _items(self, start: int) -> Iterator[Item]:
+        at = self._skip(start + 1)
+        while self._plain[at] not in "]}":
+            first, key = at, None
+            if self._plain[start] == "{":
+                key, at = self._decode(at)
+                at = self._skip(self._skip(at) + 1)
+            value, end = self._decode(at)
+            yield Item(first, at, end, cast("str | None", key), value)
+            at = self._skip(end)
+            if self._plain[at] == ",":
+                at = self._skip(at + 1)
+
+    def _skip(self, at: int) -> int:
+        return cast("re.Match[str]", _SPACE.match(self._plain, at)).end()
+
+    def _decode(self, at: int) -> tuple[object, int]:
+        try:
+            return _DECODER.raw_decode(self._plain, at)
+        except json.JSONDecodeError as error:
+            raise self.error(f"not valid JSON: {error.msg}", error.pos) from None
+        except RecursionError:
+            raise self.error("not usable JSON: nested too deeply", at) from None
+        except _ConstantError as error:
+            raise self.error(f"not valid JSON: {error} is not a value", at) from None
+        except ValueError:
+            raise self.error("not usable JSON: a number has thousands of digits", at) from None
+
+
+def position(text: str, at: int) -> tuple[int, int]:
+    """The line and column of a place, both from 1."""
+    return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+
+
+class _ConstantError(Exception):
+    pass
+
+
+def _refuse(constant: str) -> object:
+    raise _ConstantError(constant)
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse)

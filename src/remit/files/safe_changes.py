@@ -1,0 +1,156 @@
+"""Changes other programs' files: never half of one, and never over what they wrote meanwhile."""
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+from remit.errors import FileChangeError
+from remit.files.bounded_reader import FileError, read_bytes
+
+LIMIT = 256 * 2**20  # bytes: a client may keep its history beside its servers
+TRIES = 8
+
+
+def read_exactly(path: str) -> str | None:
+    """Read a file so that it can be written back to the last byte; None: there is no such file.
+
+    Raises:
+        FileChangeError: it cannot be read.
+    """
+    try:
+        data = read_bytes(os.path.realpath(path), limit=LIMIT)
+    except FileError as error:
+        raise FileChangeError(
+            f"{path} cannot be read: {error.reason}", hint="mend that, and run the command again"
+        ) from None
+    return None if data is None else data.decode("utf-8", "surrogateescape")
+
+
+def change_file(path: str, change: Callable[[str | None], str | None]) -> None:
+    """Put in a file's place what a function makes of its text; None stands for no file.
+
+    The function is asked again when somebody writes to the file before the change is in place.
+
+    Raises:
+        FileChangeError: the file cannot be read or replaced, or is written to again and again.
+    """
+    real = os.path.realpath(path)  # a link stays a link, and what it leads to is changed
+    for _ in range(TRIES):
+        found = _look_at(real)
+        before = read_exactly(real)
+        after = change(before)
+        if after == before or _is_replaced(path, real, before, after, found):
+            return
+    raise FileChangeError(
+        f"{path} was written to by somebody else {TRIES} times in a row",
+        hint="close the client that writes to it, and run the command again",
+    )
+
+
+def missing_directories(path: str) -> list[str]:
+    """List the directories that have to be made for a file, the innermost first."""
+    missing: list[str] = []
+    directory = os.path.dirname(os.path.realpath(path))
+    while not os.path.lexists(directory):
+        missing.append(directory)
+        directory = os.path.dirname(directory)
+    return missing
+
+
+def remove_empty(directories: Sequence[str]) -> None:
+    """Remove directories, the innermost first, up to one in which something is."""
+    with suppress(OSError):
+        for directory in directories:
+            os.rmdir(directory)
+
+
+def _is_replaced(
+    path: str, real: str, before: str | None, after: str | None, found: os.stat_result | None
+) -> bool:
+    """Put a text in a file's place, if the file is still the one that was read."""
+    temporary = None
+    try:
+        _require_writable(real)
+        if after is not None:
+            temporary = _write_beside(real, after.encode("utf-8", "surrogateescape"), found)
+        # The text, too: a time stamp may be as coarse as a tick.
+        if _marks(_look_at(real)) != _marks(found) or read_exactly(real) != before:
+            return False
+        if temporary is None:
+            os.unlink(real)
+        else:
+            os.replace(temporary, real)
+            temporary = None
+        sync_directory(os.path.dirname(real))
+        return True
+    except OSError as error:
+        raise FileChangeError(
+            f"{path} cannot be changed: {error.strerror or error}",
+            hint="give yourself leave to write to it and to its directory, and run the command again",
+        ) from None
+    finally:
+        if temporary is not None:
+            with suppress(OSError):
+                os.unlink(temporary)
+
+
+def _require_writable(real: str) -> None:
+    """A rename would replace even what its owner made read-only."""
+    if os.path.exists(real) and not os.access(real, os.W_OK):
+        raise OSError(errno.EACCES, "it is read-only")
+
+
+def _write_beside(real: str, data: bytes, found: os.stat_result | None) -> str:
+    directory = os.path.dirname(real)
+    os.makedirs(directory, mode=0o700, exist_ok=True)
+    temporary = os.path.join(directory, f".{os.path.basename(real)}.{os.urandom(6).hex()}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with open(descriptor, "wb") as opened:
+            opened.write(data)
+            opened.flush()
+            if found is not None:
+                _take_over(opened.fileno(), found)
+            os.fsync(opened.fileno())
+    except BaseException:
+        os.unlink(temporary)
+        raise
+    return temporary
+
+
+def _take_over(descriptor: int, found: os.stat_result) -> None:
+    """Give a file the owner and the mode of the one that it replaces."""
+    if hasattr(os, "fchown") and (found.st_uid, found.st_gid) != (os.geteuid(), os.getegid()):
+        with suppress(PermissionError):
+            os.fchown(descriptor, found.st_uid, found.st_gid)
+    if hasattr(os, "fchmod"):
+        os.fchmod(descriptor, stat.S_IMODE(found.st_mode))
+
+
+def _look_at(real: str) -> os.stat_result | None:
+    try:
+        return os.stat(real)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise FileChangeError(f"{real} cannot be read: {error.strerror}", hint="mend that first") from None
+
+
+def _marks(found: os.stat_result | None) -> tuple[int, ...]:
+    """Tell one state of a file from another."""
+    if found is None:
+        return ()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+def sync_directory(directory: str) -> None:
+    """Have a directory's own list of names on the disk, where the system lets one ask for it."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

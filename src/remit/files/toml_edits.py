@@ -1,0 +1,153 @@
+"""Edits TOML in place: puts one table at the end, or takes one out, and leaves every other character alone.
+
+Headers are told by their look, so every edit is held to what a parser makes of the text before and after it:
+where the difference is not exactly the one table, nothing is done.
+"""
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, cast
+
+from remit.files.json_positions import Path
+from remit.files.splices import Splice, apply
+
+_BOM = "\ufeff"
+_HEADER = re.compile(r"[ \t]*\[\[?([^\[\]#]+)\]\]?[ \t]*(?:#.*)?")
+_KEY = re.compile(r"""[ \t]*(?:"([^"\\]*)"|'([^']*)'|([A-Za-z0-9_-]+))[ \t]*""")
+_LINE_END = re.compile(r"\r?\n")
+_GAP = re.compile(r"(?:\r?\n[ \t]*)*\Z")
+_REMARKS = re.compile(r"(?:\r?\n[ \t]*(?:#[^\n]*)?)*\Z")
+
+
+class TomlTextError(ValueError):
+    """A text is no TOML, or is written in a form that cannot be edited."""
+
+    def __init__(self, reason: str, place: str = "", hint: str | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.place = place
+        self.hint = hint  # what to do, where it is not broken
+
+
+def table(text: str, path: Path) -> tuple[object] | None:
+    """Read what stands at a path, as a tuple of its one value; None where nothing does.
+
+    Raises:
+        TomlTextError: the text is no TOML.
+    """
+    found: object = _parsed(text)
+    for key in path:
+        if not isinstance(found, dict) or key not in found:
+            return None
+        found = cast("dict[str, object]", found)[key]
+    return (found,)
+
+
+def put_table(text: str, path: Path, values: Mapping[str, str | Sequence[str]]) -> list[Splice]:
+    """Put a table of texts and lists of texts at the end, where there is none of its path.
+
+    Raises:
+        TomlTextError: the text is no TOML, or has no room for a table of this path.
+    """
+    newline = "\r\n" if "\r\n" in text else "\n"
+    written = (f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items())
+    lines = newline.join((f"[{'.'.join(path)}]", *written, ""))
+    is_blank = not text.removeprefix(_BOM).strip()
+    gap = "" if is_blank else newline if text.endswith("\n") else newline * 2
+    expected = _parsed(text)
+    holder = expected
+    for key in path[:-1]:
+        inner: object = holder.setdefault(key, {})
+        if not isinstance(inner, dict):
+            raise TomlTextError(f"`{key}` is no table")
+        holder = cast("dict[str, Any]", inner)
+    holder[path[-1]] = dict(values)
+    return _checked(text, [Splice(len(text), "", gap + lines)], expected, path)
+
+
+def take_table(text: str, path: Path) -> list[Splice]:
+    """Take a table out, with those below it; nothing where there is none.
+
+    Raises:
+        TomlTextError: the text is no TOML, or has the table in another form than under headers of its own.
+    """
+    if table(text, path) is None:
+        return []
+    expected = _without(_parsed(text), path, [name for _, name in _headers(text)])
+    step = [Splice(start, text[start:end], "") for start, end in _blocks(text, path)]
+    return _checked(text, step, expected, path)
+
+
+def _without(content: dict[str, Any], path: Path, headers: Sequence[Path]) -> dict[str, Any]:
+    """Leave a table out, and those above it that were there only by its name."""
+    key, *below = path
+    inner = (
+        _without(content[key], below, [name[1:] for name in headers if name[:1] == [key]]) if below else {}
+    )
+    rest = {name: value for name, value in content.items() if name != key}
+    return {**content, key: inner} if inner or (below and [key] in headers) else rest
+
+
+def _checked(text: str, step: list[Splice], expected: dict[str, Any], path: Path) -> list[Splice]:
+    try:
+        is_right = _parsed(apply(text, step)) == expected
+    except TomlTextError:
+        is_right = False
+    if not is_right:
+        raise TomlTextError(
+            f"`{path[0]}` is written in a form that cannot be edited in place",
+            hint=f"write each of its entries as a table, `[{path[0]}.NAME]`, and run this again",
+        )
+    return step
+
+
+def _blocks(text: str, path: Path) -> Iterator[tuple[int, int]]:
+    """Find the tables of a path and below, each from its header to the end of its last line.
+
+    The last one of the text takes the empty lines before it along; what is between two tables stays.
+    """
+    headers: list[tuple[int, list[str]]] = [*_headers(text), (len(text), [])]
+    for (start, name), (end, _) in pairwise(headers):
+        if name[: len(path)] != list(path):
+            continue
+        if end == len(text):
+            gap = cast("re.Match[str]", _GAP.search(text, 0, start))
+            yield _after_line_end(text, gap.start()) if gap.start() else 0, end
+        else:
+            remarks = cast("re.Match[str]", _REMARKS.search(text, start, end))
+            yield start, _after_line_end(text, remarks.start())
+
+
+def _after_line_end(text: str, at: int) -> int:
+    found = _LINE_END.match(text, at)
+    return at if found is None else found.end()
+
+
+def _headers(text: str) -> Iterator[tuple[int, list[str]]]:
+    at = 0
+    for line in text.split("\n"):
+        found = _HEADER.fullmatch(line.rstrip("\r"))
+        if found is not None:
+            yield at, [_plain(part) for part in found[1].split(".")]
+        at += len(line) + 1
+
+
+def _plain(part: str) -> str:
+    found = _KEY.fullmatch(part)
+    return part if found is None else next(group for group in found.groups() if group is not None)
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text.removeprefix(_BOM))
+    except tomllib.TOMLDecodeError as error:
+        reason, _, place = str(error).rpartition(" (at ")
+        words = re.sub(r"\(.*\)|'.*'|\".*\"", "…", reason)
+        raise TomlTextError(f"not valid TOML: {words}", place.removesuffix(")").replace(",", "")) from None
+    except (RecursionError, ValueError):
+        raise TomlTextError(
+            "not usable TOML: nested too deeply, or a number has thousands of digits"
+        ) from None

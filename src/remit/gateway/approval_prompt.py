@@ -1,0 +1,26 @@
+"""Asking: has the person before the client say yes or no to one call."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from remit.gateway.json_members import members
+from remit.upstream.ports import AnsweredError, Caller
+
+
+def can_elicit(capabilities: Mapping[str, Any]) -> bool:
+    """Tell whether a client can put a question to its user; one that says nothing else can show a form."""
+    ways = members(capabilities.get("elicitation"))
+    return "elicitation" in capabilities and (not ways or "form" in ways)
+
+
+async def ask_person(name: str, reason: str, arguments: str, caller: Caller) -> bool | None:
+    """Ask whether a call may go ahead; None where there is no answer."""
+    question: dict[str, Any] = {
+        "message": f"Allow this call of `{name}`?\n{reason}\narguments: {arguments}",
+        "requestedSchema": {"type": "object", "properties": {}},
+    }
+    try:
+        answer = await caller.ask("elicitation/create", question)
+    except AnsweredError:
+        return None
+    return {"accept": True, "decline": False}.get(answer.get("action", ""))

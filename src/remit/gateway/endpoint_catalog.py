@@ -1,0 +1,164 @@
+"""The catalog of one endpoint: its tools and servers, what they are called, and what a name means."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from remit.decision.decide import Context, Decision, Listed, decide
+from remit.decision.declarations import Declaration, Key
+from remit.decision.globs import Glob
+from remit.decision.kinds import Kind
+from remit.decision.lookup import closest_to_being_visible
+from remit.decision.snapshot import Snapshot
+from remit.decision.tool_names import MCP, server_name, spellings, tool_name
+from remit.decision.tools import Definition, Tool
+from remit.presentation.plan import Plan
+from remit.presentation.served_names import Names, rest_of, spelt
+from remit.presentation.tool_items import Item
+from remit.upstream.upstream_model import Upstream, Wares
+
+PromptKey = tuple[Key, str]  # of its server, and as that calls it
+Take = Callable[[], Snapshot]
+_MOST_LASTING = 10_000  # names: a tool has more spellings than anybody needs
+
+
+class Target(NamedTuple):
+    """What a call means: a tool, the decision about it, and whom to ask."""
+
+    served: str  # what a model is told that it is called
+    tool: Tool
+    decision: Decision
+    context: Context  # in which that was decided
+    upstream: Upstream | None
+    own_name: str  # as its server calls it
+    has_output_schema: bool = False
+    is_listed: bool = True  # else its server has to say whether there is one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Catalog:
+    """All that is known at one revision of the files and the store; it does not depend on the states."""
+
+    context: Context  # with the policy and what tools need; without a snapshot
+    plan: Plan
+    rows: Mapping[str, Sequence[Tool]]  # the tools of servers, by canonical name
+    servers: Mapping[Key, Tool]  # their rows, by their own keys, as are all that are by key
+    owners: Mapping[Key, Key]  # of tools, the server
+    definitions: Mapping[Key, Definition]
+    items: Mapping[Key, Item]  # as lists have them
+    made_of: Mapping[tuple[str, Definition], Item] = field(repr=False)  # the same, by name and definition
+    names: Names[Key]
+    wares: Mapping[Key, Wares]
+    prompt_names: Names[PromptKey]
+    advancing: Sequence[Glob] = ()  # of tools whose success changes a state
+    upstreams: Mapping[Key, Upstream] = field(repr=False)
+    declarations: Mapping[Key, Declaration] = field(repr=False)
+    _lasting: dict[str, Target] = field(default_factory=dict[str, Target], init=False, repr=False)
+
+    def target(self, name: str, take: Take) -> Target | None:
+        """Find what a call of a name means as things are now; None where nothing of this name is known."""
+        lasting = self._lasting.get(name)
+        if lasting is not None:
+            return lasting
+        found = self._target(name, take)
+        is_lasting = found is not None and found.is_listed and not self._needs_snapshot(found.tool)
+        if found is not None and is_lasting and len(self._lasting) < _MOST_LASTING:
+            self._lasting[name] = found  # whatever the states are, as long as this catalog is right
+        return found
+
+    def _target(self, name: str, take: Take) -> Target | None:
+        key = self.names.find(name)
+        rows = self._called(name)
+        if key is not None:
+            rows = [row for row in self.rows[key[-1] or ""] if row.key == key]
+        targets = [self._decided(row, take) for row in rows] or list(self._unlisted(name, take))
+        return min(targets, key=_closest, default=None)
+
+    def served_name(self, tool: Tool) -> str:
+        """Tell what a model is told that a tool is called."""
+        return self.names.get(tool.key) or tool.name
+
+    def advances(self, tool: Tool) -> bool:
+        """Tell whether a tool's success changes a state."""
+        return any(form.matches(name) for form in self.advancing for name in spellings(tool.name))
+
+    def is_prefixed(self, server: Tool) -> bool:
+        """Tell whether a server's name stands before its tools' names."""
+        return self.plan.run(server.server or "", server.plugin).prefix is not False
+
+    def _called(self, name: str) -> Sequence[Tool]:
+        """List the rows that a name means, though none of them is served."""
+        for served in spelt(name):
+            for canonical in (served, MCP + served):
+                if canonical in self.rows:
+                    return self.rows[canonical]
+        return ()
+
+    def _decided(self, tool: Tool, take: Take) -> Target:
+        context = self._at(tool, take)
+        definition = self.definitions.get(tool.key)
+        return Target(
+            served=self.served_name(tool),
+            tool=tool,
+            decision=decide(tool, context),
+            context=context,
+            upstream=self.upstreams.get(self.owners.get(tool.key, ())),
+            own_name=own_name(tool, definition),
+            has_output_schema=definition is not None and definition.output_schema is not None,
+        )
+
+    def _at(self, tool: Tool, take: Take) -> Context:
+        """Give the context in which a tool is decided about; a snapshot is taken only where it needs one."""
+        return replace(self.context, snapshot=take() if self._needs_snapshot(tool) else Snapshot())
+
+    def _needs_snapshot(self, tool: Tool) -> bool:
+        return bool(self.context.requirements.of(tool.name))
+
+    def _unlisted(self, name: str, take: Take) -> Iterator[Target]:
+        """Decide about a tool that no list has, by the row of the server that its name falls under."""
+        found = [
+            (server, rest)
+            for server in self.servers.values()
+            if server.client == self.context.client
+            and (rest := _rest(name, server, is_prefixed=self.is_prefixed(server))) is not None
+        ]
+        shortest = min((len(rest) for _, rest in found), default=0)
+        targets = (self._under(server, rest, take) for server, rest in found if len(rest) == shortest)
+        return (target for target in targets if target is not None)
+
+    def _under(self, server: Tool, rest: str, take: Take) -> Target | None:
+        """Decide about a name under a server; None where that has said what it has, and this is not of it."""
+        tool = server._replace(name=tool_name(server.server or "", rest, server.plugin), kind=Kind.MCP_TOOL)
+        for row in self.rows.get(tool.name, ()):
+            if self.owners.get(row.key) == server.key:  # it is listed, and only spelt in another way
+                return self._decided(row, take)
+        context = self._at(tool, take)
+        decision = decide(server, self._at(server, take))
+        if decision.visible:
+            if server.listed_at is not None and not server.is_outdated:
+                return None
+            decision = decide(tool, context)
+        return Target(
+            served=tool.name.removeprefix(MCP),
+            tool=tool,
+            decision=decision,
+            context=context,
+            upstream=self.upstreams.get(server.key),
+            own_name=rest,
+            is_listed=False,
+        )
+
+
+def own_name(tool: Tool, definition: Definition | None) -> str:
+    """Tell what a server itself calls a tool."""
+    if definition is not None and definition.tool is not None:
+        return definition.tool
+    return tool.name.removeprefix(server_name(tool.server or "", tool.plugin)[:-1])
+
+
+def _rest(name: str, server: Tool, *, is_prefixed: bool) -> str | None:
+    return rest_of(name, server.server or "", server.plugin, is_prefixed=is_prefixed)
+
+
+def _closest(target: Target) -> tuple[bool, bool, bool]:
+    return closest_to_being_visible(Listed(target.tool, target.decision))

@@ -1,0 +1,124 @@
+"""Remembering: answers for Remit's own server, so that memory is called the way all servers are."""
+
+import re
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING
+
+import anyio
+from anyio import to_thread
+
+from remit.decision.declarations import Key
+from remit.decision.tool_names import MEMORY_SERVER, REMIT
+from remit.errors import RemitError
+from remit.gateway.approval_prompt import ask_person, can_elicit
+from remit.gateway.json_members import members
+from remit.gateway.memory_tools import MemoryTools, refused, result
+from remit.memory.tool_definitions import DEFINITIONS
+from remit.presentation.served_names import prefix
+from remit.upstream.ports import Answer, AnsweredError, Caller, Condition, Links, Notice, Params, Stock
+from remit.upstream.upstream_model import Upstream
+
+if TYPE_CHECKING:  # loaded when memory is first called
+    from remit.memory.project_memory import Memory
+
+INVALID_PARAMS = -32602
+METHOD_NOT_FOUND = -32601
+_NAMES = re.compile(rf"\b({'|'.join(DEFINITIONS)})\b")
+_SERVED = rf"{prefix(MEMORY_SERVER)}\1"
+
+
+class Remembering:
+    """The upstreams, with memory as one of them: it is opened when it is first called, and starts nothing."""
+
+    def __init__(self, links: Links, open: "Callable[[], Memory]") -> None:
+        self._links = links
+        self._open = open
+        self._opening = anyio.Lock()
+        self._memory: Memory | None = None
+        self._tools: MemoryTools | None = None
+
+    async def request(self, upstream: Upstream, method: str, params: Params, caller: Caller) -> Answer:
+        """Pass a request on, or answer it.
+
+        Raises:
+            AnsweredError: the upstream answers with an error, or memory has no such tool.
+            UpstreamError: it cannot be reached, or does not answer as the protocol asks.
+        """
+        if upstream.source != REMIT:
+            return await self._links.request(upstream, method, params, caller)
+        name = params.get("name")
+        if method != "tools/call":
+            raise AnsweredError(METHOD_NOT_FOUND, f"Method not found: {method}")
+        if not isinstance(name, str) or name not in DEFINITIONS:
+            raise AnsweredError(INVALID_PARAMS, f"Unknown tool: {name}")
+        try:
+            tools = await self._opened()
+        except RemitError as error:
+            return refused(error)
+        return _as_served(await call_memory(tools, name, params, caller))
+
+    async def stock(self, upstream: Upstream, *, parts: frozenset[str] = frozenset({"tools"})) -> Stock:
+        """Ask for all that an upstream lists.
+
+        Raises:
+            UpstreamError: it cannot be reached, or does not answer as the protocol asks.
+        """
+        if upstream.source != REMIT:
+            return await self._links.stock(upstream, parts=parts)
+        return Stock(tools=list(DEFINITIONS.values()), capabilities={"tools": {}})
+
+    def notices(self) -> AbstractAsyncContextManager[AsyncIterator[Notice]]:
+        """Listen to what upstreams say by themselves."""
+        return self._links.notices()
+
+    def conditions(self) -> list[Condition]:
+        """Tell how the upstreams are."""
+        return self._links.conditions()
+
+    async def drop(self, keys: frozenset[Key]) -> None:
+        """End the sessions of upstreams that are no longer in force."""
+        await self._links.drop(keys)
+
+    async def leave(self, session: str) -> None:
+        """End what upstreams keep for a caller's session alone."""
+        await self._links.leave(session)
+
+    def close(self) -> None:
+        """Let go of memory; what was acknowledged is on the disk."""
+        if self._memory is not None:
+            self._memory.close()
+
+    async def _opened(self) -> MemoryTools:
+        async with self._opening:
+            if self._tools is None:
+                self._memory = await to_thread.run_sync(self._open)
+                self._tools = MemoryTools(self._memory)
+            return self._tools
+
+
+def _as_served(answer: Answer) -> Answer:
+    """Name tools in the next step as a model can call them here."""
+    told = members(answer["structuredContent"])
+    next_step = told.get("next_step")
+    if not isinstance(next_step, str):
+        return answer
+    return result({**told, "next_step": _NAMES.sub(_SERVED, next_step)}, is_error=answer["isError"])
+
+
+async def call_memory(tools: MemoryTools, name: str, params: Params, caller: Caller) -> Answer:
+    """Call a tool; what needs a person's word is asked at once where the client can ask.
+
+    Whoever is bound to some projects has no say in what all of them see: there, `remit approve` is left.
+    """
+    arguments = params.get("arguments")
+    answer = await tools.call(name, arguments, bound_projects=caller.bound_projects)
+    id = members(members(answer["structuredContent"]).get("context")).get("approval_id")
+    if id is None or caller.bound_projects is not None or not can_elicit(caller.capabilities):
+        return answer
+    waiting = await tools.waiting(id)
+    word = None if waiting is None else await ask_person(name, waiting.reason, waiting.shown, caller)
+    if word is None:  # nobody answers, or somebody has answered before
+        return answer
+    await tools.approve(id, word=word)
+    return await tools.call(name, arguments, bound_projects=caller.bound_projects)

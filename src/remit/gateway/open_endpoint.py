@@ -1,0 +1,122 @@
+"""Opening: makes an endpoint ready in one directory, for one client, and perhaps one agent or room."""
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import anyio
+from anyio import to_thread
+
+from remit.configuration.file_parser import STRATEGIES
+from remit.decision.decide import Context
+from remit.gateway.call_handler import Calls, Identity
+from remit.gateway.call_recorder import Recorder
+from remit.gateway.discover_tools import Discovery
+from remit.gateway.endpoint import LiveEndpoint
+from remit.gateway.inventory import Inventory
+from remit.gateway.inventory_refresh import ReadOffer, Stocker
+from remit.gateway.memory_upstream import Remembering
+from remit.gateway.quick_reads import Glances
+from remit.gateway.registry_worker import Clerk
+from remit.gateway.resource_routing import Passing
+from remit.gateway.state_watcher import Pulse
+from remit.ports import Notifier
+from remit.presentation.plan import Chosen
+from remit.registry import Registry
+from remit.upstream.ports import Links, Opening
+
+if TYPE_CHECKING:  # loaded when memory is first called
+    from remit.memory.project_memory import Memory
+
+
+class Means(NamedTuple):
+    """What an endpoint is made with."""
+
+    open_registry: Callable[[], Registry]
+    open_notifier: Callable[[], Notifier]
+    read_offer: ReadOffer
+    now: Callable[[], int]  # Unix milliseconds
+    open_memory: "Callable[[str], Memory]"  # for whoever works in a directory
+
+
+@asynccontextmanager
+async def serve(opening: Opening, links: Links, means: Means) -> AsyncGenerator[LiveEndpoint]:
+    """Serve an endpoint, with registries of its own, until the context is left.
+
+    Raises:
+        RemitError: there is no such directory, client, agent or room, or the store cannot be used.
+        ValueError: there is no such mode or strategy.
+    """
+    if opening.strategy is not None and opening.strategy not in STRATEGIES:
+        raise ValueError(f"no strategy is called `{opening.strategy}`: there are {', '.join(STRATEGIES)}")
+    registry = await to_thread.run_sync(means.open_registry)
+    upstreams = Remembering(links, partial(means.open_memory, opening.directory))
+    try:
+        chosen = Chosen(opening.strategy, opening.agent, opening.room)
+        inventory = await to_thread.run_sync(
+            Inventory, registry, partial(_context, registry, opening), chosen
+        )
+        calls_of = Identity(_name(opening), opening.client, opening.agent)
+        async with _live(inventory, upstreams, means, calls_of) as endpoint:
+            yield endpoint
+    finally:
+        upstreams.close()
+        registry.close()
+
+
+@asynccontextmanager
+async def _live(
+    inventory: Inventory, links: Links, means: Means, identity: Identity
+) -> AsyncGenerator[LiveEndpoint]:
+    """Have an endpoint watch and record; what was acknowledged is kept when it ends."""
+    clerk = Clerk(inventory)
+    board = await clerk.do(Inventory.board)
+    open_registry = means.open_registry
+    recorder, discovery = Recorder(open_registry, lambda: inventory.context), Discovery(open_registry)
+    pulse = Pulse(open_registry, means.open_notifier, inventory.context)
+    passing = Passing(links)
+    glances = Glances(inventory, await to_thread.run_sync(open_registry))
+    error: Exception | None = None
+    try:
+        async with anyio.create_task_group() as group:
+            stocker = Stocker(clerk, links, means.read_offer, group, lambda: endpoint.stir())
+            calls = Calls(
+                *(clerk, links, recorder, identity, means.now, glances.at_target),
+                on_answer=lambda key, answer: endpoint.learn(key, answer),
+            )
+            follow = partial(pulse.begin, group, lambda: endpoint.stir())
+            endpoint = LiveEndpoint(clerk, links, calls, passing, discovery, stocker, board, glances, follow)
+            stocker.consider(board)
+            for task in (recorder.run, endpoint.watch, endpoint.heed):
+                group.start_soon(task)
+            try:
+                yield endpoint
+            except Exception as raised:  # as it is, and not in a group
+                error = raised
+            finally:
+                pulse.stop()
+            group.cancel_scope.cancel()
+    finally:
+        with anyio.CancelScope(shield=True):
+            await recorder.close()
+            await discovery.close()
+            glances.close()
+    if error is not None:
+        raise error
+
+
+def _context(registry: Registry, opening: Opening) -> Context:
+    return registry.at(
+        opening.directory,
+        opening.client,
+        is_headless=opening.is_headless,
+        agent=opening.agent,
+        mode=opening.mode,
+    )
+
+
+def _name(opening: Opening) -> str:
+    parts = [f"a/{opening.agent}"] if opening.agent is not None else []
+    parts += [f"rooms/{opening.room}"] if opening.room is not None else []
+    return "/".join(parts)

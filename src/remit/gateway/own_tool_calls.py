@@ -1,0 +1,118 @@
+"""Own calls: what Remit's own tools answer."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+from remit.decision.decide import Decision, Explained, Gate, explain
+from remit.gateway.inventory import Inventory
+from remit.gateway.json_members import members
+from remit.presentation.refusals import failure
+from remit.presentation.strategies import HOW_TO_CALL, Group, definitions_of, in_words
+from remit.upstream.ports import Answer, Params
+
+_MOST_REPORTED = 200
+_LONGEST_NAME = 256
+_LONGEST_TEXT = 4_096
+_LARGEST_SCHEMA = 2**20  # characters
+
+
+class BadArgumentsError(Exception):
+    """An own tool was called with arguments that it does not take."""
+
+
+def answer(text: str, content: Mapping[str, Any]) -> Answer:
+    """Answer in words and as data."""
+    return {"content": [{"type": "text", "text": text}], "structuredContent": dict(content)}
+
+
+def open_group(group: Group) -> Answer:
+    """Answer with the tools of a group, so that a model can call them at once."""
+    return answer(in_words(group), {"how": HOW_TO_CALL, "tools": definitions_of(group.entries)})
+
+
+def arguments_of(asked: Params) -> Mapping[str, Any]:
+    """Give the arguments of a call.
+
+    Raises:
+        BadArgumentsError: they are no object.
+    """
+    arguments = asked.get("arguments")
+    if arguments is None:
+        return {}
+    if not isinstance(arguments, Mapping):
+        raise BadArgumentsError("`arguments` is not an object")
+    return cast("Mapping[str, Any]", arguments)
+
+
+def text_of(arguments: Mapping[str, Any], key: str) -> str:
+    """Give an argument that is a text.
+
+    Raises:
+        BadArgumentsError: it is none.
+    """
+    value = arguments.get(key)
+    if not isinstance(value, str) or not value.strip():
+        raise BadArgumentsError(f"`{key}` is not a text")
+    return value
+
+
+def why(inventory: Inventory, name: str) -> Answer:
+    """Tell why a tool can be used here and now, or cannot."""
+    catalog, target = inventory.target(name)
+    if target is None or target.decision.gate is Gate.SCOPE:
+        context = replace(catalog.context, snapshot=inventory.snapshot())
+        explained = inventory.registry.explain(name, context)
+        if explained.tool is None:
+            return failure(f"Unknown tool: {name}", inventory.meant_by(name))
+        return _told(explained.name, explained.decision, explained.gates, explained.obstacle)
+    return _told(target.served, target.decision, explain(target.tool, target.context))
+
+
+def _told(name: str, decision: Decision, gates: Sequence[Explained], obstacle: str | None = None) -> Answer:
+    lines = [f"`{name}` is {decision.verdict}: {decision.reason}"]
+    lines += [f"unlock: {decision.unlock}"] if decision.unlock else []
+    lines += [f"cannot be started here: {obstacle}"] if obstacle else []
+    lines += [
+        f"  {'passed' if ruling.passed else 'objects'} {gate}: {ruling.reason}" for gate, ruling in gates
+    ]
+    content = {
+        "tool": name,
+        "verdict": str(decision.verdict),
+        "gate": None if decision.gate is None else str(decision.gate),
+        "reason": decision.reason,
+        "unlock": decision.unlock,
+        "obstacle": obstacle,
+        "gates": [
+            {"gate": str(gate), "passed": ruling.passed, "reason": ruling.reason} for gate, ruling in gates
+        ],
+    }
+    return answer("\n".join(lines), content)
+
+
+def report(inventory: Inventory, tools: object) -> Answer:
+    """Keep what an agent says of its tools.
+
+    Raises:
+        BadArgumentsError: it is no list of tools.
+    """
+    if not isinstance(tools, list) or len(cast("list[object]", tools)) > _MOST_REPORTED:
+        raise BadArgumentsError(f"`tools` is not a list of at most {_MOST_REPORTED} tools")
+    said = [_reported(each) for each in cast("list[object]", tools)]
+    for name, description, schema in said:
+        inventory.registry.report(name, inventory.context, description=description, input_schema=schema)
+    names = [name for name, _, _ in said]
+    return answer(f"{len(names)} tools are known now", {"tools": names})
+
+
+def _reported(said: object) -> tuple[str, str | None, Mapping[str, object] | None]:
+    fields = members(said)
+    name, description, schema = text_of(fields, "name"), fields.get("description"), fields.get("input_schema")
+    if len(name) > _LONGEST_NAME:
+        raise BadArgumentsError(f"a name is longer than {_LONGEST_NAME} characters")
+    if description is not None and not isinstance(description, str):
+        raise BadArgumentsError(f"the description of `{name}` is not a text")
+    if schema is not None and (not members(schema) or len(json.dumps(schema)) > _LARGEST_SCHEMA):
+        raise BadArgumentsError(f"the input schema of `{name}` is not an object of bearable size")
+    return name, description and description[:_LONGEST_TEXT], None if schema is None else members(schema)

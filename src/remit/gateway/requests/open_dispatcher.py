@@ -1,0 +1,21 @@
+"""Opens an endpoint with its desk, its changes relayed, until it is left."""
+
+from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+import anyio
+
+from remit.gateway.requests.dispatcher import Desk
+from remit.upstream.ports import Endpoint, Opening
+
+
+@asynccontextmanager
+async def open_desk(opened: AbstractAsyncContextManager[Endpoint], opening: Opening) -> AsyncGenerator[Desk]:
+    """Answer for an endpoint for as long as it is open."""
+    async with opened as endpoint, anyio.create_task_group() as tasks:
+        desk = Desk(endpoint, opening, tasks)
+        tasks.start_soon(desk.relay_changes)
+        try:
+            yield desk
+        finally:
+            tasks.cancel_scope.cancel()

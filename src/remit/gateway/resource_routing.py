@@ -1,0 +1,187 @@
+"""Passing on: resources, prompts and completions go to the server they are of, if it is visible now."""
+
+import json
+from collections import OrderedDict
+from typing import cast
+
+import anyio
+
+from remit.decision.declarations import Key
+from remit.errors import UpstreamError
+from remit.gateway.attribution import introduced
+from remit.gateway.json_members import members
+from remit.gateway.published_lists import Board
+from remit.presentation.strategies import ROOM, Group, definitions_of
+from remit.presentation.uri_templates import fit
+from remit.upstream.ports import Answer, AnsweredError, Caller, Health, Links, Params
+
+_MOST_LINKED = 1_000
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+METHOD_NOT_FOUND = -32601
+RESOURCE_NOT_FOUND = -32002
+
+
+class Passing:
+    """Passes requests on that are not about tools."""
+
+    def __init__(self, links: Links) -> None:
+        self._links = links
+        self._linked: OrderedDict[str, Key] = OrderedDict()  # resources that answers of tools told of
+
+    def learn(self, key: Key, answer: Answer, board: Board) -> Answer:
+        """Remember which server told of a resource: it may list it nowhere.
+
+        Gives the answer, with links to what another server has by the same address as they are served here.
+        """
+        content = answer.get("content")
+        items = cast("list[object]", content) if isinstance(content, list) else []
+        links = {uri: self._written(key, uri, board) for item in items if (uri := _linked(item)) is not None}
+        for uri, served in links.items():
+            if served == uri:  # else the address itself leads to another server, and goes on doing so
+                self._linked[uri] = key
+                self._linked.move_to_end(uri)
+        while len(self._linked) > _MOST_LINKED:
+            self._linked.popitem(last=False)
+        if all(served == uri for uri, served in links.items()):
+            return answer
+        told = [
+            item if (uri := _linked(item)) is None else {**members(item), "uri": links[uri]} for item in items
+        ]
+        return {**answer, "content": told}
+
+    async def pass_on(self, method: str, asked: Params, caller: Caller, board: Board) -> Answer:
+        """Pass a request on.
+
+        Raises:
+            AnsweredError: what it asks for is not there, or the server answers with an error.
+        """
+        if method.startswith("resources/"):
+            return await self._resource(method, asked, caller, board)
+        if method == "prompts/get":
+            key, name = _prompt(asked.get("name"), board)
+            return await self._ask(key, method, {**asked, "name": name}, caller, board)
+        if method == "completion/complete":
+            return await self._complete(asked, caller, board)
+        if method == "logging/setLevel":
+            return await self._set_level(asked, caller, board)
+        raise AnsweredError(METHOD_NOT_FOUND, f"Method not found: {method}")
+
+    async def _resource(self, method: str, asked: Params, caller: Caller, board: Board) -> Answer:
+        uri = asked.get("uri")
+        if not isinstance(uri, str):
+            raise AnsweredError(INVALID_PARAMS, "`uri` is not a text")
+        room = board.rooms.get(uri.removeprefix(ROOM)) if uri.startswith(ROOM) else None
+        if room is not None:
+            return _room(uri, room) if method == "resources/read" else {}
+        key, own = self._owner(uri, board)
+        answer = await self._ask(key, method, {**asked, "uri": own}, caller, board)
+        return answer if own == uri else _readdressed(answer, key, board)
+
+    async def _complete(self, asked: Params, caller: Caller, board: Board) -> Answer:
+        said = members(asked.get("ref"))
+        if said.get("type") == "ref/prompt":
+            key, name = _prompt(said.get("name"), board)
+            return await self._ask(
+                key, "completion/complete", {**asked, "ref": {**said, "name": name}}, caller, board
+            )
+        if said.get("type") == "ref/resource" and isinstance(said.get("uri"), str):
+            key, own = self._owner(said["uri"], board)
+            return await self._ask(
+                key, "completion/complete", {**asked, "ref": {**said, "uri": own}}, caller, board
+            )
+        raise AnsweredError(INVALID_PARAMS, "`ref` is neither a prompt nor a resource")
+
+    async def _set_level(self, asked: Params, caller: Caller, board: Board) -> Answer:
+        """Tell those servers that run; one that is started later is told by its own caller's level."""
+        up = {each.key for each in self._links.conditions() if each.health is Health.UP}
+        wares = board.catalog.wares
+        told = [
+            key
+            for key in board.servers()
+            if key in up and key in wares and "logging" in wares[key].capabilities
+        ]
+        async with anyio.create_task_group() as group:
+            for key in told:
+                group.start_soon(self._try, key, "logging/setLevel", asked, caller, board)
+        return {}
+
+    def _owner(self, uri: str, board: Board) -> tuple[Key, str]:
+        """Find the server of a resource: who lists it, told of it, or has a template; and its own address."""
+        if (found := board.addresses.found(uri)) is not None:
+            return found
+        owner = self._unlisted(uri, board)
+        if owner is None:
+            raise AnsweredError(RESOURCE_NOT_FOUND, f"Resource not found: {uri}", {"uri": uri})
+        return owner, uri
+
+    def _unlisted(self, uri: str, board: Board) -> Key | None:
+        """Find the server of what none lists."""
+        told_by = self._linked.get(uri)
+        return told_by if told_by in set(board.servers()) else _templated(uri, board)
+
+    def _written(self, key: Key, uri: str, board: Board) -> str:
+        """Write a link of a server so that it leads there, and takes no address from another."""
+        written = board.addresses.written(key, uri)
+        is_taken = key in set(board.servers()) and self._unlisted(uri, board) not in (None, key)
+        return board.addresses.below(key, uri) if written == uri and is_taken else written
+
+    async def _try(self, key: Key, method: str, asked: Params, caller: Caller, board: Board) -> None:
+        try:
+            await self._ask(key, method, asked, caller, board)
+        except AnsweredError:
+            return
+
+    async def _ask(self, key: Key, method: str, asked: Params, caller: Caller, board: Board) -> Answer:
+        try:
+            return await introduced(self._links, board.catalog.upstreams[key], method, asked, caller)
+        except UpstreamError as error:
+            hint = f" ({error.hint})" if error.hint else ""
+            raise AnsweredError(INTERNAL_ERROR, f"{error}{hint}") from error
+
+
+def _prompt(name: object, board: Board) -> tuple[Key, str]:
+    found = board.catalog.prompt_names.find(name) if isinstance(name, str) else None
+    if found is None or found[0] not in set(board.servers()):
+        raise AnsweredError(INVALID_PARAMS, f"Unknown prompt: {name}")
+    return found
+
+
+def _linked(item: object) -> str | None:
+    """Tell which resource a piece of content links to."""
+    told = members(item)
+    uri = told.get("uri") if told.get("type") == "resource_link" else None
+    return uri if isinstance(uri, str) else None
+
+
+def _readdressed(answer: Answer, key: Key, board: Board) -> Answer:
+    """Write whatever was read of a server as it was asked for: below the server's name."""
+    contents = answer.get("contents")
+    if not isinstance(contents, list):
+        return answer
+    read = [members(each) for each in cast("list[object]", contents)]
+    below = [
+        {**each, "uri": board.addresses.below(key, each["uri"])} if isinstance(each.get("uri"), str) else each
+        for each in read
+    ]
+    return {**answer, "contents": below}
+
+
+def _templated(uri: str, board: Board) -> Key | None:
+    """Find the server whose template says most of an address."""
+    best: tuple[int, Key] | None = None
+    wares = board.catalog.wares
+    for key in board.servers():
+        for template in wares[key].templates if key in wares else ():
+            said = template["uriTemplate"]
+            found = len(uri) + 1 if said == uri else fit(said, uri)
+            if found is not None and (best is None or found > best[0]):
+                best = found, key
+    return None if best is None else best[1]
+
+
+def _room(uri: str, group: Group) -> Answer:
+    text = json.dumps(
+        {"room": group.name, "description": group.description, "tools": definitions_of(group.entries)}
+    )
+    return {"contents": [{"uri": uri, "mimeType": "application/json", "text": text}]}

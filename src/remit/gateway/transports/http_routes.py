@@ -1,0 +1,205 @@
+"""The gateway on HTTP: which endpoint a URL means, and who may reach it.
+
+Nothing in a request names a command, a file or a directory: a project is named by its hash or its short name,
+among those that are known already. What is forbidden is answered like what does not exist.
+"""
+
+import json
+import logging
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, cast
+
+import anyio
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from remit import __version__
+from remit.decision.projects import Project, called
+from remit.errors import RemitError, ServingError, TokenError
+from remit.gateway.transports.endpoint_pool import Endpoints
+from remit.gateway.transports.host_check import Hosts
+from remit.gateway.transports.token_grants import Grant, presented
+from remit.memory.scope_gate import memory_id
+from remit.upstream.ports import Opening
+
+LARGEST_STATE = 2**18  # bytes
+
+_logger = logging.getLogger(__name__)
+_PATH = re.compile(
+    r"(?:/p/(?P<project>[^/]+))?(?:/a/(?P<agent>[^/]+))?(?:/rooms/(?P<room>[^/]+))?/(?P<what>mcp|state)"
+)
+_BEARER = re.compile(r"(?i)bearer +(\S+)\s*")
+
+Push = Callable[[str, Mapping[str, object]], None]
+
+
+class Site(NamedTuple):
+    """What a gateway on HTTP is made of."""
+
+    default: Opening
+    project: Project  # of the default endpoint
+    hosts: Hosts
+    grants: Callable[[], Sequence[Grant]]
+    projects: Callable[[], Sequence[Project]]  # that are known
+    push: Push  # keeps what an application says of its states, for a directory
+
+
+class Place(NamedTuple):
+    """What a URL means, for one who may have it."""
+
+    opening: Opening
+    is_state: bool
+
+
+class Front:
+    """The ASGI application: checks, finds the endpoint, and hands over."""
+
+    def __init__(self, site: Site, endpoints: Endpoints) -> None:
+        self._site = site
+        self._endpoints = endpoints
+        self._wants_tokens = not site.hosts.is_private
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one HTTP request."""
+        if scope["type"] != "http":
+            return
+        try:
+            response = await self._answer(scope, receive, send)
+        except ClientDisconnect:
+            return
+        except TokenError as error:  # nobody can be told from anybody: nobody is let in
+            _logger.error("%s", error)
+            response = _refusal(503, "the gateway cannot check who asks")
+        if response is not None:
+            await response(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> Response | None:
+        headers = Headers(scope=scope)
+        if not self._site.hosts.is_ours(headers.get("host")):
+            return _refusal(421, "this is not the host that the request is for")
+        if not self._site.hosts.takes(headers.get("origin"), headers["host"]):
+            return _refusal(403, "requests from this origin are not taken")
+        if scope["path"] == "/health":
+            return JSONResponse({"status": "ok", "version": __version__})
+        grants = self._site.grants()
+        grant = _grant(headers.get("authorization"), grants)
+        is_push = scope["path"].endswith("/state")
+        self._wants_tokens |= bool(grants)  # for good: who ends the last token does not mean to let all in
+        if grant is None and (is_push or self._wants_tokens):
+            return _unauthorized(has_tried="authorization" in headers)
+        place = await self._place(scope["path"], grant)
+        if place is None:
+            return _refusal(404, "there is no such endpoint")
+        scope["remit.principal"] = None if grant is None else grant.name
+        scope["remit.bound_projects"] = None if grant is None else _bound_projects(grant)
+        if grant is not None:
+            scope["user"] = _user(grant)  # by which the SDK binds a session to who opened it
+        if place.is_state:
+            return await self._push(place.opening.directory, Request(scope, receive))
+        return await self._serve(place.opening, scope, receive, send)
+
+    async def _serve(self, opening: Opening, scope: Scope, receive: Receive, send: Send) -> Response | None:
+        try:
+            served = await self._endpoints.at(opening)
+        except ServingError as error:
+            return _refusal(503, str(error))
+        except RemitError as error:  # of a project that the caller may have: its agent, or its room
+            return _refusal(404, f"{error}; {error.hint}" if error.hint else str(error))
+        await served.answer(scope, receive, send)
+        return None
+
+    async def _place(self, path: str, grant: Grant | None) -> Place | None:
+        """Find what a path means; None for what there is not, and for what this bearer may not have."""
+        found = _PATH.fullmatch(path)
+        if found is None or (found["what"] == "state" and (found["agent"] or found["room"])):
+            return None
+        project = await self._project(found["project"], grant)
+        agent = found["agent"] if grant is None else grant.agent(found["agent"])
+        is_state = found["what"] == "state"
+        if project is None or not (grant is None or _reaches(grant, agent, is_state=is_state)):
+            return None
+        default = self._site.default
+        directory = default.directory if project == self._site.project else project.path
+        return Place(
+            default._replace(
+                directory=directory, agent=agent or default.agent, room=found["room"] or default.room
+            ),
+            is_state,
+        )
+
+    async def _project(self, name: str | None, grant: Grant | None) -> Project | None:
+        usual = self._site.project
+        if name is None:
+            project = usual if grant is None else grant.default_project(usual)
+        else:
+            granted = () if grant is None else grant.projects
+            stored = await anyio.to_thread.run_sync(self._site.projects)
+            project = called(name, {usual, *granted, *stored})
+        if project is None or not (grant is None or grant.reaches(project)):
+            return None
+        return project
+
+    async def _push(self, directory: str, request: Request) -> Response:
+        """Keep what an application says of its states."""
+        if request.method != "POST":
+            return Response(status_code=405, headers={"Allow": "POST"})
+        body = await _body(request, LARGEST_STATE)
+        if body is None:
+            return _refusal(413, f"the states may have {LARGEST_STATE} bytes")
+        try:
+            pushed: Any = json.loads(body)
+        except (ValueError, RecursionError):
+            return _refusal(400, "the body is not JSON")
+        if not isinstance(pushed, dict):
+            return _refusal(400, "the body is no object of states")
+        said = cast(dict[str, object], pushed)
+        try:
+            await anyio.to_thread.run_sync(self._site.push, directory, said)
+        except RemitError as error:
+            return _refusal(400, f"{error}; {error.hint}" if error.hint else str(error))
+        return JSONResponse({"pushed": list(said)})
+
+
+async def _body(request: Request, most: int) -> bytes | None:
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > most:
+            return None
+    return bytes(body)
+
+
+def _grant(authorization: str | None, grants: Sequence[Grant]) -> Grant | None:
+    found = None if authorization is None else _BEARER.fullmatch(authorization)
+    return None if found is None else presented(found[1], grants)
+
+
+def _reaches(grant: Grant, agent: str | None, *, is_state: bool) -> bool:
+    """Whether a bearer may have an endpoint; states unlock tools, and are not for an agent to say."""
+    return not grant.agents if is_state else grant.reaches_agent(agent)
+
+
+def _bound_projects(grant: Grant) -> frozenset[str] | None:
+    return frozenset(map(memory_id, grant.projects)) if grant.projects else None
+
+
+def _user(grant: Grant) -> AuthenticatedUser:
+    return AuthenticatedUser(AccessToken(token="", client_id=grant.name, scopes=[]))
+
+
+def _unauthorized(*, has_tried: bool) -> Response:
+    error = ' error="invalid_token"' if has_tried else ""
+    response = _refusal(401, "a token is needed: `Authorization: Bearer ...`, made by `remit token add`")
+    response.headers["WWW-Authenticate"] = f'Bearer realm="remit"{"," if error else ""}{error}'
+    return response
+
+
+def _refusal(status: int, words: str) -> Response:
+    """Refuse a request in the way the protocol's clients understand."""
+    error = {"code": -32600 if status < 500 else -32603, "message": words}
+    return JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, status_code=status)

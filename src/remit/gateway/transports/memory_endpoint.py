@@ -1,0 +1,106 @@
+"""The memory of a project as an endpoint of its own: its tools alone, for clients that want nothing else."""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+import anyio
+
+from remit.bootstrap import open_memory
+from remit.gateway.memory_tools import MemoryTools
+from remit.gateway.memory_upstream import call_memory
+from remit.gateway.transports.lifecycle import Say, run
+from remit.gateway.transports.stdio_server import on_stdio
+from remit.memory.project_memory import Memory
+from remit.memory.tool_definitions import instructions
+from remit.protocol.constants import INVALID_PARAMS, METHOD_NOT_FOUND
+from remit.upstream.ports import Answer, AnsweredError, Caller, Change, Listing, Opening, Params
+
+_NOTHING = Listing([], "none")
+
+
+class MemoryEndpoint:
+    """Serves what memory can do; it is the same at all times."""
+
+    capabilities: Mapping[str, Any] = {"tools": {}}
+
+    def __init__(self, memory: Memory) -> None:
+        self._tools = MemoryTools(memory)
+        self._listing = Listing(self._tools.tools(), "all")
+        self.instructions: str | None = instructions(memory.workspace.project)
+
+    async def tools(self, asked: Params) -> Listing:  # noqa: ARG002 - there is one list
+        """List the tools."""
+        return self._listing
+
+    def input_schema(self, name: str) -> Mapping[str, Any] | None:
+        """Tell what a tool takes."""
+        return self._tools.input_schema(name)
+
+    async def call(self, asked: Params, caller: Caller) -> Answer:
+        """Call a tool.
+
+        Raises:
+            AnsweredError: there is no such tool.
+        """
+        try:
+            return await call_memory(self._tools, asked["name"], asked, caller)
+        except KeyError:
+            raise AnsweredError(INVALID_PARAMS, f"Unknown tool: {asked['name']}") from None
+
+    async def resources(self) -> Listing:
+        """List nothing."""
+        return _NOTHING
+
+    async def templates(self) -> Listing:
+        """List nothing."""
+        return _NOTHING
+
+    async def prompts(self) -> Listing:
+        """List nothing."""
+        return _NOTHING
+
+    async def pass_on(self, method: str, asked: Params, caller: Caller) -> Answer:  # noqa: ARG002 - the same
+        """Refuse: there is nobody to pass anything on to.
+
+        Raises:
+            AnsweredError: always.
+        """
+        raise AnsweredError(METHOD_NOT_FOUND, "Method not found", method)
+
+    def changes(self) -> AbstractAsyncContextManager[AsyncIterator[Change]]:
+        """Listen; nothing ever changes."""
+        return _silence()
+
+    async def leave(self, session: str) -> None:
+        """Forget a session, of which nothing is kept."""
+
+
+def serve(directory: str, say: Say) -> int:
+    """Serve the memory of this user to one client on the standard streams; gives the exit code.
+
+    Raises:
+        RemitError: there is no such directory, or the database cannot be used.
+    """
+    with open_memory(directory) as memory:
+
+        async def work() -> None:
+            say(f"serving the memory of {memory.workspace.project.path} on stdio")
+            await on_stdio(_opened(memory), Opening(memory.workspace.dir))
+
+        return run(work)
+
+
+@asynccontextmanager
+async def _opened(memory: Memory) -> AsyncGenerator[MemoryEndpoint]:
+    yield MemoryEndpoint(memory)
+
+
+@asynccontextmanager
+async def _silence() -> AsyncGenerator[AsyncIterator[Change]]:
+    yield _never()
+
+
+async def _never() -> AsyncGenerator[Change]:
+    await anyio.sleep_forever()
+    yield  # pyright: ignore[reportReturnType] - it is never reached

@@ -1,0 +1,114 @@
+"""Keeps the tokens of a gateway's clients, in a file that only its user may read."""
+
+import json
+import os
+import secrets
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from typing import Any, cast
+
+from remit.decision.projects import Project
+from remit.errors import TokenError
+from remit.files import private_files
+from remit.files.file_lock import alone
+from remit.gateway.transports.token_grants import Grant, digest
+
+FILE = "tokens.json"
+
+
+class TokenFile:
+    """The tokens of one user; what is handed out is stored as a hash alone."""
+
+    def __init__(self, directory: str) -> None:
+        self._path = os.path.join(directory, FILE)
+        self._read: tuple[object, Sequence[Grant]] = (None, ())
+
+    def grants(self) -> Sequence[Grant]:
+        """List what was granted; the file is read again when it changed.
+
+        Raises:
+            TokenError: the file cannot be read, so that nobody can be let in.
+        """
+        try:
+            found = os.stat(self._path)
+            mark = (found.st_mtime_ns, found.st_size, found.st_ino)
+            if self._read[0] != mark:
+                with open(self._path, encoding="utf-8") as file:
+                    self._read = mark, [_grant(item) for item in _list(json.load(file)["tokens"])]
+        except FileNotFoundError:
+            self._read = None, ()
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise TokenError(
+                f"the tokens in `{self._path}` cannot be read ({type(error).__name__})",
+                hint="mend the file, or remove it and add the tokens again",
+            ) from error
+        return self._read[1]
+
+    def add(self, name: str, *, projects: Sequence[Project], agents: Sequence[str], at: int) -> str:
+        """Make a token, and give it this once.
+
+        Raises:
+            TokenError: there is one of this name, or the file cannot be used.
+        """
+        token = f"remit_{secrets.token_urlsafe(32)}"
+        made = Grant(
+            name=name, digest=digest(token), projects=tuple(projects), agents=tuple(agents), created_at=at
+        )
+        with self._changing() as grants:
+            if any(grant.name == name for grant in grants):
+                raise TokenError(
+                    f"there is a token `{name}` already", hint=f"`remit token revoke {name}` ends it"
+                )
+            self._write([*grants, made])
+        return token
+
+    def revoke(self, name: str) -> bool:
+        """End a token; False where there is none of this name.
+
+        Raises:
+            TokenError: the file cannot be used.
+        """
+        with self._changing() as grants:
+            kept = [grant for grant in grants if grant.name != name]
+            if len(kept) < len(grants):
+                self._write(kept)
+        return len(kept) < len(grants)
+
+    @contextmanager
+    def _changing(self) -> Generator[Sequence[Grant]]:
+        """Give what is granted now, and let nobody else change it: who is revoked must not come back."""
+        try:
+            with alone(self._path):
+                self._read = None, ()
+                yield self.grants()
+        except OSError as error:
+            raise TokenError(f"the tokens cannot be written: {error.strerror}") from error
+
+    def _write(self, grants: Sequence[Grant]) -> None:
+        rows = [
+            {
+                "name": grant.name,
+                "sha256": grant.digest,
+                "projects": [project._asdict() for project in grant.projects],
+                "agents": grant.agents,
+                "created_at": grant.created_at,
+            }
+            for grant in grants
+        ]
+        private_files.write(self._path, json.dumps({"tokens": rows}, indent=1))
+
+
+def _grant(item: Any) -> Grant:
+    return Grant(
+        name=str(item["name"]),
+        digest=str(item["sha256"]),
+        projects=tuple(Project(str(each["path"]), str(each["hash"])) for each in _list(item["projects"])),
+        agents=tuple(map(str, _list(item["agents"]))),
+        created_at=int(item["created_at"]),
+    )
+
+
+def _list(value: object) -> list[Any]:
+    if not isinstance(value, list):
+        raise TypeError("not a list")  # an empty one would let in more than was granted
+    return cast(list[Any], value)

@@ -1,0 +1,234 @@
+"""Puts what Remit wants into a client's file, and takes it out again, whoever wrote to it in between."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar, cast
+
+from remit.files import json_edits, toml_edits
+from remit.files.json_positions import JsonText, JsonTextError
+from remit.files.splices import MisplacedError, Splice, Step, apply, undo
+from remit.files.toml_edits import TomlTextError
+from remit.install.record import Change, EditedFile, Format, Key, digest
+
+T = TypeVar("T")
+
+_EMPTY = {Format.JSON: "{}\n", Format.JSONC: "{}\n", Format.TOML: ""}
+
+
+class UneditableError(ValueError):
+    """A text cannot be edited, for a reason at a place."""
+
+    def __init__(self, reason: str, place: str = "", hint: str | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.place = place
+        self.hint = hint  # what to do, where it is not broken
+
+
+class Taken(NamedTuple):
+    """A text without what Remit put into it."""
+
+    text: str
+    is_exact: bool  # it is what it was before, to the last byte
+    left: Sequence[str] = ()  # keys that others changed since, and in which something stays
+
+
+class Document:
+    """A text of some format, at which changes are made one after the other."""
+
+    def __init__(self, text: str, format: Format) -> None:
+        self.text = text
+        self._format = format
+        self._read: JsonText | None = None
+        self.steps: list[Step] = []
+        if is_blank(text) and format is not Format.TOML:  # a client may make a file before it has anything
+            self._make(lambda: [Splice(0, text, _EMPTY[format])])
+
+    def value(self, path: Sequence[str]) -> tuple[Any] | None:
+        """Read what stands at a path, as a tuple of its one value; None where nothing does.
+
+        Raises:
+            UneditableError: the text is not what it should be; so do the others.
+        """
+        if self._format is Format.TOML:
+            return self._try(lambda: toml_edits.table(self.text, path))
+        return self._json().value(path)
+
+    def source(self, path: Sequence[str]) -> str | None:
+        """What stands at a path, as it is written; None where nothing does."""
+        if self._format is Format.TOML:
+            step = self._try(lambda: toml_edits.take_table(self.text, path))
+            return "".join(splice.removed for splice in step) or None
+        return self._json().source(path)
+
+    def put(self, path: Sequence[str], value: Any) -> None:
+        """Set what stands at a path."""
+        if self._format is Format.TOML:
+            self.take(path)
+            self._make(lambda: toml_edits.put_table(self.text, path, value))
+        else:
+            self._make(lambda: json_edits.put(self._json(), path, value))
+
+    def put_source(self, path: Sequence[str], source: str) -> None:
+        """Set what stands at a path to something as it was written."""
+        if self._format is Format.TOML:
+            self.take(path)
+            self._make(lambda: [Splice(len(self.text), "", source)])
+        else:
+            self._make(lambda: json_edits.put_source(self._json(), path, source))
+
+    def add(self, path: Sequence[str], item: Any) -> None:
+        """Put an item at the end of a list."""
+        self._make(lambda: json_edits.add(self._json(), path, item))
+
+    def take(self, path: Sequence[str]) -> None:
+        """Take out what stands at a path."""
+        if self._format is Format.TOML:
+            self._make(lambda: toml_edits.take_table(self.text, path))
+        else:
+            self._make(lambda: json_edits.take(self._json(), path))
+
+    def take_item(self, path: Sequence[str], item: Any) -> None:
+        """Take an item out of a list."""
+        self._make(lambda: json_edits.take_item(self._json(), path, lambda found: found == item))
+
+    def _json(self) -> JsonText:
+        if self._read is None or self._read.text is not self.text:
+            self._read = self._try(lambda: JsonText(self.text, lenient=self._format is Format.JSONC))
+        return self._read
+
+    def _make(self, edit: Callable[[], list[Splice]]) -> None:
+        step = self._try(edit)
+        if step:
+            self.text = apply(self.text, step)
+            self.steps.append(step)
+
+    def _try(self, read: Callable[[], T]) -> T:
+        try:
+            return read()
+        except JsonTextError as error:
+            raise UneditableError(error.reason, f"line {error.line} column {error.column}") from None
+        except TomlTextError as error:
+            raise UneditableError(error.reason, error.place, error.hint) from None
+
+
+def is_blank(text: str) -> bool:
+    """Tell whether a text says nothing."""
+    return not text.strip("\ufeff \t\r\n")
+
+
+def is_in_place(text: str | None, format: Format, changes: Sequence[Change]) -> bool:
+    """Tell whether all that is to stand in a text does.
+
+    Raises:
+        UneditableError: the text is not what it should be.
+    """
+    if text is None:
+        return not changes
+    document = Document(text, format)
+    return all(_stands(document, change) for change in changes)
+
+
+def _stands(document: Document, change: Change) -> bool:
+    found = document.value(change.path)
+    if found is None:
+        return False
+    if change.is_item:
+        return isinstance(found[0], list) and change.value in found[0]
+    return found[0] == change.value
+
+
+def put_in(text: str | None, path: str, format: Format, changes: Sequence[Change]) -> tuple[str, EditedFile]:
+    """Put changes into a text, or into a new one, and record how they are taken back.
+
+    Raises:
+        UneditableError: the text is not what it should be, or has no room for a change.
+    """
+    before = _EMPTY[format] if text is None else text
+    document = Document(before, format)
+    keys = [_put(document, change) for change in changes]
+    edited = EditedFile(
+        path=path,
+        format=format,
+        is_new=text is None,
+        before=digest(before),
+        after=digest(document.text),
+        steps=document.steps,
+        keys=keys,
+    )
+    return document.text, edited
+
+
+def _put(document: Document, change: Change) -> Key:
+    path, value, is_item = change
+    known = sum(document.value(path[: at + 1]) is not None for at in range(len(path)))
+    earlier = None if is_item else document.source(path)
+    if is_item:
+        document.add(path, value)
+    elif document.value(path) != (value,):
+        document.put(path, value)
+    return Key(path=path, value=value, is_item=is_item, earlier=earlier, known=known)
+
+
+def take_out(text: str, file: EditedFile) -> Taken:
+    """Take out what was put into a text: every byte as it was, if nobody else wrote to it; else key by key.
+
+    Raises:
+        UneditableError: the text is no longer what it should be.
+    """
+    if digest(text) == file.before:
+        return Taken(text, is_exact=True)
+    if digest(text) == file.after and (original := _undone(text, file)) is not None:
+        return Taken(original, is_exact=True)
+    if is_blank(text):
+        return Taken(text, is_exact=False)
+    document = Document(text, file.format)
+    left = [".".join(key.path) for key in reversed(file.keys) if not _take(document, key)]
+    return Taken(document.text, is_exact=False, left=left)
+
+
+def _undone(text: str, file: EditedFile) -> str | None:
+    """The text as it was before; None where the record does not fit it."""
+    try:
+        original = undo(text, file.steps)
+    except MisplacedError:
+        return None
+    return original if digest(original) == file.before else None
+
+
+def _take(document: Document, key: Key) -> bool:
+    """Take one key out; False where something stays that others may have meant."""
+    found = document.value(key.path)
+    if found is None:
+        return True
+    if key.is_item:
+        document.take_item(key.path, key.value)
+    elif _are_lists(key.value, found[0]) and found[0] != key.value:
+        _take_items(document, key)
+    elif key.earlier is not None:
+        document.put_source(key.path, key.earlier)
+    else:
+        document.take(key.path)
+    for path in _made(key):
+        if document.value(path) in (({},), ([],)):
+            document.take(path)
+    return document.value(key.path) is None or key.is_item or key.earlier is not None
+
+
+def _are_lists(*values: object) -> bool:
+    return all(isinstance(value, list) for value in values)
+
+
+def _take_items(document: Document, key: Key) -> None:
+    """Take our items out of a list that others changed, and put the earlier ones back."""
+    for item in cast("list[object]", key.value):
+        document.take_item(key.path, item)
+    earlier = None if key.earlier is None else Document(f'{{"a": {key.earlier}}}', Format.JSONC).value(("a",))
+    for item in cast("list[object]", earlier[0]) if earlier is not None else ():
+        if item not in (document.value(key.path) or ([],))[0]:
+            document.add(key.path, item)
+
+
+def _made(key: Key) -> Iterator[tuple[str, ...]]:
+    """The objects and lists that were made for a key, the innermost first."""
+    for length in range(len(key.path), key.known, -1):
+        yield key.path[:length]

@@ -1,0 +1,248 @@
+"""Puts Remit into a client and takes it out: in place, on record, and never over others' changes."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from remit.decision.client_settings import ClientSettings
+from remit.decision.declarations import Declaration, Key
+from remit.decision.kinds import ConfigStatus, Kind
+from remit.decision.resolve import resolve
+from remit.decision.views import View
+from remit.errors import FileChangeError, InstallError, NoSuchDirectoryError, NotInstalledError
+from remit.install.file_edits import Document, Taken, UneditableError, is_in_place, put_in, take_out
+from remit.install.own_entries import own_keys, starts
+from remit.install.record import SERVER, EditedFile, Format, Install, Target, kept
+from remit.ports import Clock, InstallStore, Places, Sources
+
+ALIASES = {"gemini": "gemini-cli", "claude": "claude-code"}
+_LEFT_OUT = (ConfigStatus.DENIED, ConfigStatus.REJECTED)
+
+
+class FileChange(NamedTuple):
+    """What is done to a file, or would be."""
+
+    path: str
+    before: str | None  # None: there is no such file
+    after: str | None
+    left: Sequence[str] = ()  # keys that others changed since, and in which something stays
+
+    @property
+    def is_change(self) -> bool:
+        """Whether anything is done."""
+        return self.before != self.after
+
+
+class Installer:
+    """Knows where Remit goes, and what is there."""
+
+    def __init__(self, places: Places, records: InstallStore, sources: Sources, clock: Clock) -> None:
+        self._places = places
+        self._records = records
+        self._sources = sources
+        self._clock = clock
+        self._known: dict[str, Sequence[Target]] = {}
+
+    def client(self, name: str) -> str:
+        """Find a client by a name that people use.
+
+        Raises:
+            InstallError: Remit cannot be put into it.
+        """
+        client = ALIASES.get(name, name)
+        if client not in self._places.clients:
+            known = ", ".join(f"`{each}`" for each in self._places.clients)
+            raise InstallError(f"Remit cannot be put into `{name}`", hint=f"it can be put into {known}")
+        return client
+
+    def title(self, client: str) -> str:
+        """What people call a client."""
+        return self._places.title(client)
+
+    def projects(self, client: str) -> Sequence[str]:
+        """List the directories in which a client was used, as far as it says."""
+        return self._places.projects(client)
+
+    def kept(self, client: str) -> list[str]:
+        """Name the servers that stay the client's own, because Remit does not serve them."""
+        return kept(self._declared(client))
+
+    def is_new(self, client: str) -> bool:
+        """Tell whether a client has none of its files yet."""
+        return all(self._places.read(target.path) is None for target in self._targets(client))
+
+    def plan(self, client: str) -> list[FileChange]:
+        """Say what an install would do.
+
+        Raises:
+            FileChangeError: a file cannot be read, or is broken.
+            InstallError: another server is called as Remit would be.
+        """
+        record = self._record(client)
+        return [
+            self._planned(target, self._places.read(target.path), record)[0]
+            for target in self._targets(client)
+        ]
+
+    def install(self, client: str) -> list[FileChange]:
+        """Put Remit into a client; what stood there before is on record before any file is changed.
+
+        Raises:
+            FileChangeError: a file cannot be read or written, or is broken.
+            InstallError: another server is called as Remit would be.
+        """
+        self.plan(client)  # nothing is changed where anything is wrong
+        done: list[FileChange] = []
+        for target in self._targets(client):
+            done.append(
+                self._change(target.path, lambda text, target=target: self._recorded(target, text, client))
+            )
+        return done
+
+    def plan_removal(self, client: str) -> list[FileChange]:
+        """Say what taking Remit out would do.
+
+        Raises:
+            FileChangeError: a file cannot be read, or is broken.
+            NotInstalledError: there is nothing to take out.
+        """
+        return [self._taken(file, self._places.read(file.path)) for file in self._installed(client)]
+
+    def uninstall(self, client: str) -> list[FileChange]:
+        """Take Remit out of a client; a file that cannot be changed keeps none of the others.
+
+        Raises:
+            FileChangeError: a file cannot be changed; its part of the record stays.
+            NotInstalledError: there is nothing to take out.
+        """
+        done: list[FileChange] = []
+        failure: FileChangeError | None = None
+        for file in self._installed(client):
+            try:
+                done.append(self._change(file.path, lambda text, file=file: self._taken(file, text)))
+                self._places.remove_empty(file.made if done[-1].after is None else ())
+            except FileChangeError as error:
+                failure = failure or error
+        if failure is not None:
+            raise failure
+        self._records.drop(client)
+        return done
+
+    def _record(self, client: str) -> Install:
+        return self._records.load(client) or Install(client=client, at=self._clock())
+
+    def _targets(self, client: str) -> Sequence[Target]:
+        if client not in self._known:
+            self._known[client] = self._places.targets(client, self._declared(client))
+        return self._known[client]
+
+    def _declared(self, client: str) -> list[Declaration]:
+        """List the servers that a client may use, wherever they are declared."""
+        found: dict[Key, Declaration] = {}
+        for directory in (self._sources.home, *self._places.projects(client)):
+            try:
+                view = View(client, self._sources.locate(directory))
+            except NoSuchDirectoryError:
+                continue
+            reading = self._sources.read(view)
+            for item in resolve(reading.declarations, ClientSettings(reading.rules, habits=reading.habits)):
+                if item.declaration.kind is Kind.MCP_SERVER and item.config_status not in _LEFT_OUT:
+                    found.setdefault(item.declaration.key, item.declaration)
+        return list(found.values())
+
+    def _planned(
+        self, target: Target, text: str | None, record: Install
+    ) -> tuple[FileChange, EditedFile | None]:
+        """Work out what becomes of a file, and the record of it; no record where nothing is changed."""
+        known = record.file(target.path)
+        with _named(target.path):
+            self._require_room(target, text)
+            if known is not None and is_in_place(text, target.format, target.changes):
+                return FileChange(target.path, text, text), None
+            base = None if text is None else take_out(text, known or _recognised(target, text)).text
+            after, edited = put_in(base, target.path, target.format, target.changes)
+        is_new = edited.is_new or (known is not None and known.is_new)
+        made = (known.made if known is not None else ()) or self._places.missing_directories(target.path)
+        return FileChange(target.path, text, after), replace(edited, is_new=is_new, made=made)
+
+    def _require_room(self, target: Target, text: str | None) -> None:
+        document = None if text is None else Document(text, target.format)
+        for change in target.changes if document is not None else ():
+            found = document.value(change.path) if document is not None else None
+            if change.path[-1] == SERVER and found is not None and not starts(found[0], "serve"):
+                raise InstallError(
+                    f"{target.path} has another server called `{SERVER}`",
+                    hint="give that server another name, and run the command again",
+                )
+
+    def _recorded(self, target: Target, text: str | None, client: str) -> FileChange:
+        record = self._record(client)
+        change, edited = self._planned(target, text, record)
+        if edited is not None:
+            self._records.save(record.with_file(edited))
+        return change
+
+    def _installed(self, client: str) -> list[EditedFile]:
+        """List what is to be taken out, the last first; without a record, what looks like Remit's."""
+        record = self._records.load(client)
+        if record is not None and record.files:
+            return list(reversed(record.files))
+        found: list[EditedFile] = []
+        for target in reversed(self._targets(client)):
+            text = self._places.read(target.path)
+            with _named(target.path):
+                file = None if text is None else _recognised(target, text)
+            if file is not None and file.keys:
+                found.append(file)
+        if not found:
+            raise NotInstalledError(f"Remit is not in {self.title(client)}")
+        return found
+
+    def _taken(self, file: EditedFile, text: str | None) -> FileChange:
+        if text is None:
+            return FileChange(file.path, None, None)
+        with _named(file.path):
+            taken = take_out(text, file)
+            is_gone = file.is_new and _is_empty(taken, file.format)
+        return FileChange(file.path, text, None if is_gone else taken.text, taken.left)
+
+    def _change(self, path: str, plan: Callable[[str | None], FileChange]) -> FileChange:
+        done: list[FileChange] = []
+
+        def change(text: str | None) -> str | None:
+            done.append(plan(text))
+            return done[-1].after
+
+        self._places.change(path, change)
+        return done[-1]
+
+
+def _recognised(target: Target, text: str) -> EditedFile:
+    """What looks like Remit's own in a file of which there is no record."""
+    document = Document(text, target.format)
+    found = [document.value(change.path) for change in target.changes]
+    keys = list(own_keys(target.changes, [None if value is None else value[0] for value in found]))
+    return EditedFile(path=target.path, format=target.format, before="", after="", keys=keys)
+
+
+def _is_empty(taken: Taken, format: Format) -> bool:
+    return Document(taken.text, format).value(()) == ({},)
+
+
+class _named:  # noqa: N801 - reads as a word of the `with`
+    """Says in which file something is wrong."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, UneditableError):
+            place = f", {error.place}" if error.place else ""
+            raise FileChangeError(
+                f"{self._path}{place}: {error.reason}; nothing was written",
+                hint=error.hint
+                or "mend the file: the client cannot use it either, or not all of it; then run this again",
+            ) from None

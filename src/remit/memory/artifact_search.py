@@ -1,0 +1,94 @@
+"""Searching memory: by words and by meaning, as tools are searched."""
+
+import time
+from collections.abc import Mapping, Sequence
+from itertools import islice
+
+from remit.errors import EmbeddingError, StoreUnavailableError
+from remit.memory.artifacts import Kind
+from remit.memory.ports import Home, MemoryStore
+from remit.memory.results import Found
+from remit.ports import Embedder, Engine, Vector
+from remit.search.documents import document, read_query
+from remit.search.search_service import BATCH, WORDS_ALONE
+
+READING = 1.0  # seconds that a search may take for what nobody has read yet
+_BATCHES = 4  # that are written at once
+
+
+class ArtifactSearch:
+    """Finds artifacts among those of some homes."""
+
+    def __init__(self, store: MemoryStore, engine: Engine) -> None:
+        self._store = store
+        self._engine = engine
+        self._opened: Embedder | None = None
+        self._can_compare: bool | None = None
+        self._asked: tuple[str, Vector] | None = None  # the last query: each scope is searched for it
+
+    def search(self, query: str, homes: Sequence[Home], kinds: Sequence[Kind], limit: int) -> list[Found]:
+        """Find what answers a query, the best first."""
+        embedder = self._embedder()
+        vector = self._vector(embedder, query)
+        hits = self._store.hits(read_query(query), vector, homes, kinds, limit)
+        fusion = self._engine.fusion or (
+            WORDS_ALONE if vector is None or embedder is None else embedder.fusion
+        )
+        scores = fusion.scores(hits)
+        # What shares no word with a query has to be near it; else nothing is ever not found.
+        good = [hit for hit in hits if hit.words > 0 or scores[hit.document_id] >= fusion.noise]
+        best = sorted(good, key=lambda hit: (-scores[hit.document_id], -hit.document_id))[:limit]
+        kept = self._store.by_documents([hit.document_id for hit in best])
+        return [
+            Found(kept=kept[hit.document_id], score=scores[hit.document_id])
+            for hit in best
+            if hit.document_id in kept
+        ]
+
+    def read(self, seconds: float | None = READING) -> int:
+        """Give vectors to what has none, for so long, and say to how many; what is left is found by words."""
+        embedder, done = self._embedder(), 0
+        if embedder is None:
+            return 0
+        deadline = None if seconds is None else time.monotonic() + seconds
+        try:
+            while deadline is None or time.monotonic() < deadline:
+                unread = self._store.unread(embedder.model, BATCH * _BATCHES)
+                if not unread:
+                    break
+                self._store.add_vectors(embedder.model, self._vectors(embedder, unread))
+                done += len(unread)
+        except (EmbeddingError, StoreUnavailableError):
+            return done  # it is found by its words, and read another time
+        return done
+
+    def _vectors(self, embedder: Embedder, unread: Mapping[int, tuple[str, str]]) -> dict[int, Vector]:
+        found: dict[int, Vector] = {}
+        items = iter(unread.items())
+        while batch := list(islice(items, BATCH)):
+            texts = [document(name, None, body) for _, (name, body) in batch]
+            found |= zip((id for id, _ in batch), embedder.embed_tools(texts), strict=True)
+        return found
+
+    def _embedder(self) -> Embedder | None:
+        """Open the model, where there is one that can be used here."""
+        if self._engine.model is None:
+            return None
+        if self._can_compare is None:
+            self._can_compare = self._store.can_compare()
+        if self._opened is None and self._can_compare:
+            try:
+                self._opened = self._engine.embedder()
+            except EmbeddingError:
+                return None
+        return self._opened
+
+    def _vector(self, embedder: Embedder | None, query: str) -> Vector | None:
+        if embedder is None:
+            return None
+        if self._asked is None or self._asked[0] != query:
+            try:
+                self._asked = query, embedder.embed_query(query)
+            except EmbeddingError:
+                return None
+        return self._asked[1]

@@ -1,0 +1,145 @@
+"""Hygiene: what in a project's memory is out of date, said twice, left hanging or never tried."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from remit.memory.artifacts import Kind, Status
+from remit.memory.freshness import DAY, Freshness, freshness
+from remit.memory.scope_gate import MemoryScope
+
+OUTDATED = 180  # days, of a decision
+OBSOLETE = 90  # days since a pattern was last tried
+MOST_LISTED = 100  # ids of a category
+
+
+class Checked(NamedTuple):
+    """What hygiene looks at of a node."""
+
+    id: str
+    kind: Kind | None  # None: a focus area
+    home: int
+    status: Status
+    subject: str
+    fingerprint: str
+    dated_at: int
+    members: int = 0  # of a focus area
+
+
+class Waiting(NamedTuple):
+    """A write that could not be made yet."""
+
+    id: str
+    at: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HygieneReport:
+    """What should be looked at."""
+
+    project_id: str
+    scope: MemoryScope | None
+    duplicates_found: int
+    outdated_decisions: int
+    obsolete_patterns: int
+    never_validated: int
+    entity_drift_count: int
+    dangling: int
+    held_for_review: int
+    unresolved_saves: int
+    candidate_ids: dict[str, list[str]]
+    stale_items: Sequence[str]
+    checked_at: int
+    oldest_pending_at: int | None
+    pending_artifact_ids: Sequence[str]
+    pending_only: bool
+    next_step: str
+
+
+def hygiene(
+    nodes: Iterable[Checked],
+    dangling: Sequence[str],
+    waiting: Sequence[Waiting],
+    *,
+    project_id: str,
+    scope: MemoryScope | None,
+    now: int,
+    pending_only: bool = False,
+) -> HygieneReport:
+    """Look a project's memory through; nothing is changed."""
+    known = list(nodes)
+    live = [node for node in known if node.status is Status.LIVE]
+    found = {
+        "duplicates": _duplicates(live),
+        "outdated_decisions": _older(live, Kind.DECISION, OUTDATED, now),
+        "obsolete_patterns": [
+            it for it in _older(live, Kind.PATTERN, OBSOLETE, now) if it not in _untried(live)
+        ],
+        "never_validated": _untried(live),
+        "entity_drift": _drifting(live),
+        "dangling": [*dangling, *(node.id for node in known if node.kind is None and not node.members)],
+        "held_for_review": [node.id for node in known if node.status is Status.HELD],
+    }
+    stale = [it.id for it in live if it.kind is not None and freshness(it.dated_at, now) is Freshness.STALE]
+    return HygieneReport(
+        project_id=project_id,
+        scope=scope,
+        duplicates_found=len(found["duplicates"]),
+        outdated_decisions=len(found["outdated_decisions"]),
+        obsolete_patterns=len(found["obsolete_patterns"]),
+        never_validated=len(found["never_validated"]),
+        entity_drift_count=len(found["entity_drift"]),
+        dangling=len(found["dangling"]),
+        held_for_review=len(found["held_for_review"]),
+        unresolved_saves=len(waiting),
+        candidate_ids={category: ids[:MOST_LISTED] for category, ids in found.items() if ids},
+        stale_items=stale[:MOST_LISTED],
+        checked_at=now,
+        oldest_pending_at=min((each.at for each in waiting), default=None),
+        pending_artifact_ids=[each.id for each in waiting],
+        pending_only=pending_only,
+        next_step=_next_step(found, waiting),
+    )
+
+
+def _duplicates(live: Iterable[Checked]) -> list[str]:
+    """The later ones of those in one place that say the same."""
+    seen: set[tuple[int, str]] = set()
+    found: list[str] = []
+    for node in live:
+        key = (node.home, node.fingerprint)
+        if node.fingerprint and key in seen:
+            found.append(node.id)
+        seen.add(key)
+    return found
+
+
+def _older(live: Iterable[Checked], kind: Kind, days: int, now: int) -> list[str]:
+    return [node.id for node in live if node.kind is kind and now - node.dated_at > days * DAY]
+
+
+def _untried(live: Iterable[Checked]) -> list[str]:
+    return [node.id for node in live if node.kind is Kind.PATTERN and node.dated_at == 0]
+
+
+def _drifting(live: Iterable[Checked]) -> list[str]:
+    """Entities of one name of which different places say different things."""
+    facts: dict[str, dict[str, str]] = {}
+    for node in live:
+        if node.kind is Kind.ENTITY:
+            facts.setdefault(node.subject, {})[node.id] = node.fingerprint
+    return [id for each in facts.values() if len(set(each.values())) > 1 for id in each]
+
+
+def _next_step(found: dict[str, list[str]], waiting: Sequence[Waiting]) -> str:
+    if waiting:
+        return f"{len(waiting)} writes wait: {waiting[0].reason}. `remit memory hygiene` tries them again."
+    if found["held_for_review"]:
+        return (
+            "Judge what is held: call save_decision again with the same decision and `supersedes`, "
+            "the ids that it replaces, or [] to keep them all."
+        )
+    if any(found.values()):
+        return "Look at the ids in candidate_ids; save what still holds anew, and supersede what does not."
+    return "Nothing to do."

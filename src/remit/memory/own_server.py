@@ -1,0 +1,109 @@
+"""Remit's own server: the tools of memory, which the gateway answers itself and no file declares.
+
+It is a row like any other: rules, agents, rooms, search and counting treat its tools as they treat all. What
+they are is loaded where there is a gateway: every scan looks whether there is.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from remit.decision.declarations import Declaration, Resolved
+from remit.decision.kinds import ConfigStatus, Kind
+from remit.decision.scopes import Scope
+from remit.decision.tool_names import MEMORY_SERVER, REMIT, server_name, tool_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from remit.decision.tools import Definition
+    from remit.upstream.upstream_model import Offer, Upstream
+
+
+def is_own(declaration: Declaration) -> bool:
+    """Tell whether a declaration is Remit's own server, and no file's."""
+    return declaration.source == REMIT
+
+
+def beside(client: str, resolved: Iterable[Resolved], *, is_served: bool) -> Resolved | None:
+    """Put the own server beside what a client declares, where the client has it or a gateway serves it.
+
+    A server of the same name that somebody declares stands in its place.
+    """
+    declared = [item for item in resolved if item.declaration.kind is Kind.MCP_SERVER]
+    has_gateway = any(map(_starts_gateway, declared))
+    if not (has_gateway or is_served) or any(item.declaration.server == MEMORY_SERVER for item in declared):
+        return None
+    status = ConfigStatus.ENABLED if has_gateway else ConfigStatus.UNSERVED
+    return Resolved(declaration=own_server(client), config_status=status)
+
+
+def own_server(client: str) -> Declaration:
+    """Declare the own server for a client."""
+    return Declaration(
+        name=server_name(MEMORY_SERVER),
+        kind=Kind.MCP_SERVER,
+        client=client,
+        scope=Scope.GLOBAL,
+        source=REMIT,
+        server=MEMORY_SERVER,
+        digest=_digest(),
+    )
+
+
+def own_upstream(declaration: Declaration, directory: str) -> Upstream:
+    """Make an upstream of the own server, so that calls of it go the way of all calls; nothing is started."""
+    from remit.decision.launch import Launch
+    from remit.upstream.upstream_model import Upstream
+
+    return Upstream(
+        key=declaration.key,
+        label=MEMORY_SERVER,
+        client=declaration.client,
+        launch=Launch(),
+        directory=directory,
+        source=REMIT,
+    )
+
+
+@cache
+def own_offer() -> Offer:
+    """Say what the own server lists."""
+    from remit.memory.tool_definitions import DEFINITIONS
+    from remit.upstream.upstream_model import Offer, Wares
+
+    return Offer(
+        tools=[_definition(said) for said in DEFINITIONS.values()], wares=Wares(capabilities={"tools": {}})
+    )
+
+
+@cache
+def _digest() -> str:
+    """Tell one version of the tools from another: a new one is listed anew."""
+    from remit.memory.tool_definitions import DEFINITIONS
+
+    return sha256(json.dumps(DEFINITIONS, sort_keys=True).encode()).hexdigest()
+
+
+def _definition(said: Mapping[str, Any]) -> Definition:
+    from remit.decision.tools import Definition
+
+    return Definition(
+        name=tool_name(MEMORY_SERVER, said["name"]),
+        server=MEMORY_SERVER,
+        tool=said["name"],
+        description=said["description"],
+        input_schema=json.dumps(said["inputSchema"], sort_keys=True),
+        annotations=json.dumps(said["annotations"], sort_keys=True),
+        raw=json.dumps({key: value for key, value in said.items() if key != "name"}),
+    )
+
+
+def _starts_gateway(item: Resolved) -> bool:
+    launch = item.declaration.launch
+    words: Sequence[str] = () if launch is None else launch.args
+    is_in_force = item.config_status is ConfigStatus.ITSELF and item.shadowed_by is None
+    return is_in_force and "--memory" not in words

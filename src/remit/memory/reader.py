@@ -1,0 +1,258 @@
+"""Reading memory: what a place has to say, what answers a query, and what should be looked at."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+from remit.errors import ArtifactError, ScopeError, StoreError, StoreTimeoutError, StoreUnavailableError
+from remit.memory.argument_checks import MAX_QUERY, Fields
+from remit.memory.artifact_search import ArtifactSearch
+from remit.memory.artifacts import Kind, body_of, name_of
+from remit.memory.freshness import freshness, is_hygiene_due
+from remit.memory.hygiene import HygieneReport, Waiting, hygiene
+from remit.memory.ports import Home, MemoryStore
+from remit.memory.results import (
+    LIMITS,
+    ContextBundle,
+    Found,
+    Item,
+    RetrievalStatus,
+    SurfaceResult,
+    conflicts_among,
+    limited,
+    shown,
+)
+from remit.memory.scope_gate import (
+    MemoryScope,
+    Permission,
+    Place,
+    Standing,
+    objection,
+)
+from remit.memory.writer import Bound, place
+from remit.ports import Clock
+
+TIME_LIMIT = 5.0  # seconds
+MAX_SURFACED = 50
+_EXCERPT = 300  # characters
+
+Arguments = Mapping[str, object]
+
+
+class _Asked(NamedTuple):
+    """What `retrieve_context` was asked."""
+
+    where: Place
+    scope: MemoryScope
+    kinds: Sequence[Kind]
+    keyword: str | None
+
+
+class Reader:
+    """Answers the tools that read; each call is bounded in time."""
+
+    def __init__(self, store: MemoryStore, search: ArtifactSearch, clock: Clock) -> None:
+        self._store = store
+        self._search = search
+        self._clock = clock
+
+    def retrieve(self, arguments: Arguments, bound: Bound) -> ContextBundle:
+        """Answer `retrieve_context`: what is nearest first, the focus before the project before all."""
+        asked = self._asked(arguments, bound)
+        state = asked.where.standing.scope_state
+        try:
+            if asked.keyword is not None:
+                self._search.read()
+            with self._store.within(TIME_LIMIT):
+                return self._bundle(asked)
+        except StoreTimeoutError:
+            return ContextBundle(
+                items=[],
+                retrieval_status=RetrievalStatus.TIMED_OUT,
+                scope_state=state,
+                next_step="Ask again with fewer categories, or with a keyword that fewer artifacts have.",
+            )
+        except StoreError as error:
+            return ContextBundle(
+                items=[],
+                retrieval_status=RetrievalStatus.FAILED,
+                scope_state=state,
+                next_step=f"{error}. {error.hint or ''}".strip(),
+            )
+
+    def surface(self, arguments: Arguments, bound: Bound) -> SurfaceResult:
+        """Answer `memory_surface`: what of a project, and of what is global, answers a query."""
+        fields = Fields(arguments, "", ("query", "project_id", "limit"))
+        query = fields.required_text("query", MAX_QUERY)
+        limit = fields.whole("limit", 1, MAX_SURFACED, 5)
+        where = self._place("memory_surface", fields.identifier("project_id"), None, bound)
+        try:
+            self._search.read()
+            with self._store.within(TIME_LIMIT):
+                homes = self._homes(where, MemoryScope.FOCUS, everywhere=True)
+                found = [
+                    item
+                    for each in homes.values()
+                    for item in self._search.search(query, each, tuple(Kind), MAX_SURFACED)
+                ]
+        except StoreError as error:
+            is_late = isinstance(error, StoreTimeoutError)
+            status = RetrievalStatus.TIMED_OUT if is_late else RetrievalStatus.FAILED
+            return SurfaceResult(
+                matches=[], query_used=query, total_found=0, retrieval_status=status, next_step=str(error)
+            )
+        best = sorted(found, key=lambda item: -(item.score or 0.0))
+        return SurfaceResult(
+            matches=[self._match(item) for item in best[:limit]],
+            query_used=query,
+            total_found=len(best),
+            retrieval_status=RetrievalStatus.SUCCEEDED if best else RetrievalStatus.EMPTY,
+            next_step=None if best else "Nothing in memory answers this; try other words.",
+        )
+
+    def hygiene(self, arguments: Arguments, bound: Bound, waiting: Sequence[Waiting]) -> HygieneReport:
+        """Answer `run_hygiene`: what is stale, said twice, left hanging, or never tried."""
+        fields = Fields(arguments, "", ("project_id", "scope", "check_pending_only"))
+        project_id = fields.identifier("project_id")
+        given = arguments.get("scope")
+        scope = None if given is None else fields.choice("scope", MemoryScope)
+        pending_only = fields.flag("check_pending_only")
+        where = self._place("run_hygiene", project_id, None, bound)
+        homes = [] if pending_only or not where.standing.project_exists else self._checked(where, scope)
+        with self._store.within(TIME_LIMIT):
+            nodes = self._store.checked(homes)
+            dangling = self._store.dangling(homes[0].project_id) if homes else ()
+        report = hygiene(
+            nodes,
+            dangling,
+            waiting,
+            project_id=project_id or "",
+            scope=scope,
+            now=self._clock(),
+            pending_only=pending_only,
+        )
+        if homes and scope is not MemoryScope.GLOBAL:
+            with suppress(StoreUnavailableError):  # then it is due once more
+                self._store.mark_checked(project_id or "", report.checked_at)
+        return report
+
+    def _asked(self, arguments: Arguments, bound: Bound) -> _Asked:
+        fields = Fields(arguments, "", ("project_id", "scope", "focus", "categories", "keyword", "topic"))
+        project_id, focus = fields.identifier("project_id"), fields.identifier("focus")
+        scope = fields.choice("scope", MemoryScope)
+        if scope is MemoryScope.FOCUS and focus is None:
+            raise ArtifactError("focus", "given, for the scope is focus", "missing")
+        given = fields.items("categories", len(Kind))
+        words = [kind.value for kind in Kind]
+        if any(each not in words for each in given or ()):
+            raise ArtifactError("categories", f"a list of {', '.join(words)}", "another")
+        keyword = fields.text("keyword", MAX_QUERY, is_required=False)
+        return _Asked(
+            self._place("retrieve_context", project_id, focus, bound),
+            scope,
+            list(Kind) if given is None else [Kind(str(each)) for each in dict.fromkeys(given)],
+            keyword or fields.text("topic", MAX_QUERY, is_required=False),
+        )
+
+    def _place(self, tool: str, project_id: str | None, focus: str | None, bound: Bound) -> Place:
+        where = place(self._store, project_id, focus, bound)
+        if where.permission(tool) is Permission.BLOCKED:
+            objected = objection(where)
+            raise ScopeError(objected.message, hint=objected.next_step)
+        return where
+
+    def _homes(
+        self, where: Place, scope: MemoryScope, *, everywhere: bool = False
+    ) -> dict[MemoryScope, list[Home]]:
+        """The homes that a place may read, by scope, from a scope outward."""
+        if not where.standing.project_exists:
+            return {}
+        known = self._store.homes(where.project_id or "")
+        if where.standing is Standing.UNKNOWN_FOCUS:
+            return {MemoryScope.PROJECT: [known[0]]} if scope is not MemoryScope.GLOBAL else {}
+        areas = [
+            home for home in known if home.focus is not None and (everywhere or home.focus == where.focus)
+        ]
+        homes = {
+            MemoryScope.FOCUS: areas,
+            MemoryScope.PROJECT: [known[0]],
+            MemoryScope.GLOBAL: [self._store.global_home()],
+        }
+        return {
+            each: homes[each] for each in tuple(MemoryScope)[tuple(MemoryScope).index(scope) :] if homes[each]
+        }
+
+    def _checked(self, where: Place, scope: MemoryScope | None) -> list[Home]:
+        if scope is MemoryScope.GLOBAL:
+            return [self._store.global_home()]
+        known = self._store.homes(where.project_id or "")
+        if scope is None:
+            return list(known)
+        return [home for home in known if (home.focus is not None) == (scope is MemoryScope.FOCUS)]
+
+    def _bundle(self, asked: _Asked) -> ContextBundle:
+        homes = self._homes(asked.where, asked.scope)
+        found = [item for scope, each in homes.items() for item in self._found(asked, scope, each)]
+        kept, truncated = limited(found, LIMITS)
+        now = self._clock()
+        conflicts = self._conflicts(kept, asked.where)
+        status = RetrievalStatus.SUCCEEDED if kept else RetrievalStatus.EMPTY
+        exists = asked.where.standing.project_exists
+        return ContextBundle(
+            items=[shown(item, now) for item in kept],
+            retrieval_status=RetrievalStatus.CONFLICTED if conflicts else status,
+            scope_state=asked.where.standing.scope_state,
+            conflicts_found=bool(conflicts),
+            conflicts=conflicts,
+            hygiene_due=exists and is_hygiene_due(self._store.checked_at(asked.where.project_id or ""), now),
+            truncated_scopes=truncated,
+            next_step=_next_step(asked, conflicts, truncated, is_empty=not kept),
+        )
+
+    def _found(self, asked: _Asked, scope: MemoryScope, homes: Sequence[Home]) -> list[Found]:
+        limit = LIMITS[scope] + 1  # one more says that there are more
+        if asked.keyword is not None:
+            return self._search.search(asked.keyword, homes, asked.kinds, limit)
+        newest = [
+            kept for home in homes for kind in asked.kinds for kept in self._store.newest(home, kind, limit)
+        ]
+        # What somebody saved comes first: what was only observed would crowd it out after a day's work.
+        newest.sort(key=lambda kept: (kept.kind is Kind.OBSERVATION, -kept.created_at, kept.id))
+        return [Found(kept=kept) for kept in newest[:limit]]
+
+    def _conflicts(self, found: Sequence[Found], where: Place) -> list[tuple[str, str]]:
+        ids = [item.kept.id for item in found if item.kept.kind is Kind.DECISION]
+        known = self._store.conflicts(ids, where.project_id or "") if ids else ()
+        pairs = {tuple(sorted(pair)) for pair in (*known, *conflicts_among(found))}
+        return sorted((one, other) for one, other in pairs)
+
+    def _match(self, item: Found) -> Item:
+        kept = item.kept
+        return {
+            "id": kept.id,
+            "label": kept.label,
+            "name": name_of(kept.kind, kept.content),
+            "content": body_of(kept.kind, kept.content)[:_EXCERPT],
+            "scope": kept.scope,
+            "focus": kept.focus,
+            "freshness": freshness(kept.dated_at, self._clock()),
+            "score": round(item.score or 0.0, 3),
+            "project_id": kept.project_id or None,
+        }
+
+
+def _next_step(
+    asked: _Asked, conflicts: Sequence[object], truncated: Sequence[MemoryScope], *, is_empty: bool
+) -> str | None:
+    where = asked.where
+    if where.standing is Standing.UNKNOWN_PROJECT:
+        return objection(where).next_step
+    if where.standing is Standing.UNKNOWN_FOCUS:
+        return "This is the project alone: saving something with the focus creates the focus area."
+    if conflicts:
+        return (
+            "Settle what contradicts itself: save the decision that holds with `supersedes`, the other's id."
+        )
+    if truncated:
+        return "There is more: ask with a keyword, or for some categories."
+    return "Nothing is kept here yet." if is_empty and asked.keyword is None else None

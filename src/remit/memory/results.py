@@ -1,0 +1,170 @@
+"""What the tools of memory answer."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from remit.memory.artifacts import Kept, Kind, Status, name_of
+from remit.memory.contradictions import contradicting
+from remit.memory.freshness import freshness
+from remit.memory.scope_gate import MemoryScope, Objection, ScopeState
+from remit.memory.similarity import DedupOutcome
+
+LIMITS = {MemoryScope.FOCUS: 10, MemoryScope.PROJECT: 20, MemoryScope.GLOBAL: 5}
+Item = dict[str, object]
+
+
+class SaveStatus(StrEnum):
+    """What became of a write."""
+
+    SAVED = "saved"
+    PARTIAL = "partial"  # some of it; of a decision: kept, but held for review
+    PENDING_RETRY = "pending_retry"  # on disk, and applied as soon as the store can be written
+    FAILED = "failed"
+    BLOCKED_SCOPE = "blocked_scope"
+    DUPLICATE_SKIP = "duplicate_skip"
+
+
+class RetrievalStatus(StrEnum):
+    """What became of a search."""
+
+    SUCCEEDED = "succeeded"
+    EMPTY = "empty"
+    TIMED_OUT = "timed_out"
+    FAILED = "failed"
+    CONFLICTED = "conflicted"  # it succeeded, and what was found contradicts itself
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaveResult:
+    """What became of one artifact."""
+
+    status: SaveStatus
+    artifact_id: str | None = None
+    dedup_outcome: DedupOutcome | None = None
+    message: str | None = None
+    next_step: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchSaveResult:
+    """What became of a session and what was learnt in it."""
+
+    session: SaveResult
+    decisions: Sequence[SaveResult]
+    patterns: Sequence[SaveResult]
+
+    @property
+    def overall(self) -> SaveStatus:
+        """What became of all of them together."""
+        return overall([self.session, *self.decisions, *self.patterns])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScopeStateResult:
+    """What is known of a project and a focus."""
+
+    scope_state: ScopeState
+    project_exists: bool
+    project_id: str | None
+    focus: str | None
+    next_step: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """An artifact that was found, with how well it answers."""
+
+    kept: Kept
+    score: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextBundle:
+    """What was retrieved."""
+
+    items: Sequence[Item]
+    retrieval_status: RetrievalStatus
+    scope_state: ScopeState
+    conflicts_found: bool = False
+    conflicts: Sequence[Sequence[str]] = ()  # pairs of ids
+    hygiene_due: bool = False
+    truncated_scopes: Sequence[MemoryScope] = ()
+    next_step: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SurfaceResult:
+    """What was found by a query."""
+
+    matches: Sequence[Item]
+    query_used: str
+    total_found: int
+    retrieval_status: RetrievalStatus
+    next_step: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteResult:
+    """What was deleted with a project."""
+
+    status: str
+    project_id: str
+    deleted: int
+    message: str
+    next_step: str | None = None
+
+
+def blocked(objection: Objection) -> SaveResult:
+    """Say that the gate let a write not pass."""
+    return SaveResult(
+        status=SaveStatus.BLOCKED_SCOPE, message=objection.message, next_step=objection.next_step
+    )
+
+
+def overall(results: Sequence[SaveResult]) -> SaveStatus:
+    """Sum up several writes, without calling any saved that is not."""
+    statuses = {result.status for result in results}
+    if len(statuses) == 1:
+        return statuses.pop()
+    if statuses <= {SaveStatus.SAVED, SaveStatus.DUPLICATE_SKIP}:
+        return SaveStatus.SAVED
+    if statuses & {SaveStatus.SAVED, SaveStatus.PARTIAL, SaveStatus.PENDING_RETRY}:
+        return SaveStatus.PARTIAL
+    return SaveStatus.FAILED
+
+
+def limited(found: Sequence[Found], limits: dict[MemoryScope, int]) -> tuple[list[Found], list[MemoryScope]]:
+    """Keep as many of each scope as its limit allows, the nearest scope first; say which had more."""
+    kept: list[Found] = []
+    truncated: list[MemoryScope] = []
+    for scope, limit in limits.items():
+        here = [item for item in found if item.kept.scope is scope]
+        kept += here[:limit]
+        if len(here) > limit:
+            truncated.append(scope)
+    return kept, truncated
+
+
+def conflicts_among(found: Sequence[Found]) -> list[tuple[str, str]]:
+    """List the pairs of decisions among what was found that contradict each other."""
+    decisions = [item.kept for item in found if item.kept.kind is Kind.DECISION]
+    live = [each for each in decisions if each.status is Status.LIVE]
+    return contradicting((each.id, name_of(each.kind, each.content)) for each in live)
+
+
+def shown(found: Found, now: int) -> Item:
+    """Write an artifact as `retrieve_context` shows it."""
+    kept = found.kept
+    item: Item = {
+        "id": kept.id,
+        "_label": kept.label,
+        **kept.content,
+        "scope": kept.scope,
+        "project_id": kept.project_id or None,
+        "focus": kept.focus,
+        "created_at": kept.created_at,
+        "updated_at": kept.updated_at,
+        "_freshness": freshness(kept.dated_at, now),
+    }
+    return item if found.score is None else {**item, "_score": round(found.score, 3)}

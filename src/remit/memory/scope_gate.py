@@ -1,0 +1,172 @@
+"""The scope gate: what is known of a project and a focus, and what each tool may do then."""
+
+import json
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import NamedTuple
+
+from remit.decision.projects import Project
+
+MAX_ID = 200  # characters of a project's id, and of a focus area's name
+
+
+class ScopeState(StrEnum):
+    """Whether a call says where it belongs, and that place exists."""
+
+    RESOLVED = "resolved"
+    UNCERTAIN = "uncertain"
+    UNRESOLVED = "unresolved"
+
+
+class MemoryScope(StrEnum):
+    """How far an artifact is seen; the nearest first."""
+
+    FOCUS = "focus"
+    PROJECT = "project"
+    GLOBAL = "global"
+
+
+class Standing(StrEnum):
+    """What is known of the place that a call names; of an unknown project, its focus is unknown, too."""
+
+    NO_PROJECT = "no project is named"
+    UNKNOWN_PROJECT = "the project does not exist"
+    UNKNOWN_FOCUS = "the focus area does not exist"
+    KNOWN = "all that is named exists"
+
+    @property
+    def scope_state(self) -> ScopeState:
+        """The state as callers are told it."""
+        return _STATES[self]
+
+    @property
+    def project_exists(self) -> bool:
+        """Whether the project does."""
+        return self in (Standing.UNKNOWN_FOCUS, Standing.KNOWN)
+
+
+_STATES = {
+    Standing.NO_PROJECT: ScopeState.UNRESOLVED,
+    Standing.UNKNOWN_PROJECT: ScopeState.UNCERTAIN,
+    Standing.UNKNOWN_FOCUS: ScopeState.UNCERTAIN,
+    Standing.KNOWN: ScopeState.RESOLVED,
+}
+
+
+class Permission(StrEnum):
+    """What a tool may do."""
+
+    FULL = "all that it does"
+    PROJECT_ONLY = "reads what belongs to the project itself: no focus area, nothing global"
+    CREATES = "creates what is missing, and goes on"
+    BLOCKED = "nothing"
+
+
+Row = Mapping[Standing, Permission]
+
+_ASKS: Row = dict.fromkeys(Standing, Permission.FULL)
+_READS: Row = {
+    Standing.NO_PROJECT: Permission.BLOCKED,
+    Standing.UNKNOWN_PROJECT: Permission.PROJECT_ONLY,
+    Standing.UNKNOWN_FOCUS: Permission.PROJECT_ONLY,
+    Standing.KNOWN: Permission.FULL,
+}
+_WRITES: Row = {
+    Standing.NO_PROJECT: Permission.BLOCKED,
+    Standing.UNKNOWN_PROJECT: Permission.BLOCKED,
+    Standing.UNKNOWN_FOCUS: Permission.CREATES,
+    Standing.KNOWN: Permission.FULL,
+}
+_BOOTSTRAPS: Row = {**_WRITES, Standing.UNKNOWN_PROJECT: Permission.CREATES}
+
+GATE: Mapping[str, Row] = {
+    "get_scope_state": _ASKS,
+    "save_session": _BOOTSTRAPS,
+    "save_decision": _WRITES,
+    "save_pattern": _WRITES,
+    "save_context": _WRITES,
+    "upsert_entity_with_deps": _WRITES,
+    "store_session_with_learnings": _WRITES,
+    "retrieve_context": _READS,
+    "memory_surface": _READS,
+    "run_hygiene": _READS,
+    "delete_project": _WRITES,
+}
+TOOLS = tuple(GATE)
+
+
+class Place(NamedTuple):
+    """Where a call belongs, and what is known of it."""
+
+    project_id: str | None
+    focus: str | None
+    standing: Standing
+    bound: frozenset[str] | None = None  # the projects that the endpoint may know of; None: all
+
+    @property
+    def is_out_of_bounds(self) -> bool:
+        """Whether the endpoint may not even know whether the project exists."""
+        return self.bound is not None and self.project_id is not None and self.project_id not in self.bound
+
+    def permission(self, tool: str) -> Permission:
+        """Look up what a tool may do here; beyond the bounds nothing is created."""
+        allowed = GATE[tool][self.standing]
+        if self.is_out_of_bounds and allowed is Permission.CREATES:
+            return Permission.BLOCKED
+        return allowed
+
+
+def standing_of(
+    project_id: str | None, focus: str | None, *, project_exists: bool, focus_exists: bool
+) -> Standing:
+    """Say what is known of a place."""
+    if project_id is None:
+        return Standing.NO_PROJECT
+    if not project_exists:
+        return Standing.UNKNOWN_PROJECT
+    if focus is not None and not focus_exists:
+        return Standing.UNKNOWN_FOCUS
+    return Standing.KNOWN
+
+
+class Objection(NamedTuple):
+    """Why the gate lets a call not pass, and the call that would change it."""
+
+    message: str
+    next_step: str
+
+
+def objection(place: Place) -> Objection:
+    """Say what is missing, and the exact call that would make it so."""
+    message = f"Scope state: {place.standing.scope_state}"
+    if place.project_id is None:
+        return Objection(
+            f"{message}: no project_id was given",
+            "Call again with the `project_id` that the session context states; `remit memory id` prints it.",
+        )
+    message += f": the project {json.dumps(place.project_id, ensure_ascii=False)} does not exist"
+    if place.bound is not None and place.is_out_of_bounds:
+        known = ", ".join(json.dumps(each, ensure_ascii=False) for each in sorted(place.bound))
+        return Objection(message, f"Call again with a project_id of this endpoint: {known or 'it has none'}.")
+    return Objection(message, f"Create it first: {bootstrap_call(place.project_id, place.focus)}")
+
+
+def bootstrap_call(project_id: str, focus: str | None = None) -> str:
+    """Write the call that creates a project."""
+    session: dict[str, object] = {
+        "objective": "what this session is for",
+        "actions_taken": [],
+        "decisions_made": [],
+        "open_items": [],
+        "next_actions": [],
+        "save_scope": "project",
+    }
+    given = {"session": session, "project_id": project_id, **({} if focus is None else {"focus": focus})}
+    return f"save_session({json.dumps(given, ensure_ascii=False)})"
+
+
+def memory_id(project: Project) -> str:
+    """Name the memory of a repository: by its folder, and its hash, for two folders may be called alike."""
+    folder = project.path.replace("\\", "/").rstrip("/").rpartition("/")[2]
+    plain = "".join(char if char.isalnum() or char in "._-" else "-" for char in folder)
+    return f"{plain[:80].strip('-') or 'project'}-{project.hash[:8]}"

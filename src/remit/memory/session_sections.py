@@ -1,0 +1,69 @@
+"""What an agent is told of memory at session start."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from remit.memory.artifacts import Kept, Kind, Observed, body_of, name_of
+from remit.memory.freshness import DAY
+from remit.sessions.session_context import Section
+from remit.text.one_line import one_line
+
+_MOST = 200  # characters of a line
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recent:
+    """What to tell of one sort of thing: how many, of how many days."""
+
+    title: str
+    kind: Kind
+    observed: Observed | None
+    limit: int
+    days: int
+    keep: int  # what has less goes first, when space is short
+
+
+RECENT = (
+    Recent(title="Recent Changes", kind=Kind.OBSERVATION, observed=Observed.CHANGE, limit=10, days=1, keep=3),
+    Recent(title="Active Decisions", kind=Kind.DECISION, observed=None, limit=5, days=7, keep=4),
+    Recent(
+        title="Recent Findings", kind=Kind.OBSERVATION, observed=Observed.FINDING, limit=5, days=7, keep=2
+    ),
+    Recent(title="References", kind=Kind.OBSERVATION, observed=Observed.REFERENCE, limit=3, days=3, keep=1),
+)
+_KEEP_SESSION = 5
+_KEEP_ID = 6
+
+
+def since(recent: Recent, now: int) -> int:
+    """From when on something is told."""
+    return now - recent.days * DAY
+
+
+def memory_sections(
+    memory_id: str, last_session: Kept | None, found: Sequence[tuple[Recent, Sequence[Kept]]]
+) -> list[Section]:
+    """Write the sections on memory, the most important kept longest when space is short."""
+    sections = [Section(text=f"## Project Memory\nproject_id: {memory_id}", keep=_KEEP_ID)]
+    if last_session is not None:
+        sections.append(Section(text=_session(last_session), keep=_KEEP_SESSION))
+    for recent, items in found:
+        if items:
+            lines = [f"## {recent.title}", *(f"- {_line(item)}" for item in items[: recent.limit])]
+            sections.append(Section(text="\n".join(lines), keep=recent.keep))
+    return sections
+
+
+def _session(kept: Kept) -> str:
+    lines = ["## Last Session", one_line(name_of(kept.kind, kept.content), _MOST)]
+    for key, title in (("open_items", "Open"), ("next_actions", "Next")):
+        items = kept.content.get(key)
+        if isinstance(items, list) and items:
+            lines.append(f"{title}: {one_line('; '.join(map(str, items)), _MOST)}")  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    return "\n".join(lines)
+
+
+def _line(kept: Kept) -> str:
+    if kept.kind is Kind.OBSERVATION:
+        return one_line(body_of(kept.kind, kept.content), _MOST)
+    return one_line(f"{name_of(kept.kind, kept.content)} - {body_of(kept.kind, kept.content)}", _MOST)

@@ -1,0 +1,121 @@
+"""Leaving: which trace a call leaves, by the tool, what it was given, and what the client says came of it.
+
+What a file, an answer or a page holds is never part of one. Only what is certain counts: of a command whose
+exit code may be another program's, nothing is said; what an address was given besides is left out.
+"""
+
+import re
+from collections.abc import Mapping
+from itertools import dropwhile
+from typing import cast
+
+from remit.memory.traces import COMMITTED, EDITED, FAILS, PASSES, READ, SEARCHED, WROTE, Sort, Trace
+from remit.text.one_line import one_line
+from remit.text.redaction import redact, redact_url
+from remit.text.secrets import Word, names_a_secret, secrets_in, shown, words_of
+
+_LONGEST = 160  # characters of a subject
+_LONGEST_PATH = 1_000
+_LONGEST_GIVEN = 10_000  # characters of a command or an answer that are looked at
+
+_WRITERS = {"Edit": EDITED, "MultiEdit": EDITED, "NotebookEdit": EDITED, "Write": WROTE}
+_SHELL = "Bash"
+_READERS = ("fetch", "scrape", "read_url", "extract")  # in the names of servers' tools
+_MANUALS = ("docs", "documentation")
+_LIBRARY = ("libraryId", "context7CompatibleLibraryID", "repoName", "library", "libraryName")
+
+# The patterns are compiled when they are first used: most calls leave nothing.
+_COMMIT = r"(?m)^\[[^\]\n]+ ([0-9a-f]{7,40})\] (.+)$"
+_URL = r"(?i)(https?)://(?:[^/?#@\s]*@)?([^/?#@:\s]+\.[a-z]{2,})(?::\d+)?(/[^?#\s]*)?"
+_PRIVATE = (".local", ".localhost", ".internal", ".lan", ".home.arpa", ".test", ".invalid", ".example")
+_UNCLEAR = r"[|;&<`\n]|\$\("  # whose exit code it is, or what is run at all
+_MOVE = r"\s*cd\s+([\w./@-]+)\s*"
+_HOW = (  # how the program is run that comes next
+    r"-.*|.*=.*|\d+[smh]?|nice|time|timeout|env|npx|uv|poetry|pipenv|bundle|exec|run|(?:.*/)?python[\d.]*"
+)
+_ALIKE = (
+    r"-q+|-v+|-s|-x|--quiet|--verbose|--silent|--tb=\w+|--color=\w+|--no-header"  # which change no outcome
+)
+_CHECKER = r"pytest|tox|nox|unittest|jest|vitest|mocha|rspec|phpunit|ctest|ruff|mypy|pyright|tsc"
+_BUILDER = r"make|just|npm|yarn|pnpm|bun|deno|cargo|go|mvn|gradlew?|dotnet|mix|swift"
+_TASK = r"(?:run )?(?:tests?|check|lint|build|typecheck|vet|clippy)\b.*"
+
+
+def trace_of(tool: str, given: Mapping[str, object], answer: object, *, succeeded: bool) -> Trace | None:
+    """Tell what a call left; `answer` is what the client says came of it."""
+    if tool == _SHELL:
+        return _run(given, answer, succeeded=succeeded)
+    if not succeeded:
+        return None
+    if tool in _WRITERS:
+        path = _text(given, "file_path") or _text(given, "notebook_path")
+        return Trace(Sort.FILE, path, _WRITERS[tool]) if len(path) in range(1, _LONGEST_PATH) else None
+    if tool == "WebSearch":
+        return _named(Sort.SEARCH, _text(given, "query"), SEARCHED)
+    name = tool.rpartition("__")[2].lower()
+    if tool == "WebFetch" or any(word in name for word in _READERS):
+        return _named(Sort.PAGE, _address(_text(given, "url")), READ)
+    if any(word in name for word in _MANUALS):
+        return _named(Sort.MANUAL, next(filter(None, (_text(given, key) for key in _LIBRARY)), ""), READ)
+    return None
+
+
+def _run(given: Mapping[str, object], answer: object, *, succeeded: bool) -> Trace | None:
+    command = _text(given, "command")
+    told: Mapping[str, object] = cast("Mapping[str, object]", answer) if isinstance(answer, Mapping) else {}
+    if given.get("run_in_background") is True or told.get("backgroundTaskId") or told.get("interrupted"):
+        return None
+    if succeeded and "commit" in command and (made := re.search(_COMMIT, _text(told, "stdout"))):
+        return _named(Sort.COMMIT, f"{made[1][:7]} {made[2]}", COMMITTED)
+    if not succeeded and not (isinstance(answer, str) and answer.startswith("Exit code ")):
+        return None
+    *moves, last = command.replace("2>&1", "").split("&&")
+    if len(moves) > 1 or any(re.search(_UNCLEAR, part) for part in (*moves, last)):
+        return None
+    move = re.fullmatch(_MOVE, moves[0]) if moves else None
+    check = "" if moves and move is None else _check(last)
+    found = _named(Sort.CHECK, check, PASSES if succeeded else FAILS)
+    return found if found is None or move is None else found._replace(place=move[1])
+
+
+def _check(command: str) -> str:
+    """Name the check that a command runs, and on what; empty where it runs none for certain."""
+    words = command.partition(">")[0].split()
+    program, *rest = [*dropwhile(lambda word: re.fullmatch(_HOW, word), words), ""]
+    program = program.rpartition("/")[2]
+    told = " ".join(word for word in rest if not re.fullmatch(_ALIKE, word)).strip()
+    is_check = re.fullmatch(_CHECKER, program) or (
+        re.fullmatch(_BUILDER, program) and re.fullmatch(_TASK, told)
+    )
+    # What cannot be told in full is not told: another run with other words is another check.
+    is_plain = len(told) <= _LONGEST and not any(map(_hides, words_of(told.split())))
+    return f"{program} {told}".strip() if is_check and is_plain else ""
+
+
+def _hides(word: Word) -> bool:
+    """Tell whether a word may be a secret, by itself or for the option that it is given to."""
+    return shown(word.prefix + word.value) is None or names_a_secret(word.name)
+
+
+def _address(url: str) -> str:
+    """Write the address of a public page, without what only this caller was given."""
+    found = re.match(_URL, url)
+    if found is None or found[2].lower().endswith(_PRIVATE):
+        return ""
+    return redact_url(f"{found[1].lower()}://{found[2].lower()}{found[3] or ''}")
+
+
+def _named(sort: Sort, subject: str, verb: str) -> Trace | None:
+    plain = without_secrets(subject)
+    return Trace(sort, plain, verb) if plain else None
+
+
+def without_secrets(subject: str) -> str:
+    """Write a subject as it may be kept: a line, with what is secret in it hidden."""
+    line = one_line(subject, _LONGEST_GIVEN)
+    return one_line(redact(line, secrets_in(line)), _LONGEST)  # cut last: nobody knows half of a secret
+
+
+def _text(given: Mapping[str, object], key: str) -> str:
+    value = given.get(key)
+    return value if isinstance(value, str) and len(value) <= _LONGEST_GIVEN else ""

@@ -1,0 +1,267 @@
+"""Writing: makes a plan so, past the gate, and beside what is known already."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from remit.errors import UnknownArtifactError
+from remit.memory.artifacts import KEPT_ONCE, Kind, Related, Relation, Status
+from remit.memory.contradictions import contradict, statement
+from remit.memory.ports import Home, MemoryStore
+from remit.memory.results import BatchSaveResult, SaveResult, SaveStatus, blocked
+from remit.memory.scope_gate import MemoryScope, Permission, Place, objection, standing_of
+from remit.memory.similarity import DedupOutcome, nearest, outcome, words_of
+from remit.memory.write_plan import Part, Plan
+
+Written = SaveResult | BatchSaveResult
+Bound = frozenset[str] | None
+
+
+class Turn(NamedTuple):
+    """One write: what its artifacts are called, and when it was asked for."""
+
+    id: str
+    at: int
+
+    def name(self, kind: Kind, number: int) -> str:
+        """Name the artifact at a place of the plan; the same each time the write is tried."""
+        return f"{kind}-{self.id}" + (f"-{number}" if number else "")
+
+
+class _Judged(NamedTuple):
+    """What is to be done with a part."""
+
+    result: SaveResult | None  # it is settled, and nothing is to be written
+    status: Status = Status.LIVE
+    known: str | None = None  # the artifact that says the same already
+    replaced: Sequence[str] = ()
+    rivals: Sequence[str] = ()
+    near: str | None = None  # the one that somebody has to judge it beside
+    outcome: DedupOutcome = DedupOutcome.NEW
+
+
+def place(store: MemoryStore, project_id: str | None, focus: str | None, bound: Bound) -> Place:
+    """Find out what is known of a place; what is out of bounds is not known."""
+    return _place(_known(store, project_id, bound), project_id, focus, bound)
+
+
+def _known(store: MemoryStore, project_id: str | None, bound: Bound) -> Sequence[Home]:
+    is_hidden = bound is not None and project_id is not None and project_id not in bound
+    return () if project_id is None or is_hidden else store.homes(project_id)
+
+
+def _place(homes: Sequence[Home], project_id: str | None, focus: str | None, bound: Bound) -> Place:
+    standing = standing_of(
+        project_id,
+        focus,
+        project_exists=bool(homes),
+        focus_exists=any(home.focus == focus for home in homes if home.focus is not None),
+    )
+    return Place(project_id, focus, standing, bound)
+
+
+def summed(plan: Plan, results: Sequence[SaveResult]) -> Written:
+    """Put together what became of each part, as the plan's tool answers it."""
+    if plan.sizes is None:
+        return results[0]
+    decisions = 1 + plan.sizes[0]
+    return BatchSaveResult(session=results[0], decisions=results[1:decisions], patterns=results[decisions:])
+
+
+class _Homes(NamedTuple):
+    """Where the parts of a plan belong, by scope, and all places of the project."""
+
+    by_scope: Mapping[MemoryScope, Home]
+    of_project: Sequence[Home]
+
+
+class Writer:
+    """Writes plans, inside a transaction that its caller opens."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+
+    def write(self, plan: Plan, turn: Turn, bound: Bound) -> tuple[Written, bool]:
+        """Write a plan, and tell whether something became visible in every project by it."""
+        known = _known(self._store, plan.project_id, bound)
+        where = _place(known, plan.project_id, plan.focus, bound)
+        if where.permission(plan.tool) is Permission.BLOCKED or where.project_id is None:
+            refusal = blocked(objection(where))
+            return summed(plan, [refusal for _ in plan.parts]), False
+        homes = self._homes(known, where.project_id, plan.focus, turn.at)
+        results: list[SaveResult] = []
+        is_seen_everywhere = False
+        for number, part in enumerate(plan.parts):
+            result, has_written = self._keep(part, turn, number, homes)
+            results.append(result)
+            is_seen_everywhere |= has_written and part.artifact.scope is MemoryScope.GLOBAL
+        return summed(plan, results), is_seen_everywhere
+
+    def _homes(self, known: Sequence[Home], project_id: str, focus: str | None, at: int) -> _Homes:
+        """The homes of a place, made where they are missing."""
+        every = list(known) or [self._store.create_project(project_id, at)]
+        homes = {MemoryScope.PROJECT: every[0], MemoryScope.GLOBAL: self._store.global_home()}
+        if focus is not None:
+            area = next((home for home in known if home.focus == focus), None)
+            if area is None:
+                area = self._store.create_focus(every[0], focus, at)
+                every.append(area)
+            homes[MemoryScope.FOCUS] = area
+        return _Homes(homes, every)
+
+    def _keep(self, part: Part, turn: Turn, number: int, homes: _Homes) -> tuple[SaveResult, bool]:
+        artifact = part.artifact
+        id, home = turn.name(artifact.kind, number), homes.by_scope[artifact.scope]
+        if self._store.owner(id) is not None:  # it was made before the queue forgot it
+            return SaveResult(status=SaveStatus.SAVED, artifact_id=id), False
+        if artifact.kind is Kind.ENTITY:
+            return self._upsert(part, id, home, homes.by_scope[MemoryScope.PROJECT], turn.at), True
+        judged = self._judge(part, home, homes) if artifact.kind in KEPT_ONCE else _Judged(None)
+        if judged.result is not None:
+            return judged.result, False
+        if judged.known is None:
+            self._store.add(id, artifact, home, judged.status, turn.at)
+        else:
+            id = judged.known
+            self._store.set_status(id, home.project_id, Status.LIVE, turn.at)
+        for other in judged.replaced:
+            self._store.set_status(other, home.project_id, Status.SUPERSEDED, turn.at)
+            self._relate(id, Relation.SUPERSEDES, other, home, turn.at)
+        for rival in judged.rivals:
+            self._relate(id, Relation.CONFLICTS_WITH, rival, home, turn.at)
+        return _told(id, judged), True
+
+    def _judge(self, part: Part, home: Home, homes: _Homes) -> _Judged:
+        """See what a decision or pattern is beside those that are known in its place."""
+        artifact = part.artifact
+        same = self._store.same(artifact, home)
+        if same is not None and part.supersedes is None:
+            return _Judged(_skipped(*same))
+        if artifact.kind is not Kind.DECISION:
+            return _Judged(None)
+        rivals = [id for id in self._rivals(part, home, homes) if same is None or id != same[0]]
+        if part.supersedes is not None:
+            replaced = [self._decision(id, at, home) for at, id in enumerate(part.supersedes)]
+            replaced = [id for id in replaced if same is None or id != same[0]]
+            left = [id for id in rivals if id not in replaced]
+            is_new = DedupOutcome.SUPERSEDE if replaced else DedupOutcome.NEW
+            return _Judged(
+                None, known=same[0] if same else None, replaced=replaced, rivals=left, outcome=is_new
+            )
+        known = [(id, words) for id, words in self._store.alike(artifact, home) if id not in rivals]
+        near = nearest(words_of(f"{artifact.name} {artifact.body}"), known)
+        found = outcome(near)
+        if near is not None and found is DedupOutcome.MANUAL_REVIEW:
+            return _Judged(None, Status.HELD, near=near.id, outcome=found)
+        return _Judged(None, replaced=[] if near is None else [near.id], rivals=rivals, outcome=found)
+
+    def _rivals(self, part: Part, home: Home, homes: _Homes) -> list[str]:
+        """The decisions that contradict a new one, among those that are seen together with it."""
+        subject = part.artifact.subject
+        if not subject:
+            return []
+        if home.kind == "project":
+            together = homes.of_project
+        else:
+            together = [home] if home.kind == "global" else [home, homes.by_scope[MemoryScope.PROJECT]]
+        said = statement(part.artifact.name)
+        return [
+            id
+            for id, title in self._store.on_subject(subject, together)
+            if contradict(said, statement(title))
+        ]
+
+    def _decision(self, id: str, at: int, home: Home) -> str:
+        found = self._store.find(id, home.project_id)
+        if found is None or found.kind is not Kind.DECISION:
+            where = "that is global" if home.kind == "global" else "of this project"
+            raise UnknownArtifactError(f"supersedes[{at}]", f"the id of a decision {where}", "unknown")
+        return id
+
+    def _upsert(self, part: Part, id: str, home: Home, project: Home, at: int) -> SaveResult:
+        artifact = part.artifact
+        known = self._store.entity(artifact.subject, home)
+        if known is None:
+            self._store.add(id, artifact, home, Status.LIVE, at)
+        else:
+            id = known
+            self._store.change(id, artifact, at)
+        for number, related in enumerate(part.related):
+            target = self._target(related, number, home, project)
+            self._store.relate(id, related_to(target, related), home.project_id, at)
+        word = "added" if known is None else "updated"
+        others = f", related to {len(part.related)} others" if part.related else ""
+        return SaveResult(
+            status=SaveStatus.SAVED,
+            artifact_id=id,
+            dedup_outcome=DedupOutcome.NEW if known is None else DedupOutcome.SUPERSEDE,
+            message=f"{word} the entity{others}",
+        )
+
+    def _target(self, related: Related, number: int, home: Home, project: Home) -> str:
+        """Find what an entity is related to, by its id, or by an entity's name."""
+        if self._store.find(related.target, home.project_id) is not None:
+            return related.target
+        subject = " ".join(related.target.lower().split())
+        places = [home] if home.kind == "global" else [home, project]
+        found = next((id for each in places if (id := self._store.entity(subject, each)) is not None), None)
+        if found is None:
+            raise UnknownArtifactError(
+                f"related_entities[{number}].entity_id",
+                "the id of an artifact of this project, or the name of an entity",
+                "unknown",
+                hint="save that entity first, with upsert_entity_with_deps",
+            )
+        return found
+
+    def _relate(self, source: str, relation: Relation, target: str, home: Home, at: int) -> None:
+        self._store.relate(
+            source, Related(target=target, relation=relation, properties={}), home.project_id, at
+        )
+
+
+def related_to(target: str, related: Related) -> Related:
+    """Name the node itself that something is related to."""
+    return Related(target=target, relation=related.relation, properties=related.properties)
+
+
+def _skipped(id: str, status: Status) -> SaveResult:
+    held = " and is held for review" if status is Status.HELD else ""
+    return SaveResult(
+        status=SaveStatus.DUPLICATE_SKIP,
+        artifact_id=id,
+        dedup_outcome=DedupOutcome.DUPLICATE_SKIP,
+        message=f"this is known already{held}: nothing was written",
+        next_step=_JUDGE if held else None,
+    )
+
+
+_JUDGE = (
+    "Call save_decision again with the same decision and `supersedes`: the ids of the decisions that it "
+    "replaces, or [] to keep them all."
+)
+
+
+def _told(id: str, judged: _Judged) -> SaveResult:
+    if judged.status is Status.HELD:
+        return SaveResult(
+            status=SaveStatus.PARTIAL,
+            artifact_id=id,
+            dedup_outcome=judged.outcome,
+            message=f"kept, but held for review: it is much like {judged.near}, and not shown until then",
+            next_step=_JUDGE,
+        )
+    message = f"replaces {', '.join(judged.replaced)}" if judged.replaced else None
+    next_step = None
+    if judged.rivals:
+        message = f"contradicts {', '.join(judged.rivals)}" + (f"; {message}" if message else "")
+        next_step = (
+            f"If it replaces them, save it again with `supersedes`: {json.dumps(list(judged.rivals))}."
+        )
+    return SaveResult(
+        status=SaveStatus.SAVED,
+        artifact_id=id,
+        dedup_outcome=judged.outcome,
+        message=message,
+        next_step=next_step,
+    )

@@ -1,0 +1,133 @@
+"""Runs a command as a process of its own, which cannot harm the server that starts it."""
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+import anyio
+from anyio.abc import ByteReceiveStream, Process
+
+from remit.errors import ToolError
+from remit.names.command_line import check, words_of
+from remit.names.name_tree import Command, Start
+
+MOST_OUTPUT = 200_000  # bytes of each stream
+_CALL = "remit.names.call"
+_FUNCTION = "remit.names.call_function"
+
+
+class Ended(NamedTuple):
+    """How a command ended, and what it wrote."""
+
+    exit_code: int
+    output: str
+    errors: str
+
+
+class CommandRunner:
+    """Starts one command, again and again.
+
+    A process of its own, and not a call: what it prints cannot get into the protocol's stream, what it
+    changes in memory is gone with it, it can be ended, and the server goes on when it dies. No shell reads
+    its words, and Python imports nothing from the directory that it works in.
+    """
+
+    def __init__(self, command: Command, program: Sequence[str], timeout: float) -> None:
+        self._command = command
+        self._program = program
+        self._timeout = timeout
+
+    async def run(self, given: Mapping[str, object]) -> str:
+        """Run the command, and give what it printed.
+
+        Raises:
+            ArgumentsError: it does not take these arguments.
+            ToolError: it cannot be started, failed, or did not end in time.
+        """
+        is_function = self._command.start is Start.FUNCTION
+        if is_function:
+            check(given, self._command.parameters)
+            words, stdin = self._start(), json.dumps(dict(given)).encode()
+        else:
+            words = [*self._start(), *self._command.words, *words_of(given, self._command.parameters)]
+            stdin = b""
+        ended = await self._ended(words, stdin)
+        if ended.exit_code:
+            told = "\n".join(filter(None, (ended.errors, ended.output)))
+            raise ToolError(f"`{self._command.name}` ended with {ended.exit_code}\n{told}".rstrip())
+        return ended.output
+
+    def _start(self) -> list[str]:
+        python = [sys.executable, "-P", "-m"]  # -P: no module is taken from where it is started
+        match self._command.start:
+            case Start.FUNCTION:
+                return [*python, _FUNCTION, self._command.target]
+            case _ if self._program:
+                return [*self._program]
+            case Start.CALL:
+                return [*python, _CALL, self._command.target]
+            case Start.MODULE:
+                return [*python, self._command.target]
+            case _:
+                raise ToolError(
+                    f"how `{self._command.name}` is started is not known",
+                    hint="give `command` below `[server]` in the scopes file, and write the server anew",
+                )
+
+    async def _ended(self, words: Sequence[str], stdin: bytes) -> Ended:
+        try:
+            process = await anyio.open_process(list(words), start_new_session=True)
+        except (OSError, ValueError):
+            raise ToolError(
+                f"`{self._command.name}` cannot be started: there is no program `{words[0]}`"
+            ) from None
+        try:
+            with anyio.fail_after(self._timeout):
+                return await _communicate(process, stdin)
+        except TimeoutError:
+            raise ToolError(f"`{self._command.name}` did not end within {self._timeout:g} s") from None
+        finally:
+            _kill(process)
+            with anyio.CancelScope(shield=True):
+                await process.aclose()
+
+
+async def _communicate(process: Process, stdin: bytes) -> Ended:
+    outputs: dict[str, str] = {}
+
+    async def keep(name: str, stream: ByteReceiveStream | None) -> None:
+        outputs[name] = await _beginning(stream)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(keep, "output", process.stdout)
+        tasks.start_soon(keep, "errors", process.stderr)
+        if process.stdin is not None:
+            with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+                await process.stdin.send(stdin)
+                await process.stdin.aclose()
+    return Ended(await process.wait(), outputs["output"], outputs["errors"])
+
+
+async def _beginning(stream: ByteReceiveStream | None) -> str:
+    """Read a stream to its end, so that nobody has to wait, and keep the beginning."""
+    kept, size = bytearray(), 0
+    with suppress(anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
+        while stream is not None:
+            chunk = await stream.receive()
+            size += len(chunk)
+            kept += chunk[: MOST_OUTPUT - len(kept)]
+    text = bytes(kept).decode("utf-8", "replace").rstrip("\n")
+    return text if size <= MOST_OUTPUT else f"{text}\n… {size - MOST_OUTPUT:,} bytes more"
+
+
+def _kill(process: Process) -> None:
+    """End a command with all it started."""
+    with suppress(ProcessLookupError, PermissionError):
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)  # it leads a group of its own, whose number is its own

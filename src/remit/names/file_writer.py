@@ -1,0 +1,132 @@
+"""Writes generated files: the same input gives the same bytes, on every machine and with every Python."""
+
+import json
+import keyword
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import cast
+
+from remit.names.name_tree import Branch, Command, Label, Names, Parameter, tree
+
+VERSION = 1
+_UNFIT = re.compile(r"\W", re.ASCII)
+_WIDEST = 100
+
+
+def names_as_python(names: Names) -> str:
+    """Write names as a module of constants, with all that is known of the commands below them."""
+    lines = [
+        f'"""The names of the commands of `{names.package}`; written by `remit names generate`."""',
+        "",
+        *_classes(tree(names.commands), names.groups),
+        "",
+        f"NAMES = {literal(_document(names))}",
+    ]
+    return "\n".join(lines).replace("\n\n\n\n", "\n\n\n") + "\n"
+
+
+def names_as_json(names: Names) -> str:
+    """Write names as JSON."""
+    return json.dumps(_document(names), indent=2, ensure_ascii=False) + "\n"
+
+
+def literal(value: object, depth: int = 0) -> str:
+    """Write a value as Python would read it."""
+    short = _flat(value)
+    if len(short) + 4 * depth <= _WIDEST or not isinstance(value, Mapping | list | tuple) or not value:
+        return short
+    inside, outside = "    " * (depth + 1), "    " * depth
+    if isinstance(value, Mapping):
+        items = [
+            f"{inside}{_flat(key)}: {literal(each, depth + 1)},\n"
+            for key, each in cast("Mapping[str, object]", value).items()
+        ]
+        return f"{{\n{''.join(items)}{outside}}}"
+    items = [f"{inside}{literal(each, depth + 1)},\n" for each in cast("Sequence[object]", value)]
+    return f"[\n{''.join(items)}{outside}]"
+
+
+def _flat(value: object) -> str:
+    match value:
+        case None | bool():
+            return str(value)
+        case str():
+            return json.dumps(value, ensure_ascii=False)  # which Python reads as the same text
+        case int() | float():
+            return repr(value)
+        case Mapping():
+            pairs = cast("Mapping[str, object]", value).items()
+            return f"{{{', '.join(f'{_flat(key)}: {_flat(each)}' for key, each in pairs)}}}"
+        case _:
+            return f"[{', '.join(map(_flat, cast('Sequence[object]', value)))}]"
+
+
+def _document(names: Names) -> dict[str, object]:
+    return {
+        "version": VERSION,
+        "package": names.package,
+        "groups": dict(names.groups),
+        "commands": {command.name: describe_command(command) for command in names.commands},
+    }
+
+
+def describe_command(command: Command) -> dict[str, object]:
+    """Write all that is known of a command, as data."""
+    label = _without(command.label._asdict(), Label()._asdict())
+    return {
+        "start": str(command.start),
+        "target": command.target,
+        "words": list(command.words),
+        "description": command.description,
+        "parameters": [_parameter(each) for each in command.parameters],
+        **({"label": label} if label else {}),
+    }
+
+
+def _parameter(parameter: Parameter) -> dict[str, object]:
+    usual = Parameter("", parameter.form)._asdict()
+    written = {"name": parameter.name, "form": str(parameter.form)}
+    return written | {
+        key: value for key, value in _without(parameter._asdict(), usual).items() if key not in written
+    }
+
+
+def _without(said: Mapping[str, object], usual: Mapping[str, object]) -> dict[str, object]:
+    return {
+        key: list(cast("Sequence[object]", value)) if isinstance(value, tuple) else value
+        for key, value in said.items()
+        if value != usual[key]
+    }
+
+
+def _classes(branches: Mapping[str, Branch], groups: Mapping[str, str], depth: int = 0) -> Iterator[str]:
+    indent = "    " * depth
+    taken: set[str] = set()
+    for part, branch in branches.items():
+        own = _identifier(part, taken)
+        if branch.branches:
+            yield from ("", "") if not depth else ("",)
+            yield f"{indent}class {own}:"
+            yield f"{indent}    {_docstring(groups.get(branch.name) or f'The commands of `{branch.name}`.')}"
+            yield ""
+            if branch.command is not None:
+                yield f'{indent}    NAME = "{branch.name}"'
+            yield from _classes(branch.branches, groups, depth + 1)
+            yield from ("", "") if not depth else ("",)
+        else:
+            yield f'{indent}{own} = "{branch.name}"'
+
+
+def _docstring(words: str) -> str:
+    safe = words.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"""{safe if safe.endswith((".", "!", "?")) else f"{safe}."}"""'
+
+
+def _identifier(part: str, taken: set[str]) -> str:
+    own = _UNFIT.sub("_", part)
+    own = f"_{own}" if own[:1].isdigit() else own
+    own = f"{own}_" if keyword.iskeyword(own) or own in ("NAME", "NAMES") else own
+    while own in taken:
+        own = f"{own}_"
+    taken.add(own)
+    return own

@@ -1,0 +1,124 @@
+"""Reads the source files of a package, within bounds; nothing of it is imported or run."""
+
+import ast
+import os
+import warnings
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from remit.decision.scopes import is_at_or_below
+from remit.errors import BadFileError, NoSuchFileError
+from remit.files.bounded_reader import FileError, read_bytes
+from remit.names.name_tree import Warned
+
+MOST_FILES = 5_000
+LARGEST = 2**20  # bytes of a file
+_DEEPEST = 40  # directories
+_SKIPPED = frozenset({"__pycache__", "node_modules", "site-packages", "test", "tests", "venv"})
+_TESTS = ("test_", "conftest")
+
+
+class Module(NamedTuple):
+    """One source file."""
+
+    name: str
+    file: str  # as it is written from the directory of the package
+    tree: ast.Module
+    is_package: bool
+    data: bytes = b""
+
+    def mentions(self, *words: bytes) -> bool:
+        """Tell whether one of some words is written in it: looking for it in the tree takes longer."""
+        return any(word in self.data for word in words)
+
+
+class Package(NamedTuple):
+    """The source files of a package, and what could not be read of them."""
+
+    name: str
+    modules: tuple[Module, ...]
+    warnings: tuple[Warned, ...]
+
+
+def read_package(source: str) -> Package:
+    """Read a package's directory, or a single file.
+
+    Raises:
+        BadFileError: it is no Python source, or holds more files than are read.
+        NoSuchFileError: there is no such file or directory.
+    """
+    path = os.path.realpath(source)
+    if os.path.isfile(path):
+        if not path.endswith(".py"):
+            raise BadFileError(f"`{source}` is no Python file", hint="name a package's directory")
+        top, files = os.path.dirname(path), [path]
+    elif os.path.isdir(path):
+        top, files = path, sorted(_files(path, path, 0))
+    else:
+        raise NoSuchFileError(f"there is no package `{source}`", hint="name a directory of Python files")
+    if len(files) > MOST_FILES:
+        raise BadFileError(
+            f"`{source}` holds more than {MOST_FILES:,} Python files", hint="name the package itself"
+        )
+    return _read(top, files)
+
+
+def _read(top: str, files: list[str]) -> Package:
+    root = _root(top)
+    modules: list[Module] = []
+    warned: list[Warned] = []
+    for file in files:
+        told = os.path.relpath(file, root).replace(os.sep, "/")
+        try:
+            modules.append(_module(file, told))
+        except FileError as error:
+            line = int(error.place) if error.place else 0
+            warned.append(Warned(told, line, f"{error.reason}; it is left out"))
+    inside = os.path.relpath(files[0], root).replace(os.sep, "/") if len(files) == 1 else ""
+    name = inside.removesuffix(".py").replace("/", ".") or os.path.relpath(top, root).replace(os.sep, ".")
+    return Package(os.path.basename(top) if name == "." else name, tuple(modules), tuple(warned))
+
+
+def _root(top: str) -> str:
+    """Find the directory that a package's names start from."""
+    while os.path.isfile(os.path.join(top, "__init__.py")) and os.path.dirname(top) != top:
+        top = os.path.dirname(top)
+    return top
+
+
+def _files(directory: str, top: str, depth: int) -> Iterator[str]:
+    if depth > _DEEPEST:
+        return
+    try:
+        entries = sorted(os.scandir(directory), key=lambda each: each.name)
+    except OSError:
+        return
+    for entry in entries:
+        if entry.is_symlink() and not is_at_or_below(os.path.realpath(entry.path), top):
+            continue  # what a link names outside is another's
+        if entry.is_dir(follow_symlinks=False):
+            if not (entry.name.startswith(".") or entry.name in _SKIPPED):
+                yield from _files(entry.path, top, depth + 1)
+        elif entry.name.endswith(".py") and not entry.name.startswith(_TESTS):
+            yield entry.path
+
+
+def _module(file: str, told: str) -> Module:
+    data = read_bytes(file, limit=LARGEST)
+    if data is None:
+        raise FileError("it is not there any more")
+    name = told.removesuffix(".py").replace("/", ".")
+    is_package = name.rpartition(".")[2] == "__init__"
+    name = name.rpartition(".")[0] if is_package and "." in name else name
+    return Module(name, told, _parse(data), is_package, data)
+
+
+def _parse(data: bytes) -> ast.Module:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of another's escapes and comparisons
+            return ast.parse(data)
+    except SyntaxError as error:
+        raise FileError("not valid Python", str(error.lineno or "")) from None
+    except (ValueError, RecursionError, MemoryError):
+        raise FileError("not usable Python: it has a null character, or is nested too deeply") from None

@@ -1,0 +1,78 @@
+"""Asks filters, plain or async, about all tools at once, within a time limit; who does not answer says no."""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Mapping, Sequence
+from inspect import isawaitable
+
+from remit.decision.decide import Context
+from remit.decision.declarations import Key
+from remit.decision.tools import Tool
+from remit.policy.callbacks import FilterContext, Filtering, filter_context
+
+TIMEOUT = 5.0  # seconds that all filters together may take
+
+
+def refusals(
+    filterings: Sequence[Filtering], tools: Sequence[Tool], context: Context, timeout: float = TIMEOUT
+) -> Mapping[Key, str]:
+    """Ask every filter about every tool that it concerns, and say why tools are refused."""
+    asked = _Asked(filterings, tools, context)
+    asked.start()
+    asked.join(timeout)
+    late = f"its filter did not answer within {timeout:g} s"
+    answers = dict(asked.answers)  # a copy: one that hangs may answer yet
+    return {tool.key: refusal for tool in tools if (refusal := answers.get(tool.key, late)) is not None}
+
+
+class _Asked(threading.Thread):
+    """All filters at work, which can be left behind when one hangs; its caller may have a loop of its own."""
+
+    def __init__(self, filterings: Sequence[Filtering], tools: Sequence[Tool], context: Context) -> None:
+        super().__init__(daemon=True)
+        self._filterings = filterings
+        self._tools = tools
+        self._contexts = {
+            server: filter_context(context, server) for server in dict.fromkeys(tool.server for tool in tools)
+        }
+        self.answers: dict[Key, str | None] = {}
+
+    def run(self) -> None:
+        asyncio.run(self._ask())
+
+    async def _ask(self) -> None:
+        waiting = [found for tool in self._tools if (found := self._plain(tool)) is not None]
+        await asyncio.gather(*waiting)
+
+    def _plain(self, tool: Tool) -> Awaitable[None] | None:
+        """Ask the filters about a tool, up to the first whose answer has to be waited for."""
+        context = self._contexts[tool.server]
+        concerned = [each for each in self._filterings if each.concerns(tool)]
+        for at, each in enumerate(concerned):
+            try:
+                answer = each.filter(context, tool)
+            except Exception as error:
+                self.answers[tool.key] = each.failure(error)
+                return None
+            if isawaitable(answer):
+                return self._awaited(tool, context, answer, concerned[at:])
+            if refusal := each.refusal(answer):
+                self.answers[tool.key] = refusal
+                return None
+        self.answers[tool.key] = None
+        return None
+
+    async def _awaited(
+        self, tool: Tool, context: FilterContext, first: Awaitable[object], left: Sequence[Filtering]
+    ) -> None:
+        pending: object = first
+        for at, each in enumerate(left):
+            try:
+                answer = pending if at == 0 else each.filter(context, tool)
+                refusal = each.refusal(await answer if isawaitable(answer) else answer)
+            except Exception as error:
+                refusal = each.failure(error)
+            if refusal is not None:
+                self.answers[tool.key] = refusal
+                return
+        self.answers[tool.key] = None

@@ -1,0 +1,119 @@
+"""Discovery: what an agent is told that it found, two lines a tool, inside a budget of tokens."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from remit.text.one_line import one_line
+from remit.text.token_estimate import estimate
+
+if TYPE_CHECKING:
+    from remit.decision.declarations import Key
+    from remit.decision.tools import Definition, Tool
+    from remit.search.ranking import Found, Ranked
+
+TOKEN_BUDGET = 2_000
+MAX_DESCRIPTION = 160
+MAX_QUERY = 80
+
+
+class Discovery(NamedTuple):
+    """A found list as text and as data: the same tools in both."""
+
+    text: str
+    content: dict[str, object]
+
+    @property
+    def cost(self) -> int:
+        """What a model pays for it, whichever of both it is shown."""
+        return max(estimate(self.text), estimate(json.dumps(self.content, ensure_ascii=False)))
+
+
+def present(
+    found: Found, definitions: Mapping[Key, Definition] | None = None, *, budget: float = TOKEN_BUDGET
+) -> Discovery:
+    """Tell what a search found; with definitions, each tool's whole description and input schema, too.
+
+    What does not fit into the budget, as text or as data, is left out from the end, and both say so.
+    """
+    entries = [_entry(item, definitions) for item in found.results]
+    count = len(entries)
+    while (made := _discovery(found, entries, count)).cost > budget and count:
+        count -= 1
+    return made
+
+
+def _discovery(found: Found, entries: list[_Entry], count: int) -> Discovery:
+    content: dict[str, object] = {
+        "query": found.query,
+        "tools": [entry.data for entry in entries[:count]],
+        "left_out": len(entries) - count,
+        "nearest": list(found.nearest),
+        "note": found.note,
+    }
+    return Discovery(_text(found, entries[:count]), content)
+
+
+class _Entry(NamedTuple):
+    lines: tuple[str, ...]
+    data: dict[str, object]
+
+
+def _entry(item: Ranked, definitions: Mapping[Key, Definition] | None) -> _Entry:
+    tool, decision, score = item
+    data: dict[str, object] = {
+        "name": tool.name,
+        "description": tool.description if definitions is not None else _in_one_line(tool),
+        "scope": tool.scope,
+        "usage_count": tool.usage_count,
+        "last_used_at": None if tool.last_used_at is None else _day(tool.last_used_at),
+        "score": round(score, 3),
+    }
+    lines = [_headline(item), _facts(item)]
+    if not decision.visible:
+        data |= {"gate": decision.gate, "reason": decision.reason, "unlock": decision.unlock}
+    if definitions is not None:
+        defined = definitions.get(tool.key)
+        schema = defined.input_schema if defined is not None else None
+        data["input_schema"] = None if schema is None else json.loads(schema)
+        lines += [f"   input: {schema}"] if schema is not None else []
+    return _Entry(tuple(lines), data)
+
+
+def _in_one_line(tool: Tool) -> str | None:
+    return None if tool.description is None else one_line(tool.description, MAX_DESCRIPTION)
+
+
+def _headline(item: Ranked) -> str:
+    description = _in_one_line(item.tool)
+    name = one_line(item.tool.name, MAX_DESCRIPTION)
+    return f"{name}: {description}" if description else name
+
+
+def _facts(item: Ranked) -> str:
+    tool, decision, score = item
+    uses = f"{tool.usage_count} uses" if tool.usage_count else "never used"
+    last = [] if tool.last_used_at is None else [f"last {_day(tool.last_used_at)}"]
+    hidden = [] if decision.visible else [f"hidden by {decision.gate}: {one_line(decision.reason, 200)}"]
+    return "   " + " | ".join([f"[{tool.scope}]", uses, *last, f"score {score:.2f}", *hidden])
+
+
+def _text(found: Found, shown: list[_Entry]) -> str:
+    lines = [f"{at}. {entry.lines[0]}\n" + "\n".join(entry.lines[1:]) for at, entry in enumerate(shown, 1)]
+    left_out = len(found.results) - len(shown)
+    if left_out:
+        lines.append(f"({left_out} more left out: ask for fewer, or more exactly)")
+    if not found.results:
+        names = ", ".join(one_line(name, MAX_DESCRIPTION) for name in found.nearest)
+        nearest = f"; nearest are {names}" if names else ""
+        lines.append(f'no good match for "{one_line(found.query, MAX_QUERY)}"{nearest}')
+    if found.note:
+        lines.append(f"({found.note})")
+    return "\n".join(lines)
+
+
+def _day(milliseconds: int) -> str:
+    return datetime.fromtimestamp(milliseconds / 1000, UTC).date().isoformat()

@@ -1,0 +1,92 @@
+"""Remit's own tools: how an agent finds the rest, calls it, asks why, and tells of what it has."""
+
+from enum import StrEnum
+from typing import Any
+
+from remit.presentation.tool_items import Item
+
+_NAME = {"type": "string", "description": "The tool's name, as listed or found."}
+
+
+class Own(StrEnum):
+    """Their names."""
+
+    DISCOVER = "discover_tools"
+    CALL = "call_tool"
+    WHY = "why_tool"
+    REPORT = "report_available_tools"
+
+
+def _tool(own: Own, title: str, description: str, required: list[str], /, **properties: Any) -> Item:
+    schema = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+    return {"name": str(own), "title": title, "description": description, "inputSchema": schema}
+
+
+DEFINITIONS: dict[Own, Item] = {
+    Own.DISCOVER: {
+        **_tool(
+            Own.DISCOVER,
+            "Find tools",
+            "Find tools for a task, in plain words. More tools are available than are listed: search before "
+            "saying that something cannot be done. Call what is found with `call_tool`.",
+            ["query"],
+            query={"type": "string", "description": "What the tool should do."},
+            limit={"type": "integer", "minimum": 1, "maximum": 50, "default": 20},
+            detail={
+                "enum": ["brief", "full"],
+                "default": "brief",
+                "description": "`full` gives input schemas, to call at once.",
+            },
+            scope={
+                "enum": ["managed", "dynamic", "local", "project", "global", "plugin"],
+                "description": "Only tools of this scope.",
+            },
+            include_hidden={
+                "type": "boolean",
+                "default": False,
+                "description": "Also tools that cannot be used now, with what would unlock them.",
+            },
+        ),
+        "annotations": {"readOnlyHint": True, "openWorldHint": False},
+    },
+    Own.CALL: _tool(
+        Own.CALL,
+        "Call a tool",
+        "Call a tool that was found but is not listed, by its name.",
+        ["name"],
+        name=_NAME,
+        arguments={"type": "object", "description": "As the tool's input schema says.", "default": {}},
+    ),
+    Own.WHY: {
+        **_tool(
+            Own.WHY,
+            "Explain a tool",
+            "Tell why a tool can be used here and now, or cannot, and what would unlock it.",
+            ["name"],
+            name=_NAME,
+        ),
+        "annotations": {"readOnlyHint": True, "openWorldHint": False},
+    },
+    Own.REPORT: {
+        **_tool(
+            Own.REPORT,
+            "Tell of your tools",
+            "Tell which other tools you have, so that they can be found in this project.",
+            ["tools"],
+            tools={
+                "type": "array",
+                "maxItems": 200,
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "name": {"type": "string"},
+                        "description": {"type": "string"},
+                        "input_schema": {"type": "object"},
+                    },
+                    "required": ["name"],
+                },
+            },
+        ),
+        "annotations": {"readOnlyHint": False, "destructiveHint": False, "openWorldHint": False},
+    },
+}

@@ -1,0 +1,58 @@
+"""Refusals: what a model is told when a call is not passed on."""
+
+from typing import Any
+
+from remit.decision.decide import Decision
+
+META = "remit/refusal"
+APPROVAL_REQUIRED = "approval_required"
+REFUSED = "refused"
+
+
+def refusal(name: str, decision: Decision, *, beside: bool = False) -> dict[str, Any]:
+    """Refuse a call: the gate, the reason, and what would unlock it."""
+    gate = f" by {decision.gate}" if decision.gate is not None else ""
+    lines = [f"`{name}` is not available now{gate}: {decision.reason}"]
+    lines += [f"unlock: {decision.unlock}"] if decision.unlock else []
+    return _answer(lines, _told(REFUSED, name, decision), beside)
+
+
+def approval_required(
+    name: str, decision: Decision, approval: str, *, beside: bool = False
+) -> dict[str, Any]:
+    """Say that a person has to be asked first, and how that is answered."""
+    unlock = (
+        f"a person can allow this call with `remit approve {approval}`; then call it again with the same "
+        "arguments"
+    )
+    lines = [f"{APPROVAL_REQUIRED}: `{name}` {decision.reason}", f"unlock: {unlock}"]
+    told = {**_told(APPROVAL_REQUIRED, name, decision), "approval": approval, "unlock": unlock}
+    return _answer(lines, told, beside)
+
+
+def denied(name: str, decision: Decision, *, beside: bool = False) -> dict[str, Any]:
+    """Say that the person who was asked said no."""
+    lines = [f"`{name}` was not approved: {decision.reason}"]
+    return _answer(lines, _told("denied", name, decision), beside)
+
+
+def failure(text: str, hint: str | None = None) -> dict[str, Any]:
+    """Say that a call could not be made."""
+    words = text if hint is None else f"{text}\nhint: {hint}"
+    return {"content": [{"type": "text", "text": words}], "isError": True}
+
+
+def _told(error: str, name: str, decision: Decision) -> dict[str, Any]:
+    return {
+        "error": error,
+        "tool": name,
+        "gate": None if decision.gate is None else str(decision.gate),
+        "reason": decision.reason,
+        "unlock": decision.unlock,
+    }
+
+
+def _answer(lines: list[str], told: dict[str, Any], beside: bool) -> dict[str, Any]:
+    """Answer in words and as data; `beside` where a client would hold that data to the tool's own schema."""
+    answer: dict[str, Any] = {"content": [{"type": "text", "text": "\n".join(lines)}], "isError": True}
+    return {**answer, "_meta": {META: told}} if beside else {**answer, "structuredContent": told}

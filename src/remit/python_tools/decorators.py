@@ -1,0 +1,184 @@
+"""Decorators that make tools of functions, and say when and where these are there."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from inspect import getdoc, iscoroutinefunction
+from typing import Any, TypeVar, overload
+
+from remit.configuration.config_model import Asked, Place, ToolEntry
+from remit.configuration.file_parser import DANGERS
+from remit.errors import ToolError
+from remit.python_tools.call_arguments import read
+from remit.python_tools.schema import Schema, input_schema, parameters
+from remit.text.spelling import did_you_mean
+
+AnyFunction = TypeVar("AnyFunction", bound=Callable[..., object])
+
+_MARK = "__remit__"
+_NAME = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
+_LONGEST_NAME = 128  # as the protocol has it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marks:
+    """What decorators say of a function."""
+
+    is_tool: bool = False
+    name: str | None = None
+    description: str | None = None
+    namespace: str | None = None
+    needs: tuple[ToolEntry, ...] = ()  # each with an empty pattern; all have to hold
+    danger: str | None = None
+    approval: bool | None = None
+    ai_enabled: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DefinedTool:
+    """A tool that is defined in Python: what a model is told of it, what it needs, and what it does."""
+
+    name: str
+    description: str
+    input_schema: Schema
+    run: Callable[[Mapping[str, object]], object]  # what it returns may have to be awaited
+    source: str
+    namespace: str | None = None
+    needs: tuple[ToolEntry, ...] = ()
+    danger: str | None = None
+    approval: bool | None = None
+    ai_enabled: bool | None = None
+    labelled_in: str | None = None  # where these are said; None: in its source
+    is_async: bool = False
+
+
+@overload
+def tool(function: AnyFunction, /) -> AnyFunction: ...
+
+
+@overload
+def tool(
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    namespace: str | None = None,
+    danger: str | None = None,
+    approval: bool | None = None,
+    ai_enabled: bool | None = None,
+) -> Callable[[AnyFunction], AnyFunction]: ...
+
+
+def tool(function: Any = None, /, **said: Any) -> Any:
+    """Make a tool of a function, plain or async; it stays the function that it is.
+
+    Its name is the function's, in the namespace where one is given; its description is the docstring, its
+    schema comes from the type hints, and `Annotated[str, "..."]` describes a parameter.
+
+    Raises:
+        ToolError: the danger is none that there is.
+    """
+    danger = said.get("danger")
+    if danger is not None and danger not in DANGERS:
+        hint = did_you_mean(str(danger), DANGERS) or f"there are {', '.join(f'`{it}`' for it in DANGERS)}"
+        raise ToolError(f"`{danger}` is no danger", hint=hint)
+
+    def mark(each: AnyFunction) -> AnyFunction:
+        return _mark(each, is_tool=True, **said)
+
+    return mark if function is None else mark(function)
+
+
+def requires(
+    *states: str, when: str | None = None, any: Sequence[str] | None = None, none: Sequence[str] = ()
+) -> Callable[[AnyFunction], AnyFunction]:
+    """Let a tool be there only while all these states hold, and the condition; may be repeated."""
+    asked = Asked(all=states, any=None if any is None else tuple(any), none=tuple(none))
+    return _needing(ToolEntry("", states=None if asked == Asked() else asked, when=when))
+
+
+def location_scope(
+    *,
+    pages: Sequence[str] | None = None,
+    routes: Sequence[str] | None = None,
+    components: Sequence[str] | None = None,
+    elements: Sequence[str] | None = None,
+) -> Callable[[AnyFunction], AnyFunction]:
+    """Let a tool be there only on some pages or routes, or while components or elements are shown."""
+    parts = (pages, routes, components, elements)
+    return _needing(ToolEntry("", location=Place(*(None if each is None else tuple(each) for each in parts))))
+
+
+def marks_of(function: object) -> Marks:
+    """Tell what decorators say of a function; of one without any, nothing."""
+    return getattr(_marked(function), _MARK, Marks())
+
+
+def define(function: Callable[..., object], marks: Marks) -> DefinedTool:
+    """Make a tool of a function.
+
+    Raises:
+        ToolError: the name cannot be a tool's, or a parameter cannot be given as JSON.
+    """
+    own = str(getattr(function, "__name__", type(function).__name__))
+    name = full_name(marks.name or own.rstrip("_"), marks.namespace)
+    taken = parameters(function)
+
+    def run(given: Mapping[str, object]) -> object:
+        arguments = read(given, taken)
+        return function(*arguments.positional, **arguments.named)
+
+    return DefinedTool(
+        name=name,
+        description=marks.description if marks.description is not None else getdoc(function) or "",
+        input_schema=input_schema(function),
+        run=run,
+        source=f"{getattr(function, '__module__', '')}:{getattr(function, '__qualname__', own)}",
+        namespace=marks.namespace or name.rpartition(".")[0] or None,
+        needs=tuple(need._replace(pattern=name) for need in marks.needs),
+        danger=marks.danger,
+        approval=marks.approval,
+        ai_enabled=marks.ai_enabled,
+        is_async=_is_async(function),
+    )
+
+
+def full_name(name: str, namespace: str | None) -> str:
+    """Name a tool in its namespace.
+
+    Raises:
+        ToolError: no tool can be called so.
+    """
+    is_inside = namespace is None or name.startswith(f"{namespace}.")
+    full = name if is_inside else f"{namespace}.{name}"
+    if len(full) > _LONGEST_NAME or _NAME.fullmatch(full) is None:
+        raise ToolError(
+            f"no tool can be called `{full}`",
+            hint=f"write letters, digits, `_` and `-`, joined by `.`, up to {_LONGEST_NAME} of them",
+        )
+    return full
+
+
+def _needing(entry: ToolEntry) -> Callable[[AnyFunction], AnyFunction]:
+    def mark(function: AnyFunction) -> AnyFunction:
+        return _mark(function, needs=(*marks_of(function).needs, entry))
+
+    return mark
+
+
+def _mark(function: AnyFunction, **said: Any) -> AnyFunction:
+    try:
+        setattr(_marked(function), _MARK, replace(marks_of(function), **said))
+    except AttributeError:
+        raise ToolError(
+            f"nothing can be said of `{function!r}`", hint="decorate a function, and not a bound method"
+        ) from None
+    return function
+
+
+def _marked(function: object) -> object:
+    """Find the function itself, inside what makes a method of it that needs no object."""
+    return function.__func__ if isinstance(function, staticmethod | classmethod) else function  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - of any type
+
+
+def _is_async(function: Callable[..., object]) -> bool:
+    return iscoroutinefunction(function) or iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004 - an object may be called, too

@@ -1,0 +1,154 @@
+"""States and tools that are declared in Python: which tools there are, in the states that hold now."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from inspect import isawaitable
+from typing import Generic, NamedTuple, TypeVar
+
+from remit.conditions.check import LOCATION, Vocabulary, check
+from remit.conditions.condition import Condition, condition
+from remit.conditions.shorthand import LocationScope, StateScope
+from remit.decision.snapshot import Implications, Snapshot, Value
+from remit.errors import StateError
+
+Detect = Callable[[], bool | None] | Callable[[], Awaitable[bool | None]]
+Tool = TypeVar("Tool")
+
+TIMEOUT = 2.0  # seconds that all detectors together may take
+
+
+class DetectedState(NamedTuple):
+    """A state that a function finds out, plain or async: true, false, or None where it cannot tell."""
+
+    detector: Detect
+    description: str = ""
+    implies: Sequence[str] = ()
+
+
+class Registered(NamedTuple, Generic[Tool]):
+    """A tool with what it needs."""
+
+    tool: Tool
+    condition: Condition
+    namespace: str | None
+
+
+class StateAwareRegistry(Generic[Tool]):
+    """Tools that are there only in the states that they need.
+
+    Raises:
+        StateError: states imply each other in a circle.
+    """
+
+    def __init__(self, states: Mapping[str, DetectedState | Detect], *, timeout: float = TIMEOUT) -> None:
+        self.states = {
+            name: each if isinstance(each, DetectedState) else DetectedState(each)
+            for name, each in states.items()
+        }
+        self._implications = Implications(
+            tuple(self.states), {name: each.implies for name, each in self.states.items()}
+        )
+        self._timeout = timeout
+        self._asked: dict[str, _Asked] = {}
+        self._tools: list[Registered[Tool]] = []
+
+    def register(
+        self,
+        tool: Tool,
+        *,
+        required_states: Sequence[str] = (),
+        when: str | None = None,
+        location: LocationScope | None = None,
+        namespace: str | None = None,
+    ) -> Tool:
+        """Add a tool, with the states that it needs.
+
+        Raises:
+            ConditionError: what it needs cannot be read, or asks for a state that is not declared.
+        """
+        needed = condition(states=StateScope(all=tuple(required_states)), when=when, location=location)
+        vocabulary = Vocabulary(states=self._implications.names, variables={"location": LOCATION})
+        for mistake in check(needed, vocabulary):
+            raise mistake.as_error()
+        self._tools.append(Registered(tool, needed, namespace))
+        return tool
+
+    def snapshot(self, location: Mapping[str, object] | None = None) -> Snapshot:
+        """Ask every detector at once, within the time limit, and take one reading of all states."""
+        asked = {name: self._ask(name) for name in self.states}
+        deadline = time.monotonic() + self._timeout
+        values = {name: each.answer(deadline, self._timeout) for name, each in asked.items()}
+        return Snapshot(states=self._implications.close(values), variables={"location": dict(location or {})})
+
+    def detect_current_states(self) -> list[str]:
+        """List the states that hold now."""
+        return [name for name, value in self.snapshot().states.items() if value.truth]
+
+    def tools_for_states(
+        self, states: Iterable[str], location: Mapping[str, object] | None = None
+    ) -> list[Tool]:
+        """List the tools that are there when exactly these states hold, with all that they imply."""
+        holding = set(states)
+        if unknown := holding.difference(self._implications.names):
+            raise StateError(f"no state is called `{min(unknown)}`")
+        values = {name: Value(True, "given") for name in holding}
+        closed = self._implications.close(values)
+        return self.tools_for(Snapshot(states=closed, variables={"location": dict(location or {})}))
+
+    def tools_for(self, snapshot: Snapshot) -> list[Tool]:
+        """List the tools that are there in a snapshot."""
+        return [each.tool for each in self._tools if each.condition.truth(snapshot)]
+
+    def by_namespace(self, tools: Iterable[Tool]) -> dict[str | None, list[Tool]]:
+        """Group tools by their namespaces, in the order in which they were registered."""
+        wanted = list(tools)
+        groups: dict[str | None, list[Tool]] = {}
+        for each in self._tools:
+            if each.tool in wanted:
+                groups.setdefault(each.namespace, []).append(each.tool)
+        return groups
+
+    def _ask(self, name: str) -> "_Asked":
+        """Ask a detector, unless it still has not answered the last time."""
+        running = self._asked.get(name)
+        if running is None or not running.is_alive():
+            self._asked[name] = running = _Asked(self.states[name].detector)
+            running.start()
+        return running
+
+
+class _Asked(threading.Thread):
+    """One detector at work, which can be left behind when it hangs."""
+
+    def __init__(self, detector: Detect) -> None:
+        super().__init__(daemon=True)
+        self._detector = detector
+        self._value = Value(None, "its detector ended without an answer")
+
+    def run(self) -> None:
+        try:
+            answer = self._detector()
+            self._value = _value(asyncio.run(_awaited(answer)) if isawaitable(answer) else answer)
+        except Exception as error:
+            self._value = Value(None, f"its detector failed: {type(error).__name__}")
+
+    def answer(self, deadline: float, limit: float) -> Value:
+        """Wait for the answer until a time."""
+        self.join(max(0.0, deadline - time.monotonic()))
+        return (
+            Value(None, f"its detector did not answer within {limit:g} s") if self.is_alive() else self._value
+        )
+
+
+async def _awaited(answer: Awaitable[bool | None]) -> bool | None:
+    return await answer
+
+
+def _value(answer: object) -> Value:
+    if isinstance(answer, bool):
+        return Value(answer, "its detector says so")
+    return Value(
+        None, "its detector cannot tell" if answer is None else "its detector said neither true nor false"
+    )

@@ -1,0 +1,132 @@
+"""What the tools of a program are decided by: states that functions find out, and those of a project."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from threading import Lock
+
+from remit.bootstrap import open_registry
+from remit.catalog.contexts import ALL_CLIENTS
+from remit.conditions.check import LOCATION, Vocabulary
+from remit.conditions.syntax import Type
+from remit.configuration.condition_rules import ENTITIES, VARIABLES
+from remit.decision.decide import Context
+from remit.decision.projects import Workspace, identify
+from remit.decision.snapshot import Implications, Snapshot, Value
+from remit.errors import UnknownStateError
+from remit.python_tools.state_registry import DetectedState, StateAwareRegistry
+from remit.states.location import check_location
+from remit.text.spelling import did_you_mean
+
+Location = Mapping[str, object]
+
+_BY_ITS_DETECTOR = "its detector, a function of this program, has to say so"
+_NOWHERE = Workspace(dir="", checkout="", project=identify(""))
+_OF_A_PROJECT = {**VARIABLES, "env": Type.MAP, ENTITIES: Type.MAP}  # its own files say what is in these
+
+
+class Surroundings:
+    """Takes snapshots, and gives the context in which tools are decided.
+
+    Raises:
+        NoSuchDirectoryError: there is no such project.
+        StateError: states imply each other in a circle.
+        StoreError: the database cannot be used.
+    """
+
+    def __init__(self, detected: StateAwareRegistry[object], project: str | None) -> None:
+        self._detected = detected
+        self._implications = _implications(detected.states)
+        self._lock = Lock()  # the store is used by one thread at a time
+        self._registry = None if project is None else open_registry()
+        self._context = (
+            Context(workspace=_NOWHERE, client=None)
+            if self._registry is None or project is None
+            else self._registry.at(project, ALL_CLIENTS)
+        )
+
+    def close(self) -> None:
+        """Let go of the store."""
+        if self._registry is not None:
+            self._registry.close()
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """List what conditions may ask about, as it is declared now."""
+        if self._registry is None:
+            return Vocabulary(states=self._implications.names, variables={"location": LOCATION})
+        with self._lock:
+            known = [each.name for each in self._registry.states(self._context)]
+        return Vocabulary(states={*self._implications.names, *known}, variables=_OF_A_PROJECT)
+
+    @property
+    def ways(self) -> dict[str, str]:
+        """Say for each state what would make it true, where that is known."""
+        told = {
+            name: f"bring it about: {each.description}" if each.description else _BY_ITS_DETECTOR
+            for name, each in self._detected.states.items()
+        }
+        if self._registry is None:
+            return told
+        with self._lock:
+            return {**self._registry.ways(self._context), **told}
+
+    def now(self, location: Location | None = None) -> Context:
+        """Take one reading of all states, for all that is asked with it."""
+        check_location(None if location is None else dict(location))
+        own = self._detected.snapshot(location)
+        context = self._there()
+        if context.snapshot is None:
+            return replace(context, snapshot=own)
+        there = context.snapshot
+        variables = there.variables if location is None else {**there.variables, **own.variables}
+        return replace(context, snapshot=Snapshot(states={**there.states, **own.states}, variables=variables))
+
+    def _there(self) -> Context:
+        """Give the project's rules and states, as they are now; without a project there are none."""
+        if self._registry is None:
+            return self._context
+        with self._lock:
+            return self._registry.now(self._context)
+
+    def succeeded(self, tool: str) -> None:
+        """Let the project's workflow states follow the success of a tool."""
+        if self._registry is not None:
+            with self._lock:
+                self._registry.advance(tool, self._context)
+
+    def given(self, states: Iterable[str], location: Location | None = None) -> Context:
+        """Make the context in which exactly these states hold, with all that they imply.
+
+        Raises:
+            UnknownStateError: one of them is not declared.
+        """
+        check_location(None if location is None else dict(location))
+        holding = list(states)
+        known = self.vocabulary.states
+        for name in holding:
+            require_state(name, known)
+        closed = Implications(known, _implied(self._detected.states)).close(
+            {name: Value(True, "given") for name in holding}
+        )
+        context = self._there()
+        variables = {**(context.snapshot or Snapshot()).variables, "location": dict(location or {})}
+        return replace(context, snapshot=Snapshot(states=closed, variables=variables))
+
+
+def require_state(name: str, known: Collection[str]) -> None:
+    """Check that a state is declared.
+
+    Raises:
+        UnknownStateError: it is not.
+    """
+    if name not in known:
+        hint = did_you_mean(name, known) or "declare it with its detector"
+        raise UnknownStateError(f"no state is called `{name}`", hint=hint)
+
+
+def _implications(states: Mapping[str, DetectedState]) -> Implications:
+    return Implications(tuple(states), _implied(states))
+
+
+def _implied(states: Mapping[str, DetectedState]) -> Mapping[str, Collection[str]]:
+    return {name: each.implies for name, each in states.items()}

@@ -1,0 +1,265 @@
+"""A registry of tools that are defined in Python: which are there, here and now, and why."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from inspect import getmembers_static, isawaitable
+from typing import NamedTuple, TypeVar
+
+from remit.catalog.explanation import Explanation
+from remit.conditions.check import check
+from remit.conditions.shorthand import LocationScope
+from remit.configuration.config_model import Asked, ToolEntry
+from remit.decision.decide import (
+    UNKNOWN,
+    Context,
+    Decision,
+    Explained,
+    Gate,
+    Listed,
+    Ruling,
+    Verdict,
+    decide,
+    explain,
+)
+from remit.decision.lookup import suggest
+from remit.decision.policy import Policy
+from remit.decision.requirements import Requirements
+from remit.decision.snapshot import Snapshot
+from remit.errors import HiddenToolError, ToolError
+from remit.python_tools.decorators import DefinedTool, define, marks_of
+from remit.python_tools.state_registry import TIMEOUT, Detect, DetectedState, StateAwareRegistry
+from remit.python_tools.tool_context import Location, Surroundings, require_state
+from remit.python_tools.tool_rules import (
+    entry,
+    label,
+    read_condition,
+    requirements,
+    row,
+    unasked,
+    unasked_gate,
+)
+
+AnyFunction = TypeVar("AnyFunction", bound=Callable[..., object])
+
+
+class Defined(NamedTuple):
+    """A tool with the decision about it."""
+
+    tool: DefinedTool
+    decision: Decision
+
+    @property
+    def is_there(self) -> bool:
+        """Whether it may be called as it is: there is nobody here to ask for an approval."""
+        return self.decision.verdict is Verdict.VISIBLE
+
+
+class ToolRegistry:
+    """Tools that are defined in Python, each there only where its states, its condition and its place say so.
+
+    States are found out by functions; with a project, by its configuration, too, whose rules for tools then
+    count here as well.
+
+    Raises:
+        NoSuchDirectoryError: there is no such project.
+        StateError: states imply each other in a circle.
+        StoreError: the database cannot be used.
+    """
+
+    def __init__(
+        self,
+        states: Mapping[str, DetectedState | Detect] | None = None,
+        *,
+        project: str | None = None,
+        timeout: float = TIMEOUT,
+    ) -> None:
+        self._detected = StateAwareRegistry[object](states or {}, timeout=timeout)
+        self._surroundings = Surroundings(self._detected, project)
+        self._tools: dict[str, DefinedTool] = {}
+        self._said: tuple[tuple[Requirements, Policy, int], tuple[Requirements, Policy]] | None = None
+
+    def __enter__(self) -> "ToolRegistry":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the project's store."""
+        self._surroundings.close()
+
+    def register(
+        self,
+        function: AnyFunction,
+        *,
+        required_states: Sequence[str] = (),
+        when: str | None = None,
+        location: LocationScope | None = None,
+        name: str | None = None,
+        description: str | None = None,
+        namespace: str | None = None,
+    ) -> AnyFunction:
+        """Make a tool of a function, with what its decorators say and what is said here.
+
+        Raises:
+            ConditionError: what it needs cannot be read, or can never hold.
+            ToolError: it cannot be a tool, or there is one of its name.
+            UnknownStateError: it needs a state that is not declared.
+        """
+        marks = marks_of(function)
+        own = entry(required_states, when, location)
+        said = {"name": name, "description": description, "namespace": namespace}
+        marks = replace(marks, **{key: value for key, value in said.items() if value is not None})
+        defined = define(function, replace(marks, needs=(*marks.needs, *own)))
+        for need in defined.needs:
+            self._check(need)
+        self.add(defined)
+        return function
+
+    def register_all(self, container: object, *, namespace: str | None = None) -> list[str]:
+        """Register every function of a class, an object or a module that is marked as a tool; name them.
+
+        Those of a class or an object are in a namespace of its name, unless another is given.
+
+        Raises:
+            ConditionError: what one needs cannot be read, or can never hold.
+            ToolError: one cannot be a tool, or there is one of its name.
+            UnknownStateError: one needs a state that is not declared.
+        """
+        before = len(self._tools)
+        for name, static in getmembers_static(container):
+            marks = marks_of(static)
+            if marks.is_tool:
+                home = marks.namespace or namespace or _namespace(container)
+                self.register(getattr(container, name), namespace=home)
+        return list(self._tools)[before:]
+
+    def add(self, tool: DefinedTool) -> None:
+        """Add a tool that is made already; a state that it needs and nobody declares hides it.
+
+        Raises:
+            ConditionError: what it needs cannot be read.
+            ToolError: there is one of its name.
+        """
+        if tool.name in self._tools:
+            raise ToolError(f"there are two tools called `{tool.name}`", hint="give one another name")
+        for need in tool.needs:
+            read_condition(need)
+        self._tools[tool.name] = tool
+
+    def snapshot(self, location: Location | None = None) -> Snapshot:
+        """Take one reading of all states."""
+        return self._surroundings.now(location).snapshot or Snapshot()
+
+    def detect_current_states(self) -> list[str]:
+        """List the states that hold now."""
+        return [name for name, value in self.snapshot().states.items() if value.truth]
+
+    def listed(self, location: Location | None = None) -> list[Defined]:
+        """List every tool with the decision about it, here and now; hidden ones too."""
+        context = self._judging(self._surroundings.now(location))
+        return [_decided(tool, context) for tool in self._tools.values()]
+
+    def tools(self, location: Location | None = None) -> list[DefinedTool]:
+        """List the tools that are there now."""
+        return [item.tool for item in self.listed(location) if item.is_there]
+
+    def tools_for_states(
+        self, states: Iterable[str] | None = None, location: Location | None = None
+    ) -> list[DefinedTool]:
+        """List the tools that are there when exactly these states hold; without any given, now.
+
+        Raises:
+            UnknownStateError: one of them is not declared.
+        """
+        if states is None:
+            return self.tools(location)
+        context = self._judging(self._surroundings.given(states, location))
+        listed = [_decided(tool, context) for tool in self._tools.values()]
+        return [item.tool for item in listed if item.is_there]
+
+    def by_namespace(self, tools: Iterable[DefinedTool] | None = None) -> dict[str | None, list[DefinedTool]]:
+        """Group tools, or all that are there now, by their namespaces."""
+        groups: dict[str | None, list[DefinedTool]] = {}
+        for tool in self.tools() if tools is None else tools:
+            groups.setdefault(tool.namespace, []).append(tool)
+        return groups
+
+    def why(self, name: str, location: Location | None = None) -> Explanation:
+        """Explain why a tool is there, or is not."""
+        context = self._judging(self._surroundings.now(location))
+        tool = self._tools.get(name)
+        if tool is None:
+            listed = [Listed(row(each), UNKNOWN) for each in self._tools.values()]
+            gates = [Explained(Gate.SCOPE, Ruling(False, UNKNOWN.reason))]
+            return Explanation(
+                name=name, tool=None, decision=UNKNOWN, gates=gates, suggestions=suggest(name, listed)
+            )
+        found = row(tool)
+        gates = [unasked_gate(each) for each in explain(found, context)]
+        return Explanation(name=name, tool=found, decision=_decided(tool, context).decision, gates=gates)
+
+    async def call(
+        self, name: str, arguments: Mapping[str, object] | None = None, location: Location | None = None
+    ) -> object:
+        """Call a tool, if it is there now: the same decision as in every list.
+
+        A plain function runs in a thread of its own, so that nobody has to wait for it. When the tool
+        succeeds, the project's workflow states follow.
+
+        Raises:
+            ArgumentsError: it does not take these arguments.
+            HiddenToolError: it is hidden, or there is none of this name.
+        """
+        found = await asyncio.to_thread(self._find, name, location)
+        if not found.is_there:
+            raise HiddenToolError(f"`{name}`: {found.decision.reason}", hint=found.decision.unlock)
+        if found.tool.is_async:
+            made = found.tool.run(arguments or {})
+        else:
+            made = await asyncio.to_thread(found.tool.run, arguments or {})
+        answer = await made if isawaitable(made) else made
+        await asyncio.to_thread(self._surroundings.succeeded, name)
+        return answer
+
+    def definition(self, name: str) -> DefinedTool | None:
+        """Find a tool by its name, whether it is there now or not."""
+        return self._tools.get(name)
+
+    def _find(self, name: str, location: Location | None) -> Defined:
+        tool = self._tools.get(name)
+        if tool is None:
+            raise HiddenToolError(f"`{name}`: {UNKNOWN.reason}")
+        return _decided(tool, self._judging(self._surroundings.now(location)))
+
+    def _judging(self, context: Context) -> Context:
+        """Add to a context what the tools themselves say."""
+        key = (context.requirements, context.policy, len(self._tools))
+        if self._said is None or self._said[0] != key:
+            needed = [each for tool in self._tools.values() for each in requirements(tool)]
+            said = (
+                context.requirements.including(needed, self._surroundings.ways),
+                context.policy.including(map(label, self._tools.values())),
+            )
+            self._said = key, said
+        own_requirements, policy = self._said[1]
+        return replace(context, requirements=own_requirements, policy=policy)
+
+    def _check(self, need: ToolEntry) -> None:
+        vocabulary = self._surroundings.vocabulary
+        asked = need.states or Asked()
+        for name in (*asked.all, *(asked.any or ()), *asked.none):
+            require_state(name, vocabulary.states)
+        for mistake in check(read_condition(need), vocabulary):
+            raise mistake.as_error()
+
+
+def _decided(tool: DefinedTool, context: Context) -> Defined:
+    return Defined(tool, unasked(decide(row(tool), context)))
+
+
+def _namespace(container: object) -> str | None:
+    """Name the namespace of an object's or a class's tools; a module's have none."""
+    kind = container if isinstance(container, type) else type(container)
+    return None if kind.__module__ == "builtins" else kind.__name__.lower()

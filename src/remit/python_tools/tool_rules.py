@@ -1,0 +1,91 @@
+"""What a tool that is defined in Python needs, in the form in which `decide` asks for it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from remit.conditions.condition import Condition, condition
+from remit.conditions.shorthand import LocationScope, StateScope
+from remit.configuration.condition_rules import RuleCondition
+from remit.configuration.config_model import Asked, Place, ToolEntry
+from remit.decision.danger import LEVELS
+from remit.decision.decide import Decision, Explained, Ruling, Verdict
+from remit.decision.globs import Glob
+from remit.decision.kinds import Authority, ConfigStatus, Kind
+from remit.decision.policy import Label, Origin, Standing
+from remit.decision.requirements import Requirement
+from remit.decision.scopes import Scope
+from remit.decision.tools import Tool
+from remit.python_tools.decorators import DefinedTool
+
+CLIENT = "python"
+_NOBODY = "and there is nobody here to ask"
+_INSTEAD = "a person may run it, or say that it needs no approval"
+
+
+def requirements(tool: DefinedTool) -> Iterable[Requirement]:
+    """List what a tool needs of the states, for those who decide."""
+    return (Requirement(tool.name, RuleCondition(need), tool.source) for need in tool.needs)
+
+
+def label(tool: DefinedTool) -> Label:
+    """Say who may use a tool; what files say of it can take more away, and nothing back."""
+    where = tool.labelled_in or tool.source
+    return Label(
+        (Glob((tool.name,)),),
+        Standing.NARROWING,
+        approval=(True, Origin(where, "approval")) if tool.approval else None,
+        ai_enabled=(False, Origin(where, "ai_enabled")) if tool.ai_enabled is False else None,
+    )
+
+
+def unasked(decision: Decision) -> Decision:
+    """Hide what needs an approval, where there is nobody to ask for one."""
+    if decision.verdict is not Verdict.ASK:
+        return decision
+    reason = f"{decision.reason}, {_NOBODY}"
+    return replace(decision, verdict=Verdict.HIDDEN, reason=reason, unlock=_INSTEAD)
+
+
+def unasked_gate(each: Explained) -> Explained:
+    """Say the same of the gate that would ask."""
+    if not each.ruling.asks:
+        return each
+    return Explained(each.gate, Ruling(False, f"{each.ruling.reason}, {_NOBODY}", _INSTEAD))
+
+
+def row(tool: DefinedTool) -> Tool:
+    """Write a tool as a row of a catalog."""
+    return Tool(
+        name=tool.name,
+        kind=Kind.BUILTIN,
+        client=CLIENT,
+        scope=Scope.GLOBAL,
+        source=tool.source,
+        authority=Authority.CONFIG,
+        config_status=ConfigStatus.ENABLED,
+        description=tool.description or None,
+        danger=None if tool.danger is None else LEVELS[tool.danger],
+    )
+
+
+def entry(states: Sequence[str], when: str | None, location: LocationScope | None) -> list[ToolEntry]:
+    """Say what a tool needs as a configuration would; nothing where it needs nothing."""
+    asked = Asked(all=tuple(states)) if states else None
+    place = (
+        None
+        if location is None
+        else Place(location.pages, location.routes, location.components, location.elements)
+    )
+    made = ToolEntry("", states=asked, when=when, location=place)
+    return [made] if made.has_condition else []
+
+
+def read_condition(need: ToolEntry) -> Condition:
+    """Read what a tool needs.
+
+    Raises:
+        ConditionError: it cannot be read.
+    """
+    states = None if need.states is None else StateScope(**need.states._asdict())
+    location = None if need.location is None else LocationScope(**need.location._asdict())
+    return condition(states=states, when=need.when, location=location)

@@ -1,0 +1,113 @@
+"""Serves tools that are defined in Python to one MCP client; lists and calls ask the same decision."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import anyio
+import mcp_types as types
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.stdio import stdio_server
+from mcp.shared.exceptions import MCPError
+
+from remit.errors import HiddenToolError, RemitError
+from remit.python_tools.decorators import DefinedTool
+from remit.python_tools.tool_registry import ToolRegistry
+
+_READ_ONLY = frozenset({"safe"})
+_DESTRUCTIVE = frozenset({"destructive", "critical"})
+
+
+def serve(registry: ToolRegistry, *, name: str = "tools", version: str = "") -> None:
+    """Serve on the standard streams, until the client goes away."""
+    with registry:
+        anyio.run(_on_stdio, server_of(registry, name=name, version=version))
+
+
+def server_of(registry: ToolRegistry, *, name: str = "tools", version: str = "") -> Server[Any]:
+    """Make a server of a registry, for a transport of your own."""
+    answers = _Answers(registry)
+    return Server(
+        name,
+        version=version,
+        on_list_tools=answers.list_tools,
+        on_call_tool=answers.call_tool,
+        get_tool_input_schema=answers.input_schema,
+    )
+
+
+async def _on_stdio(server: Server[Any]) -> None:
+    options = server.create_initialization_options(NotificationOptions(tools_changed=True))
+    async with stdio_server() as (read, write):
+        await server.run(read, write, options)
+
+
+class _Answers:
+    """Answers one client."""
+
+    def __init__(self, registry: ToolRegistry) -> None:
+        self._registry = registry
+        self._told: list[str] | None = None  # the names that the client was told last
+
+    async def list_tools(
+        self, _: ServerRequestContext[Any], __: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        tools = await anyio.to_thread.run_sync(self._registry.tools)
+        self._told = [tool.name for tool in tools]
+        return types.ListToolsResult(tools=[_described(tool) for tool in tools])
+
+    async def call_tool(
+        self, context: ServerRequestContext[Any], asked: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        try:
+            made = await self._registry.call(asked.name, asked.arguments)
+        except HiddenToolError as error:
+            if self._registry.definition(asked.name) is None:
+                raise MCPError(types.INVALID_PARAMS, f"no tool is called `{asked.name}`") from None
+            return _failed(error)
+        except Exception as error:  # whatever a tool does, the server goes on
+            return _failed(error)
+        await self._tell_of_changes(context)
+        return types.CallToolResult(content=[types.TextContent(type="text", text=_text(made))])
+
+    def input_schema(self, name: str) -> Mapping[str, Any] | None:
+        tool = self._registry.definition(name)
+        return None if tool is None else tool.input_schema
+
+    async def _tell_of_changes(self, context: ServerRequestContext[Any]) -> None:
+        """Tell a client that holds a list when a call has changed which tools are there."""
+        if self._told is None:
+            return
+        tools = await anyio.to_thread.run_sync(self._registry.tools)
+        names = [tool.name for tool in tools]
+        if names != self._told:
+            self._told = names
+            await context.session.send_tool_list_changed()
+
+
+def _described(tool: DefinedTool) -> types.Tool:
+    return types.Tool(
+        name=tool.name,
+        description=tool.description or None,
+        input_schema=tool.input_schema,
+        annotations=None if tool.danger is None else _annotations(tool.danger),
+    )
+
+
+def _annotations(danger: str) -> types.ToolAnnotations:
+    if danger in _READ_ONLY:
+        return types.ToolAnnotations(read_only_hint=True)
+    return types.ToolAnnotations(read_only_hint=False, destructive_hint=danger in _DESTRUCTIVE)
+
+
+def _text(made: object) -> str:
+    return made if isinstance(made, str) else json.dumps(made, ensure_ascii=False, default=str)
+
+
+def _failed(error: Exception) -> types.CallToolResult:
+    words = str(error) if isinstance(error, RemitError) else f"{type(error).__name__}: {error}"
+    hint = f"\nhint: {error.hint}" if isinstance(error, RemitError) and error.hint else ""
+    return types.CallToolResult(
+        content=[types.TextContent(type="text", text=f"{words}{hint}")], is_error=True
+    )

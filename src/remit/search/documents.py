@@ -1,0 +1,167 @@
+"""Documents: what search reads of a tool, and the words it looks for in a query.
+
+Identifiers count as their words: `readFile`, `read_file` and `mcp__git__git_commit` are found by any of them.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple, cast
+
+from remit.decision.tool_names import storable
+from remit.decision.tools import Definition
+
+MOST_QUERY_WORDS = 48
+COLUMN_WEIGHTS = (3.0, 1.0, 1.0, 0.5, 0.25)  # name, server, body, params, details
+MOST_PAIRS = 64
+PAIR_WEIGHT = 0.5  # of two words side by side, beside each of them
+_MOST_DESCRIPTION = 1200  # characters
+_MOST_PARAMS = 20
+_MOST_SERVER = 60  # characters
+_MOST_DETAILS = 600  # characters
+_SHORTEST_PART = 3  # words
+_MOST_PARTS = 24  # each is compared with every tool that is found
+
+_LOWER_UPPER = re.compile(r"([a-z0-9])([A-Z])")
+_UPPER_WORD = re.compile(r"([A-Z]+)([A-Z][a-z])")
+# Python takes a few signs for letters that SQLite takes for gaps: a word with one of them would be two there.
+_NOT_WORD = re.compile(r"[\W_\u19b0-\u19c0\u19c8\u19c9\u1cf2\u1cf3]+")
+_SPACES = re.compile(r"\s+")
+_WORD = re.compile(r"\w+")
+_PART_END = re.compile(r"[!,.;?]|\b(?:and|then)\b", re.IGNORECASE)
+_COMPOUND = re.compile(r"\w*(?:[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[^\W_]_[^\W_])\w*")
+
+# Verbs that are tool names ("get", "find", "show", "make", "list") stay.
+_STOP_WORDS = """
+    a an the this that these those some any such each every both all there here
+    i me my mine myself we us our ours you your yours he him his she her hers it its they them their theirs
+    someone something anyone anything everyone everything one ones
+    of in on at to from by for with without about into onto over under between through during before after
+    above below against within across near per as than via upon toward towards among
+    and or but nor so if then else because while although though
+    am is are was were be been being do does did doing done have has had having
+    can could may might must shall should will would ll ve re s t d m don doesn didn isn aren won
+    what which who whom whose when where why how
+    please thanks thank hi hello hey kindly
+    want need like just also too very really some only own same other another more most
+    up out off down again not no yes
+"""
+STOP_WORDS = frozenset(_STOP_WORDS.split())
+
+
+class Document(NamedTuple):
+    """What search reads of a tool, as text."""
+
+    name: str
+    server: str = ""
+    description: str = ""
+    params: tuple[str, ...] = ()
+    title: str = ""
+    details: str = ""  # what is said of the parameters
+
+
+class Columns(NamedTuple):
+    """The texts of a document that are indexed by word."""
+
+    name: str
+    server: str
+    body: str
+    params: str
+    details: str = ""
+
+
+class Sought(NamedTuple):
+    """What a query looks for by word."""
+
+    words: Sequence[str]
+    pairs: Sequence[str]  # two words side by side: `pull request` is more than its words
+
+
+def split(identifier: str) -> str:
+    """Write an identifier as words: `listDBIndexes_v2` is `list DB Indexes v2`."""
+    spaced = _UPPER_WORD.sub(r"\1 \2", _LOWER_UPPER.sub(r"\1 \2", identifier))
+    return _NOT_WORD.sub(" ", spaced).strip()
+
+
+def document(
+    name: str,
+    server: str | None = None,
+    description: str | None = None,
+    params: Mapping[str, str] | Sequence[str] = (),
+    title: str | None = None,
+) -> Document:
+    """Cut a tool down to what search reads; `params` may map each name to what is said of it."""
+    said = params.values() if isinstance(params, Mapping) else ()
+    return Document(
+        name=split(name),
+        server=split(server or "")[:_MOST_SERVER],
+        description=_SPACES.sub(" ", description or "").strip()[:_MOST_DESCRIPTION],
+        params=tuple(words for param in params if (words := split(param)))[:_MOST_PARAMS],
+        title=_SPACES.sub(" ", title or "").strip(),
+        # In a schema's JSON, half a character is hidden behind an escape until it is read.
+        details=storable(_SPACES.sub(" ", " ".join(filter(None, said))).strip()[:_MOST_DETAILS]),
+    )
+
+
+def document_of(definition: Definition) -> Document:
+    """Read a definition; a tool goes by its own name, without its server's."""
+    own = definition.tool or definition.name.rpartition("__")[2].removesuffix("*")
+    return document(
+        own or definition.server or definition.name,
+        definition.server,
+        definition.description,
+        params_of(definition.input_schema),
+        definition.title,
+    )
+
+
+def params_of(input_schema: str | None) -> dict[str, str]:
+    """Name the parameters of a tool, by its schema as JSON text, with what it says of each."""
+    return params_in(json.loads(input_schema) if input_schema else None)
+
+
+def params_in(schema: object) -> dict[str, str]:
+    """Name the parameters in a schema, with what it says of each; a schema of another shape has none."""
+    properties = _members(_members(schema).get("properties"))
+    said = {name: _members(about).get("description") for name, about in properties.items()}
+    return {str(name): text if isinstance(text, str) else "" for name, text in said.items()}
+
+
+def _members(value: object) -> Mapping[str, object]:
+    return cast(Mapping[str, object], value) if isinstance(value, Mapping) else {}
+
+
+def columns(document: Document) -> Columns:
+    """The texts to index; an identifier in a description counts as its words, too."""
+    compounds = " ".join(map(split, _COMPOUND.findall(document.description)))
+    body = " ".join(filter(None, (document.title, document.description, compounds)))
+    return Columns(document.name, document.server, body, " ".join(document.params), document.details)
+
+
+def read_query(text: str) -> Sought:
+    """Read what a query looks for."""
+    words = query_words(text)
+    neighbours = dict.fromkeys((*pairwise(words), *filter(_is_telling, pairwise(_words(text)))))
+    return Sought(words, [f"{one} {other}" for one, other in neighbours][:MOST_PAIRS])
+
+
+def query_words(text: str) -> list[str]:
+    """The words of a query that say something, each once; all of its words if none does."""
+    words = list(dict.fromkeys(_words(text)))
+    telling = [word for word in words if word not in STOP_WORDS]
+    return (telling or words)[:MOST_QUERY_WORDS]
+
+
+def _words(text: str) -> list[str]:
+    return [word.lower() for word in _WORD.findall(split(text))]
+
+
+def _is_telling(pair: tuple[str, str]) -> bool:
+    return pair[0] not in STOP_WORDS or pair[1] not in STOP_WORDS
+
+
+def query_parts(text: str) -> list[str]:
+    """The parts of a query that asks for several things; none where it is of one piece."""
+    parts = [part for part in _PART_END.split(text) if len(_WORD.findall(part)) >= _SHORTEST_PART]
+    return parts[:_MOST_PARTS] if len(parts) > 1 else []

@@ -1,0 +1,158 @@
+"""Any endpoint that speaks OpenAI's embeddings protocol: texts go there, and nowhere else.
+
+No error holds the URL, or words of an answer: either may hold a key.
+"""
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from http import HTTPStatus
+from typing import NamedTuple
+from urllib.parse import SplitResult, urlsplit
+
+from remit.errors import EmbeddingError
+from remit.ports import Vector
+from remit.search.documents import Document
+from remit.search.embeddings.endpoint_connection import Answer, Line, NoAnswerError, is_loopback
+from remit.search.embeddings.endpoint_response import vectors_of
+from remit.search.ranking import Fusion
+
+_BATCH = 64  # texts in one request
+_MOST_TEXT = 8000  # characters
+_FIRST_PAUSE = 0.5  # seconds before the second attempt; each later pause is twice as long
+
+
+class Patience(NamedTuple):
+    """How long an endpoint may take."""
+
+    timeout: float  # seconds
+    attempts: int
+    pause: float  # seconds between two attempts, at most
+
+
+TOOLS = Patience(timeout=60, attempts=4, pause=30)
+QUERY = Patience(timeout=10, attempts=2, pause=2)
+
+
+class EndpointEmbedder:
+    """Turns tools and queries into vectors by asking a service."""
+
+    # How sure its cosines are is not known, so nothing is taken for noise.
+    fusion = Fusion(word_weight=0.02, confidence=0.0, noise=0.0)
+
+    def __init__(
+        self,
+        url: str,
+        model: str,
+        key: str | None = None,
+        *,
+        tools: Patience = TOOLS,
+        query: Patience = QUERY,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """Make ready to ask; nothing is sent yet.
+
+        Raises:
+            EmbeddingError: the key cannot be sent, or would travel in clear text.
+        """
+        address = urlsplit(url)
+        _require_safe(key, address)
+        self._host, self._name = address.netloc, model
+        self.model = f"{model}@{self._host}"
+        self._tools, self._query, self._sleep = tools, query, sleep
+        self._line = Line(address._replace(path=address.path.rstrip("/") + "/embeddings"), key)
+
+    def embed_query(self, text: str) -> Vector:
+        """The vector of a query.
+
+        Raises:
+            EmbeddingError: the endpoint does not answer with a vector.
+        """
+        return self._embed([text], self._query)[0]
+
+    def embed_tools(self, documents: Sequence[Document]) -> list[Vector]:
+        """The vectors of tools.
+
+        Raises:
+            EmbeddingError: the endpoint does not answer with vectors.
+        """
+        texts = [written(document) for document in documents]
+        batches = (texts[start : start + _BATCH] for start in range(0, len(texts), _BATCH))
+        return [vector for batch in batches for vector in self._embed(batch, self._tools)]
+
+    def _embed(self, texts: Sequence[str], patience: Patience) -> list[Vector]:
+        body = json.dumps({"model": self._name, "input": [_sendable(text) for text in texts]}).encode()
+        answer = self._ask(body, patience)
+        if not 200 <= answer.status < 300:
+            raise self._error(f"answers {_phrase(answer.status)}", _advice(answer.status))
+        try:
+            return vectors_of(answer.body, len(texts))
+        except ValueError as error:
+            raise self._error(f"answers without the vectors that were asked for: {error}") from None
+
+    def _ask(self, body: bytes, patience: Patience) -> Answer:
+        """Send a request, and again while the endpoint is busy, as often and as late as patience allows."""
+        answer, pause = self._send(body, patience), _FIRST_PAUSE
+        for _ in range(patience.attempts - 1):
+            wanted = max(pause, answer.retry_after)
+            if not _is_busy(answer.status) or wanted > patience.pause:
+                break
+            self._sleep(wanted)
+            answer, pause = self._send(body, patience), 2 * pause
+        return answer
+
+    def _send(self, body: bytes, patience: Patience) -> Answer:
+        try:
+            return self._line.send(body, patience.timeout)
+        except NoAnswerError as error:
+            raise self._error(str(error)) from None
+
+    def _error(self, cause: str, advice: str = "check `REMIT_EMBEDDINGS`") -> EmbeddingError:
+        hint = f"{advice}, or set `REMIT_EMBEDDINGS=static` to use the bundled model"
+        return EmbeddingError(f"the embeddings of `{self._host}`: it {cause}", hint=hint)
+
+
+def _require_safe(key: str | None, address: SplitResult) -> None:
+    if not key:
+        return
+    if not key.isascii() or not key.isprintable():
+        raise EmbeddingError(
+            f"the key for `{address.netloc}` holds characters that cannot be sent",
+            hint="set `REMIT_EMBEDDINGS_KEY` to the key alone",
+        )
+    if address.scheme != "https" and not is_loopback(address.hostname):
+        raise EmbeddingError(
+            f"the key for `{address.netloc}` would travel in clear text",
+            hint="use an https URL, or a server on this machine, or no key",
+        )
+
+
+def written(document: Document) -> str:
+    """A tool as a text to read: `name (server): description | parameters`."""
+    server = f" ({document.server})" if document.server else ""
+    about = document.description or document.title
+    params = f" | {', '.join(document.params)}" if document.params else ""
+    return f"{document.name}{server}: {about}{params}" if about else f"{document.name}{server}{params}"
+
+
+def _sendable(text: str) -> str:
+    """What can be sent of a text; endpoints refuse half characters, and texts of nothing."""
+    whole = text[:_MOST_TEXT].encode(errors="replace").decode()
+    return whole if whole.strip() else "?"
+
+
+def _is_busy(status: int) -> bool:
+    return status == HTTPStatus.TOO_MANY_REQUESTS or status >= 500
+
+
+def _phrase(status: int) -> str:
+    known = {one.value: f" {one.phrase}" for one in HTTPStatus}
+    return f"{status}{known.get(status, '')}"
+
+
+def _advice(status: int) -> str:
+    if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+        return "check `REMIT_EMBEDDINGS_KEY`"
+    if status in (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.UNPROCESSABLE_ENTITY):
+        return "check `REMIT_EMBEDDINGS` and `REMIT_EMBEDDINGS_MODEL`"
+    return "try again later" if _is_busy(status) else "check `REMIT_EMBEDDINGS`"

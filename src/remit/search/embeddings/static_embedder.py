@@ -1,0 +1,101 @@
+"""The bundled model: a vector for each word, added up by how much each word says.
+
+One query takes less time in plain Python than it takes to import numpy, so that comes with the first tools.
+"""
+
+import math
+import struct
+from collections.abc import Callable, Sequence
+from itertools import chain
+from typing import NamedTuple, Protocol
+
+from remit.ports import Vector
+from remit.search.documents import Document
+from remit.search.embeddings.token_sequences import MARK, Reading, query_ids, tool_ids
+from remit.search.embeddings.weights import data_file, read_tensors
+from remit.search.embeddings.wordpiece import WordPiece, vocabulary
+from remit.search.ranking import Fusion
+
+FIRST_WORD = 999  # lower ids are special or unused: they have no row
+
+
+class Table(NamedTuple):
+    """Vectors in eight bits, the weight of each in a query and in a tool in sixteen, as bytes."""
+
+    width: int
+    rows: memoryview
+    query_scales: memoryview
+    tool_scales: memoryview
+    fields: tuple[float, ...]  # how much an id counts in each field of a tool
+    name: float  # of the vector of a tool's name, beside that of the whole tool
+
+
+class Adder(Protocol):
+    """Makes vectors of ids."""
+
+    def query(self, ids: Sequence[int]) -> Vector: ...
+
+    def tools(self, readings: Sequence[Reading]) -> list[Vector]: ...
+
+
+class StaticEmbedder:
+    """Turns tools and queries into vectors by a table; needs nothing but the package."""
+
+    model = "static-1"
+    fusion = Fusion(word_weight=0.02, part_weight=0.35)
+
+    def __init__(self, open_arrays: Callable[[Table], Adder]) -> None:
+        self._open_arrays = open_arrays
+        self._pieces = WordPiece(vocabulary())
+        self._table = read_table(data_file("static.safetensors"))
+        self._arrays: Adder | None = None
+
+    def embed_query(self, text: str) -> Vector:
+        """The vector of a query."""
+        ids = query_ids(text, self._pieces)
+        ids += [i for _, i in self._pieces.pairs(ids)]
+        return self._arrays.query(ids) if self._arrays else add_query(self._table, ids)
+
+    def embed_tools(self, documents: Sequence[Document]) -> list[Vector]:
+        """The vectors of tools; whoever asks for none has numpy loaded, and faster queries from then on."""
+        self._arrays = self._arrays or self._open_arrays(self._table)
+        return self._arrays.tools([self._read(document) for document in documents])
+
+    def _read(self, document: Document) -> Reading:
+        ids, fields = tool_ids(document, self._pieces)
+        pairs = self._pieces.pairs(ids)
+        return Reading([*ids, *(i for _, i in pairs)], [*fields, *(fields[at] for at, _ in pairs)])
+
+
+def read_table(path: str) -> Table:
+    """Read a table."""
+    tensors = read_tensors(path)
+    return Table(
+        width=tensors["rows"].shape[1],
+        rows=tensors["rows"].content,
+        query_scales=tensors["query_scales"].content,
+        tool_scales=tensors["tool_scales"].content,
+        fields=struct.unpack(f"<{MARK}f", tensors["fields"].content),
+        name=struct.unpack("<f", tensors["name"].content)[0],
+    )
+
+
+def add_query(table: Table, ids: Sequence[int]) -> Vector:
+    """Add up a query's vector without numpy."""
+    width, rows = table.width, table.rows.cast("b")
+    total = [0.0] * width
+    for at in (i - FIRST_WORD for i in ids if i >= FIRST_WORD):
+        (scale,) = struct.unpack_from("<e", table.query_scales, 2 * at)
+        total = [a + scale * b for a, b in zip(total, rows[at * width : at * width + width], strict=True)]
+    length = math.sqrt(sum(a * a for a in total))
+    unit = [a / length for a in total] if length else nothing(width, 1)
+    return struct.pack(f"<{width}f", *unit)
+
+
+def nothing(width: int, run: int) -> list[float]:
+    """A vector for a text without a known word.
+
+    Those of queries (`run` 1) and of tools (`run` 2) are at right angles: nothing is not like nothing.
+    """
+    signs = chain.from_iterable([1.0] * run + [-1.0] * run for _ in range(width // (2 * run)))
+    return [sign / math.sqrt(width) for sign in signs]

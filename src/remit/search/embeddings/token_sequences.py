@@ -1,0 +1,68 @@
+"""Puts tools and queries in the order in which the bundled models read them, as ids of pieces."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from remit.search.documents import Document
+from remit.search.embeddings.wordpiece import WordPiece
+
+START, END = 101, 102
+OPEN, CLOSE, COMMA, COLON, BAR = 1006, 1007, 1010, 1024, 1064
+
+NAME, SERVER, FIRST, REST, PARAMS, MARK = range(6)  # the field of an id; MARK: brackets, commas, ends
+
+QUERY_LENGTH, TOOL_LENGTH = 64, 128  # ids, with start and end
+_MOST_QUERY = 4000  # characters: what comes later is past the ids that are read
+_LIMITS = (20, 10, 56, TOOL_LENGTH, 32)  # ids of each field; the rest of a description takes what is left
+_SENTENCE_END = re.compile(r"(?<=[.!?]) ")
+
+Part = tuple[Sequence[int], int]
+
+
+class Reading(NamedTuple):
+    """The ids of a tool, and the field of each."""
+
+    ids: list[int]
+    fields: list[int]
+
+
+def query_ids(text: str, pieces: WordPiece) -> list[int]:
+    """What is read of a query, without start and end."""
+    return pieces(text[:_MOST_QUERY])[: QUERY_LENGTH - 2]
+
+
+def tool_ids(document: Document, pieces: WordPiece) -> Reading:
+    """Read a tool as `[CLS] name ( server ) : first sentence, rest | parameters [SEP]`.
+
+    The brackets and the bar around nothing are left out.
+    """
+    name, server, first, rest, params = (
+        ids[:limit] for ids, limit in zip(_fields(document, pieces), _LIMITS, strict=True)
+    )
+    parts: list[Part] = [([START], MARK), (name, NAME)]
+    if server:
+        parts += [([OPEN], MARK), (server, SERVER), ([CLOSE], MARK)]
+    parts += [([COLON], MARK), (first, FIRST)]
+    tail: list[Part] = [([BAR], MARK), (params, PARAMS)] if params else []
+    tail.append(([END], MARK))
+    room = TOOL_LENGTH - sum(len(ids) for ids, _ in parts + tail)
+    return _joined([*parts, (rest[:room], REST), *tail])
+
+
+def _fields(document: Document, pieces: WordPiece) -> Iterable[Sequence[int]]:
+    description = document.description or document.title
+    first = _SENTENCE_END.split(description, maxsplit=1)[0]
+    params = [i for param in document.params for i in (COMMA, *pieces(param))][1:]
+    texts = (document.name, document.server, first, description[len(first) :])
+    return (*map(pieces, texts), params)
+
+
+def _joined(parts: Iterable[Part]) -> Reading:
+    ids: list[int] = []
+    fields: list[int] = []
+    for part, field in parts:
+        ids += part
+        # A parameter's name holds no comma of its own: the commas there are marks.
+        fields += [MARK if i == COMMA else field for i in part] if field == PARAMS else [field] * len(part)
+    return Reading(ids, fields)

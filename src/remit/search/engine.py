@@ -1,0 +1,134 @@
+"""Puts together what search is made of, as variables say; like `bootstrap`, it imports late."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from remit import settings
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Mapping
+
+    from remit.ports import Embedder, Entry, Index
+    from remit.search.embeddings.static_embedder import Adder, Table
+    from remit.search.ranking import Fusion, RankFusion
+
+WORDS = "words"  # no embeddings at all
+ENDPOINT = "endpoint"  # the one that the variables name
+PROVIDERS = ("static", "onnx", ENDPOINT, WORDS)
+
+
+class SearchEngine:
+    """Opens what search is made of, as variables say, when it is first needed."""
+
+    def __init__(self, variables: Mapping[str, str]) -> None:
+        self._variables = variables
+        self._opened: Embedder | None = None
+
+    @property
+    def model(self) -> str | None:
+        """Name the model, without opening it; None where nothing is to be compared by meaning."""
+        return settings.embeddings(self._variables).name
+
+    @property
+    def fusion(self) -> RankFusion | None:
+        """How ranks are fused, where that was asked for."""
+        from remit.search.ranking import RankFusion
+
+        return RankFusion() if settings.fuses_ranks(self._variables) else None
+
+    def embedder(self) -> Embedder:
+        """Open the model.
+
+        Raises:
+            BadVariableError: a variable names no provider that there is.
+            EmbeddingError: the provider is not installed, or its key would not be safe.
+        """
+        if self._opened is None:
+            self._opened = open_embedder(settings.embeddings(self._variables))
+        return self._opened
+
+    def in_memory(self, entries: Iterable[Entry], fusion: Fusion) -> Index:
+        """Make an index in memory."""
+        from remit.search.memory_index import Arrays
+
+        return Arrays(entries, fusion)
+
+
+def open_engine(provider: str | None = None) -> SearchEngine:
+    """Make ready to search by one of `PROVIDERS`, or as the variables say.
+
+    Raises:
+        BadVariableError: a variable names no provider that there is.
+        EmbeddingError: the variables name no endpoint.
+    """
+    if provider == ENDPOINT and ENDPOINT not in providers():
+        from remit.errors import EmbeddingError
+
+        raise EmbeddingError("no endpoint is set", hint="set `REMIT_EMBEDDINGS` to its URL")
+    if provider is None or provider == ENDPOINT:
+        return SearchEngine(os.environ)
+    return SearchEngine({**os.environ, "REMIT_EMBEDDINGS": "none" if provider == WORDS else provider})
+
+
+def providers() -> tuple[str, ...]:
+    """Name those of `PROVIDERS` that may be there: an endpoint is when the variables name one.
+
+    Raises:
+        BadVariableError: a variable names no provider that there is.
+    """
+    has_endpoint = settings.embeddings(os.environ).provider not in settings.PROVIDERS
+    return tuple(name for name in PROVIDERS if name != ENDPOINT or has_endpoint)
+
+
+def open_embedder(chosen: settings.Embeddings) -> Embedder:
+    """Make ready to turn texts into vectors.
+
+    Raises:
+        EmbeddingError: the provider is not installed or damaged, or its key would not be safe.
+    """
+    if chosen.provider == "static":
+        from remit.search.embeddings.static_embedder import StaticEmbedder
+
+        with _damage_translated():
+            return StaticEmbedder(_open_arrays)
+    if chosen.provider == "onnx":
+        return _open_onnx()
+    from remit.search.embeddings.endpoint_embedder import EndpointEmbedder
+
+    return EndpointEmbedder(chosen.provider, chosen.model, chosen.key)
+
+
+def _open_arrays(table: Table) -> Adder:
+    from remit.search.embeddings.numpy_sums import Arrays
+
+    return Arrays(table)
+
+
+def _open_onnx() -> Embedder:
+    from remit.errors import EmbeddingError
+
+    try:
+        from remit.search.embeddings.onnx_embedder import OnnxEmbedder
+    except ModuleNotFoundError as error:
+        raise EmbeddingError(
+            f"the embeddings `onnx` need `{error.name}`, which is not installed",
+            hint="run `pip install 'remit[onnx]'`, or set `REMIT_EMBEDDINGS=static`",
+        ) from error
+    with _damage_translated():
+        return OnnxEmbedder()
+
+
+@contextmanager
+def _damage_translated() -> Generator[None]:
+    from remit.errors import EmbeddingError
+
+    try:
+        yield
+    except Exception as error:  # what onnxruntime raises has no base but this
+        raise EmbeddingError(
+            f"the bundled model cannot be read ({type(error).__name__})",
+            hint="install Remit again, or set `REMIT_EMBEDDINGS=none` to search by words",
+        ) from error

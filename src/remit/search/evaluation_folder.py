@@ -1,0 +1,134 @@
+"""Reads a folder of tools and of queries whose answers are known: `tools.jsonl` and `queries.jsonl`."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, TypeGuard, cast
+
+from remit.errors import BadFileError, NoSuchDirectoryError, NoSuchFileError
+from remit.search.documents import document, params_in
+from remit.search.evaluation import Question, Trial
+from remit.search.given_tools import Brought
+
+TOOLS, QUERIES = "tools.jsonl", "queries.jsonl"
+
+Fields = Mapping[str, Any]
+
+
+class _Line(NamedTuple):
+    """One line of a file, and where it stands."""
+
+    file: Path
+    number: int
+    fields: Fields
+
+    def text(self, field: str, *, required: bool = False) -> str:
+        """A text of this line; empty where there is none."""
+        value = self.fields.get(field)
+        if value is None and not required:
+            return ""
+        if not isinstance(value, str) or (required and not value.strip()):
+            raise self.error(
+                f"`{field}` is {'missing' if value is None else 'not a text with something in it'}"
+            )
+        return value
+
+    def error(self, cause: str) -> BadFileError:
+        """Say what is wrong with this line."""
+        return BadFileError(f"{self.file}, line {self.number}: {cause}")
+
+
+def read(folder: str) -> Trial:
+    """Read tools and queries; a relevant tool that is not among the tools does not count.
+
+    Raises:
+        BadFileError: a line is not what it should be.
+        NoSuchDirectoryError: there is no such folder.
+        NoSuchFileError: one of the two files is missing.
+    """
+    place = Path(folder)
+    if not place.is_dir():
+        raise NoSuchDirectoryError(f"{folder} is not a folder", hint=f"name one with {TOOLS} and {QUERIES}")
+    tools: dict[str, Brought] = {}
+    for line in _lines(place / TOOLS):
+        name = line.text("id", required=True)
+        if name in tools:
+            raise line.error(f"there is another tool with the id `{name}` before it")
+        tools[name] = _tool(line)
+    if not tools:
+        raise BadFileError(f"{place / TOOLS} has no tools")
+    places = {name: at for at, name in enumerate(tools)}
+    questions = [_question(line, places) for line in _lines(place / QUERIES)]
+    answered = [question for question in questions if question.relevant]
+    if not answered:
+        raise BadFileError(f"{place / QUERIES} has no query with a relevant tool that is in {TOOLS}")
+    return Trial(list(tools.values()), answered, len(questions) - len(answered))
+
+
+def parameters(given: object) -> dict[str, str]:
+    """Name the parameters of a tool, with what is said of each.
+
+    They come as a JSON schema, as a mapping by name, or as a list of named ones.
+    """
+    if _is_mapping(given):
+        if _is_mapping(given.get("properties")) and "type" in given:
+            return params_in(given)
+        if not isinstance(given.get("required"), list):
+            return {name: _about(entry) for name, entry in given.items() if _is_mapping(entry)}
+        given = [*_items(given.get("required")), *_items(given.get("optional"))]
+    entries = _items(given)
+    return {str(entry["name"]): _about(entry) for entry in entries if _is_mapping(entry) and "name" in entry}
+
+
+def _items(value: object) -> list[object]:
+    return cast(list[object], value) if isinstance(value, list) else []
+
+
+def _about(entry: object) -> str:
+    text = entry.get("description") if _is_mapping(entry) else None
+    return text if isinstance(text, str) else ""
+
+
+def _tool(line: _Line) -> Brought:
+    name, server = line.text("name", required=True), line.text("server_name") or line.text("server")
+    read = document(name, server, line.text("description"), parameters(line.fields.get("parameters")))
+    return Brought(name, server or None, read)
+
+
+def _question(line: _Line, places: Mapping[str, int]) -> Question:
+    relevant = line.fields.get("relevant")
+    if not isinstance(relevant, list):
+        raise line.error("`relevant` is not a list of ids of tools")
+    found = (places.get(name) for name in cast(list[object], relevant) if isinstance(name, str))
+    return Question(line.text("text", required=True), frozenset(at for at in found if at is not None))
+
+
+def _lines(file: Path) -> Iterator[_Line]:
+    if file.exists() and not file.is_file():
+        raise BadFileError(f"{file} is not a file")
+    try:
+        content = file.read_bytes()
+    except FileNotFoundError:
+        raise NoSuchFileError(f"{file} does not exist", hint=f"a folder has {TOOLS} and {QUERIES}") from None
+    except OSError as error:
+        raise BadFileError(f"{file} cannot be read: {error.strerror}") from None
+    for number, row in enumerate(content.split(b"\n"), start=1):
+        if row.strip():
+            yield _Line(file, number, _fields(file, number, row))
+
+
+def _fields(file: Path, number: int, row: bytes) -> Fields:
+    line = _Line(file, number, {})
+    try:
+        fields = json.loads(row)
+    except UnicodeDecodeError:
+        raise line.error("it is not text in UTF-8") from None
+    except (ValueError, RecursionError):
+        raise line.error("it is not JSON") from None
+    if not _is_mapping(fields):
+        raise line.error("it is not an object")
+    return fields
+
+
+def _is_mapping(value: object) -> TypeGuard[Fields]:
+    return isinstance(value, dict)

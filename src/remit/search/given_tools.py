@@ -1,0 +1,102 @@
+"""Tools that someone brings along, instead of those that the clients of a machine have.
+
+They come in the shapes of MCP, OpenAI and Anthropic, as mappings or as objects, or as Python functions.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeGuard
+
+from remit.decision.decide import Decision, Listed, Verdict
+from remit.decision.kinds import Authority, Kind
+from remit.decision.scopes import Scope
+from remit.decision.tool_names import MCP, tool_name
+from remit.decision.tools import Tool
+from remit.search.documents import Document, document, params_in
+
+_BROUGHT = Decision(verdict=Verdict.VISIBLE, gate=None, reason="brought along", unlock=None)
+_SCHEMAS = ("inputSchema", "input_schema", "parameters", "params_json_schema")
+_NAMES = ("name", "server_label", "type")  # tools that a provider hosts have a type alone
+
+
+class Brought(NamedTuple):
+    """A tool as its bringer names it, and what search reads of it."""
+
+    name: str
+    server: str | None
+    document: Document
+
+
+def listed(tools: Sequence[Brought]) -> list[Listed]:
+    """Write tools as a catalog has them; the `document_id` of each is its place."""
+    return [Listed(_tool(tool, at), _BROUGHT) for at, tool in enumerate(tools)]
+
+
+def read(tool: object) -> Brought:
+    """Read a tool in any of the shapes.
+
+    Raises:
+        TypeError: it is in none of them.
+    """
+    if inspect.isroutine(tool):
+        return _function(tool)
+    inner = _field(tool, "function")
+    given = inner if _is_mapping(inner) or isinstance(_field(inner, "name"), str) else tool
+    name = next((found for field in _NAMES if isinstance(found := _field(given, field), str) and found), None)
+    if name is not None:
+        return brought(name, _text(given, "description"), _params(given), _text(given, "title"))
+    if callable(tool):
+        return _function(tool)
+    raise TypeError(f"a tool is a mapping or an object with a name, or a function, not {type(tool).__name__}")
+
+
+def brought(
+    name: str, description: str | None, params: Mapping[str, str], title: str | None = None
+) -> Brought:
+    """Make a tool of its parts; `mcp__git__commit` is the tool `commit` of the server `git`."""
+    server, _, own = name.removeprefix(MCP).partition("__") if name.startswith(MCP) else ("", "", name)
+    if not own:
+        server, own = "", name
+    return Brought(own, server or None, document(own, server, description, params, title))
+
+
+def _function(tool: Callable[..., Any]) -> Brought:
+    inner = getattr(tool, "func", tool)  # of a partial
+    name = getattr(inner, "__name__", None) or type(inner).__name__
+    try:
+        params = {name: "" for name in inspect.signature(tool).parameters if name not in ("self", "cls")}
+    except (TypeError, ValueError):  # some of those written in C tell nothing
+        params = {}
+    return brought(name, inspect.getdoc(inner), params)
+
+
+def _params(given: object) -> dict[str, str]:
+    """Name the parameters of the first schema that a tool has, with what it says of each."""
+    found = (params for field in _SCHEMAS if (params := params_in(_field(given, field))))
+    return next(found, dict[str, str]())
+
+
+def _text(given: object, field: str) -> str | None:
+    value = _field(given, field)
+    return value if isinstance(value, str) else None
+
+
+def _field(given: object, name: str) -> object:
+    return given.get(name) if _is_mapping(given) else getattr(given, name, None)
+
+
+def _is_mapping(value: object) -> TypeGuard[Mapping[str, object]]:
+    return isinstance(value, Mapping)
+
+
+def _tool(tool: Brought, at: int) -> Tool:
+    return Tool(
+        name=tool_name(tool.server, tool.name) if tool.server else tool.name,
+        kind=Kind.MCP_TOOL,
+        client=str(at),  # two tools of one name are two tools
+        scope=Scope.GLOBAL,
+        source="",
+        authority=Authority.REPORT,
+        server=tool.server,
+        document_id=at,
+    )

@@ -1,0 +1,106 @@
+"""Name matches: which tools a query names, to the letter, in other writing, or but for one letter."""
+
+from collections.abc import Iterable, Sequence
+from enum import IntEnum
+from functools import cache, cached_property
+
+from remit.decision.kinds import Kind
+from remit.decision.tool_names import server_name, spellings
+from remit.decision.tools import Tool
+from remit.search.documents import split
+
+_SHORTEST = 5  # letters of a name that may be mistyped
+_LONGEST = 80
+_LONGEST_QUERY = 300  # characters; a longer one is no name
+
+
+class Match(IntEnum):
+    """How a query names a tool, the surest first."""
+
+    EXACT = 0
+    SAME_WORDS = 1  # `git commit`, `gitCommit` for `git_commit`
+    ONE_LETTER = 2  # one letter too many, too few, other, or two that changed places
+
+
+class NameMatches:
+    """The names of some tools, ready for many queries."""
+
+    def __init__(self, tools: Iterable[Tool]) -> None:
+        self._exact: dict[str, list[str]] = {}
+        self._plain: dict[str, list[str]] = {}
+        for tool in tools:
+            for name in dict.fromkeys(_names(tool)):
+                self._exact.setdefault(name, []).append(tool.name)
+                self._plain.setdefault(plain(name), []).append(tool.name)
+        self._near: dict[tuple[int, str], list[str]] = {}
+        for name in filter(_is_comparable, self._plain):
+            for end in (name[0], "$" + name[-1]):
+                self._near.setdefault((len(name), end), []).append(name)
+
+    def find(self, query: str) -> dict[str, Match]:
+        """Find the names of the tools that a query names, with how it does."""
+        found: dict[str, Match] = {}
+        if len(query) > _LONGEST_QUERY:
+            return found
+        for form in spellings(query.strip()):
+            found |= dict.fromkeys(self._exact.get(form, ()), Match.EXACT)
+        wanted = plain(query)
+        if not found and wanted:
+            found = dict.fromkeys(self._plain.get(wanted, ()), Match.SAME_WORDS)
+        if not found and _is_comparable(wanted) and len(query.split()) == 1:  # a sentence is no slip
+            names = (name for name in self._alike(wanted) if is_one_letter_off(wanted, name))
+            found = {tool: Match.ONE_LETTER for name in names for tool in self._plain[name]}
+            if (
+                found and wanted in self._words
+            ):  # `clear` is not `clean` mistyped where `clear_cache` is known
+                return {}
+        return found
+
+    @cached_property
+    def _words(self) -> frozenset[str]:
+        return frozenset(word for name in self._exact for word in split(name).lower().split())
+
+    def _alike(self, wanted: str) -> Iterable[str]:
+        """List the names that could be it: about as long, with the same first or the same last letter."""
+        ends = (wanted[0], "$" + wanted[-1])
+        sizes = range(len(wanted) - 1, len(wanted) + 2)
+        return dict.fromkeys(
+            name for size in sizes for end in ends for name in self._near.get((size, end), ())
+        )
+
+
+def plain(name: str) -> str:
+    """Write a name without what people leave out or write differently: case, signs, spaces."""
+    return "".join(filter(str.isalnum, name)).lower()
+
+
+def is_one_letter_off(one: str, other: str) -> bool:
+    """Tell whether a letter added, dropped or changed, or two exchanged, make one word of another."""
+    if len(one) > len(other):
+        one, other = other, one
+    start = _shared(one, other)
+    end = min(_shared(one[::-1], other[::-1]), len(one) - start)
+    left, right = one[start : len(one) - end], other[start : len(other) - end]
+    return len(right) <= 1 or (len(left) == 2 and left == right[::-1])
+
+
+def _shared(one: Sequence[str], other: Sequence[str]) -> int:
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), len(one))
+
+
+def _is_comparable(name: str) -> bool:
+    return _SHORTEST <= len(name) <= _LONGEST
+
+
+def _names(tool: Tool) -> list[str]:
+    """Every name a tool goes by: in full, without its server's, a command without its sign."""
+    names = [tool.name, tool.name.removeprefix("/")]
+    if tool.server is not None:
+        own = tool.name.removeprefix(_prefix(tool.server, tool.plugin))
+        names += [tool.server] if tool.kind is Kind.MCP_SERVER else [own, f"{tool.server} {own}"]
+    return names
+
+
+@cache
+def _prefix(server: str, plugin: str | None) -> str:
+    return server_name(server, plugin)[:-1]

@@ -1,0 +1,179 @@
+"""Ranking: one score for a tool and a query, from the words they share and how near they are in meaning.
+
+The words count by BM25 as it is, not by its share of the best: its size says how much of the query was
+matched at all. The sum becomes a number between 0 and 1 that means the same for every query: about how likely
+the tool is one that was meant. A tool that the query names comes first, whatever the rest of it says.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from remit.decision.decide import Decision, Listed
+from remit.decision.kinds import Kind, Status
+from remit.decision.lookup import closest_to_being_visible
+from remit.decision.tools import Tool
+from remit.search.documents import query_words, split
+from remit.search.name_matches import Match
+
+RRF_K = 60
+
+_CERTAINTY = {Match.EXACT: 1.0, Match.SAME_WORDS: 0.99, Match.ONE_LETTER: 0.98}
+_UNNAMED = 0.96  # the most that a tool gets which the query does not name
+_LESS_LIKELY = {Status.STALE: 0.5, Status.DEMOTED: 0.7}
+_BUILT_IN = 0.8  # an agent knows them without a search
+
+
+class Hit(NamedTuple):
+    """A document that an index found."""
+
+    document_id: int
+    words: float  # BM25; 0 where no word matches
+    meaning: float | None  # cosine; None where there is nothing to compare
+    part: float | None = None  # the best cosine of the query's parts, where it has parts
+
+
+class Ranked(NamedTuple):
+    """A tool that was found, with the decision about it."""
+
+    tool: Tool
+    decision: Decision
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What a search found, the best first."""
+
+    query: str
+    results: Sequence[Ranked]
+    nearest: Sequence[str] = ()  # where nothing is good enough: the names that come closest
+    note: str | None = None  # why meaning had no part in it, where it had none
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fusion:
+    """How one model's cosine and BM25 become one score; chosen on sets with known answers."""
+
+    word_weight: float = 0.02  # of BM25, beside the cosine
+    part_weight: float = 0.0  # of the cosine of a query's best part, beside that of the whole
+    lone_word_weight: float = 0.1  # of BM25, where there is no cosine
+    expected: float = 0.53  # of a query's best BM25: the more words it has, the more match by chance
+    steepness: float = 8.27
+    midpoint: float = 0.666  # the sum, beyond what is expected, at which a tool is as likely meant as not
+    confidence: float = 0.052  # where the best result is below it, all of them are noise
+    noise: float = 0.016  # a result below it is noise, however good the best is
+
+    def by_words(self, hit: Hit) -> float:
+        """Say how much the words count that a query shares with a document."""
+        return hit.words * (self.lone_word_weight if hit.meaning is None else self.word_weight)
+
+    def by_meaning(self, hit: Hit) -> float:
+        """Say how near a document is to a query, some of it by the query's best part."""
+        if hit.part is None:
+            return hit.meaning or 0.0
+        return ((hit.meaning or 0.0) + self.part_weight * hit.part) / (1 + self.part_weight)
+
+    def raw(self, hit: Hit) -> float:
+        """Add up what an index found."""
+        return self.by_meaning(hit) + self.by_words(hit)
+
+    def scores(self, hits: Iterable[Hit]) -> dict[int, float]:
+        """Say of each document, between 0 and 1, how likely it is meant."""
+        found = list(hits)
+        by_words = [self.by_words(hit) for hit in found]
+        even = self.midpoint + self.expected * max(by_words, default=0.0)
+        return {
+            hit.document_id: _likelihood(self.steepness * (self.by_meaning(hit) + words - even))
+            for hit, words in zip(found, by_words, strict=True)
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankFusion:
+    """Reciprocal rank fusion: what counts is a document's rank by words and its rank by meaning."""
+
+    k: int = RRF_K
+    confidence: float = 0.0  # ranks say nothing of how good the best is
+    noise: float = 0.0
+
+    def scores(self, hits: Iterable[Hit]) -> dict[int, float]:
+        """Say of each document, between 0 and 1, how high it ranks; 1 is first by words and by meaning."""
+        found = list(hits)
+        scores = {hit.document_id: 0.0 for hit in found}
+        by_words = sorted((-hit.words, hit.document_id) for hit in found if hit.words > 0)
+        by_meaning = sorted((-hit.meaning, hit.document_id) for hit in found if hit.meaning is not None)
+        for ranked in (by_words, by_meaning):
+            for rank, (_, document) in enumerate(ranked, start=1):
+                scores[document] += (self.k + 1) / (self.k + rank) / 2
+        return scores
+
+
+def _likelihood(odds: float) -> float:
+    return 1 / (1 + math.exp(-odds))
+
+
+def rank(
+    query: str,
+    found: Iterable[Listed],
+    scores: Mapping[int, float],
+    matches: Mapping[str, Match],
+) -> list[Ranked]:
+    """Order the tools that were found by how well they answer a query, the best first, each name once.
+
+    `scores` are those of the tools' documents; `matches` say which names the query means.
+    """
+    ranked = sorted((_ranked(item, scores, matches) for item in _each_once(found)), key=_best_first)
+    return _servers_or_tools(query, ranked, matches)
+
+
+def _ranked(item: Listed, scores: Mapping[int, float], matches: Mapping[str, Match]) -> Ranked:
+    tool, decision = item
+    score = scores.get(tool.document_id or 0, 0.0)
+    if (match := matches.get(tool.name)) is not None:
+        # Among those that the query names alike, the nearer in meaning comes first.
+        return Ranked(tool, decision, _CERTAINTY[match] - 0.01 * (1 - score) * (match is not Match.EXACT))
+    score *= _UNNAMED * _LESS_LIKELY.get(tool.status, 1.0)
+    return Ranked(tool, decision, score * (_BUILT_IN if tool.kind is Kind.BUILTIN else 1.0))
+
+
+def _best_first(item: Ranked) -> tuple[float, bool, float, int, str, str]:
+    tool, decision, score = item
+    likely = _LESS_LIKELY.get(tool.status, 1.0)  # counts where a name makes scores equal
+    return -score, not decision.visible, -likely, -tool.usage_count, tool.name, tool.client
+
+
+def _each_once(found: Iterable[Listed]) -> list[Listed]:
+    """Keep the row of each name that is nearest to being usable."""
+    best: dict[tuple[str, str], Listed] = {}
+    for item in found:
+        key = (item.tool.client, item.tool.name)
+        known = best.get(key)
+        if known is None or closest_to_being_visible(item) < closest_to_being_visible(known):
+            best[key] = item
+    return list(best.values())
+
+
+def _servers_or_tools(query: str, ranked: Sequence[Ranked], matches: Mapping[str, Match]) -> list[Ranked]:
+    """Keep a server's row where the query speaks of the server alone, else its tools, if any are known."""
+    servers = {_home(it.tool): it.tool for it in ranked if it.tool.kind is Kind.MCP_SERVER}
+    if not servers:
+        return list(ranked)
+    words = set(query_words(query))
+    meant = {home for home, server in servers.items() if words <= _words(server.server or "")}
+    with_tools = {_home(item.tool) for item in ranked if item.tool.kind is Kind.MCP_TOOL}
+    dropped = {Kind.MCP_TOOL: meant, Kind.MCP_SERVER: with_tools - meant}
+    return [
+        item
+        for item in ranked
+        if item.tool.name in matches or _home(item.tool) not in dropped.get(item.tool.kind, ())
+    ]
+
+
+def _home(tool: Tool) -> tuple[str, str | None, str | None]:
+    return tool.client, tool.server, tool.plugin
+
+
+def _words(label: str) -> set[str]:
+    return {word.lower() for word in split(label).split()}

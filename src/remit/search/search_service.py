@@ -1,0 +1,193 @@
+"""Search: the tools of one view, found by the words of a query and by its meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from remit.decision.defaults import DEFAULT_LIMIT, MAX_LIMIT
+from remit.decision.scopes import Scope
+from remit.errors import EmbeddingError
+from remit.search.documents import query_parts, read_query
+from remit.search.name_matches import NameMatches
+from remit.search.ranking import Found, Fusion, Hit, Ranked, RankFusion, rank
+
+if TYPE_CHECKING:
+    from remit.decision.decide import Listed
+    from remit.decision.projects import Workspace
+    from remit.ports import DocumentStore, Embedder, Engine, Index, Selection, Vector
+
+BATCH = 64  # texts that are turned into vectors at once
+BY_WORDS_ALONE = "found by words alone"
+NO_VECTORS = f"{BY_WORDS_ALONE}: no tool here has a vector of this model yet"
+WORDS_ALONE = Fusion(expected=0.48, steepness=3.1, midpoint=0.83, confidence=0.0, noise=0.0)
+_DEPTH = 2  # times as many as are asked for does the index hand over to be ranked
+_NEAREST = 3
+_LONGEST_QUERY = 10_000  # characters; what comes after is not read
+
+
+@dataclass
+class Searcher:
+    """The tools of one view, ready for many searches."""
+
+    listed: Sequence[Listed]
+    index: Index
+    embedder: Embedder | None
+    note: str | None = None  # why there is no embedder
+    fusion: Fusion | RankFusion | None = None  # None: the embedder's own
+    _selections: dict[tuple[Scope | None, bool], _Selected] = field(
+        default_factory=dict[tuple[Scope | None, bool], "_Selected"]
+    )
+
+    def search(
+        self,
+        query: str,
+        *,
+        scope: Scope | None = None,
+        limit: int = DEFAULT_LIMIT,
+        include_hidden: bool = False,
+        min_score: float | None = None,
+    ) -> Found:
+        """Find the tools that answer a query; without `min_score`, those that are no mere noise.
+
+        Raises:
+            ValueError: the limit is not between 1 and 50.
+        """
+        if not 1 <= limit <= MAX_LIMIT:
+            raise ValueError(f"a limit is a number from 1 to {MAX_LIMIT}")
+        asked = query[:_LONGEST_QUERY]
+        selected = self._select(scope, include_hidden)
+        vectors, note = self._embedded(asked)
+        hits = self.index.hits(read_query(asked), vectors, selected.among, _DEPTH * limit)
+        if vectors and hits and all(hit.meaning is None for hit in hits):
+            vectors, note = [], NO_VECTORS
+        ranked = self._ranked(asked, hits, self._fusion(vectors), selected)
+        least = _least(ranked, self._fusion(vectors)) if min_score is None else min_score
+        good = [item for item in ranked if item.score >= least]
+        is_asked = bool(asked.strip())  # nothing is near to nothing
+        nearest = [item.tool.name for item in ranked[:_NEAREST]] if is_asked and not good else []
+        return Found(query=query, results=good[:limit], nearest=nearest, note=note)
+
+    def close(self) -> None:
+        """Let go of what the index keeps for this searcher."""
+        for selected in self._selections.values():
+            self.index.drop(selected.among)
+        self._selections.clear()
+
+    def _ranked(
+        self, query: str, hits: Sequence[Hit], fusion: Fusion | RankFusion, selected: _Selected
+    ) -> list[Ranked]:
+        matches = selected.names.find(query)
+        found = [item for hit in hits for item in selected.by_document.get(hit.document_id, ())]
+        found += [item for name in matches for item in selected.by_name[name]]
+        return rank(query, found, fusion.scores(hits), matches)
+
+    def _embedded(self, query: str) -> tuple[list[Vector], str | None]:
+        """The vector of a query, then those of its parts; without any, why there are none."""
+        if self.embedder is None:
+            return [], self.note
+        parts = query_parts(query) if self.embedder.fusion.part_weight else []
+        try:
+            return [self.embedder.embed_query(text) for text in (query, *parts)], None
+        except EmbeddingError as failure:
+            return [], f"{BY_WORDS_ALONE}: {failure}"
+
+    def _fusion(self, vectors: Sequence[Vector]) -> Fusion | RankFusion:
+        if self.fusion is not None:
+            return self.fusion
+        return self.embedder.fusion if vectors and self.embedder is not None else WORDS_ALONE
+
+    def _select(self, scope: Scope | None, include_hidden: bool) -> _Selected:
+        key = (scope, include_hidden)
+        if key not in self._selections:
+            chosen = [
+                item
+                for item in self.listed
+                if (include_hidden or item.decision.visible) and scope in (None, item.tool.scope)
+            ]
+            self._selections[key] = _Selected(chosen, self.index)
+        return self._selections[key]
+
+
+def _least(ranked: Sequence[Ranked], fusion: Fusion | RankFusion) -> float:
+    """The score that a result needs: more, where not even the best is sure."""
+    is_sure = bool(ranked) and ranked[0].score >= fusion.confidence
+    return fusion.noise if is_sure else fusion.confidence
+
+
+class Search:
+    """Makes tools ready to be searched, and opens what searches them."""
+
+    def __init__(self, documents: DocumentStore, engine: Engine) -> None:
+        self._documents = documents
+        self._engine = engine
+
+    def read(self, workspace: Workspace, *, is_hurried: bool) -> str | None:
+        """Make a workspace's tools ready for search; say why they are found by words alone, if they are."""
+        try:
+            if is_hurried:
+                self._documents.read(workspace)
+            else:
+                self.index(workspace)
+        except EmbeddingError as failure:
+            return f"{BY_WORDS_ALONE}: {failure}"
+        return None
+
+    def searcher(
+        self, listed: Sequence[Listed], workspace: Workspace, note: str | None, *, in_memory: bool
+    ) -> Searcher:
+        """Make ready to search tools many times; with a note, by words alone."""
+        embedder, note = self._embedder(in_memory=in_memory) if note is None else (None, note)
+        model = None if embedder is None else embedder.model
+        if in_memory:
+            if embedder is not None:
+                embedder.embed_tools([])  # from then on, queries are as fast as the index
+            index = self._engine.in_memory(
+                self._documents.entries(model), WORDS_ALONE if embedder is None else embedder.fusion
+            )
+        else:
+            index = self._documents.index(workspace, model)
+        return Searcher(listed, index, embedder, note, self._engine.fusion)
+
+    def index(
+        self, workspace: Workspace, on_progress: Callable[[int, int], None] = lambda _done, _total: None
+    ) -> int:
+        """Give a vector to each of a workspace's tools that has none, and say how many had none."""
+        self._documents.read(workspace)
+        model = self._engine.model
+        if model is None:
+            return 0
+        missing = self._documents.without_vector(workspace, model)
+        for done in range(0, len(missing), BATCH):
+            on_progress(done, len(missing))
+            batch = dict(islice(missing.items(), done, done + BATCH))
+            vectors = self._engine.embedder().embed_tools(list(batch.values()))
+            self._documents.add_vectors(model, dict(zip(batch, vectors, strict=True)))
+        return len(missing)
+
+    def _embedder(self, *, in_memory: bool) -> tuple[Embedder | None, str | None]:
+        """Open the embedder, or say why there is none."""
+        if self._engine.model is None:
+            return None, f"{BY_WORDS_ALONE}: no model is set"
+        if not in_memory and not self._documents.can_compare():
+            return None, f"{BY_WORDS_ALONE}: sqlite-vec cannot be loaded here"
+        try:
+            return self._engine.embedder(), None
+        except EmbeddingError as failure:
+            return None, f"{BY_WORDS_ALONE}: {failure}"
+
+
+class _Selected:
+    """Some of a view's tools, by their documents and by their names."""
+
+    def __init__(self, listed: Sequence[Listed], index: Index) -> None:
+        self.by_document: dict[int, list[Listed]] = {}
+        self.by_name: dict[str, list[Listed]] = {}
+        for item in listed:
+            self.by_name.setdefault(item.tool.name, []).append(item)
+            if item.tool.document_id is not None:
+                self.by_document.setdefault(item.tool.document_id, []).append(item)
+        self.names = NameMatches(item.tool for item in listed)
+        self.among: Selection = index.select(self.by_document)

@@ -1,0 +1,69 @@
+"""A collection: tools that someone brings along, made ready for the same search as those of a machine."""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+
+from remit.decision.decide import Listed
+from remit.ports import Embedder, Engine, Entry, Index, Vector
+from remit.search.documents import Document, columns
+from remit.search.given_tools import Brought, listed
+from remit.search.search_service import WORDS_ALONE, Searcher
+
+MOST_VECTORS = 20_000  # of 1 KB each, with the bundled model
+
+
+class Vectors:
+    """The vectors of tools by their content; those that were longest without use are forgotten."""
+
+    def __init__(self, most: int = MOST_VECTORS) -> None:
+        self._most = most
+        self._kept: OrderedDict[tuple[str, Document], Vector] = OrderedDict()
+
+    def of(self, documents: Sequence[Document], embedder: Embedder) -> list[Vector]:
+        """The vectors of tools; only of those that are new are they worked out.
+
+        Raises:
+            EmbeddingError: texts cannot be turned into vectors.
+        """
+        keys = [(embedder.model, document) for document in documents]
+        new = list(dict.fromkeys(key for key in keys if key not in self._kept))
+        made = dict(zip(new, embedder.embed_tools([document for _, document in new]), strict=True))
+        vectors = [made.get(key) or self._kept[key] for key in keys]
+        for key, vector in zip(keys, vectors, strict=True):
+            self._kept[key] = vector
+            self._kept.move_to_end(key)
+        while len(self._kept) > self._most:
+            self._kept.popitem(last=False)
+        return vectors
+
+
+class Collection:
+    """Tools that are known by their places: a result's `document_id` is one."""
+
+    def __init__(self, tools: Sequence[Brought], engine: Engine, vectors: Vectors | None = None) -> None:
+        """Make tools ready for search.
+
+        Raises:
+            EmbeddingError: texts cannot be turned into vectors.
+        """
+        self.listed = listed(tools)
+        self.embedder = None if engine.model is None else engine.embedder()
+        self._fusion = engine.fusion
+        self.index = self._open(tools, engine, vectors or Vectors(len(tools)))
+
+    def searcher(self, among: Sequence[Listed] | None = None) -> Searcher:
+        """Make ready to search all of the tools, or some."""
+        return Searcher(
+            self.listed if among is None else among, self.index, self.embedder, fusion=self._fusion
+        )
+
+    def _open(self, tools: Sequence[Brought], engine: Engine, vectors: Vectors) -> Index:
+        documents = [tool.document for tool in tools]
+        known: Sequence[Vector | None] = [None] * len(tools)
+        if self.embedder is not None:
+            known = vectors.of(documents, self.embedder)
+        entries = (
+            Entry(at, columns(document), vector)
+            for at, (document, vector) in enumerate(zip(documents, known, strict=True))
+        )
+        return engine.in_memory(entries, WORDS_ALONE if self.embedder is None else self.embedder.fusion)

@@ -1,0 +1,169 @@
+"""Filters a list of tools that someone brings along, by what a user asked or a conversation is about."""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+from threading import Lock
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from remit.decision.defaults import DEFAULT_LIMIT, MAX_LIMIT
+from remit.ports import Engine
+from remit.search.conversation import last_said
+from remit.search.engine import open_engine
+from remit.search.given_tools import Brought, read
+from remit.search.search_service import Searcher
+from remit.search.tool_collection import Collection, Vectors
+
+AnyTool = TypeVar("AnyTool")
+Patterns = tuple[str, ...]
+
+_MOST_LISTS = 4  # of tools that were filtered before, and stay ready
+_MOST_CHOICES = 16  # of patterns, for one list
+
+
+def filter_tools(
+    tools: Sequence[AnyTool],
+    query_or_messages: str | Iterable[object],
+    top_k: int = DEFAULT_LIMIT,
+    min_score: float | None = 0.0,
+    always_include: str | Iterable[str] = (),
+    exclude: str | Iterable[str] = (),
+) -> list[AnyTool]:
+    """Choose the tools that a query, or the last messages of a conversation, asks for: the same objects.
+
+    First come those of `always_include`, in their own order, then the best of the others, best first, until
+    there are `top_k`. Both lists hold names and patterns (`git_*`); `exclude` beats `always_include`. A score
+    is between 0 and 1, about how likely a tool is meant; `None` leaves out what the model takes for noise.
+
+    Raises:
+        EmbeddingError: texts cannot be turned into vectors.
+        TypeError: a tool is in no shape that can be read.
+        ValueError: `top_k` is not between 1 and 50.
+    """
+    chosen = _KEPT.filtered([read(tool) for tool in tools]).choose(
+        query_or_messages, top_k, min_score, _patterns(always_include), _patterns(exclude)
+    )
+    return [tools[place] for place in chosen]
+
+
+class ToolFilter(Generic[AnyTool]):
+    """A list of tools that is filtered many times: `filter_tools`, without reading the list each time."""
+
+    def __init__(self, tools: Sequence[AnyTool]) -> None:
+        """Make ready to filter.
+
+        Raises:
+            EmbeddingError: texts cannot be turned into vectors.
+            TypeError: a tool is in no shape that can be read.
+        """
+        self._tools = list(tools)
+        self._filtered = _KEPT.filtered([read(tool) for tool in tools])
+
+    def __call__(
+        self,
+        query_or_messages: str | Iterable[object],
+        top_k: int = DEFAULT_LIMIT,
+        min_score: float | None = 0.0,
+        always_include: str | Iterable[str] = (),
+        exclude: str | Iterable[str] = (),
+    ) -> list[AnyTool]:
+        """Choose tools, as `filter_tools` does."""
+        chosen = self._filtered.choose(
+            query_or_messages, top_k, min_score, _patterns(always_include), _patterns(exclude)
+        )
+        return [self._tools[place] for place in chosen]
+
+
+class _Choice(NamedTuple):
+    """What the patterns leave of a list."""
+
+    always: Sequence[int]
+    others: Searcher
+
+
+class _Filtered:
+    """Some tools, chosen from by their places."""
+
+    def __init__(self, tools: Sequence[Brought], engine: Engine, vectors: Vectors) -> None:
+        self._collection = Collection(tools, engine, vectors)
+        self._names = [
+            {item.tool.name, tool.name} for item, tool in zip(self._collection.listed, tools, strict=True)
+        ]
+        self._choices: OrderedDict[tuple[Patterns, Patterns], _Choice] = OrderedDict()
+
+    def choose(
+        self,
+        query_or_messages: str | Iterable[object],
+        top_k: int,
+        min_score: float | None,
+        always_include: Patterns,
+        exclude: Patterns,
+    ) -> list[int]:
+        """Name the places of the tools that are asked for."""
+        if not 1 <= top_k <= MAX_LIMIT:
+            raise ValueError(f"`top_k` is a number from 1 to {MAX_LIMIT}")
+        always, others = self._choice(always_include, exclude)
+        found = _found(others, query_or_messages, min_score)
+        return [*always, *found[: max(top_k - len(always), 0)]]
+
+    def _choice(self, always_include: Patterns, exclude: Patterns) -> _Choice:
+        """Take out by name before anything is searched: what is excluded takes nobody's place."""
+        key = (always_include, exclude)
+        if key not in self._choices:
+            left = [at for at, names in enumerate(self._names) if not _match(names, exclude)]
+            always = [at for at in left if _match(self._names[at], always_include)]
+            others = [self._collection.listed[at] for at in left if at not in set(always)]
+            self._choices[key] = _Choice(always, self._collection.searcher(others))
+            _forget_oldest(self._choices, _MOST_CHOICES)
+        return self._choices[key]
+
+
+class _Kept:
+    """What stays in the process between calls: the model, vectors by content, the last lists."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._engine: Engine | None = None
+        self._vectors = Vectors()
+        self._lists: OrderedDict[tuple[Brought, ...], _Filtered] = OrderedDict()
+
+    def filtered(self, tools: Sequence[Brought]) -> _Filtered:
+        """Make tools ready to choose from, or find that they are."""
+        key = tuple(tools)
+        with self._lock:
+            if self._engine is None:
+                self._engine = open_engine()
+            if key not in self._lists:
+                self._lists[key] = _Filtered(tools, self._engine, self._vectors)
+                _forget_oldest(self._lists, _MOST_LISTS)
+            self._lists.move_to_end(key)
+            return self._lists[key]
+
+
+_KEPT = _Kept()
+
+
+def _found(
+    searcher: Searcher, query_or_messages: str | Iterable[object], min_score: float | None
+) -> list[int]:
+    """The places of what was found, the best first; a tool counts by the message that asks for it most."""
+    scores: dict[int, float] = {}
+    for text, weight in last_said(query_or_messages):
+        least = None if min_score is None else min_score / weight
+        for tool, _, score in searcher.search(text, limit=MAX_LIMIT, min_score=least).results:
+            place = tool.document_id or 0
+            scores[place] = max(scores.get(place, 0.0), weight * score)
+    return sorted(scores, key=lambda place: (-scores[place], place))
+
+
+def _patterns(given: str | Iterable[str]) -> Patterns:
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def _match(names: Iterable[str], patterns: Patterns) -> bool:
+    return any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
+
+
+def _forget_oldest(kept: OrderedDict[Any, Any], most: int) -> None:
+    while len(kept) > most:
+        kept.popitem(last=False)

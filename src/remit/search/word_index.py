@@ -1,0 +1,150 @@
+"""Scores documents by the words they share with a query, as SQLite's FTS5 does, from arrays in memory."""
+
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from remit.search.documents import COLUMN_WEIGHTS, PAIR_WEIGHT, Columns
+
+_SATURATION, _LENGTH = 1.2, 0.75  # k1 and b of FTS5's bm25()
+_SHIFT = 32  # bits for the number of a term
+_RAREST = 1e-6  # what a term in half of all documents or more counts for, as in FTS5
+
+Floats = NDArray[np.float32]
+Rows = NDArray[np.int32]
+
+
+class Terms:
+    """Cuts text into terms with FTS5's own tokenizer, `porter unicode61`."""
+
+    def __init__(self) -> None:
+        self._connection = apsw.Connection(":memory:")
+        self._tokenizer = self._connection.fts5_tokenizer("porter", ["unicode61"])
+
+    def __call__(self, text: str) -> list[str]:
+        data = text.encode("utf-8", "replace")
+        found = self._tokenizer(
+            data, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False
+        )
+        return cast(list[str], found)  # without offsets and synonyms, a term is its text alone
+
+
+class _Numbers(dict[str, int]):
+    """Numbers terms in the order of their first use."""
+
+    def __missing__(self, term: str) -> int:
+        number = self[term] = len(self)
+        return number
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """The documents of each of some numbered things, with what it adds to the score of each."""
+
+    starts: NDArray[np.int64]  # of each in the next two, and the end of the last
+    rows: Rows
+    impacts: Floats
+
+    def add(self, number: int, totals: Floats, weight: float = 1.0) -> None:
+        """Add to each document's total what one of the things is worth there."""
+        start, end = self.starts[number], self.starts[number + 1]
+        totals[self.rows[start:end]] += (
+            np.float32(weight) * self.impacts[start:end]
+        )  # a document is there once
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """What each term, and each two terms side by side, are worth in each document."""
+
+    numbers: dict[str, int]  # of terms
+    terms: Postings
+    pairs: NDArray[np.int64]  # two numbers of terms in one, in order
+    pair_postings: Postings
+
+    def add(self, words: Sequence[str], pairs: Iterable[Sequence[str]], totals: Floats) -> None:
+        """Add to each document's total what a query's terms are worth; one given twice counts twice."""
+        for word in words:
+            if (number := self.numbers.get(word)) is not None:
+                self.terms.add(number, totals)
+        for pair in pairs:
+            match [self.numbers.get(word) for word in pair]:
+                case [int(one), int(other)]:
+                    self._add_pair((one << _SHIFT) | other, totals)
+                case _:
+                    pass
+
+    def _add_pair(self, key: int, totals: Floats) -> None:
+        at = int(np.searchsorted(self.pairs, key))
+        if at < len(self.pairs) and self.pairs[at] == key:
+            self.pair_postings.add(at, totals, PAIR_WEIGHT)
+
+
+def build(documents: Sequence[Columns], terms: Terms) -> Lexicon:
+    """Work out beforehand what each term is worth in each document."""
+    numbers = _Numbers()
+    used = array("i")
+    counts = array("i")  # of terms, by document and column
+    for texts in documents:
+        for text in texts:
+            found = list(map(numbers.__getitem__, terms(text))) if text else []
+            used.extend(found)
+            counts.append(len(found))
+    lengths = np.frombuffer(counts, np.int32).reshape(-1, len(COLUMN_WEIGHTS))
+    places = _Places(lengths)
+    ids = np.frombuffer(used, np.int32).astype(np.int64)
+    pairs = (ids[:-1] << _SHIFT) | ids[1:]
+    distinct, pair_ids = np.unique(pairs[places.has_next], return_inverse=True)
+    return Lexicon(
+        dict(numbers),
+        _postings(ids, len(numbers), places.rows, places.weights, lengths),
+        distinct,
+        _postings(
+            pair_ids,
+            len(distinct),
+            places.rows[:-1][places.has_next],
+            places.weights[:-1][places.has_next],
+            lengths,
+        ),
+    )
+
+
+class _Places:
+    """Where each term that was used stands."""
+
+    def __init__(self, lengths: Rows) -> None:
+        size = len(lengths)
+        cells = np.repeat(np.arange(lengths.size), lengths.ravel())
+        self.rows: Rows = np.repeat(np.arange(size, dtype=np.int32), lengths.sum(axis=1))
+        self.weights: Floats = np.tile(np.array(COLUMN_WEIGHTS, np.float32), size)[cells]
+        self.has_next = cells[:-1] == cells[1:]  # in the same column of the same document
+
+
+def _postings(ids: NDArray[np.int64], count: int, rows: Rows, weights: Floats, lengths: Rows) -> Postings:
+    size = len(lengths)
+    keys = ids * size + rows
+    order = np.argsort(keys, kind="stable")
+    keys, weights = keys[order], weights[order]
+    firsts = np.flatnonzero(np.diff(keys, prepend=-1))
+    often = np.add.reduceat(weights, firsts, dtype=np.float64) if len(firsts) else np.zeros(0)
+    where = keys[firsts] % max(size, 1)
+    each = np.bincount(keys[firsts] // max(size, 1), minlength=count)
+    impacts = np.repeat(_rarity(each, size), each) * _saturated(often, lengths.sum(axis=1), where)
+    return Postings(
+        np.concatenate(([0], np.cumsum(each))), where.astype(np.int32), impacts.astype(np.float32)
+    )
+
+
+def _rarity(per_term: NDArray[np.int64], size: int) -> NDArray[np.float64]:
+    return np.maximum(np.log((size - per_term + 0.5) / (per_term + 0.5)), _RAREST)
+
+
+def _saturated(often: NDArray[np.float64], lengths: Rows, where: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Count a term less the more often it stands in a document, and the longer that is."""
+    norms = _SATURATION * (1 - _LENGTH + _LENGTH * lengths / max(lengths.mean() if len(lengths) else 0, 1e-9))
+    return often * (_SATURATION + 1) / (often + norms[where])

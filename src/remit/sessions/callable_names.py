@@ -1,0 +1,80 @@
+"""What a model can call a tool: by its own name, or by that under which Remit serves it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from remit.catalog.costs import is_held_back
+from remit.configuration.file_parser import OWN_TOOLS
+from remit.decision.decide import Context, Gate, Listed, decide
+from remit.decision.kinds import ConfigStatus, Kind
+from remit.decision.tool_names import MCP, server_name
+from remit.decision.tools import Tool
+from remit.presentation.own_tools import Own
+from remit.presentation.plan import AUTO, SEARCH, Plan
+from remit.presentation.served_names import Names, Wish
+
+_NOT_NAMED = frozenset({Gate.SCOPE, Gate.CONFIG, Gate.PRECEDENCE})  # what these hide is never served
+
+
+def is_served(listed: Sequence[Listed], context: Context) -> bool:
+    """Tell whether the client starts Remit itself as a server here."""
+    return _gateway(listed, context) is not None
+
+
+def can_discover(listed: Sequence[Listed], context: Context, plan: Plan) -> bool:
+    """Tell whether a model has `discover_tools`, which is listed only where not all tools are."""
+    if not is_served(listed, context) or Own.DISCOVER not in plan.own_tools:
+        return False
+    visible = [item.tool for item in listed if item.tool.kind is Kind.MCP_TOOL and item.decision.visible]
+    return plan.strategy == SEARCH or (plan.strategy == AUTO and _cost(visible) > plan.token_budget)
+
+
+def sends_a_part(listed: Sequence[Listed], context: Context, plan: Plan) -> bool:
+    """Tell whether Remit serves a client all its tools, and sends only some of them: the rest are found."""
+    if not context.starts_servers:
+        return False
+    visible = [item.tool for item in listed if item.tool.kind is Kind.MCP_TOOL and item.decision.visible]
+    at_hand = [tool for tool in visible if plan.lists_memory or not is_held_back(tool)]
+    return plan.strategy == SEARCH or (plan.strategy == AUTO and _cost(at_hand) > plan.token_budget)
+
+
+def called_by(listed: Sequence[Listed], context: Context, plan: Plan) -> Callable[[Tool], str]:
+    """Make the function that says what a model calls a tool."""
+    gateway = _gateway(listed, context)
+    if gateway is None:
+        return lambda tool: tool.name
+    before = gateway.name.removesuffix("*")  # a plugin's server has the plugin's name in it
+    as_gateway = replace(context, starts_servers=True)
+    tools = [item.tool for item in listed if item.tool.kind is Kind.MCP_TOOL and item.tool.agent is None]
+    served = [tool for tool in tools if decide(tool, as_gateway).gate not in _NOT_NAMED]
+    names = Names((Wish(tool.key, _wished(tool, plan), tool.name) for tool in served), OWN_TOOLS)
+
+    def called(tool: Tool) -> str:
+        name = names.get(tool.key)
+        return tool.name if name is None else before + name
+
+    return called
+
+
+def _cost(tools: Sequence[Tool]) -> int:
+    return sum(tool.tokens or 0 for tool in tools)
+
+
+def _gateway(listed: Sequence[Listed], context: Context) -> Tool | None:
+    """Find the row of Remit itself, as the client would start it."""
+    return next(
+        (
+            item.tool
+            for item in listed
+            if item.tool.config_status is ConfigStatus.ITSELF
+            and item.tool.client == context.client
+            and item.tool.shadowed_by is None
+        ),
+        None,
+    )
+
+
+def _wished(tool: Tool, plan: Plan) -> str:
+    is_prefixed = plan.run(tool.server or "", tool.plugin).prefix is not False
+    before = MCP if is_prefixed else server_name(tool.server or "", tool.plugin)[:-1]
+    return tool.name.removeprefix(before)

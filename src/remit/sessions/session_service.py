@@ -1,0 +1,209 @@
+"""Sessions: what an agent is told when one begins, what is suggested to it, and what came of it all."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from typing import NamedTuple
+
+from remit.catalog.contexts import DEFAULT_CLIENT
+from remit.decision.decide import Context, Listed
+from remit.decision.declarations import Key
+from remit.decision.kinds import Kind, Status
+from remit.decision.tools import Tool
+from remit.memory import session_start as memory
+from remit.memory.scope_gate import memory_id
+from remit.ports import Clock, Store
+from remit.search.search_service import Searcher
+from remit.sessions.callable_names import called_by, can_discover, sends_a_part
+from remit.sessions.session_context import (
+    KEEP_STATES,
+    KEEP_TOOLS,
+    Section,
+    assemble,
+    obstacles_section,
+    states_section,
+    told_apart,
+    tools_section,
+)
+from remit.sessions.suggestions import (
+    Candidate,
+    Cause,
+    Choice,
+    Session,
+    by_sequence,
+    by_state,
+    choose,
+    learn,
+    write,
+)
+from remit.states.context_states import States
+from remit.usage.familiarity import familiarities
+from remit.usage.reports import ProjectUse, Proposal, Usage, proposals, usage
+
+Searching = Callable[[Context], Searcher]
+
+_MORE = "available: `discover_tools` finds them"
+_FOUND = 3  # results of a search that are weighed
+_NEVER_SUGGESTED = (Kind.BUILTIN, Kind.MCP_SERVER, Kind.PLUGIN)  # known to every agent, or no tool by itself
+
+
+class Opening(NamedTuple):
+    """What an agent is told when a session begins, and the states that hold then."""
+
+    text: str
+    holding: Sequence[str]
+
+
+class Suggested(NamedTuple):
+    """What would be suggested, with the names that a model can call."""
+
+    choice: Choice
+    names: Callable[[Candidate], str]
+
+    @property
+    def text(self) -> str:
+        """What is told to the model; empty where nothing is suggested."""
+        return write((each, self.names(each)) for each in self.choice.said)
+
+
+class Sessions:
+    """Tells agents what they need to know, and reports what they did."""
+
+    def __init__(self, store: Store, states: States, clock: Clock) -> None:
+        self._store = store
+        self._states = states
+        self._clock = clock
+
+    def open(
+        self,
+        listed: Sequence[Listed],
+        context: Context,
+        obstacles: Mapping[Key, str],
+        *,
+        budget: int | None,
+        tokens: int | None = None,
+    ) -> Opening:
+        """Write what an agent is told at session start, from what was decided in a context.
+
+        Of servers that cannot be started, only that is told.
+        """
+        told = self._states.told(context)
+        budget = told.characters if budget is None else budget
+        visible, idle = told_apart([item.tool for item in listed if item.decision.visible], obstacles)
+        left = self._store.sessions.news(context.workspace) if told.observes else ()
+        sections = [
+            *memory.sections(self._store.memory, memory_id(context.workspace.project), self._clock(), left),
+            Section(text=states_section(listed, context.snapshot), keep=KEEP_STATES),
+            Section(text=obstacles_section(idle), keep=KEEP_STATES),
+            Section(
+                text=tools_section(
+                    visible,
+                    budget=min(told.tools, budget),
+                    familiar=familiarities(self._store.sessions.tallies(context.workspace)),
+                    called=self._called(listed, context),
+                    more=_MORE if can_discover(listed, context, self._states.plan(context)) else "available",
+                ),
+                keep=KEEP_TOOLS,
+            ),
+        ]
+        text = assemble(sections, budget=budget, tokens=told.tokens if tokens is None else tokens)
+        return Opening(text, _holding(context))
+
+    def suggestions(
+        self,
+        listed: Sequence[Listed],
+        context: Context,
+        searching: Searching,
+        *,
+        session_id: str,
+        prompt: str | None,
+    ) -> Suggested:
+        """Work out what would be suggested now."""
+        client, workspace = context.client or DEFAULT_CLIENT, context.workspace
+        told, sessions = self._states.told(context), self._store.sessions
+        calls = sessions.calls_of(session_id, workspace, client)
+        candidates = by_sequence(learn(sessions.calls(workspace, client)), calls)
+        if told.shared_patterns:
+            shared = learn(sessions.calls_everywhere(workspace, client))
+            candidates += by_sequence(shared, calls, where="in your projects")
+        candidates += self._by_state(listed, context, sessions.states_at_start(session_id, workspace, client))
+        if prompt:
+            candidates += _by_prompt(prompt, searching(context))
+        tools = {item.tool.name: item.tool for item in listed if _is_suggestable(item)}
+        choice = choose(
+            candidates,
+            Session(session_id, calls),
+            sessions.suggested(workspace, client),
+            suggestable=tools,
+            is_heard=told.hints,
+        )
+        called = self._called(listed, context)
+
+        def name_of(candidate: Candidate) -> str:
+            return called(tools[candidate.tool])
+
+        return Suggested(choice, name_of)
+
+    def keep(self, suggested: Suggested, session_id: str, context: Context) -> None:
+        """Remember what was suggested, so that it is not said too often."""
+        if suggested.choice.said:
+            client = context.client or DEFAULT_CLIENT
+            said = suggested.choice.said
+            self._store.sessions.keep_suggestions(said, session_id, context.workspace, client, self._clock())
+
+    def usage(self, listed: Sequence[Listed], context: Context) -> Usage:
+        """Report what this project used, and what it did not."""
+        client, workspace = context.client or DEFAULT_CLIENT, context.workspace
+        mine = [item for item in listed if context.client in (None, item.tool.client)]
+        sessions = self._store.sessions
+        return usage(mine, sessions.totals(workspace), sessions.sessions(workspace, client))
+
+    def projects(self) -> Sequence[ProjectUse]:
+        """Report how much each of this user's projects used; no tool is named."""
+        return self._store.sessions.projects()
+
+    def proposals(self, found: Usage) -> list[Proposal]:
+        """Propose what to switch off."""
+        return proposals(found, now=self._clock())
+
+    def sends_a_part(self, listed: Sequence[Listed], context: Context) -> bool:
+        """Tell whether the gateway sends a model only some of the tools that were listed."""
+        return sends_a_part(listed, context, self._states.plan(context))
+
+    def _called(self, listed: Sequence[Listed], context: Context) -> Callable[[Tool], str]:
+        return called_by(listed, context, self._states.plan(context))
+
+    def _by_state(self, listed: Sequence[Listed], context: Context, at_start: str) -> list[Candidate]:
+        if context.snapshot is None or not at_start:
+            return []
+        needing = {
+            item.tool.name: {
+                state
+                for each in context.requirements.of(item.tool.name)
+                for state in each.condition.about().states
+            }
+            for item in listed
+            if item.decision.visible
+        }
+        return by_state(needing, _holding(context), json.loads(at_start))
+
+
+def _holding(context: Context) -> list[str]:
+    if context.snapshot is None:
+        return []
+    return sorted(name for name, value in context.snapshot.states.items() if value.truth)
+
+
+def _by_prompt(prompt: str, searcher: Searcher) -> list[Candidate]:
+    with closing(searcher):
+        found = searcher.search(prompt, limit=_FOUND)
+    return [
+        Candidate(each.tool.name, Cause.PROMPT, each.score, "it fits what was asked for")
+        for each in found.results
+    ]
+
+
+def _is_suggestable(item: Listed) -> bool:
+    return (
+        item.decision.visible and item.tool.kind not in _NEVER_SUGGESTED and item.tool.status is Status.ACTIVE
+    )

@@ -1,0 +1,116 @@
+"""Runs a program for its exit code: without a shell, with few variables, and with an end of all it began."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import IO, NamedTuple
+
+from remit.configuration.config_model import Detector
+from remit.decision.projects import Workspace
+from remit.files.bounded_reader import Machine
+from remit.states.observations import Observation
+
+_KEPT = (  # variables that a program gets; what else the user has may be secret
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "TZ",
+    "TMPDIR",
+    "XDG_CONFIG_HOME",
+    "XDG_RUNTIME_DIR",
+    "SYSTEMROOT",
+    "USERPROFILE",
+    "APPDATA",
+    "LOCALAPPDATA",
+    "TEMP",
+    "PATHEXT",
+)
+_PARTING = 1.0  # seconds in which a program that was ended has gone
+_OWN = {"REMIT_DEPTH": "1", "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}
+
+
+class Ended(NamedTuple):
+    """How a program ended, or why it did not."""
+
+    exit_code: int | None = None
+    has_output: bool = False
+    trouble: str | None = None
+
+
+def detect(detector: Detector, bases: Sequence[str], workspace: Workspace, machine: Machine) -> Observation:
+    """Run a program in the directory of the file that names it, and look at its exit code."""
+    place = bases[0] if os.path.isdir(bases[0]) else workspace.dir
+    ended = run(detector.argv, place, machine, timeout=detector.timeout)
+    name = os.path.basename(detector.argv[0])
+    if ended.trouble is not None:
+        return Observation(None, f"{name} {ended.trouble}")
+    return Observation(ended.exit_code in detector.exits, f"{name} ended with {ended.exit_code}")
+
+
+def run(
+    argv: Sequence[str], place: str, machine: Machine, *, timeout: float, until_output: bool = False
+) -> Ended:
+    """Run a program until it ends, or until it says something."""
+    try:
+        process = subprocess.Popen(  # noqa: S603 - the user trusts exactly these words
+            list(argv),
+            cwd=place,
+            env=_environment(machine.variables),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE if until_output else subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else None
+        return Ended(trouble=f"cannot be started: {(reason or 'it is no program').lower()}")
+    deadline = time.monotonic() + timeout
+    listening = None if process.stdout is None else _Listening(process.stdout)
+    try:
+        if listening is not None:
+            listening.join(timeout)
+            if listening.has_heard:
+                return Ended(has_output=True)
+        return Ended(process.wait(max(0.0, deadline - time.monotonic())))
+    except subprocess.TimeoutExpired:
+        return Ended(trouble=f"did not end within {timeout:g} s")
+    finally:
+        _kill(process)
+        with suppress(subprocess.TimeoutExpired):  # another user's program may be none of ours to end
+            process.wait(_PARTING)
+
+
+class _Listening(threading.Thread):
+    """Waits for a first word in a thread that can be left behind: who inherited the pipe may keep it open."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        super().__init__(daemon=True)
+        self._stream = stream
+        self.has_heard = False
+        self.start()
+
+    def run(self) -> None:
+        with self._stream:
+            self.has_heard = bool(self._stream.read(1))
+
+
+def _environment(variables: Mapping[str, str]) -> dict[str, str]:
+    return {name: variables[name] for name in _KEPT if name in variables} | _OWN
+
+
+def _kill(process: "subprocess.Popen[bytes]") -> None:
+    """End a program with all it started."""
+    if sys.platform == "win32":
+        process.kill()
+        return
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)  # it leads a group of its own, whose number is its own

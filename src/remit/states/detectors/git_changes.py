@@ -1,0 +1,35 @@
+"""Whether anything in a checkout is changed, by git itself: only where the user trusts what that may run."""
+
+from collections.abc import Sequence
+
+from remit.configuration.config_model import Detector, GitFact
+from remit.decision.projects import Workspace
+from remit.files.bounded_reader import Machine
+from remit.states.detectors.command_exit import run
+from remit.states.detectors.git_facts import facts
+from remit.states.observations import Observation
+
+_STATUS = (  # without what a repository's settings could make it run, as far as git lets one say so
+    "git",
+    "--no-optional-locks",
+    *("-c", "core.fsmonitor=false"),
+    *("-c", "core.hooksPath=/dev/null"),
+    *("-c", "submodule.recurse=false"),
+    "status",
+    "--porcelain",
+    "--ignore-submodules=all",
+)
+
+
+def detect(detector: Detector, _bases: Sequence[str], workspace: Workspace, machine: Machine) -> Observation:
+    """Ask git for what is not committed, until it names something."""
+    if not facts(workspace).is_repository:
+        return Observation(False, "there is no repository")
+    ended = run(_STATUS, workspace.checkout, machine, timeout=detector.timeout, until_output=True)
+    if ended.trouble is not None:
+        return Observation(None, f"git {ended.trouble}")
+    if not ended.has_output and ended.exit_code != 0:
+        return Observation(None, f"git ended with {ended.exit_code}")
+    is_wanted = ended.has_output is (detector.fact is GitFact.DIRTY)
+    told = "there are changes that are not committed" if ended.has_output else "all is committed"
+    return Observation(is_wanted, told)

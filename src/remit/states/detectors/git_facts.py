@@ -1,0 +1,101 @@
+"""What git's own files say of a checkout, without starting git."""
+
+import os
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from remit.configuration.config_model import Detector, GitFact
+from remit.decision.globs import glob
+from remit.decision.projects import Workspace
+from remit.decision.scopes import ancestors, is_at_or_below
+from remit.files.bounded_reader import FileError, read_text
+from remit.files.checkout import git_directory
+from remit.states.observations import Observation
+
+_HEAD_LIMIT = 4096
+_REFS = "ref: refs/heads/"
+_MERGE = "MERGE_HEAD"
+_REBASES = ("rebase-merge", "rebase-apply")
+
+
+class Facts(NamedTuple):
+    """What is known of a checkout without starting git."""
+
+    is_repository: bool
+    branch: str | None = None
+    is_detached: bool = False
+    is_merging: bool = False
+    is_rebasing: bool = False
+    trouble: str | None = None  # why nothing else is known
+
+
+def facts(workspace: Workspace) -> Facts:
+    """Read git's own files."""
+    if not os.path.lexists(os.path.join(workspace.checkout, ".git")):
+        return Facts(False)
+    directory = git_directory(workspace.checkout)
+    if not _belongs(directory, workspace):
+        return Facts(True, trouble="`.git` points at another place")
+    try:
+        head = read_text(os.path.join(directory, "HEAD"), limit=_HEAD_LIMIT)
+    except FileError as error:
+        return Facts(True, trouble=f"HEAD: {error.reason}")
+    line = (head or "").strip()
+    return Facts(
+        is_repository=True,
+        branch=line.removeprefix(_REFS) if line.startswith(_REFS) else None,
+        is_detached=bool(line) and not line.startswith("ref: "),
+        is_merging=os.path.isfile(os.path.join(directory, _MERGE)),
+        is_rebasing=any(os.path.isdir(os.path.join(directory, name)) for name in _REBASES),
+        trouble=None if line else "there is no HEAD",
+    )
+
+
+def places(workspace: Workspace) -> Iterator[str]:
+    """Name the files and directories that tell."""
+    yield os.path.join(workspace.checkout, ".git")
+    directory = git_directory(workspace.checkout)
+    if _belongs(directory, workspace):
+        yield from (os.path.join(directory, name) for name in ("HEAD", _MERGE, *_REBASES))
+
+
+def tell(detector: Detector, found: Facts, workspace: Workspace) -> Observation:
+    """Tell one fact of git."""
+    if detector.fact is GitFact.REPOSITORY:
+        place = os.path.basename(workspace.checkout) or workspace.checkout
+        return Observation(
+            found.is_repository, f"{'there is a' if found.is_repository else 'no'} .git in {place}"
+        )
+    if not found.is_repository:
+        return Observation(False, "there is no repository")
+    if found.trouble is not None:
+        return Observation(None, found.trouble)
+    return _told(detector, found)
+
+
+def _told(detector: Detector, found: Facts) -> Observation:
+    match detector.fact:
+        case GitFact.BRANCH:
+            on = "no branch" if found.branch is None else f"branch {found.branch}"
+            holds = found.branch is not None and glob(detector.branch).matches(found.branch)
+            return Observation(holds, f"on {on}")
+        case GitFact.DETACHED:
+            return Observation(
+                found.is_detached, "HEAD is detached" if found.is_detached else "HEAD is on a branch"
+            )
+        case GitFact.MERGING:
+            return Observation(found.is_merging, f"{'a' if found.is_merging else 'no'} merge is in progress")
+        case _:
+            return Observation(
+                found.is_rebasing, f"{'a' if found.is_rebasing else 'no'} rebase is in progress"
+            )
+
+
+def _belongs(directory: str, workspace: Workspace) -> bool:
+    """Tell whether git's directory is the checkout's own: a planted `.git` file may point anywhere."""
+    if is_at_or_below(os.path.realpath(directory), workspace.checkout):
+        return True
+    if workspace.project.path != workspace.checkout:  # a linked worktree, whose records point back at it
+        return True
+    above = ancestors(workspace.checkout)[1:]
+    return any(is_at_or_below(directory, os.path.join(parent, ".git", "modules")) for parent in above)

@@ -1,0 +1,123 @@
+"""The detectors on this machine, as those who take a snapshot ask for them."""
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import takewhile
+
+from remit.configuration.config_model import Detector, DetectorKind
+from remit.decision.projects import Workspace
+from remit.files.bounded_reader import FileError, Machine, fingerprint
+from remit.states.detectors.detector_modules import Detect, load, module_of
+from remit.states.detectors.git_facts import Facts, facts, tell
+from remit.states.detectors.git_facts import places as git_places
+from remit.states.detectors.project_files import look
+from remit.states.observations import Observation
+from remit.text.secrets import may_be_secret
+
+MOST_SECONDS = 5.0  # that one look may take for all that is not trusted to run something
+_OF_A_FILE = (DetectorKind.VALUE, DetectorKind.ENTITIES)
+
+
+class LocalDetectors:
+    """Finds out about workspaces on this machine."""
+
+    def __init__(
+        self, machine: Machine, *, now_ns: Callable[[], int] = time.time_ns, seconds: float = MOST_SECONDS
+    ) -> None:
+        self._machine = machine
+        self._now_ns = now_ns
+        self._seconds = seconds
+        self._loaded: dict[str, Detect] = {}
+
+    def look(self, workspace: Workspace) -> "LocalLook":
+        """Look at a workspace, once."""
+        return LocalLook(workspace, self._machine, self._now_ns, self._seconds, self._loaded)
+
+
+class LocalLook:
+    """One look at a workspace: what is read of git is the same for all that ask."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        machine: Machine,
+        now_ns: Callable[[], int],
+        seconds: float,
+        loaded: dict[str, Detect],
+    ) -> None:
+        self._workspace = workspace
+        self._machine = machine
+        self._now_ns = now_ns
+        self._seconds = self._left = seconds
+        self._loaded = loaded
+
+    def detect(self, detector: Detector, bases: Sequence[str]) -> Observation:
+        """Find out whether a state holds; whatever goes wrong, it is unknown.
+
+        All that files alone can make it do has one time together: a project may declare thousands of states.
+        """
+        if detector.runs:
+            return self._detect(detector, bases)
+        if self._left <= 0:
+            return Observation(None, f"looking at all states takes longer than {self._seconds:g} s")
+        began = time.monotonic()
+        if detector.timeout > self._left:
+            detector = detector._replace(timeout=self._left)
+        found = self._detect(detector, bases)
+        self._left -= time.monotonic() - began
+        return found
+
+    def _detect(self, detector: Detector, bases: Sequence[str]) -> Observation:
+        try:
+            if detector.kind is DetectorKind.GIT and not detector.runs:
+                return tell(detector, self._git, self._workspace)
+            name = module_of(detector)
+            if name not in self._loaded:
+                self._loaded[name] = load(name)
+            return self._loaded[name](detector, bases, self._workspace, self._machine)
+        except Exception as error:  # one detector that fails must not take all tools with it
+            return Observation(None, f"the detector failed: {type(error).__name__}")
+
+    def basis(self, detector: Detector, bases: Sequence[str]) -> str | None:
+        """Tell what an answer depends on, where that is one file: it holds while the file is the same."""
+        if detector.kind not in _OF_A_FILE or not detector.paths:
+            return None
+        try:
+            places = [where for where, _ in look(detector.paths[0], bases, self._workspace)][:1]
+        except FileError as error:
+            return error.reason
+        return "".join(fingerprint(where, self._machine, now_ns=self._now_ns()) for where in places)
+
+    def places(self, detector: Detector, bases: Sequence[str]) -> Iterator[str]:
+        """Name the files and directories that an answer depends on, where it depends on such."""
+        if detector.kind is DetectorKind.GIT:
+            yield from git_places(self._workspace)
+        below = [path.removesuffix("/").split("/") for path in (*detector.paths, detector.database) if path]
+        if detector.glob:
+            below.append([*takewhile(lambda part: "*" not in part, detector.glob.split("/"))])
+        yield from (os.path.join(base, *parts) for base in bases for parts in below)
+
+    def variables(self, env: Sequence[str]) -> Mapping[str, object]:
+        """List what conditions may ask about this machine, and this workspace."""
+        git = self._git
+        known: dict[str, object] = {
+            "repository": git.is_repository,
+            "detached": git.is_detached,
+            "merging": git.is_merging,
+            "rebasing": git.is_rebasing,
+        }
+        return {
+            "git": known if git.branch is None else {**known, "branch": git.branch},
+            "env": dict(self._shown(env)),
+            "os": self._machine.platform,
+        }
+
+    @cached_property
+    def _git(self) -> Facts:
+        return facts(self._workspace)
+
+    def _shown(self, env: Sequence[str]) -> Sequence[tuple[str, str]]:
+        given = [(name, self._machine.variables.get(name)) for name in env]
+        return [(name, value) for name, value in given if value and not may_be_secret(value, name)]

@@ -1,0 +1,52 @@
+"""Looks at files, and never outside the project: no link leads out, and nothing is waited for."""
+
+import errno
+import os
+import stat
+from collections.abc import Iterator, Sequence
+
+from remit.decision.projects import Workspace
+from remit.decision.scopes import is_at_or_below
+from remit.files.bounded_reader import FileError
+
+OUTSIDE = "a symbolic link leads out of the project"
+_ABSENT = (errno.ENOENT, errno.ENOTDIR)
+
+
+def look(path: str, bases: Sequence[str], workspace: Workspace) -> Iterator[tuple[str, os.stat_result]]:
+    """Find a relative path in some directories: where it is, and what.
+
+    Raises:
+        FileError: it leads out of the project, or cannot be looked at.
+    """
+    for base in bases:
+        where = resolve(base, path, workspace)
+        if where is not None:
+            try:
+                yield where, os.stat(where)
+            except OSError as error:
+                if error.errno not in _ABSENT:
+                    raise FileError(error.strerror or "cannot be looked at") from None
+
+
+def resolve(base: str, path: str, workspace: Workspace) -> str | None:
+    """Follow a relative path down from a directory; None where there is nothing.
+
+    Raises:
+        FileError: it leads out of the project, or cannot be looked at.
+    """
+    where = base
+    try:
+        for part in path.removesuffix("/").split("/"):
+            where = f"{where}{os.sep}{part}"  # `join` takes as long as looking
+            if stat.S_ISLNK(os.lstat(where).st_mode):
+                where = os.path.realpath(where)
+                if not is_at_or_below(where, workspace.checkout):
+                    raise FileError(OUTSIDE)
+    except OSError as error:
+        if error.errno in _ABSENT:
+            return None
+        raise FileError(error.strerror or "cannot be looked at") from None
+    except ValueError:  # a name that no file can have
+        return None
+    return where

@@ -1,0 +1,91 @@
+"""Keeps approvals, by project; of many who would use one at once, one does."""
+
+from remit.decision.projects import Workspace
+from remit.policy.approvals import CLOCK_ERROR, Approval, Binding
+from remit.store.database import Database, Row
+
+
+class SqliteApprovals:
+    """The part of the store that is about approvals."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def request(
+        self, wanted: Approval, workspace: Workspace, *, forget_before: int, most: int
+    ) -> Approval | None:
+        """Keep what is asked, unless the same was asked and is not used up: then give that.
+
+        None where so many wait already that no more are taken.
+        """
+        project = workspace.project
+        binding, at = wanted.binding._asdict(), wanted.requested_at
+        with self._database.transaction():
+            self._database.run("see_project", hash=project.hash, path=project.path, at=at)
+            self._database.run("forget_approvals", before=forget_before)
+            self._database.run("drop_expired_arguments", at=at)
+            found = self._database.rows("approvals_like", project=project.hash, **_moment(at), **binding)
+            if not found:
+                waiting = self._database.rows("count_waiting_approvals", project=project.hash, **_moment(at))
+                if waiting[0][0] >= most:
+                    return None
+                self._database.run(
+                    "request_approval",
+                    id=wanted.id,
+                    project=project.hash,
+                    shown=wanted.shown,
+                    reason=wanted.reason,
+                    at=at,
+                    expires_at=wanted.expires_at,
+                    **binding,
+                )
+        return _approval(found[0]) if found else wanted
+
+    def waiting(self, workspace: Workspace, at: int) -> list[Approval]:
+        """List what waits for an answer."""
+        found = self._database.rows("waiting_approvals", project=workspace.project.hash, **_moment(at))
+        return [_approval(row) for row in found]
+
+    def approval(self, id: str, workspace: Workspace) -> Approval | None:
+        """Find what was asked, by its name."""
+        found = self._database.rows("approval", project=workspace.project.hash, id=id)
+        return _approval(found[0]) if found else None
+
+    def answer(self, id: str, workspace: Workspace, at: int, *, is_approved: bool) -> Approval | None:
+        """Keep an answer; None where nothing waits for it."""
+        project = workspace.project.hash
+        with self._database.transaction():
+            found = self._database.rows(
+                "answer_approval", project=project, id=id, approved=int(is_approved), **_moment(at)
+            )
+        return _approval(found[0]) if found else None
+
+    def use(self, binding: Binding, workspace: Workspace, at: int) -> Approval | None:
+        """Use up an approval; None where there is none."""
+        with self._database.transaction():
+            return use_up(self._database, binding, workspace, at)
+
+
+def use_up(database: Database, binding: Binding, workspace: Workspace, at: int) -> Approval | None:
+    """Use up an approval inside a transaction; None where there is none."""
+    project = workspace.project.hash
+    found = database.rows("use_approval", project=project, **_moment(at), **binding._asdict())
+    return _approval(found[0]) if found else None
+
+
+def _moment(at: int) -> dict[str, int]:
+    return {"at": at, "latest": at + CLOCK_ERROR}
+
+
+def _approval(row: Row) -> Approval:
+    id, principal, tool, definition, arguments, shown, reason, requested_at, expires_at, answer, used_at = row
+    return Approval(
+        id=id,
+        binding=Binding(principal, tool, definition, arguments),
+        shown=shown,
+        reason=reason,
+        requested_at=requested_at,
+        expires_at=expires_at,
+        is_approved=None if answer is None else bool(answer),
+        used_at=used_at,
+    )

@@ -1,0 +1,166 @@
+"""Searches the store: what search reads of each tool, its vectors, and the tools that are like a query."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+from importlib.util import find_spec
+from itertools import count, islice
+from typing import TYPE_CHECKING
+
+from remit.decision.tools import Definition
+from remit.ports import Entry, Vector
+from remit.search.documents import PAIR_WEIGHT, Columns, Document, Sought, columns, document_of
+from remit.search.ranking import Hit
+from remit.store.database import Database, seen_from
+
+if TYPE_CHECKING:
+    from remit.decision.projects import Workspace
+
+_LEAST_DEPTH = 100  # of each arm: what is good by both may be first by neither
+_MOST_MATCHES = 2000  # documents that share a word with a query; past them that says next to nothing
+_SELECTIONS = count(1)
+
+
+def extension() -> str | None:
+    """Name the file of sqlite-vec, without importing the package, which would bring another driver along.
+
+    None where it is not installed: a bare name would be looked for in the working directory, too.
+    """
+    found = find_spec("sqlite_vec")
+    if found is None or found.origin is None:
+        return None
+    return os.path.join(os.path.dirname(found.origin), "vec0")
+
+
+class SqliteDocuments:
+    """The part of the store that search reads."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def read(self, workspace: Workspace) -> None:
+        """Make what search reads of every tool of a workspace that it has not read yet."""
+        seen = seen_from(workspace)
+        if self._database.rows("unread_definitions") or self._database.rows("unread_tools", **seen):
+            with self._database.transaction():
+                _read(self._database, workspace)
+
+    def without_vector(self, workspace: Workspace, model: str) -> dict[int, Document]:
+        """List the documents of a workspace's tools that have no vector of a model yet."""
+        found = self._database.rows("without_vector", model=model, **seen_from(workspace))
+        return {id: _document(text) for id, text in found}
+
+    def add_vectors(self, model: str, vectors: Mapping[int, Vector]) -> None:
+        """Keep the vectors of documents, as far as these are still there."""
+        with self._database.transaction():
+            for vector in islice(vectors.values(), 1):  # all are of one length, or the model is another now
+                self._database.run("forget_other_vectors", model=model, length=len(vector))
+            self._database.run_each(
+                "add_vector",
+                [{"model": model, "document": id, "vector": vector} for id, vector in vectors.items()],
+            )
+
+    def can_compare(self) -> bool:
+        """Make ready to compare vectors; False where that is not possible here."""
+        found = extension()
+        return found is not None and self._database.load(found)
+
+    def index(self, workspace: Workspace, model: str | None) -> SqlIndex:
+        """Make ready to search the tools of a workspace; with a model, `can_compare` has been asked."""
+        return SqlIndex(self._database, workspace, model)
+
+    def entries(self, model: str | None) -> list[Entry]:
+        """List all that is indexed, of every project, for an index in memory."""
+        found = self._database.rows("indexed", model=model)
+        return [Entry(row[0], Columns(*row[1:6]), row[6]) for row in found]
+
+
+class SqlIndex:
+    """The index port, in the store's own SQL; what a workspace may not see is never among the selected."""
+
+    def __init__(self, database: Database, workspace: Workspace, model: str | None) -> None:
+        self._database = database
+        self._model = model
+        self._workspace = workspace
+        self._database.run("prepare_selections")
+
+    def select(self, documents: Iterable[int]) -> int:
+        """Put documents down where queries find them, those alone that the workspace may see."""
+        among, given = next(_SELECTIONS), json.dumps(list(documents))
+        self._database.run("select_documents", among=among, documents=given, **seen_from(self._workspace))
+        return among
+
+    def drop(self, among: int) -> None:
+        """Forget a selection."""
+        self._database.run("drop_selection", among=among)
+
+    def hits(self, sought: Sought, vectors: Sequence[Vector], among: int, depth: int) -> list[Hit]:
+        """Find the documents that share words with a query, and those nearest to it in meaning."""
+        deep = max(depth, _LEAST_DEPTH)
+        by_words = self._by_words(sought, among)
+        meanings = self._by_meaning(vectors[0], among, deep) if vectors else {}
+        best = list(dict.fromkeys((*list(by_words)[:deep], *meanings)))
+        if vectors:
+            meanings |= self._meanings(vectors[0], [id for id in best if id not in meanings])
+        parts = [self._meanings(part, best) for part in vectors[1:]]
+        return [
+            Hit(
+                id,
+                by_words.get(id, 0.0),
+                meanings.get(id),
+                max((part.get(id, 0.0) for part in parts), default=None),
+            )
+            for id in best
+        ]
+
+    def _by_words(self, sought: Sought, among: int) -> dict[int, float]:
+        """Score documents by words, and by half as much for words that stand side by side, best first."""
+        found = self._matching(sought.words, among)
+        for id, score in self._matching(sought.pairs, among).items():
+            found[id] = found.get(id, 0.0) + PAIR_WEIGHT * score
+        return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+
+    def _matching(self, phrases: Sequence[str], among: int) -> dict[int, float]:
+        if not phrases:
+            return {}
+        match = " OR ".join(f'"{phrase}"' for phrase in phrases)
+        return dict(self._database.rows("by_words", match=match, among=among, most=_MOST_MATCHES))
+
+    def _by_meaning(self, vector: Vector, among: int, depth: int) -> dict[int, float]:
+        query = {"model": self._model, "vector": vector, "among": among, "most": depth}
+        return dict(self._database.rows("by_meaning", **query))
+
+    def _meanings(self, vector: Vector, documents: Sequence[int]) -> dict[int, float]:
+        query = {"model": self._model, "vector": vector, "documents": json.dumps(documents)}
+        return dict(self._database.rows("meanings", **query))
+
+
+def _read(database: Database, workspace: Workspace) -> None:
+    """Make the documents that are missing: of new definitions, and of tools that have none."""
+    for id, name, server, tool, title, description, input_schema in database.rows("unread_definitions"):
+        definition = Definition(
+            name=name,
+            server=server,
+            tool=tool,
+            title=title,
+            description=description,
+            input_schema=input_schema,
+        )
+        database.run("read_definition", id=id, document=_add(database, definition))
+    for id, name, server in database.rows("unread_tools", **seen_from(workspace)):
+        database.run("read_tool", id=id, document=_add(database, Definition(name=name, server=server)))
+
+
+def _add(database: Database, definition: Definition) -> int:
+    read = document_of(definition)
+    text = json.dumps(read, ensure_ascii=False)
+    digest = sha256(text.encode()).hexdigest()
+    return database.rows("add_document", digest=digest, document=text, **columns(read)._asdict())[0][0]
+
+
+def _document(text: str) -> Document:
+    name, server, description, params, *others = json.loads(text)
+    return Document(name, server, description, tuple(params), *others)

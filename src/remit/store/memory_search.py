@@ -1,0 +1,154 @@
+"""Searches memory: by words, and by meaning, first by signs alone, which is quick, then exactly."""
+
+import json
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+
+from remit.memory.artifacts import Kind
+from remit.memory.ports import Home
+from remit.ports import Vector
+from remit.search.documents import Sought
+from remit.search.ranking import Hit
+from remit.store.database import Database
+from remit.store.memory_sign_search import MemoryCodes, OpenHeld
+
+MANY = 5_000  # artifacts: a place that has more is likely to hold most of what there is
+_MATCHES = 8_000  # artifacts that share a word with a query; past them that says next to nothing
+_DEEP = 400  # documents of each arm: what is good by both may be first by neither
+
+
+class MemoryIndex:
+    """Finds artifacts among those of some homes."""
+
+    def __init__(self, database: Database, open_held: OpenHeld | None = None, many: int = MANY) -> None:
+        self._database = database
+        self._codes = MemoryCodes(database, open_held)
+        self._many = many
+
+    def hits(
+        self, sought: Sought, vector: Vector | None, homes: Sequence[Home], kinds: Sequence[Kind], depth: int
+    ) -> list[Hit]:
+        """Find the artifacts that share words with a query, and those nearest to it in meaning."""
+        size = self._size(homes)
+        if not size:
+            return []
+        is_large = size > self._many
+        words = self._rarest(sought.words) if is_large else sought.words
+        by_words = self._by_words(words, homes, kinds, depth, is_large) if words else {}
+        meanings = {} if vector is None else self._by_meaning(vector, by_words, homes, kinds, is_large)
+        best = dict.fromkeys((*by_words, *meanings))
+        scores = (by_words.get(id, 0.0) for id in best)
+        return list(map(Hit, best, scores, map(meanings.get, best)))
+
+    def unread(self, model: str, limit: int) -> dict[int, tuple[str, str]]:
+        """List artifacts without a vector; with another model than before, those are all."""
+        known = self._database.rows("memory_model")
+        if known != [(model,)]:
+            with self._database.transaction():
+                self._forget_vectors()
+                self._database.run("memory_change_model", model=model)
+        return {id: (name, body) for id, name, body in self._database.rows("memory_unread", most=limit)}
+
+    def add_vectors(self, model: str, vectors: Mapping[int, Vector]) -> None:
+        """Keep vectors, unless memory is read with another model by now."""
+        with self._database.transaction():
+            if self._database.rows("memory_model") != [(model,)]:
+                return
+            for vector in islice(vectors.values(), 1):  # an endpoint may change a model under its name
+                if self._code_length() not in (None, len(signs(vector))):
+                    self._forget_vectors()
+            self._database.run("memory_next_round")
+            marks = [{"node": id} for id in vectors]
+            codes = [{"node": id, "code": signs(vector)} for id, vector in vectors.items()]
+            whole = [{"node": id, "vector": vector} for id, vector in vectors.items()]
+            self._database.run_each("memory_add_vector", whole)
+            self._database.run_each("memory_add_code", codes)
+            self._database.run_each("memory_mark_read", marks)
+
+    def _by_words(
+        self, words: Sequence[str], homes: Sequence[Home], kinds: Sequence[Kind], depth: int, is_large: bool
+    ) -> dict[int, float]:
+        """Score artifacts by words, best first.
+
+        Asking for a place costs as much as a word that stands in all of its artifacts. So in a place that has
+        many, the best of all places are looked at first: if enough of them are in it, they are its best, too.
+        """
+        phrases = " OR ".join(f'"{word}"' for word in words)
+        if is_large:
+            best = self._scored(f"{{name body}} : ({phrases})")
+            inside = self._among(best, homes, kinds)
+            if len(inside) >= depth:
+                return {id: words for id, words in best.items() if id in inside}
+        places = " OR ".join(_places(homes, kinds))
+        return self._scored(f"place : ({places}) AND {{name body}} : ({phrases})")
+
+    def _scored(self, match: str) -> dict[int, float]:
+        return dict(self._database.rows("memory_by_words", match=match, most=_DEEP))
+
+    def _among(self, nodes: Iterable[int], homes: Sequence[Home], kinds: Sequence[Kind]) -> set[int]:
+        """Tell which artifacts are in some homes, and of some kinds."""
+        inside = set(self._codes.among(nodes, homes, kinds))
+        others = json.dumps([id for id in nodes if id not in inside])
+        found = self._database.rows("memory_among", nodes=others, homes=_ids(homes), kinds=json.dumps(kinds))
+        return inside.union(id for (id,) in found)
+
+    def _rarest(self, words: Sequence[str]) -> list[str]:
+        """The rarest words, at least one, and as many more as stand in few enough artifacts together."""
+        counts = {word: self._database.rows("memory_word_count", match=f'"{word}"')[0][0] for word in words}
+        kept: list[str] = []
+        total = 0
+        for word in sorted(words, key=lambda word: counts[word]):
+            total += counts[word]
+            if kept and total > _MATCHES:
+                break
+            if counts[word]:
+                kept.append(word)
+        return kept
+
+    def _by_meaning(
+        self,
+        vector: Vector,
+        found: Iterable[int],
+        homes: Sequence[Home],
+        kinds: Sequence[Kind],
+        is_large: bool,
+    ) -> dict[int, float | None]:
+        """Compare a query with what was found, and with what is nearest to it by signs."""
+        while True:
+            near = self._codes.nearest(signs(vector), homes, kinds, _DEEP, is_large=is_large)
+            meanings = self._meanings(vector, dict.fromkeys((*found, *near)))
+            gone = [id for id in near if id not in meanings]
+            if not gone or not self._codes.drop(gone):
+                return meanings
+
+    def _forget_vectors(self) -> None:
+        for step in ("memory_forget_vectors", "memory_forget_codes", "memory_read_all_again"):
+            self._database.run(step)
+
+    def _code_length(self) -> int | None:
+        found = self._database.rows("memory_code_length")
+        return found[0][0] if found else None
+
+    def _meanings(self, vector: Vector, nodes: Iterable[int]) -> dict[int, float | None]:
+        return dict(self._database.rows("memory_meanings", vector=vector, nodes=json.dumps(list(nodes))))
+
+    def _size(self, homes: Sequence[Home]) -> int:
+        return self._database.rows("memory_size", homes=_ids(homes), most=self._many + 1)[0][0]
+
+
+def signs(vector: Vector) -> bytes:
+    """The signs of a vector's numbers, eight in a byte."""
+    numbers = struct.unpack(f"<{len(vector) // 4}f", vector)
+    code = sum(1 << at for at, number in enumerate(numbers) if number > 0)
+    return code.to_bytes((len(numbers) + 7) // 8, "little")
+
+
+def _places(homes: Sequence[Home], kinds: Sequence[Kind]) -> list[str]:
+    if set(kinds) == set(Kind):
+        return [f'"h{home.id}"' for home in homes]
+    return [f'"h{home.id}{kind}"' for home in homes for kind in kinds]
+
+
+def _ids(homes: Sequence[Home]) -> str:
+    return json.dumps([home.id for home in homes])

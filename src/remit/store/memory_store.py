@@ -1,0 +1,336 @@
+"""Memory in the store: nodes with a home each, and the edges between them."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, cast
+
+from remit.decision.projects import Project, Workspace
+from remit.memory.artifacts import Artifact, Kept, Kind, Related, Relation, Status, fingerprint, written
+from remit.memory.export_format import EdgeRecord, FocusRecord, ProjectRecord, Record, artifact_of
+from remit.memory.hygiene import Checked
+from remit.memory.ports import Home
+from remit.memory.scope_gate import memory_id
+from remit.memory.similarity import can_be_like, telling_words, words_of
+from remit.policy.approvals import Binding
+from remit.ports import Vector
+from remit.search.documents import Sought
+from remit.search.ranking import Hit
+from remit.store.approval_store import use_up
+from remit.store.database import Database, Row
+from remit.store.document_store import extension
+from remit.store.memory_search import MANY, MemoryIndex
+from remit.store.memory_sign_search import OpenHeld
+
+_GLOBAL = ""
+_MOST_ALIKE = 50  # decisions that share words with a new one, those that share most
+
+
+class SqliteMemory:
+    """The part of the store that is memory."""
+
+    def __init__(self, database: Database, open_held: OpenHeld | None = None, many: int = MANY) -> None:
+        self._database = database
+        self._index = MemoryIndex(database, open_held, many)
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Do several things or none."""
+        return self._database.transaction()
+
+    def within(self, seconds: float) -> AbstractContextManager[None]:
+        """Read for so long and no longer."""
+        return self._database.within(seconds)
+
+    def homes(self, project_id: str) -> list[Home]:
+        """List where artifacts of a project may belong, the project itself first."""
+        found = self._database.rows("memory_homes", project=project_id)
+        return [Home(id, kind, project_id, focus) for id, kind, focus in found]
+
+    def global_home(self) -> Home:
+        """The home of what is global."""
+        return Home(self._database.rows("memory_root", project=_GLOBAL)[0][0], "global", _GLOBAL)
+
+    def projects(self) -> list[tuple[str, int, int, int]]:
+        """List the projects: when they came, when they last changed, how many artifacts they have."""
+        return [
+            (id, made, changed, count) for id, made, changed, count in self._database.rows("memory_projects")
+        ]
+
+    def create_project(self, project_id: str, at: int) -> Home:
+        """Add a project."""
+        values = {**_node(f"project:{project_id}", "project", project_id, at), "dated_at": 0}
+        id = self._database.rows("memory_add", **values, home=None, home_kind=None, name="")[0][0]
+        return Home(id, "project", project_id)
+
+    def create_focus(self, project: Home, focus: str, at: int) -> Home:
+        """Add a focus area to a project."""
+        id = self._database.rows(
+            "memory_add",
+            **_node(f"focus:{project.project_id}/{focus}", "focus", project.project_id, at),
+            **_homed(project),
+            name=focus,
+        )[0][0]
+        return Home(id, "focus", project.project_id, focus)
+
+    def add(self, id: str, artifact: Artifact, home: Home, status: Status, at: int) -> None:
+        """Add an artifact."""
+        dated_at = at if artifact.dated_at is None else artifact.dated_at
+        self._add(id, artifact, home, status, dated_at=dated_at, created_at=at, updated_at=at)
+
+    def restore(self, kept: Kept, home: Home) -> None:
+        """Add an artifact as it was kept elsewhere."""
+        self._add(
+            kept.id,
+            artifact_of(kept),
+            home,
+            kept.status,
+            dated_at=kept.dated_at,
+            created_at=kept.created_at,
+            updated_at=kept.updated_at,
+        )
+
+    def owner(self, id: str) -> str | None:
+        """Name the project that has an id already; None where none has."""
+        found = self._database.rows("memory_key_known", key=id)
+        return found[0][0] if found else None
+
+    def find(self, id: str, project_id: str) -> Kept | None:
+        """Find an artifact of a project, whatever its status."""
+        found = self._database.rows("memory_by_key", key=id, project=project_id)
+        return kept(found[0]) if found else None
+
+    def same(self, artifact: Artifact, home: Home) -> tuple[str, Status] | None:
+        """Find what says the very same in the same place."""
+        found = self._database.rows(
+            "memory_same", home=home.id, fingerprint=fingerprint(artifact), kind=artifact.kind
+        )
+        return (found[0][0], Status(found[0][1])) if found else None
+
+    def alike(self, artifact: Artifact, home: Home) -> list[tuple[str, frozenset[str]]]:
+        """List the decisions of a place that may be like a new one, with their words."""
+        words = words_of(f"{artifact.name} {artifact.body}")
+        telling = json.dumps(telling_words(words))
+        sharing = self._database.rows("memory_sharing", home=home.id, words=telling, most=_MOST_ALIKE)
+        near = [node for node, shared, known in sharing if can_be_like(len(words), shared, known)]
+        found = self._database.rows("memory_live_texts", nodes=json.dumps(near)) if near else []
+        return [(key, words_of(text)) for key, text in found]
+
+    def on_subject(self, subject: str, homes: Sequence[Home]) -> list[tuple[str, str]]:
+        """List the decisions on a subject in places of one project, with their titles."""
+        found = self._database.rows(
+            "memory_on_subject", subject=subject, project=homes[0].project_id, homes=_ids(homes)
+        )
+        return [(key, name) for key, name in found]
+
+    def set_status(self, id: str, project_id: str, status: Status, at: int) -> None:
+        """Say whether an artifact counts."""
+        self._database.run("memory_set_status", key=id, project=project_id, status=status, at=at)
+
+    def entity(self, subject: str, home: Home) -> str | None:
+        """Find an entity by its name."""
+        found = self._database.rows("memory_entity", home=home.id, subject=subject)
+        return found[0][0] if found else None
+
+    def change(self, id: str, artifact: Artifact, at: int) -> None:
+        """Make an artifact say something else."""
+        self._database.run("memory_change", key=id, **_said(artifact), at=at)
+
+    def relate(self, source: str, related: Related, project_id: str, at: int) -> None:
+        """Relate two nodes of a project."""
+        self._database.run(
+            "memory_relate",
+            source=source,
+            relation=related.relation,
+            target=related.target,
+            project=project_id,
+            properties=written(related.properties),
+            at=at,
+        )
+
+    def relations(self, id: str) -> list[tuple[str, str, str, Mapping[str, object]]]:
+        """List what an artifact is related to."""
+        found = self._database.rows("memory_edges_of", key=id)
+        return [(source, relation, target, json.loads(text)) for source, relation, target, text, _ in found]
+
+    def conflicts(self, ids: Sequence[str], project_id: str) -> list[tuple[str, str]]:
+        """List the contradictions that decisions are part of."""
+        found = self._database.rows("memory_conflicts", keys=json.dumps(list(ids)), project=project_id)
+        return [(one, other) for one, other in found]
+
+    def newest(
+        self, home: Home, kind: Kind, limit: int, *, since: int = 0, subject: str | None = None
+    ) -> list[Kept]:
+        """List the newest artifacts of a kind in a place."""
+        found = self._database.rows(
+            "memory_newest", home=home.id, kind=kind, since=since, subject=subject, most=limit
+        )
+        return [kept(row) for row in found]
+
+    def artifacts(self, homes: Sequence[Home], limit: int, *, everything: bool = False) -> list[Kept]:
+        """List the artifacts of a project's places, the newest first, and with everything the hidden ones."""
+        if not homes:
+            return []
+        found = self._database.rows(
+            "memory_artifacts",
+            project=homes[0].project_id,
+            homes=_ids(homes),
+            everything=int(everything),
+            most=limit,
+        )
+        return [kept(row) for row in found]
+
+    def hits(
+        self, sought: Sought, vector: Vector | None, homes: Sequence[Home], kinds: Sequence[Kind], depth: int
+    ) -> list[Hit]:
+        """Find the artifacts that share words with a query, and those nearest to it in meaning."""
+        return self._index.hits(sought, vector, homes, kinds, depth) if homes and kinds else []
+
+    def by_documents(self, documents: Sequence[int]) -> dict[int, Kept]:
+        """Read the artifacts that were hit; those that are hidden by now are not among them."""
+        found = self._database.rows("memory_by_ids", nodes=json.dumps(list(documents)))
+        return {row[0]: kept(row[1:]) for row in found}
+
+    def unread(self, model: str, limit: int) -> dict[int, tuple[str, str]]:
+        """List artifacts that have no vector of a model yet, with their names and words."""
+        return self._index.unread(model, limit)
+
+    def add_vectors(self, model: str, vectors: Mapping[int, Vector]) -> None:
+        """Keep vectors, as far as they are still wanted."""
+        self._index.add_vectors(model, vectors)
+
+    def can_compare(self) -> bool:
+        """Make ready to compare vectors; False where that is not possible here."""
+        path = extension()
+        return path is not None and self._database.load(path)
+
+    def delete_project(self, project_id: str) -> int:
+        """Erase a project with all that belongs to it, and say how many artifacts that were."""
+        with self._database.transaction():
+            count = self._database.rows("memory_count", project=project_id)[0][0]
+            self._database.run("memory_delete_project", project=project_id)
+        self._database.empty_log()
+        return count
+
+    def forget(self, project: Project) -> None:
+        """Erase the memory of a repository, inside a transaction."""
+        self._database.run("memory_delete_project", project=memory_id(project))
+
+    def delete_artifact(self, id: str, project_id: str) -> None:
+        """Erase an artifact."""
+        with self._database.transaction():
+            self._database.run("memory_delete_artifact", key=id, project=project_id)
+        self._database.empty_log()
+
+    def withdraw(self, id: str, project_id: str) -> None:
+        """Take away an artifact for which another stands, inside a transaction."""
+        self._database.run("memory_delete_artifact", key=id, project=project_id)
+
+    def checked(self, homes: Sequence[Home]) -> list[Checked]:
+        """List what hygiene looks at."""
+        if not homes:
+            return []
+        found = self._database.rows("memory_checked", project=homes[0].project_id, homes=_ids(homes))
+        return [
+            Checked(key, None if kind is None else Kind(kind), home, Status(status), *others)
+            for key, kind, home, status, *others in found
+        ]
+
+    def dangling(self, project_id: str) -> list[str]:
+        """List the nodes that are related to what is hidden."""
+        return [key for (key,) in self._database.rows("memory_dangling", project=project_id)]
+
+    def checked_at(self, project_id: str) -> int | None:
+        """When a project's memory was last looked through; None: never."""
+        found = self._database.rows("memory_checked_at", project=project_id)
+        return found[0][0] or None if found else None
+
+    def mark_checked(self, project_id: str, at: int) -> None:
+        """Say that a project's memory was looked through."""
+        self._database.run("memory_mark_checked", project=project_id, at=at)
+
+    def use_approval(self, binding: Binding, workspace: Workspace, at: int) -> bool:
+        """Use up an approval, in the transaction of what was approved."""
+        return use_up(self._database, binding, workspace, at) is not None
+
+    def records(self, project_id: str | None) -> Iterator[Record]:
+        """List all that is kept, of one project or of all, in the order it came."""
+        for row in self._database.rows("memory_all_nodes", project=project_id):
+            yield _record(row)
+        for source, relation, target, project, properties, at in self._database.rows(
+            "memory_all_edges", project=project_id
+        ):
+            yield EdgeRecord(source, Relation(relation), target, project, json.loads(properties), at)
+
+    def _add(self, id: str, artifact: Artifact, home: Home, status: Status, **times: int) -> None:
+        node = self._database.rows(
+            "memory_add",
+            key=id,
+            kind=artifact.kind,
+            project=home.project_id,
+            subject=artifact.subject,
+            status=status,
+            **_homed(home),
+            **_said(artifact),
+            **times,
+        )[0][0]
+        if artifact.kind is Kind.DECISION:
+            words = telling_words(words_of(f"{artifact.name} {artifact.body}"))
+            self._database.run_each(
+                "memory_add_word", [{"home": home.id, "word": word, "node": node} for word in words]
+            )
+
+
+def kept(row: Row) -> Kept:
+    """Read an artifact from its row."""
+    id, kind, project, focus, content, status, dated_at, created_at, updated_at = row[:9]
+    return Kept(
+        id=id,
+        kind=Kind(kind),
+        project_id=project,
+        focus=focus,
+        content=cast("dict[str, object]", json.loads(content)),
+        status=Status(status),
+        dated_at=dated_at,
+        created_at=created_at,
+        updated_at=updated_at,
+    )
+
+
+def _record(row: Row) -> Record:
+    key, kind, project, focus, name, content, status, dated_at, created_at, updated_at = row
+    if kind == "project":
+        return ProjectRecord(project, created_at, dated_at)
+    if kind == "focus":
+        return FocusRecord(project, name, created_at)
+    return kept((key, kind, project, focus, content, status, dated_at, created_at, updated_at))
+
+
+def _node(key: str, kind: str, project: str, at: int) -> dict[str, Any]:
+    """What a node has that is no artifact."""
+    texts = {"body": "", "subject": "", "fingerprint": "", "content": "{}", "status": "live"}
+    return {
+        "key": key,
+        "kind": kind,
+        "project": project,
+        "dated_at": at,
+        "created_at": at,
+        "updated_at": at,
+        **texts,
+    }
+
+
+def _homed(home: Home) -> dict[str, Any]:
+    return {"home": home.id, "home_kind": home.kind}
+
+
+def _said(artifact: Artifact) -> dict[str, str]:
+    return {
+        "name": artifact.name,
+        "body": artifact.body,
+        "fingerprint": fingerprint(artifact),
+        "content": written(artifact.content),
+    }
+
+
+def _ids(homes: Sequence[Home]) -> str:
+    return json.dumps([home.id for home in homes])

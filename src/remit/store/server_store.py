@@ -1,0 +1,123 @@
+"""Keeps what servers say of themselves, and which of them the user trusts."""
+
+import json
+
+from remit.decision.declarations import Declaration, Key
+from remit.decision.kinds import Authority, Kind
+from remit.decision.projects import Workspace
+from remit.decision.tool_names import storable
+from remit.store import usage_store
+from remit.store.database import Database, Row, seen_from
+from remit.store.definition_store import define
+from remit.upstream.upstream_model import Offer, Wares
+
+
+class SqliteServers:
+    """The part of the store that is about servers."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def keep(self, declaration: Declaration, offer: Offer, workspace: Workspace, at: int) -> None:
+        """Keep what came of asking a server from a workspace; a tool that it no longer lists is stale."""
+        with self._database.transaction():
+            _keep(self._database, declaration, offer, workspace, at)
+
+    def wares(self, workspace: Workspace) -> dict[Key, Wares]:
+        """List what servers offer besides tools, by their keys; without those whose entry changed since."""
+        found = self._database.rows("wares_here", **seen_from(workspace))
+        return {tuple(row[:8]): _wares(row[8:]) for row in found}
+
+    def trusts(self, workspace: Workspace) -> dict[Key, str]:
+        """List the digests that were trusted of the servers a workspace can see, by declarations' keys."""
+        return {tuple(row[:-1]): row[-1] for row in self._database.rows("trusts", **seen_from(workspace))}
+
+    def trust(self, declaration: Declaration, workspace: Workspace, at: int) -> None:
+        """Keep the user's word that a server may be started as it was declared."""
+        with self._database.transaction():
+            tool = _row_of(self._database, declaration, workspace)
+            if tool is not None:
+                self._database.run("trust", tool=tool, digest=declaration.digest, at=at)
+
+    def revoke(self, declaration: Declaration, workspace: Workspace) -> None:
+        """Take the user's word back."""
+        with self._database.transaction():
+            self._database.run("revoke", tool=_row_of(self._database, declaration, workspace))
+
+
+def _keep(database: Database, declaration: Declaration, offer: Offer, workspace: Workspace, at: int) -> None:
+    server = _row_of(database, declaration, workspace)
+    if server is None:
+        return
+    if offer.failure is not None:  # what it listed before stays
+        database.run("mark_failed", server_id=server, reason=offer.failure.reason, digest=declaration.digest)
+        return
+    placement = usage_store.Placement(
+        kind=Kind.MCP_TOOL,
+        scope=declaration.scope,
+        project_hash=declaration.project_hash,
+        dir=declaration.dir,
+        server=declaration.server,
+        server_id=server,
+        source=declaration.source,
+        authority=Authority.CONFIG,
+    )
+    listed: list[int] = []
+    for definition in offer.tools:
+        tool = usage_store.place(database, definition.name, declaration.client, placement, workspace, at)
+        database.run("define_tool", tool=tool, definition=define(database, definition), at=at)
+        database.run("relist", tool=tool)
+        listed.append(tool)
+    database.run("mark_unlisted", server_id=server, listed=json.dumps(listed), at=at)
+    database.run(
+        "mark_listed",
+        server_id=server,
+        digest=declaration.digest,
+        protocol_version=offer.protocol_version,
+        at=at,
+    )
+    if offer.wares is not None:
+        _keep_wares(database, server, declaration, offer.wares, at)
+    database.run("forget_unused_definitions")
+    database.run("forget_unused_documents")
+
+
+def _keep_wares(database: Database, server: int, declaration: Declaration, wares: Wares, at: int) -> None:
+    database.run(
+        "keep_wares",
+        server_id=server,
+        digest=declaration.digest,
+        resources=json.dumps(wares.resources),
+        templates=json.dumps(wares.templates),
+        prompts=json.dumps(wares.prompts),
+        capabilities=json.dumps(wares.capabilities),
+        instructions=None if wares.instructions is None else storable(wares.instructions),
+        at=at,
+    )
+
+
+def _row_of(database: Database, declaration: Declaration, workspace: Workspace) -> int | None:
+    """Find the row of a server that is declared in a workspace; None where it was forgotten meanwhile."""
+    found = database.rows(
+        "server_row",
+        client=declaration.client,
+        scope=declaration.scope,
+        project_hash=declaration.project_hash,
+        dir=declaration.dir,
+        server=declaration.server,
+        name=declaration.name,
+        **seen_from(workspace),
+    )
+    return found[0][0] if found else None
+
+
+def _wares(row: Row) -> Wares:
+    """Read the columns of what a server offers besides tools."""
+    resources, templates, prompts, capabilities, instructions = row
+    return Wares(
+        resources=json.loads(resources),
+        templates=json.loads(templates),
+        prompts=json.loads(prompts),
+        capabilities=json.loads(capabilities),
+        instructions=instructions,
+    )

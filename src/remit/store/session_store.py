@@ -1,0 +1,92 @@
+"""Keeps sessions, what was used in them, and what was suggested, by project."""
+
+from collections.abc import Iterable
+
+from remit.decision.projects import Workspace
+from remit.memory.traces import Left
+from remit.sessions.suggestions import Call, Candidate, Made
+from remit.store import trace_store
+from remit.store.database import Database, Value, seen_from
+from remit.usage.familiarity import SHOWN, Tally
+from remit.usage.reports import ProjectUse, SessionUse, Total
+
+_MOST_CALLS = 2_000  # that patterns are learned from
+_MOST_SESSIONS = 50
+
+
+class SqliteSessions:
+    """The part of the store that is about sessions."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def tallies(self, workspace: Workspace) -> list[Tally]:
+        """List what a project used lately, by tool and hour."""
+        found = self._database.rows("tallies", reach_back=SHOWN, **seen_from(workspace))
+        return [Tally(row[:5], *row[5:]) for row in found]
+
+    def totals(self, workspace: Workspace) -> list[Total]:
+        """List what a project ever used of what its workspace sees, by tool."""
+        places = seen_from(workspace)
+        durations = {row[:5]: row[5] for row in self._database.rows("durations_here", **places)}
+        return [
+            Total(row[:5], *row[5:], mean_ms=durations.get(row[:5]))
+            for row in self._database.rows("totals_here", **places)
+        ]
+
+    def projects(self) -> list[ProjectUse]:
+        """List how much each project used; tools are not named."""
+        return [ProjectUse(*row) for row in self._database.rows("totals_by_project")]
+
+    def sessions(self, workspace: Workspace, client: str) -> list[SessionUse]:
+        """List the sessions of a project, the newest first."""
+        values = {"project": workspace.project.hash, "client": client, "most": _MOST_SESSIONS}
+        return [SessionUse(*row) for row in self._database.rows("sessions_here", **values)]
+
+    def calls(self, workspace: Workspace, client: str) -> list[Call]:
+        """List the last calls in a project, in their order."""
+        found = self._database.rows("calls_here", client=client, most=_MOST_CALLS, **seen_from(workspace))
+        return [Call(*row) for row in found]
+
+    def calls_everywhere(self, workspace: Workspace, client: str) -> list[Call]:
+        """List the last calls in all projects of this user, of tools that a workspace has by name."""
+        found = self._database.rows(
+            "calls_everywhere", client=client, most=_MOST_CALLS, **seen_from(workspace)
+        )
+        return [Call(*row) for row in found]
+
+    def calls_of(self, session_id: str, workspace: Workspace, client: str) -> list[Call]:
+        """List the calls of a session, in their order."""
+        found = self._database.rows(
+            "calls_of_session", session_id=session_id, client=client, **seen_from(workspace)
+        )
+        return [Call(*row) for row in found]
+
+    def states_at_start(self, session_id: str, workspace: Workspace, client: str) -> str:
+        """Recall the states that held when a session began, as JSON; empty where that is not known."""
+        found = self._database.rows("session", **_session(session_id, workspace, client))
+        return found[0][0] if found else ""
+
+    def news(self, workspace: Workspace) -> list[Left]:
+        """List what calls left that memory does not know of yet."""
+        return trace_store.news(self._database, workspace)
+
+    def suggested(self, workspace: Workspace, client: str) -> list[Made]:
+        """List what was suggested in a project, in its order."""
+        found = self._database.rows("suggestions_made", client=client, **seen_from(workspace))
+        return [Made(session_id, tool, at, bool(taken)) for session_id, tool, at, taken in found]
+
+    def keep_suggestions(
+        self, said: Iterable[Candidate], session_id: str, workspace: Workspace, client: str, at: int
+    ) -> None:
+        """Keep what was suggested."""
+        project = workspace.project
+        with self._database.transaction():
+            self._database.run("see_project", hash=project.hash, path=project.path, at=at)
+            for each in said:
+                values: dict[str, Value] = {"tool": each.tool, "cause": each.cause, "at": at}
+                self._database.run("add_suggestion", **_session(session_id, workspace, client), **values)
+
+
+def _session(session_id: str, workspace: Workspace, client: str) -> dict[str, Value]:
+    return {"session_id": session_id, "project": workspace.project.hash, "client": client}

@@ -1,0 +1,199 @@
+"""The store on SQLite: what the port `Store` asks for, in named queries."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from remit.decision.problems import Problem
+from remit.decision.projects import Project, Workspace
+from remit.policy.audit import AuditEntry
+from remit.store import row_values, usage_store
+from remit.store.database import Database, key_of, seen_from
+from remit.store.definition_store import define
+from remit.store.state_store import SqliteStates
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from remit.decision.client_reading import Reading, Remembered
+    from remit.decision.declarations import Changes, Key, Resolved
+    from remit.decision.scopes import Scope
+    from remit.decision.sightings import Sighting, Use
+    from remit.decision.tools import Definition, Tool
+    from remit.decision.views import Flags, View
+    from remit.store.approval_store import SqliteApprovals
+    from remit.store.document_store import SqliteDocuments
+    from remit.store.memory_store import SqliteMemory
+    from remit.store.scan_store import SqliteScans
+    from remit.store.server_store import SqliteServers
+    from remit.store.session_store import SqliteSessions
+
+
+class SqliteStore:
+    """Remit's store in one SQLite database."""
+
+    def __init__(self, path: str) -> None:
+        self.database = Database(path)
+        self.states = SqliteStates(self.database)
+
+    # Each part is loaded when it is first asked for: most commands ask for none.
+
+    @property
+    def approvals(self) -> SqliteApprovals:
+        """What persons are asked."""
+        from remit.store.approval_store import SqliteApprovals
+
+        return SqliteApprovals(self.database)
+
+    @property
+    def documents(self) -> SqliteDocuments:
+        """What search reads of tools."""
+        from remit.store.document_store import SqliteDocuments
+
+        return SqliteDocuments(self.database)
+
+    @property
+    def memory(self) -> SqliteMemory:
+        """Memory, as a graph."""
+        from remit.store.memory_store import SqliteMemory
+
+        return SqliteMemory(self.database)
+
+    @property
+    def servers(self) -> SqliteServers:
+        """What servers say of themselves, and the user of them."""
+        from remit.store.server_store import SqliteServers
+
+        return SqliteServers(self.database)
+
+    @property
+    def sessions(self) -> SqliteSessions:
+        """What happened in sessions."""
+        from remit.store.session_store import SqliteSessions
+
+        return SqliteSessions(self.database)
+
+    def close(self) -> None:
+        """Close the database."""
+        self.database.close()
+
+    def revision(self) -> int:
+        """Give a number that is another one whenever somebody else has written."""
+        return self.database.revision()
+
+    def catalog(self, workspace: Workspace, flags: Flags) -> list[Tool]:
+        """List every tool in scope for a workspace, with how its client's configuration resolved it there."""
+        found = self.database.rows("catalog", flags=flags.key, **seen_from(workspace))
+        return [row_values.tool(row, workspace) for row in found]
+
+    def inputs(self, view: View) -> dict[str, str]:
+        """List what the last scan looked at, with the fingerprints it found."""
+        return dict(self.database.rows("inputs", **key_of(view)))
+
+    def problems(self, view: View) -> list[Problem]:
+        """List what was wrong in the files of the last scan."""
+        found = self.database.rows("problems", **key_of(view))
+        return [Problem(source=source, place=place, reason=reason) for source, place, reason in found]
+
+    def last_known(self, view: View, sources: Iterable[str], scopes: Iterable[Scope]) -> Remembered:
+        """Recall what files, and all files of some scopes, said when they could last be read."""
+        return self._scans.last_known(view, sources, scopes)
+
+    def save(self, reading: Reading, resolved: Sequence[Resolved], view: View, at: int) -> Changes:
+        """Make a view what was just read; what left the files is stale there."""
+        return self._scans.save(reading, resolved, view, at)
+
+    def is_resolved(self, source: str, view: View) -> bool:
+        """Tell whether a view has something from a source."""
+        return bool(self.database.rows("is_resolved", source=source, **key_of(view)))
+
+    def record(self, sighting: Sighting, use: Use) -> bool:
+        """Count one use of a tool; False when the call was known already."""
+        return usage_store.record(self.database, sighting, use)
+
+    def record_all(self, used: Iterable[tuple[Sighting, Use]]) -> None:
+        """Count many uses at once."""
+        usage_store.record_all(self.database, used)
+
+    def report(self, definition: Definition, sighting: Sighting) -> None:
+        """Keep what somebody says of a tool, for the project it was said in."""
+        project = sighting.workspace.project.hash
+        with self.database.transaction():
+            tool = usage_store.sight(self.database, sighting)
+            earlier = self.database.rows("definition", tool=tool, project=project)
+            description, input_schema = earlier[0] if earlier else (None, None)
+            complete = replace(
+                definition,
+                description=definition.description or description,
+                input_schema=definition.input_schema or input_schema,
+            )
+            self.database.run(
+                "attach_definition",
+                tool=tool,
+                project=project,
+                definition=define(self.database, complete),
+            )
+
+    def uses_here(self, workspace: Workspace) -> dict[Key, tuple[int, int]]:
+        """Tell how often tools were used in a project, and when last, by their keys."""
+        found = self.database.rows("uses_here", **seen_from(workspace))
+        return {tuple(row[:8]): (row[8], row[9]) for row in found}
+
+    def catalog_revision(self) -> int:
+        """Count the changes of what catalogs are made of, whoever made them."""
+        return self.database.rows("catalog_revision")[0][0]
+
+    def add_audit(self, entries: Iterable[AuditEntry], workspace: Workspace, at: int) -> None:
+        """Keep what became of calls."""
+        project = workspace.project
+        with self.database.transaction():
+            self.database.run("see_project", hash=project.hash, path=project.path, at=at)
+            self.database.run_each(
+                "add_audit", [{"project": project.hash, **entry._asdict()} for entry in entries]
+            )
+
+    def audit(self, workspace: Workspace, limit: int) -> list[AuditEntry]:
+        """List what became of the last calls in a project, the newest first."""
+        found = self.database.rows("audit", project=workspace.project.hash, limit=limit)
+        return [AuditEntry(*row) for row in found]
+
+    def prune_audit(self, before: int, most: int) -> None:
+        """Drop what is older than a time, and all but the newest entries."""
+        self.database.run("prune_audit", before=before, most=most)
+
+    def find_project(self, name: str) -> Project | None:
+        """Find a project that something is stored about, by its hash or its path."""
+        found = self.database.rows("project_by_hash_or_path", name=name)
+        return Project(path=found[0][1], hash=found[0][0]) if found else None
+
+    def projects(self) -> list[Project]:
+        """List the projects that something is stored about."""
+        return [Project(path=path, hash=hash) for hash, path in self.database.rows("all_projects")]
+
+    def forget(self, project: Project) -> None:
+        """Erase all that is stored about a project."""
+        with self.database.transaction():
+            self.database.run("forget_project", project=project.hash)
+            self.memory.forget(project)
+            self.database.run("forget_what_nobody_saw")
+            self.database.run("forget_unused_definitions")
+            self.database.run("forget_unused_documents")
+        self.database.empty_log()
+
+    def prune_events(self, before: int) -> None:
+        """Drop the single events older than a time; totals stay."""
+        self.database.run("prune_events", before=before)
+
+    def definitions(self, tools: Iterable[Tool], workspace: Workspace) -> dict[Key, Definition]:
+        """List what is said of tools, by their keys; a tool of which nothing is said is not among them."""
+        names = json.dumps([tool.name for tool in tools])
+        found = self.database.rows("definitions_of", names=names, **seen_from(workspace))
+        return {tuple(row[:8]): row_values.definition(row[8:]) for row in found}
+
+    @property
+    def _scans(self) -> SqliteScans:
+        from remit.store.scan_store import SqliteScans
+
+        return SqliteScans(self.database)

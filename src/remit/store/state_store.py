@@ -1,0 +1,168 @@
+"""Keeps Remit's own configuration, trust in it, and what is known of states, by project."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from remit.states.observations import Kept, KeptConfiguration, KeptFile, Known, Observation, Pushed, Step
+from remit.store.workflow_transitions import advance
+
+if TYPE_CHECKING:
+    from remit.decision.projects import Workspace
+    from remit.store.database import Database
+
+_CLOCK_ERROR = 3_600_000  # a claim is for seconds: one that lasts an hour was made by another clock
+
+
+class SqliteStates:
+    """The part of the store that is about states."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def files(self, sources: Iterable[str], workspace: Workspace) -> dict[str, KeptFile]:
+        """List what is kept of configuration files, by their paths."""
+        listed = json.dumps(list(sources))
+        found = self._database.rows("configuration_files", sources=listed, project=workspace.project.hash)
+        return {row[0]: KeptFile(*row) for row in found}
+
+    def configuration(self, workspace: Workspace) -> KeptConfiguration | None:
+        """Recall what the files came to in a workspace."""
+        return configuration(self._database, workspace)
+
+    def keep_configuration(
+        self,
+        files: Mapping[str, tuple[KeptFile, bool]],
+        came_to: KeptConfiguration,
+        workspace: Workspace,
+        at: int,
+    ) -> None:
+        """Keep files, each with whether it is the project's, and what they come to together."""
+        project = workspace.project
+        with self._database.transaction():
+            self._see(workspace, at)
+            for kept, is_of_project in files.values():
+                owner = project.hash if is_of_project else None
+                self._database.run("keep_configuration_file", project_hash=owner, **kept._asdict())
+            self._database.run(
+                "keep_configuration",
+                workspace=workspace.dir,
+                project=project.hash,
+                **{name: json.dumps(value) for name, value in came_to._asdict().items()},
+            )
+
+    def trusted_parts(self, workspace: Workspace) -> dict[tuple[str, str], str]:
+        """List the digests that were trusted, by file and subject."""
+        found = self._database.rows("trusted_parts", project=workspace.project.hash)
+        return {(source, subject): digest for source, subject, digest in found}
+
+    def trust_part(self, source: str, subject: str, digest: str, workspace: Workspace, at: int) -> None:
+        """Keep the user's word for a part of a configuration."""
+        with self._database.transaction():
+            self._see(workspace, at)
+            project = workspace.project.hash
+            self._database.run(
+                "trust_part", project=project, source=source, subject=subject, digest=digest, at=at
+            )
+
+    def revoke_part(self, source: str, subject: str, workspace: Workspace) -> None:
+        """Take the user's word back."""
+        self._database.run("revoke_part", project=workspace.project.hash, source=source, subject=subject)
+
+    def known(self, workspace: Workspace) -> Known:
+        """List all that is known of a workspace's states."""
+        project = workspace.project.hash
+        workflow = self._database.rows("workflow_states", project=project)
+        pushed = self._database.rows("pushed_states", project=project)
+        observed = self._database.rows("observations", workspace=workspace.dir, project=project)
+        return Known(
+            workflow={name: Step(at, by) for name, at, by in workflow},
+            pushed={name: Pushed(json.loads(value), at, until) for name, value, at, until in pushed},
+            observed={row[0]: _kept(row[1:]) for row in observed},
+        )
+
+    def set_state(self, name: str, workspace: Workspace, at: int) -> None:
+        """Set a workflow state."""
+        with self._database.transaction():
+            self._see(workspace, at)
+            self._database.run("set_state", project=workspace.project.hash, name=name, at=at, by="")
+
+    def clear_states(self, names: Iterable[str], workspace: Workspace) -> None:
+        """Clear workflow states."""
+        with self._database.transaction():
+            for name in names:
+                self._database.run("clear_state", project=workspace.project.hash, name=name)
+
+    def advance(self, tool: str, workspace: Workspace, at: int) -> None:
+        """Set and clear the workflow states that a tool's success does."""
+        with self._database.transaction():
+            self._see(workspace, at)
+            advance(self._database, tool, workspace, at)
+
+    def push(
+        self, values: Mapping[str, object], workspace: Workspace, at: int, until: Mapping[str, int]
+    ) -> None:
+        """Keep what a host application says, each until a time; None withdraws what it said."""
+        project = workspace.project.hash
+        with self._database.transaction():
+            self._see(workspace, at)
+            for name, value in values.items():
+                if value is None:
+                    self._database.run("withdraw_state", project=project, name=name)
+                else:
+                    text = json.dumps(value)
+                    self._database.run(
+                        "push_state", project=project, name=name, value=text, at=at, until=until[name]
+                    )
+
+    def claim(self, name: str, mark: str, workspace: Workspace, at: int, until: int) -> bool:
+        """Say that one is finding out a state; False where somebody else is."""
+        with self._database.transaction():
+            self._see(workspace, at)
+            claimed = self._database.rows(
+                "claim_observation",
+                workspace=workspace.dir,
+                project=workspace.project.hash,
+                name=name,
+                mark=mark,
+                at=at,
+                latest=at + _CLOCK_ERROR,
+                claimed_until=until,
+            )
+        return bool(claimed)
+
+    def keep_observation(self, name: str, kept: Kept, workspace: Workspace) -> None:
+        """Keep what was found."""
+        truth, reason, count = kept.observation
+        with self._database.transaction():
+            self._see(workspace, kept.at)
+            self._database.run(
+                "keep_observation",
+                workspace=workspace.dir,
+                project=workspace.project.hash,
+                name=name,
+                mark=kept.mark,
+                truth=None if truth is None else int(truth),
+                reason=reason,
+                count=count,
+                at=kept.at,
+                until=kept.until,
+            )
+
+    def _see(self, workspace: Workspace, at: int) -> None:
+        project = workspace.project
+        self._database.run("see_project", hash=project.hash, path=project.path, at=at)
+
+
+def configuration(database: Database, workspace: Workspace) -> KeptConfiguration | None:
+    """Recall what the files came to in a workspace."""
+    found = database.rows("configuration", workspace=workspace.dir, project=workspace.project.hash)
+    return KeptConfiguration(*map(json.loads, found[0])) if found else None
+
+
+def _kept(row: tuple[str, int | None, str, int | None, int, int, int]) -> Kept:
+    mark, truth, reason, count, at, until, claimed_until = row
+    observation = Observation(None if truth is None else bool(truth), reason, count)
+    return Kept(mark, observation, at, until, claimed_until)

@@ -1,0 +1,75 @@
+"""Redaction: hides secrets in words that are about to be shown; `secrets` tells what is one."""
+
+import re
+from collections.abc import Iterable
+
+from remit.text.secrets import Word, is_secret, may_be_secret, names_a_secret, secrets_in, words_of
+
+HIDDEN = "***"
+_SHORTEST = 4  # a shorter value is no secret, and would be found in every other word
+
+# Compiled when they are first used, as in `secrets`.
+_PLAIN = r"[A-Za-z0-9_+/=.:~@%-]+"  # with a space or a shell's sign, it is something to be judged
+_HEADER = r"(?i)(([\w-]+):\s*(?:(?:bearer|basic|token)\s+)?)([A-Za-z0-9_+/=.~-]+)"
+_PART = r"@?(?:sha\d+:)?[^/\\@:]+"
+_USER_INFO = r"(?<=://)[^/?#\s]+@"
+_PATH = r"(://[^/?#\s]*)(/[^?#\s]*)"
+_PARAMETER = r"([?&#;])([^=&#;\s]+)(?:=([^&#;\s]*))?"
+
+
+def redact(text: str, values: Iterable[str]) -> str:
+    """Hide values wherever they stand in a text, whole or by single lines, the longest first."""
+    parts = {part for value in values for part in (value, *value.splitlines()) if len(part) >= _SHORTEST}
+    for part in sorted(parts, key=len, reverse=True):
+        text = text.replace(part, HIDDEN)
+    return text
+
+
+def redact_words(command: Iterable[str]) -> list[str]:
+    """Hide what may be a secret in the words of a command; all else stands as it is written."""
+    return [_word(word) for word in words_of(command)]
+
+
+def redact_url(url: str) -> str:
+    """Hide a URL's user and password, and what may be a secret in its path, its query and its fragment."""
+    plain = re.sub(_USER_INFO, f"{HIDDEN}@", url)
+    plain = re.sub(_PATH, lambda match: match[1] + _parts(match[2]), plain)
+    return re.sub(_PARAMETER, _parameter, plain)
+
+
+def _word(word: Word) -> str:
+    name = "" if word.value.startswith("-") else word.name  # `--token --verbose`
+    prefix = f"{_parts(word.prefix[:-1])}=" if word.prefix else ""
+    return prefix + _value(word.value, name)
+
+
+def _value(value: str, name: str) -> str:
+    if "://" in value:
+        return redact_url(value)
+    header = re.fullmatch(_HEADER, value)
+    if header is not None and names_a_secret(header[2]):
+        return header[1] + HIDDEN
+    if not re.fullmatch(_PLAIN, value):
+        return redact(value, filter(_is_no_command, secrets_in(value, name)))
+    return HIDDEN if names_a_secret(name) else _parts(value)
+
+
+def _is_no_command(secret: str) -> bool:
+    return re.fullmatch(_PLAIN, secret) is not None or secret.startswith("-----BEGIN")
+
+
+def _parts(text: str) -> str:
+    return re.sub(_PART, _part, text)
+
+
+def _part(match: re.Match[str]) -> str:
+    """Hide one part of a path; but what follows an `@` fixes a version, which is to be judged."""
+    part = match[0]
+    return HIDDEN if (is_secret if part.startswith("@") else may_be_secret)(part) else part
+
+
+def _parameter(match: re.Match[str]) -> str:
+    mark, name, value = match.groups()
+    if value is None:
+        return mark + (HIDDEN if is_secret(name) else name)
+    return f"{mark}{name}={_value(value, name)}"

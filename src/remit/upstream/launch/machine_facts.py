@@ -1,0 +1,68 @@
+"""What can be told of servers by looking at the machine: nothing is started, and no network is asked."""
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+
+from remit.decision.declarations import Declaration
+from remit.decision.launch import Launch, program
+from remit.decision.projects import Workspace
+from remit.decision.scopes import Scope
+from remit.doctor.findings import Facts
+from remit.files.bounded_reader import Machine
+from remit.files.git_index import is_tracked
+
+_INTERPRETERS = re.compile(r"(?:node|nodejs|bun|tsx|ruby|perl|php|sh|bash|python[\d.]*)")
+_EXTENSIONS = ".COM;.EXE;.BAT;.CMD"
+
+
+def examine(declarations: Sequence[Declaration], workspace: Workspace, machine: Machine) -> Facts:
+    """Find out what a diagnosis must know of the machine."""
+    shared = {item.source for item in declarations if item.scope is Scope.PROJECT}
+    absent = {
+        item.key: tuple(_absent(item.launch, workspace.dir, machine))
+        for item in declarations
+        if item.launch is not None and not item.launch.is_remote
+    }
+    return Facts(
+        variables=frozenset(machine.variables),
+        absent=absent,
+        tracked=frozenset(source for source in shared if is_tracked(source)),
+    )
+
+
+def _absent(launch: Launch, directory: str, machine: Machine) -> Iterator[str]:
+    """Name the places of what a command needs and is not there; what cannot be told is not named."""
+    directory = directory if launch.cwd is None else os.path.join(directory, launch.cwd)
+    if _is_plain(launch.command) and not _is_program(launch, directory, machine):
+        yield "command"
+    script = launch.args[0] if launch.args else ""
+    is_script = os.path.isabs(script) and _INTERPRETERS.fullmatch(program(launch.command))
+    if is_script and _is_plain(script) and not os.path.exists(script):
+        yield "args[0]"
+
+
+def _is_plain(path: str) -> bool:
+    # Variables are not expanded here; and looking at `//host/share` would sign in at another machine.
+    return "\0" not in path and not re.search(r"[${%]|^[\\/]{2}", path)
+
+
+def _is_program(launch: Launch, directory: str, machine: Machine) -> bool:
+    command = launch.command
+    if command.startswith("~"):
+        command = machine.home + command[1:]
+    endings = [""]
+    if machine.platform == "win32":
+        endings += machine.variables.get("PATHEXT", _EXTENSIONS).split(";")
+    is_path = os.path.dirname(command) != ""
+    places = [directory] if is_path else _search_path(launch, machine).split(os.pathsep)
+    return any(_is_executable(os.path.join(place, command + end)) for place in places for end in endings)
+
+
+def _search_path(launch: Launch, machine: Machine) -> str:
+    own = launch.env.get("PATH", "")
+    return own if own and "$" not in own else machine.variables.get("PATH", os.defpath)
+
+
+def _is_executable(path: str) -> bool:
+    return os.path.isfile(path) and os.access(path, os.X_OK)

@@ -1,0 +1,224 @@
+"""What passes between the three parts of the gateway: who asks, what an endpoint answers, who is asked.
+
+All messages are raw: what the protocol's JSON says, with its own spelling of keys. Each part knows the two
+eras of the protocol only at its own edge.
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol
+
+from remit.decision.declarations import Key
+from remit.upstream.upstream_model import Failure, Upstream
+
+Params = Mapping[str, Any]
+Answer = dict[str, Any]
+
+
+class AnsweredError(Exception):
+    """An error as JSON-RPC has it: an upstream's own, which passes unchanged, or ours."""
+
+    def __init__(self, code: int, message: str, data: object = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.data = data
+
+
+class Caller(Protocol):
+    """One request from downstream: on whose behalf an upstream is asked, and whom that may ask back."""
+
+    @property
+    def session(self) -> str: ...  # the same for requests that may share an upstream's own session
+
+    @property
+    def principal(self) -> str | None: ...  # whose approvals count; None: the endpoint's own
+
+    @property
+    def bound_projects(self) -> frozenset[str] | None: ...  # whose memory it may know of; None: any
+
+    @property
+    def capabilities(self) -> Mapping[str, Any]: ...  # its client's: sampling, elicitation, roots
+
+    @property
+    def takes_input_required(self) -> bool: ...  # 2026: what an upstream wants to know may be its answer
+
+    @property
+    def log_level(self) -> str | None: ...  # the least that it wants to hear of; None: it did not say
+
+    async def ask(self, method: str, params: Params) -> Answer:
+        """Ask its client: `elicitation/create`, `sampling/createMessage` or `roots/list`.
+
+        Raises:
+            AnsweredError: the client cannot, or says no with an error.
+        """
+        ...
+
+    async def tell(self, method: str, params: Params) -> None:
+        """Tell its client `notifications/progress` or `notifications/message`, about this request.
+
+        And that something is done which it was asked to do at a URL, by `notifications/elicitation/complete`:
+        that may be long after.
+        """
+        ...
+
+
+class Health(StrEnum):
+    """How an upstream is."""
+
+    IDLE = "idle"  # not started; the first call does that
+    STARTING = "starting"
+    UP = "up"
+    DOWN = "down"  # it failed, and is tried again at the next call or after a while
+    BROKEN = "broken"  # it failed so often that calls fail at once until it has rested
+
+
+class Condition(NamedTuple):
+    """How one upstream is, for `remit status`."""
+
+    key: Key
+    label: str
+    health: Health
+    sessions: int = 0
+    calls: int = 0
+    errors: int = 0
+    p50_ms: float | None = None
+    p95_ms: float | None = None
+    failure: Failure | None = None
+    protocol_version: str | None = None
+
+
+class Stock(NamedTuple):
+    """All that an upstream lists, as it came; what it does not have is empty."""
+
+    tools: Sequence[Any] = ()
+    resources: Sequence[Any] = ()
+    templates: Sequence[Any] = ()
+    prompts: Sequence[Any] = ()
+    capabilities: Mapping[str, Any] = MappingProxyType({})
+    instructions: str | None = None
+    protocol_version: str | None = None
+    server_version: str | None = None
+
+
+class Notice(NamedTuple):
+    """What an upstream says by itself: a list that changed, or a resource that was updated."""
+
+    key: Key
+    method: str
+    params: Params
+
+
+class Links(Protocol):
+    """The upstreams, each started when it is first needed and kept; whatever one does, the others go on."""
+
+    async def request(self, upstream: Upstream, method: str, params: Params, caller: Caller) -> Answer:
+        """Pass a request on, and give the answer as it came.
+
+        `_meta.progressToken` in the parameters is the caller's own. When the surrounding scope is cancelled,
+        the upstream is told so.
+
+        Raises:
+            AnsweredError: the upstream answers with an error.
+            UpstreamError: it cannot be reached, or does not answer as the protocol asks.
+        """
+        ...
+
+    async def stock(self, upstream: Upstream, *, parts: frozenset[str] = frozenset({"tools"})) -> Stock:
+        """Ask for all pages of what it lists: of `tools`, `resources`, `templates`, `prompts`.
+
+        Raises:
+            UpstreamError: it cannot be reached, or does not answer as the protocol asks.
+        """
+        ...
+
+    def notices(self) -> AbstractAsyncContextManager[AsyncIterator[Notice]]: ...
+
+    def conditions(self) -> list[Condition]: ...
+
+    async def drop(self, keys: frozenset[Key]) -> None:
+        """End the sessions of upstreams that are no longer in force, or whose entry changed."""
+        ...
+
+    async def leave(self, session: str) -> None:
+        """End what upstreams keep for a caller's session alone: it is over."""
+        ...
+
+
+class Listing(NamedTuple):
+    """A list as an endpoint serves it; equal revisions are equal bytes."""
+
+    items: list[Any]
+    revision: str
+
+
+class Part(StrEnum):
+    """What of an endpoint may change."""
+
+    TOOLS = "tools"
+    RESOURCES = "resources"
+    PROMPTS = "prompts"
+
+
+class Change(NamedTuple):
+    """Something that those who listen are told: a list that changed, or one resource."""
+
+    part: Part
+    uri: str | None = None  # of a resource that was updated; None: the list itself
+
+
+class Opening(NamedTuple):
+    """Which endpoint is meant: all that a command line or a URL says of it."""
+
+    directory: str
+    client: str = "claude-code"
+    agent: str | None = None
+    room: str | None = None
+    strategy: str | None = None
+    mode: str | None = None
+    is_headless: bool = False  # the client that started it has no terminal to ask on
+
+
+class Endpoint(Protocol):
+    """What one endpoint serves: every list and every call by the same decisions."""
+
+    @property
+    def instructions(self) -> str | None: ...
+
+    @property
+    def capabilities(self) -> Mapping[str, Any]: ...  # with `extensions` and `experimental` of its strategy
+
+    async def tools(self, asked: Params) -> Listing:
+        """List the tools; `asked` are the raw parameters, for strategies that read more of them.
+
+        Raises:
+            AnsweredError: a scope is asked for that does not exist.
+        """
+        ...
+
+    def input_schema(self, name: str) -> Mapping[str, Any] | None: ...
+
+    async def call(self, asked: Params, caller: Caller) -> Answer:
+        """Call a tool: decide, ask a person where that is needed, pass on, record.
+
+        Raises:
+            AnsweredError: there is no such tool, or the upstream answers with an error.
+        """
+        ...
+
+    async def resources(self) -> Listing: ...
+
+    async def templates(self) -> Listing: ...
+
+    async def prompts(self) -> Listing: ...
+
+    async def pass_on(self, method: str, asked: Params, caller: Caller) -> Answer:
+        """Read or subscribe to a resource, get a prompt, complete an argument, set a log level."""
+        ...
+
+    def changes(self) -> AbstractAsyncContextManager[AsyncIterator[Change]]: ...
+
+    async def leave(self, session: str) -> None:
+        """End what is kept for a caller's session alone: it is over."""
+        ...

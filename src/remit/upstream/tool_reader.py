@@ -1,0 +1,114 @@
+"""Reads what a server says of its tools, one by one: a bad one is put aside and named, the others stay."""
+
+import json
+from collections.abc import Iterable
+from typing import NamedTuple, cast
+
+from remit.decision.tool_names import storable
+from remit.decision.tools import Definition
+from remit.protocol import header_parameters
+from remit.upstream.upstream_model import Quarantined, Upstream
+
+MAX_DEFINITION = 2**20  # characters
+MAX_NAME = 256  # characters
+
+
+class ToolError(Exception):
+    """A tool cannot be used as its server describes it."""
+
+
+class Read(NamedTuple):
+    """The tools that can be used, and those that cannot."""
+
+    tools: list[Definition]
+    quarantined: list[Quarantined]
+
+
+def read_tools(items: Iterable[object], upstream: Upstream) -> Read:
+    """Read the tools of a list as it came over the wire."""
+    found = Read([], [])
+    holders: dict[str, str] = {}  # canonical name to the name that has it
+    for at, item in enumerate(items, start=1):
+        label = f"number {at}"
+        try:
+            fields = _object(item, "the tool")
+            label = _name(fields)
+            definition = _definition(label, fields, upstream)
+            if (holder := holders.get(definition.name)) == label:
+                raise ToolError("is listed more than once; the first counts")
+            if holder is not None:
+                raise ToolError(f"falls together with `{holder}`: both are called `{definition.name}`")
+            holders[definition.name] = label
+            found.tools.append(definition)
+        except ToolError as error:
+            found.quarantined.append(Quarantined(tool=storable(label), reason=storable(str(error))))
+    return found
+
+
+def _definition(label: str, fields: dict[str, object], upstream: Upstream) -> Definition:
+    schema = _object(fields.get("inputSchema"), "inputSchema")
+    if schema.get("type") != "object":
+        raise ToolError('inputSchema: `type` is not "object"')
+    if (fault := header_parameters.fault(schema)) is not None:
+        raise ToolError(f"inputSchema: `x-mcp-header` cannot be used: {fault}")
+    definition = Definition(
+        name=upstream.canonical(label),
+        server=upstream.label,
+        tool=storable(label),
+        title=_optional_text(fields, "title"),
+        description=_optional_text(fields, "description"),
+        input_schema=_json(schema),
+        output_schema=_json(_optional_object(fields, "outputSchema")),
+        annotations=_json(_optional_object(fields, "annotations")),
+        raw=_raw(fields),
+    )
+    if _size(definition) > MAX_DEFINITION:
+        raise ToolError(f"its definition is longer than {MAX_DEFINITION:,} characters")
+    return definition
+
+
+def _name(fields: dict[str, object]) -> str:
+    name = fields.get("name")
+    if not isinstance(name, str) or not name.strip():
+        raise ToolError("has no name")
+    if len(name) > MAX_NAME:
+        raise ToolError(f"its name is longer than {MAX_NAME} characters")
+    return name
+
+
+def _size(definition: Definition) -> int:
+    return len(definition.raw or "")
+
+
+def _object(value: object, place: str) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise ToolError(f"{place}: not an object" if value is not None else f"{place}: is missing")
+    return cast("dict[str, object]", value)
+
+
+def _optional_object(fields: dict[str, object], name: str) -> dict[str, object] | None:
+    value = fields.get(name)
+    return None if value is None else _object(value, name)
+
+
+def _optional_text(fields: dict[str, object], name: str) -> str | None:
+    value = fields.get(name)
+    if value is not None and not isinstance(value, str):
+        raise ToolError(f"{name}: not text")
+    return None if value is None else storable(value)
+
+
+def _raw(fields: dict[str, object]) -> str:
+    """Write all that the server says but the name, which is another where it is served."""
+    return _written({key: value for key, value in fields.items() if key != "name"}, sort_keys=False)
+
+
+def _json(value: dict[str, object] | None) -> str | None:
+    return None if value is None else _written(value, sort_keys=True)
+
+
+def _written(value: dict[str, object], *, sort_keys: bool) -> str:
+    try:
+        return json.dumps(value, sort_keys=sort_keys, allow_nan=False)
+    except ValueError:
+        raise ToolError("holds a number that JSON has no form for") from None

@@ -1,0 +1,134 @@
+"""The HTTP client of remote servers, and why one of them cannot be reached, in words without its URL."""
+
+import os
+import re
+import socket
+import ssl
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from contextlib import asynccontextmanager
+
+import httpx2
+
+from remit.upstream.messaging.messages import (
+    MAX_MESSAGE,
+    TOO_LONG,
+    BrokenOffError,
+    Message,
+    ProtocolError,
+    RefusedError,
+    UnreachableError,
+    readable,
+)
+
+CONNECT_SECONDS = 30.0
+
+_MAX_REDIRECTS = 5
+_LACKS_SCOPE = re.compile(r'\berror="?insufficient_scope\b')
+# Plain words alone: a person is told to write them on a command line.
+_SCOPE = re.compile(r'\bscope="?([\w.:/+@-]+(?: [\w.:/+@-]+)*)(?=[",]|$)', re.ASCII)
+
+_WORDS: Mapping[type[BaseException], str] = {
+    socket.gaierror: "its host name is not known",
+    ssl.SSLCertVerificationError: "its certificate is not trusted",
+    ssl.SSLError: "no secure connection came about",
+    httpx2.UnsupportedProtocol: "its URL must begin with http:// or https://",
+    httpx2.LocalProtocolError: "its URL or headers cannot be sent",
+    httpx2.RemoteProtocolError: "it does not speak HTTP",
+    httpx2.TimeoutException: "it takes too long",
+}
+
+
+def open_client(headers: Mapping[str, str], auth: httpx2.Auth | None = None) -> httpx2.AsyncClient:
+    """Make the client for one server; how long an answer may take is not for it to say."""
+    return httpx2.AsyncClient(
+        headers={"Accept-Encoding": "identity", **headers},
+        timeout=httpx2.Timeout(CONNECT_SECONDS, read=None, pool=None),
+        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=20),
+        event_hooks={"response": [_refuse_packed]},
+        auth=auth,
+    )
+
+
+async def _refuse_packed(response: httpx2.Response) -> None:
+    if response.headers.get("content-encoding", "identity") != "identity":  # a few bytes can be many
+        raise ProtocolError("compresses its answers, which was not asked for")
+
+
+def cause(error: BaseException) -> str:
+    """Find the plain cause: the library's own words may hold the URL."""
+    chain = [*_chain(error)][::-1]
+    for one in chain:
+        for kind, words in _WORDS.items():
+            if isinstance(one, kind):
+                return words
+    number = chain[0].errno if isinstance(chain[0], OSError) else None
+    return os.strerror(number).lower() if number is not None and number > 0 else "the connection was lost"
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+@asynccontextmanager
+async def within_origin(
+    client: httpx2.AsyncClient,
+    method: str,
+    url: httpx2.URL,
+    content: bytes | None,
+    headers: Mapping[str, str],
+) -> AsyncGenerator[httpx2.Response]:
+    """Ask a server, and follow it elsewhere only within its own place: what is sent is for it alone.
+
+    Raises:
+        UnreachableError: it cannot be reached.
+    """
+    request = client.build_request(method, url, content=content, headers=headers)
+    try:
+        response = await client.send(request, stream=True, follow_redirects=False)
+        for _ in range(_MAX_REDIRECTS):
+            following = response.next_request
+            if following is None or following.method != method or not _is_same(url, following.url):
+                break
+            await response.aclose()
+            response = await client.send(following, stream=True, follow_redirects=False)
+        try:
+            yield response
+        finally:
+            await response.aclose()
+    except (httpx2.RemoteProtocolError, httpx2.ReadError) as error:
+        raise BrokenOffError(cause(error)) from None
+    except httpx2.TransportError as error:
+        raise UnreachableError(cause(error)) from None
+
+
+def refusal(response: httpx2.Response) -> RefusedError:
+    """Say that a request is refused, and which scope would let it pass, where the server names one."""
+    status, phrase = response.status_code, response.reason_phrase
+    challenge = response.headers.get("www-authenticate", "") if status == 403 else ""
+    found = _SCOPE.search(challenge) if _LACKS_SCOPE.search(challenge) else None
+    return RefusedError(status, phrase, None if found is None else found[1])
+
+
+async def body(response: httpx2.Response) -> tuple[Message | list[Message], int]:
+    """Read a whole answer, if it is not too long.
+
+    Raises:
+        ProtocolError: it is, or cannot be read.
+    """
+    pieces: list[bytes] = []
+    size = 0
+    async for chunk in response.aiter_bytes():
+        size += len(chunk)
+        if size > MAX_MESSAGE:
+            raise ProtocolError(TOO_LONG)
+        pieces.append(chunk)
+    return readable(b"".join(pieces)), size
+
+
+def _is_same(url: httpx2.URL, other: httpx2.URL) -> bool:
+    if other.userinfo and other.userinfo != url.userinfo:
+        return False
+    is_safer = (url.scheme, other.scheme) == ("http", "https") and url.port is other.port is None
+    return url.host == other.host and (is_safer or (url.scheme, url.port) == (other.scheme, other.port))

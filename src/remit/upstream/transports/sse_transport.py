@@ -1,0 +1,113 @@
+"""Messages over the transport of events that came before streamable HTTP: all answers on one stream."""
+
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import httpx2
+
+from remit.upstream.messaging.agreement import Agreement
+from remit.upstream.messaging.messages import (
+    MAX_MESSAGE,
+    UNREADABLE,
+    LostError,
+    Message,
+    ProtocolError,
+    encode,
+    readable,
+)
+from remit.upstream.messaging.pending_requests import Call
+from remit.upstream.transports.http_client import refusal, within_origin
+from remit.upstream.transports.message_transport import Receiver
+
+_JSON = {"content-type": "application/json"}
+
+
+class Events:
+    """The wire to a server of events."""
+
+    keeps_state = True
+    is_old = True
+    hangs_up = False
+
+    def __init__(self, client: httpx2.AsyncClient, url: httpx2.URL, receiver: Receiver) -> None:
+        self._client = client
+        self._url = url
+        self._receiver = receiver
+        self._target: httpx2.URL | None = None
+        self._version: str | None = None
+        self._is_open = anyio.Event()
+        self._fault: Exception = LostError()
+
+    async def exchange(self, call: Call, message: Message) -> None:
+        """Post a request, and wait until its answer has come on the stream."""
+        await self.send(message)
+        await call.arrived.wait()
+
+    async def send(self, message: Message) -> None:
+        """Post a message."""
+        assert self._target is not None  # noqa: S101 - it was opened
+        headers = {**_JSON, **({} if self._version is None else {"mcp-protocol-version": self._version})}
+        async with within_origin(self._client, "POST", self._target, encode(message), headers) as response:
+            if response.status_code >= 300:
+                raise refusal(response)
+
+    def agreed(self, agreement: Agreement) -> None:
+        """Take note of the version, which each request tells."""
+        self._version = agreement.version
+
+    def learn(self, tools: Iterable[Any]) -> None:
+        """Nothing: in this era nothing is said twice."""
+
+    async def close(self) -> None:
+        """Nothing: the end of the stream says it."""
+
+    async def opened(self) -> None:
+        """Wait until the server has said where to post.
+
+        Raises:
+            LostError: it did not.
+        """
+        await self._is_open.wait()
+        if self._target is None:
+            raise self._fault
+
+    async def hear(self, response: httpx2.Response) -> None:
+        """Take what comes until the stream ends."""
+        try:
+            async for event in httpx2.EventSource(response, max_event_size=MAX_MESSAGE):
+                if event.event == "endpoint":
+                    self._target = self._endpoint(event.data)
+                    self._is_open.set()
+                elif event.event == "message" and event.data:
+                    self._receiver.take(readable(event.data), len(event.data))
+                    await anyio.sleep(0)  # who talks much is not to keep others waiting
+        except ProtocolError as error:
+            self._fault = error
+        except httpx2.SSEError:
+            self._fault = ProtocolError(UNREADABLE)
+        except httpx2.TransportError:
+            pass
+        self._is_open.set()
+        self._receiver.lost(self._fault)
+
+    def _endpoint(self, text: str) -> httpx2.URL:
+        target = self._url.join(text)
+        if (target.scheme, target.host, target.port) != (self._url.scheme, self._url.host, self._url.port):
+            raise ProtocolError("wants its messages sent elsewhere")
+        return target
+
+
+@asynccontextmanager
+async def event_stream(client: httpx2.AsyncClient, url: httpx2.URL) -> AsyncGenerator[httpx2.Response]:
+    """Open the stream of a server of events.
+
+    Raises:
+        RefusedError: it is refused.
+    """
+    accepted = {"accept": "text/event-stream", "cache-control": "no-store"}
+    async with within_origin(client, "GET", url, None, accepted) as response:
+        if response.status_code >= 300:
+            raise refusal(response)
+        yield response

@@ -1,0 +1,153 @@
+"""Reports on use: what was used how often, what never was, and what could be switched off."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from remit.catalog.costs import is_held_back
+from remit.decision.decide import Listed
+from remit.decision.demotion import in_words
+from remit.decision.kinds import Kind, Status
+from remit.decision.tools import Tool
+from remit.usage.familiarity import Place, owner_of, place_of
+
+DAY = 86_400_000  # milliseconds
+PATIENCE = 14  # days for which a tool may lie unused before it is proposed to be switched off
+ENOUGH_SESSIONS = 5  # that went by without it
+
+
+class Total(NamedTuple):
+    """All uses of one tool in one project."""
+
+    place: Place
+    uses: int
+    failures: int
+    last_used_at: int
+    mean_ms: float | None = None  # of a call, where that is known
+
+
+class SessionUse(NamedTuple):
+    """What happened in one session."""
+
+    session_id: str
+    started_at: int
+    ended_at: int | None
+    calls: int
+    failures: int
+    tools: int  # different ones
+
+
+class ProjectUse(NamedTuple):
+    """What happened in one project; no tool is named."""
+
+    path: str
+    hash: str
+    uses: int
+    failures: int
+    last_used_at: int
+    tools: int  # different ones
+    sessions: int
+
+
+class ToolUse(NamedTuple):
+    """A tool, and how it was used here."""
+
+    tool: Tool
+    uses: int = 0
+    failures: int = 0
+    last_used_at: int | None = None
+    mean_ms: float | None = None
+
+
+class Usage(NamedTuple):
+    """What a project used, and what it did not."""
+
+    used: Sequence[ToolUse]  # the most used first
+    unused: Sequence[ToolUse]  # of what is visible, the dearest first; a server stands for its tools
+    sessions: Sequence[SessionUse]
+    unused_tokens: int  # what the visible unused ones cost in each request
+
+
+class Proposal(NamedTuple):
+    """Something that could be switched off, and why."""
+
+    name: str  # as a rule would name it
+    reason: str
+    tokens: int | None  # that each request would be shorter by
+
+
+def usage(listed: Iterable[Listed], totals: Iterable[Total], sessions: Sequence[SessionUse]) -> Usage:
+    """Put together what was used of what is known here."""
+    items = list(listed)
+    by_place = {total.place: total for total in totals}
+    uses = [_use(item.tool, by_place) for item in items if not _is_whole(item.tool)]
+    unused = [_use(item.tool, by_place) for item in items if item.decision.visible and _is_weighed(item.tool)]
+    used_servers = {owner_of(each.tool) for each in uses if each.uses and each.tool.kind is Kind.MCP_TOOL}
+    idle = [
+        each
+        for each in unused
+        if not each.uses and not (each.tool.kind is Kind.MCP_SERVER and owner_of(each.tool) in used_servers)
+    ]
+    return Usage(
+        used=sorted((each for each in uses if each.uses), key=_most_used_first),
+        unused=sorted(_heads(idle), key=_dearest_first),
+        sessions=sessions,
+        unused_tokens=sum(each.tool.tokens or 0 for each in idle if each.tool.kind is not Kind.MCP_SERVER),
+    )
+
+
+def proposals(found: Usage, *, now: int) -> list[Proposal]:
+    """Propose to switch off what lay unused for long, and what only fails; the most to gain first."""
+    sessions_after = sorted(each.started_at for each in found.sessions)
+    proposed: list[Proposal] = []
+    for each in found.unused:
+        tool = each.tool
+        missed = sum(at >= tool.discovered_at for at in sessions_after)
+        days = (now - tool.discovered_at) // DAY
+        if days >= PATIENCE or missed >= ENOUGH_SESSIONS:
+            proposed.append(Proposal(tool.name, _unused_for(days, missed), tool.tokens))
+    for each in found.used:
+        if each.tool.status is Status.DEMOTED and each.tool.kind is not Kind.BUILTIN:
+            proposed.append(Proposal(each.tool.name, in_words(each.tool.outcomes), each.tool.tokens))
+    return sorted(proposed, key=lambda each: (-(each.tokens or 0), each.name))
+
+
+def _heads(idle: Sequence[ToolUse]) -> list[ToolUse]:
+    """Leave out the tools of a server that is among them as a whole."""
+    whole = {owner_of(each.tool) for each in idle if each.tool.kind is Kind.MCP_SERVER}
+    return [each for each in idle if each.tool.kind is not Kind.MCP_TOOL or owner_of(each.tool) not in whole]
+
+
+def _unused_for(days: int, sessions: int) -> str:
+    spans = (_counted(count, thing) for count, thing in ((days, "day"), (sessions, "session")) if count)
+    return f"never used here, in {' and '.join(spans)}"
+
+
+def _is_whole(tool: Tool) -> bool:
+    return tool.kind in (Kind.MCP_SERVER, Kind.PLUGIN)
+
+
+def _is_weighed(tool: Tool) -> bool:
+    """Tell whether something is gained where a tool is switched off.
+
+    A built-in is the client's, a plugin is what it brings, and what is held back costs nothing.
+    """
+    return tool.kind not in (Kind.BUILTIN, Kind.PLUGIN) and not is_held_back(tool)
+
+
+def _use(tool: Tool, totals: Mapping[Place, Total]) -> ToolUse:
+    total = totals.get(place_of(tool))
+    if total is None:
+        return ToolUse(tool)
+    return ToolUse(tool, total.uses, total.failures, total.last_used_at, total.mean_ms)
+
+
+def _most_used_first(each: ToolUse) -> tuple[int, str, str]:
+    return -each.uses, each.tool.name, each.tool.scope
+
+
+def _dearest_first(each: ToolUse) -> tuple[int, str, str]:
+    return -(each.tool.tokens or 0), each.tool.name, each.tool.scope
+
+
+def _counted(count: int, thing: str) -> str:
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"

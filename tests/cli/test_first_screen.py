@@ -1,0 +1,154 @@
+"""The screen of `remit scan`, as a person gets it."""
+
+from pathlib import Path
+
+import pytest
+
+from remit.catalog import summary
+from remit.catalog.summary import summarise
+from remit.cli import first_screen
+from remit.decision.decide import Decision, Gate, Listed, Verdict, decide
+from remit.decision.declarations import Changes
+from remit.decision.kinds import ConfigStatus
+from remit.scanning.scanner import Scan
+from support import Desk, context, server, servers
+
+
+@pytest.fixture
+def shop(desk: Desk) -> Path:
+    """A project with a shadowed server, and one that waits for approval."""
+    (desk.home / ".claude/settings.json").unlink()
+    path = desk.project("shop")
+    desk.write_state("wiki", "git", local={path: servers("git")})
+    desk.write(path / ".mcp.json", servers("till"))
+    return path
+
+
+def scan(desk: Desk, cwd: Path) -> list[str]:
+    finished = desk.remit("scan", cwd=cwd)
+    assert finished.returncode == 0, finished.stderr
+    return finished.stdout.splitlines()
+
+
+def test_the_first_scan_sums_up_and_later_ones_list_what_changed(desk: Desk, shop: Path) -> None:
+    assert scan(desk, shop) == [
+        f"{shop} (claude-code)",
+        "First scan here: 4 declarations in 2 files",
+        "",
+        "  local    1 server (~/.claude.json)",
+        "  project  nothing; 1 hidden (.mcp.json)",
+        "  global   1 server; 1 hidden (~/.claude.json)",
+        "",
+        "2 servers visible",
+        "2 hidden",
+        "",
+        "Shadowed by a stronger declaration: 1",
+        "  git (global): by local in ~/.claude.json",
+        "",
+        "Waiting for approval: 1; to change it, start the client here and approve it",
+        "  till (project, .mcp.json)",
+        "",
+        "next: `remit why NAME` explains one, `remit tools --all` lists them all",
+    ]
+    assert scan(desk, shop)[1] == "Since Remit last looked here: nothing changed"
+    desk.write(shop / ".mcp.json", servers("lamp"))
+    assert scan(desk, shop)[1:4] == [
+        "Since Remit last looked here: 1 added, 1 removed",
+        "  + lamp (project, .mcp.json)",
+        "  - till (project, .mcp.json)",
+    ]
+
+
+def test_costs_are_told_as_far_as_they_are_known(desk: Desk, shop: Path) -> None:
+    with desk.registry() as registry:
+        here = registry.at(str(shop))
+        for name in ("mcp__git__log", "mcp__till__open"):
+            registry.report(name, here, description="word " * 2000, input_schema={"type": "object"})
+    lines = scan(desk, shop)
+    assert lines[3:8] == [
+        "  local    1 server and 1 tool: about 2,220 tokens (~/.claude.json)",
+        "  project  nothing; 2 hidden (.mcp.json)",
+        "  global   1 server; 1 hidden (~/.claude.json)",
+        "",
+        "2 servers and 1 tool visible: about 2,220 tokens per request",
+    ]
+    assert lines[8:11] == [
+        "  (without 1 server whose tools are not known)",
+        "3 hidden: about 2,220 tokens not sent",
+        "costliest: git 2,220",
+    ]
+    desk.write_state("wiki", "git", local={shop: servers("git", "new")})
+    assert "  local    2 servers and 1 tool: about 2,220+ tokens (~/.claude.json)" in scan(desk, shop)
+
+
+def test_servers_that_start_the_same_program_are_named_together(desk: Desk, shop: Path) -> None:
+    entry = {"command": "npx", "args": ["browser"]}
+    desk.write_state(local={shop: servers(web=entry, fetch=entry)})
+    lines = scan(desk, shop)
+    at = lines.index("The same program or URL under several names: 1")
+    assert lines[at + 1] == "  fetch (local), web (local)"
+
+
+def test_long_groups_are_cut_and_the_screen_stays_short(desk: Desk, shop: Path) -> None:
+    scan(desk, shop)
+    labels = [f"server-{number:03}" for number in range(200)]
+    desk.write_state(*labels, local={shop: servers(*labels)})
+    lines = scan(desk, shop)
+    assert "Since Remit last looked here: 400 added, 3 removed" in lines
+    assert lines.count("  and 390 more: `remit tools --all`") == 1
+    assert lines.count("  and 195 more: `remit tools --all`") == 1
+    assert len(lines) < 60
+
+
+def test_the_screen_fits_eighty_columns(desk: Desk, shop: Path) -> None:
+    desk.write_state(
+        "a-server-with-quite-a-long-name", local={shop: servers("a-server-with-quite-a-long-name")}
+    )
+    assert max(len(line) for line in scan(desk, shop)[1:]) <= 80
+
+
+def test_a_long_path_is_cut_in_the_middle(desk: Desk) -> None:
+    deep = desk.project("a-project-in-a-directory-with-a-long-name") / "and" / "below" / "it" / "another"
+    deep.mkdir(parents=True)
+    desk.write(deep.parent.parent.parent.parent / ".mcp.json", servers("till"))
+    row = next(line for line in scan(desk, deep) if line.startswith("  project"))
+    assert "..." in row
+    assert row.endswith("/.mcp.json)")
+
+
+def test_where_nothing_is_declared_the_screen_says_what_to_do(desk: Desk) -> None:
+    lines = scan(desk, desk.project("empty"))
+    assert lines[1] == "First scan here: 0 declarations in 0 files"
+    assert lines[3] == "No tools are in force here."
+    assert lines[4].startswith("hint: ")
+
+
+def test_an_inventory_names_the_clients(desk: Desk, shop: Path) -> None:
+    shown = desk.remit("scan", "--client", "all", cwd=shop).stdout
+    assert "  claude-code, local    1 server (~/.claude.json)" in shown
+
+
+def test_what_other_clients_have_is_one_line_each(capsys: pytest.CaptureFixture[str]) -> None:
+    here = context()
+    tools = [server("wiki"), *(server(label, client="cursor") for label in ("a", "b"))]
+    listed = [Listed(tool, decide(tool, here)) for tool in tools]
+    first_screen.show(Scan(changes=Changes(), problems=[], tools=listed), summarise(listed, here), here)
+    lines = capsys.readouterr().out.splitlines()
+    at = lines.index("Declared for other clients: 2")
+    assert lines[at + 1] == "  cursor: 2; `remit scan --client cursor`"
+
+
+def test_what_a_gate_without_a_word_of_its_own_hides_is_shown_with_the_reason(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    here = context()
+    decision = Decision(verdict=Verdict.HIDDEN, gate=Gate.SCOPE, reason="because", unlock=None)
+    listed = [Listed(server("git"), decision)]
+    first_screen.show(Scan(changes=Changes(), problems=[], tools=listed), summarise(listed, here), here)
+    shown = capsys.readouterr().out
+    assert "Hidden by the gate `scope`: 1\n  git (global): because\n" in shown
+
+
+def test_every_cause_of_hiding_has_its_words() -> None:
+    assert set(ConfigStatus) - {ConfigStatus.ENABLED} <= set(summary.CAUSES)
+    assert set(summary.CAUSES) == set(first_screen.CAUSES)

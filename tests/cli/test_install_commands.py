@@ -1,0 +1,534 @@
+"""`remit install` and `remit uninstall`, as a user runs them."""
+
+import json
+import os
+import pty
+import stat
+import subprocess
+import sys
+import tomllib
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from remit.clients.install_targets import HOOKS, PLACES
+from remit.decision.tool_names import REMIT
+from support import Desk, servers
+
+TOKEN = "ghp_" + "k3J9x" * 6
+STATE = """{
+  "numStartups": 3,
+  "mcpServers": {
+    "git": {"command": "run-git", "env": {"GITHUB_TOKEN": "%s"}},
+    "wire": {"type": "ws", "url": "wss://wire.test/"}
+  },
+  "projects": {}
+}
+"""
+SETTINGS = """{
+\t"model": "opus",
+\t"hooks": {
+\t\t"PreToolUse": [
+\t\t\t{"matcher": "Bash", "hooks": [{"type": "command", "command": "mine"}]}
+\t\t]
+\t}
+}
+"""
+
+
+class Ada:
+    """A user with Claude Code, and a project whose server she approved of."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        self.shop = desk.project("shop")
+        self.state = desk.write(desk.home / ".claude.json", STATE % TOKEN)
+        self.settings = desk.write(desk.home / ".claude/settings.json", SETTINGS)
+        self.record = desk.root / "data/installs/claude-code.json"
+
+    def run(self, *words: str, code: int = 0) -> str:
+        done = self.desk.remit(*words, cwd=self.shop)
+        assert done.returncode == code, done.stderr
+        assert TOKEN not in done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    def approve(self, *labels: str) -> None:
+        self.desk.write(self.shop / ".mcp.json", servers(*labels))
+        answers = {"hasTrustDialogAccepted": True, "enabledMcpjsonServers": list(labels)}
+        text = (STATE % TOKEN).replace(
+            '"projects": {}', f'"projects": {json.dumps({str(self.shop): answers})}'
+        )
+        self.state.write_text(text)
+
+    def visible(self) -> list[str]:
+        listed = json.loads(self.desk.remit("tools", "--json", cwd=self.shop).stdout)["tools"]
+        declared = [tool for tool in listed if tool["source"] != REMIT]
+        return [tool["server"] for tool in declared if tool["kind"] == "mcp_server"]
+
+
+@pytest.fixture
+def ada(desk: Desk) -> Ada:
+    return Ada(desk)
+
+
+def read(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def test_where_not_all_fits_into_a_request_listings_do_not_say_that_it_is_sent(ada: Ada) -> None:
+    desk = ada.desk
+    ada.run("install", "claude-code", "--yes")
+    name = f"mcp__{ada.visible()[0]}__log"
+    with desk.registry() as registry:
+        registry.report(name, registry.at(str(ada.shop)), description="Shows commits.", input_schema={})
+    part = "  (Remit sends some of them, within its budget; the agent finds the others)"
+    for command in ("tools", "scan"):
+        shown = desk.remit(command, cwd=ada.shop).stdout
+        assert "tokens per request" in shown
+        assert part not in shown.splitlines()
+    assert "tokens in each request" in desk.remit("usage", cwd=ada.shop).stdout
+    desk.write(ada.shop / "remit.toml", "token_budget = 1\n")
+    for command in ("tools", "scan"):
+        shown = desk.remit(command, cwd=ada.shop).stdout
+        assert "per request" not in shown
+        assert part in shown.splitlines()
+    assert "tokens if they were sent" in desk.remit("usage", cwd=ada.shop).stdout
+
+
+def test_install_registers_hooks_and_one_server_and_leaves_the_others_to_it(ada: Ada) -> None:
+    ada.run("install", "claude-code", "--yes")
+    state, settings = read(ada.state), read(ada.settings)
+    entry = state["mcpServers"]["remit"]
+    assert entry["args"][-3:] == ["serve", "--client", "claude-code"]
+    assert entry["alwaysLoad"] is True
+    assert os.path.isabs(entry["command"])
+    assert os.access(entry["command"], os.X_OK)
+    assert settings["hooks"].keys() == HOOKS.keys()
+    for event, groups in settings["hooks"].items():
+        (handler,) = groups[-1]["hooks"]
+        assert handler["command"] == entry["command"]
+        assert handler["args"][-1] == "hook"
+        is_answered = event not in (
+            "PostToolUse",
+            "PostToolUseFailure",
+            "UserPromptExpansion",
+            "ConfigChange",
+        )
+        assert handler.get("async", False) is not is_answered
+    assert settings["hooks"]["PreToolUse"][0]["matcher"] == "Bash"
+    # Which Remit cannot reach: one over a WebSocket.
+    assert settings["allowedMcpServers"] == [{"serverName": "remit"}, {"serverName": "wire"}]
+
+
+def test_no_declaration_of_a_server_is_changed(ada: Ada) -> None:
+    ada.run("install", "claude-code", "--yes")
+    without = ada.state.read_text().replace("\n    ", "\n").split('"remit"')[0]
+    assert (STATE % TOKEN).replace("\n    ", "\n").startswith(without.rstrip().rstrip(","))
+    assert TOKEN not in ada.settings.read_text() + ada.record.read_text()
+
+
+def test_remit_itself_goes_by_what_the_list_said_before(ada: Ada) -> None:
+    before = ada.visible()
+    assert before == ["git", "wire"]
+    ada.run("install", "claude-code", "--yes")
+    assert ada.visible() == before
+    assert "is Remit itself" in ada.run("why", "remit")
+    ada.run("uninstall", "claude-code", "--yes")
+    assert ada.visible() == before
+
+
+def test_a_list_of_the_users_own_still_counts_for_remit(ada: Ada) -> None:
+    content = {"allowedMcpServers": [{"serverName": "wire"}]}
+    ada.settings.write_text(json.dumps(content))
+    assert ada.visible() == ["wire"]
+    ada.run("install", "claude-code", "--yes")
+    assert ada.visible() == ["wire"]
+    ada.run("uninstall", "claude-code", "--yes")
+    assert read(ada.settings) == content
+
+
+def test_a_list_from_which_remit_was_taken_is_somebody_elses(ada: Ada) -> None:
+    ada.run("install", "claude-code", "--yes")
+    ada.settings.write_text(json.dumps({"allowedMcpServers": [{"serverName": "wire"}]}))
+    assert ada.visible() == ["wire"]
+
+
+def test_installing_twice_changes_nothing(ada: Ada) -> None:
+    ada.run("install", "claude-code", "--yes")
+    files = [ada.state, ada.settings, ada.record]
+    before = [(file.read_bytes(), file.stat().st_ino) for file in files]
+    assert "nothing was changed" in ada.run("install", "claude-code", "--yes")
+    assert [(file.read_bytes(), file.stat().st_ino) for file in files] == before
+
+
+def test_installing_again_after_the_client_wrote_changes_nothing(ada: Ada) -> None:
+    ada.run("install", "claude-code", "--yes")
+    rewritten = json.dumps({**read(ada.state), "numStartups": 4}, indent=2)
+    ada.state.write_text(rewritten)
+    assert "nothing was changed" in ada.run("install", "claude-code", "--yes")
+    assert ada.state.read_text() == rewritten
+
+
+def test_uninstall_restores_every_byte(ada: Ada) -> None:
+    state, settings = ada.state.read_bytes(), ada.settings.read_bytes()
+    ada.run("install", "claude-code", "--yes")
+    assert ada.state.read_bytes() != state
+    ada.run("uninstall", "claude-code", "--yes")
+    assert ada.state.read_bytes() == state
+    assert ada.settings.read_bytes() == settings
+    assert not ada.record.exists()
+
+
+def test_uninstall_takes_only_its_own_out_of_a_file_that_was_written_since(ada: Ada) -> None:
+    ada.run("install", "claude-code", "--yes")
+    state = read(ada.state)
+    state["numStartups"], state["mcpServers"]["new"] = 9, {"command": "run-new"}
+    ada.state.write_text(json.dumps(state, indent=4))
+    ada.settings.write_text(ada.settings.read_text().replace('"opus"', '"sonnet"'))
+    ada.run("uninstall", "claude-code", "--yes")
+    del state["mcpServers"]["remit"]
+    assert ada.state.read_text() == json.dumps(state, indent=4)
+    assert ada.settings.read_text() == SETTINGS.replace('"opus"', '"sonnet"')
+
+
+def test_uninstall_leaves_what_others_put_on_the_list_and_says_so(ada: Ada) -> None:
+    ada.run("install", "claude-code", "--yes")
+    settings = read(ada.settings)
+    settings["allowedMcpServers"].append({"serverName": "mine"})
+    ada.settings.write_text(json.dumps(settings))
+    told = ada.run("uninstall", "claude-code", "--yes")
+    assert "warning: `allowedMcpServers`" in told
+    assert read(ada.settings)["allowedMcpServers"] == [{"serverName": "mine"}]
+
+
+def test_uninstall_without_an_install_says_so(ada: Ada) -> None:
+    assert "Remit is not in Claude Code" in ada.run("uninstall", "claude-code", "--yes", code=1)
+
+
+def test_without_its_record_an_install_is_still_recognised(ada: Ada) -> None:
+    state, settings = read(ada.state), read(ada.settings)
+    ada.run("install", "claude-code", "--yes")
+    ada.record.unlink()
+    assert "there is no record of an install" in ada.run("doctor")
+    ada.run("uninstall", "claude-code", "--yes")
+    assert read(ada.state) == state
+    assert read(ada.settings) == settings
+
+
+def test_without_its_record_an_install_is_made_anew_and_remit_sees_all_servers_again(ada: Ada) -> None:
+    ada.run("install", "claude-code", "--yes")
+    installed = read(ada.settings)
+    ada.record.unlink()
+    assert ada.visible() == ["wire"]  # which the list names; nobody knows what else it hides
+    ada.run("install", "claude-code", "--yes")
+    assert read(ada.settings) == installed
+    assert ada.visible() == ["git", "wire"]
+
+
+def test_an_install_of_another_environment_is_replaced(ada: Ada) -> None:
+    before = ada.state.read_bytes(), ada.settings.read_bytes()
+    ada.run("install", "claude-code", "--yes")
+    for file in (ada.state, ada.settings):
+        words = read(ada.state)["mcpServers"]["remit"]["command"]
+        file.write_text(file.read_text().replace(words, "/gone/bin/remit"))
+    ada.run("install", "claude-code", "--yes")
+    assert "/gone" not in ada.state.read_text() + ada.settings.read_text()
+    ada.run("uninstall", "claude-code", "--yes")
+    assert (ada.state.read_bytes(), ada.settings.read_bytes()) == before
+
+
+def test_an_entry_that_starts_remit_in_its_own_way_comes_back(ada: Ada) -> None:
+    content = {"mcpServers": {"remit": {"command": "uvx", "args": ["remit", "serve"], "env": {"A": "b"}}}}
+    ada.state.write_text(json.dumps(content))
+    ada.run("install", "claude-code", "--yes")
+    assert read(ada.state)["mcpServers"]["remit"]["alwaysLoad"] is True
+    ada.run("uninstall", "claude-code", "--yes")
+    assert ada.state.read_text() == json.dumps(content)
+
+
+def test_another_server_of_that_name_is_not_replaced(ada: Ada) -> None:
+    text = json.dumps(servers("remit"))
+    ada.state.write_text(text)
+    told = ada.run("install", "claude-code", "--yes", code=2)
+    assert "another server called `remit`" in told
+    assert ada.state.read_text() == text
+    assert ada.settings.read_text() == SETTINGS
+
+
+@pytest.mark.parametrize("broken", ['{"a": 1,\n // no\n}', '{"a": 1', "[]"])
+def test_a_broken_file_is_named_with_its_place_and_nothing_is_written(ada: Ada, broken: str) -> None:
+    ada.settings.write_text(broken)
+    told = ada.run("install", "claude-code", "--yes", code=2)
+    assert f"error: {ada.settings}, line " in told
+    assert "hint: mend the file" in told
+    assert ada.settings.read_text() == broken
+    assert ada.state.read_text() == STATE % TOKEN
+    assert not ada.record.exists()
+
+
+def test_a_file_that_is_broken_at_uninstall_keeps_its_part_of_the_record(ada: Ada) -> None:
+    ada.run("install", "claude-code", "--yes")
+    whole = ada.settings.read_text()
+    ada.settings.write_text(whole[:-3])
+    ada.run("uninstall", "claude-code", "--yes", code=2)
+    assert ada.settings.read_text() == whole[:-3]
+    ada.settings.write_text(whole)
+    ada.run("uninstall", "claude-code", "--yes")
+    assert ada.settings.read_text() == SETTINGS
+    assert ada.state.read_text() == STATE % TOKEN
+
+
+def test_a_dry_run_prints_what_goes_and_comes_and_changes_nothing(ada: Ada) -> None:
+    told = ada.run("install", "claude-code", "--dry-run")
+    assert f"+++ {ada.state}" in told
+    assert '+    "remit": {' in told
+    assert '+\t"allowedMcpServers": [' in told
+    assert "run-git" not in told
+    assert (ada.state.read_text(), ada.settings.read_text()) == (STATE % TOKEN, SETTINGS)
+    assert not ada.record.exists()
+    ada.run("install", "claude-code", "--yes")
+    assert "Nothing would be changed." in ada.run("install", "claude-code", "--dry-run")
+    assert '-    "remit": {' in ada.run("uninstall", "claude-code", "--dry-run")
+
+
+def test_a_dry_run_shows_no_secret_of_what_it_would_replace(ada: Ada) -> None:
+    content = {
+        "allowedMcpServers": [{"serverUrl": f"https://x.test/?token={TOKEN}"}, {"serverCommand": [TOKEN]}]
+    }
+    ada.settings.write_text(json.dumps(content))
+    assert "***" in ada.run("install", "claude-code", "--dry-run")
+
+
+def test_the_record_is_for_its_user_alone(ada: Ada) -> None:
+    ada.run("install", "claude-code", "--yes")
+    assert stat.S_IMODE(ada.record.stat().st_mode) == 0o600
+    assert stat.S_IMODE(ada.record.parent.stat().st_mode) == 0o700
+
+
+def test_without_a_terminal_nothing_is_done_without_yes(ada: Ada) -> None:
+    assert "give --yes" in ada.run("install", "claude-code", code=2)
+    assert ada.settings.read_text() == SETTINGS
+
+
+def test_servers_that_the_client_has_approved_are_shown_and_trusted(ada: Ada) -> None:
+    ada.approve("till")
+    told = ada.run("install", "claude-code", "--dry-run")
+    assert "till (project, .mcp.json): not trusted" in told
+    assert "runs    run-till" in told
+    assert "not trusted" in ada.run("trust")
+    assert "trusted: till" in ada.run("install", "claude-code", "--yes")
+    assert "till (project, .mcp.json): trusted" in ada.run("trust")
+
+
+def test_on_a_terminal_a_person_says_what_is_done_and_which_servers_are_trusted(ada: Ada) -> None:
+    ada.approve("tape", "till")
+    state = ada.state.read_bytes()
+    assert "Put Remit into Claude Code? [y/N]" in on_a_terminal(ada, "install", "claude-code", types="n\n")
+    assert ada.state.read_bytes() == state
+    seen = on_a_terminal(ada, "install", "claude-code", types="y\ny\nn\n")
+    assert "May Remit start `till`, as it stands?" in seen
+    assert b'"remit"' in ada.state.read_bytes()
+    told = ada.run("trust")
+    assert "tape (project, .mcp.json): trusted" in told
+    assert "till (project, .mcp.json): not trusted" in told
+
+
+def on_a_terminal(ada: Ada, *words: str, types: str) -> str:
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "remit", *words]
+    environment = {**ada.desk.environment, "TERM": "dumb"}
+    with subprocess.Popen(
+        command, cwd=ada.shop, env=environment, stdin=theirs, stdout=theirs, stderr=theirs
+    ) as run:
+        os.close(theirs)
+        os.write(ours, types.encode())
+        seen = b""
+        with suppress(OSError):  # the other end is closed
+            while chunk := os.read(ours, 65_536):
+                seen += chunk
+        run.wait(timeout=60)
+    os.close(ours)
+    return seen.decode()
+
+
+def test_servers_that_wait_for_approval_are_not_trusted(ada: Ada) -> None:
+    ada.desk.write(ada.shop / ".mcp.json", servers("till"))
+    ada.run("install", "claude-code", "--yes")
+    assert "not trusted" in ada.run("trust")
+
+
+def test_servers_of_other_projects_that_the_client_knows_are_shown_too(ada: Ada) -> None:
+    ada.approve("till")
+    done = ada.desk.remit("install", "claude-code", "--yes", cwd=ada.desk.root)
+    assert f"{ada.shop}: the client has approved of" in done.stderr
+    assert "trusted: till" in done.stdout
+
+
+def test_doctor_names_a_list_that_lets_the_client_load_a_server_beside_remit(ada: Ada) -> None:
+    ada.desk.write(ada.shop / ".claude/settings.json", {"allowedMcpServers": [{"serverName": "git"}]})
+    ada.run("install", "claude-code", "--yes")
+    told = ada.run("doctor", code=1)  # whose programs do not exist
+    assert "`allowedMcpServers` in .claude/settings.json adds to Remit's list" in told
+
+
+def test_doctor_says_when_the_client_is_to_load_remit_alone_and_does_not(ada: Ada) -> None:
+    ada.run("install", "claude-code", "--yes")
+    state = read(ada.state)
+    del state["mcpServers"]["remit"]
+    ada.state.write_text(json.dumps(state))
+    assert "Remit is not in force here: its entry is gone" in ada.run("doctor", code=1)
+
+
+def test_a_broken_record_is_named_and_nothing_is_let_through(ada: Ada) -> None:
+    ada.run("install", "claude-code", "--yes")
+    ada.record.write_text("{")
+    told = ada.desk.remit("tools", cwd=ada.shop)
+    assert "claude-code.json" in told.stderr
+    assert ada.visible() == ["wire"]
+    assert "move it away" in ada.run("uninstall", "claude-code", "--yes", code=2)
+
+
+def test_another_directory_of_the_clients_is_honoured(ada: Ada) -> None:
+    ada.desk.variables["CLAUDE_CONFIG_DIR"] = str(ada.desk.root / "config")
+    told = ada.run("install", "claude-code", "--yes")
+    assert "has no files here yet" in told
+    assert "remit" in read(ada.desk.root / "config/.claude.json")["mcpServers"]
+    assert "hooks" in read(ada.desk.root / "config/settings.json")
+    ada.run("uninstall", "claude-code", "--yes")
+    assert not (ada.desk.root / "config").exists()
+    assert ada.settings.read_text() == SETTINGS
+
+
+FILES = {
+    "claude-desktop": (
+        ".config/Claude/claude_desktop_config.json",
+        '{"mcpServers": {"git": {"command": "g"}}}',
+    ),
+    "cursor": (".cursor/mcp.json", '\ufeff{\r\n  "mcpServers": {}\r\n}\r\n'),
+    "vscode": (
+        ".config/Code/User/mcp.json",
+        '{\n  // mine\n  "servers": {\n    "a": {"command": "a"}, // x\n  }\n}\n',
+    ),
+    "codex": (".codex/config.toml", '# mine\nmodel = "x"\n[mcp_servers.git]\ncommand = "git"'),
+    "gemini": (".gemini/settings.json", '{"mcpServers": {} /* none */}'),
+}
+
+
+@pytest.mark.parametrize("client", FILES)
+def test_other_clients_get_a_server_and_are_restored_to_the_last_byte(desk: Desk, client: str) -> None:
+    name, text = FILES[client]
+    file = desk.write(desk.home / name, text.encode())
+    for words in (("install",), ("install",)):
+        done = desk.remit(*words, client, "--yes")
+        assert done.returncode == 0, done.stderr
+    own = client if client in PLACES else "gemini-cli"
+    listed = json.loads(desk.remit("tools", "--all", "--json", "--client", own).stdout)["tools"]
+    assert [tool["verdict"] for tool in listed if tool["server"] == "remit"] == ["hidden"]
+    assert f"--client{own}" in file.read_text(encoding="utf-8").translate({ord(c): None for c in '", \n\r\t'})
+    assert desk.remit("uninstall", client, "--yes").returncode == 0
+    assert file.read_bytes() == text.encode()
+
+
+@pytest.mark.parametrize("client", FILES)
+def test_what_was_not_there_is_gone_again_afterwards_directories_too(desk: Desk, client: str) -> None:
+    file, before = desk.home / FILES[client][0], sorted(desk.home.rglob("*"))
+    for _ in range(2):
+        assert desk.remit("install", client, "--yes").returncode == 0
+    assert file.exists()
+    assert desk.remit("uninstall", client, "--yes").returncode == 0
+    assert sorted(desk.home.rglob("*")) == before
+    assert not (desk.root / "data/installs").exists()
+
+
+def test_a_directory_that_install_made_stays_when_something_else_is_in_it(desk: Desk) -> None:
+    assert desk.remit("install", "vscode", "--yes").returncode == 0
+    mine = desk.write(desk.home / ".config/Code/mine", "x")
+    assert desk.remit("uninstall", "vscode", "--yes").returncode == 0
+    assert [path for path in (desk.home / ".config").rglob("*") if path.is_file()] == [mine]
+    assert not (desk.home / ".config/Code/User").exists()
+
+
+def test_a_directory_that_was_there_before_stays(desk: Desk) -> None:
+    (desk.home / ".cursor").mkdir()
+    assert desk.remit("install", "cursor", "--yes").returncode == 0
+    assert desk.remit("uninstall", "cursor", "--yes").returncode == 0
+    assert list((desk.home / ".cursor").iterdir()) == []
+
+
+def test_codex_hands_remit_the_variables_that_its_servers_name(desk: Desk) -> None:
+    text = (
+        '[mcp_servers.a]\ncommand = "a"\nenv_vars = ["A_TOKEN"]\n'
+        '[mcp_servers.b]\nurl = "https://b.test"\nbearer_token_env_var = "B_TOKEN"\n'
+    )
+    file = desk.write(desk.home / ".codex/config.toml", text)
+    assert desk.remit("install", "codex", "--yes").returncode == 0
+    entry = tomllib.loads(file.read_text())["mcp_servers"]["remit"]
+    assert entry["env_vars"] == ["A_TOKEN", "B_TOKEN", "REMIT_HOME"]
+    assert "nothing was changed" in desk.remit("install", "codex", "--yes").stdout
+
+
+def test_a_client_that_remit_cannot_be_put_into_is_refused_with_those_that_it_can(desk: Desk) -> None:
+    done = desk.remit("install", "zed", "--yes")
+    assert done.returncode == 2
+    assert "Remit cannot be put into `zed`" in done.stderr
+    assert "`claude-code`" in done.stderr
+
+
+def test_a_server_that_remit_may_not_start_is_hidden_in_every_answer_with_the_next_step(ada: Ada) -> None:
+    ada.approve("till")
+    ada.desk.provide("till")
+    assert "till" in ada.visible()
+    ada.run("install", "claude-code", "--yes")
+    assert "till" in ada.visible()
+    assert "- MCP: till (project)" in ada.run("context")
+    ada.run("trust", "--revoke", "till")
+    assert "till" not in ada.visible()
+    assert "till" not in ada.run("context")
+    why = ada.run("why", "till")
+    assert "not trusted" in why
+    assert "`remit trust till`" in why
+    overview = ada.run("scan")
+    assert "Not trusted: Remit does not start it: 1; to change it, look at it with `remit trust`" in overview
+    ada.run("uninstall", "claude-code", "--yes")
+    assert "till" in ada.visible()
+
+
+def test_settings_that_cannot_be_read_for_the_moment_are_believed_to_be_as_they_were(ada: Ada) -> None:
+    ada.approve("till")
+    ada.run("install", "claude-code", "--yes")
+    ada.run("trust", "--revoke", "till")
+    ada.settings.write_text("{")
+    assert "till" not in ada.visible()
+    ada.settings.unlink()
+    assert "till" in ada.visible()  # the client loads it itself again
+
+
+def test_where_gemini_has_a_list_of_the_allowed_remit_is_on_it_until_it_is_taken_out(desk: Desk) -> None:
+    text = '{"mcp": {"allowed": ["git"]}, // mine\n "mcpServers": {}}'
+    file = desk.write(desk.home / ".gemini/settings.json", text)
+    for _ in range(2):
+        done = desk.remit("install", "gemini", "--yes")
+        assert (done.returncode, "warning" in done.stderr) == (0, False)
+        assert '"allowed": ["git", "remit"]' in file.read_text()
+    (desk.root / "data/installs/gemini-cli.json").unlink()  # its look tells
+    assert desk.remit("uninstall", "gemini", "--yes").returncode == 0
+    assert file.read_text() == text
+
+
+def test_a_client_that_does_not_load_remit_is_told_of(desk: Desk) -> None:
+    desk.write(desk.home / ".gemini/settings.json", {"mcp": {"excluded": ["remit"]}})
+    told = desk.remit("install", "gemini", "--yes").stderr
+    assert "warning: Gemini CLI does not load it here: `remit why remit --client gemini-cli` says why" in told
+
+
+def test_a_form_that_cannot_be_edited_is_told_with_the_one_that_can(desk: Desk) -> None:
+    text = 'mcp_servers = { git = { command = "g" } }\n'
+    file = desk.write(desk.home / ".codex/config.toml", text)
+    done = desk.remit("install", "codex", "--yes")
+    assert done.returncode == 2
+    assert (
+        "hint: write each of its entries as a table, `[mcp_servers.NAME]`, and run this again" in done.stderr
+    )
+    assert file.read_text() == text

@@ -1,0 +1,126 @@
+from functools import partial
+
+import pytest
+
+from remit.clients.claude.claude_settings import parse_settings
+from remit.clients.parsing.client_reader import ConfigFile, Parsed
+from remit.decision.client_settings import Level
+from remit.decision.launch import command_digest
+from support import SHOP, Desk, servers
+
+
+def parse(content: object, level: Level = Level.USER) -> Parsed:
+    file = ConfigFile(path="/home/ada/.claude/settings.json", parse=partial(parse_settings, level=level))
+    return file.parsed(content, SHOP)
+
+
+def rules(content: object, level: Level = Level.USER) -> list[tuple[str, str]]:
+    return [(rule.effect, rule.subject) for rule in parse(content, level).rules]
+
+
+def test_approvals_are_read() -> None:
+    assert rules(
+        {"enableAllProjectMcpServers": False, "enabledMcpjsonServers": ["a.b"], "theme": "dark"}
+    ) == [
+        ("approves_all", "false"),
+        ("approves", "a.b"),
+    ]
+
+
+def test_a_list_may_be_written_as_one_text() -> None:
+    assert rules({"disabledMcpjsonServers": "a.b"}) == [("rejects", "a_b")]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [],
+        {"enableAllProjectMcpServers": "yes", "disabledMcpjsonServers": ["git"]},
+        {"disabledMcpjsonServers": ["git", 3]},
+        {"enabledMcpjsonServers": {}},
+    ],
+)
+def test_a_wrong_type_among_approvals_makes_the_whole_file_say_nothing(content: object) -> None:
+    parsed = parse(content)
+    assert (parsed.rules, len(parsed.problems)) == ([], 1)
+
+
+def test_policies_are_read_and_keep_no_command() -> None:
+    denied = [
+        {"serverName": "we ird"},
+        {"serverCommand": ["x", "--key=hush"]},
+        {"serverUrl": "https://*.test/*"},
+    ]
+    assert rules({"deniedMcpServers": denied}) == [
+        ("denies", "name:we ird"),
+        ("denies", f"command:{command_digest(['x', '--key=hush'])}"),
+        ("denies", "url:https://*.test/*"),
+    ]
+    assert "hush" not in repr(parse({"deniedMcpServers": denied}))
+
+
+@pytest.mark.parametrize(
+    "entry", [None, {}, {"other": 1}, {"serverName": "a", "serverCommand": ["a"]}, {"serverName": 3}]
+)
+def test_a_bad_entry_of_a_policy_costs_only_itself(entry: object) -> None:
+    parsed = parse({"deniedMcpServers": [entry, {"serverName": "git", "note": "kept"}]})
+    assert [rule.subject for rule in parsed.rules] == ["name:git"]
+    assert [problem.place for problem in parsed.problems] == ["deniedMcpServers[0]"]
+
+
+def test_a_policy_that_is_no_list_is_left_out() -> None:
+    assert rules({"allowedMcpServers": "git", "deniedMcpServers": {}, "enabledMcpjsonServers": ["a"]}) == [
+        ("approves", "a")
+    ]
+
+
+def test_an_allow_list_takes_only_plain_names_and_is_a_list_even_when_nothing_is_left_of_it() -> None:
+    assert rules({"allowedMcpServers": [{"serverName": "a.b"}]}) == [("allows", "")]
+
+
+def test_only_an_administrator_can_reserve_the_allow_list() -> None:
+    content = {"allowManagedMcpServersOnly": True}
+    assert rules(content) == []
+    assert rules(content, Level.MANAGED) == [("allows_managed_only", "")]
+
+
+def visible(desk: Desk, directory: str = "", *, is_headless: bool = False) -> list[str]:
+    registry = desk.registry()
+    listed = registry.tools(registry.at(str(desk.root / "code/shop" / directory), is_headless=is_headless))
+    return sorted(item.tool.server or "" for item in listed if item.decision.visible)
+
+
+def test_a_projects_server_waits_for_approval_unless_the_client_has_no_terminal(desk: Desk) -> None:
+    shop = desk.project("shop")
+    desk.write(desk.home / ".claude/settings.json", {"disabledMcpjsonServers": ["scale"]})
+    desk.write(shop / ".mcp.json", servers("till", "scale"))
+    assert visible(desk) == []
+    assert visible(desk, is_headless=True) == ["till"]
+    assert visible(desk) == []
+
+
+def test_settings_of_the_root_count_below_it_only_where_they_are_personal(desk: Desk) -> None:
+    shop = desk.project("shop")
+    (shop / "api").mkdir()
+    desk.write(shop / ".mcp.json", servers("till", "scale"))
+    desk.write(shop / ".claude/settings.json", {"disabledMcpjsonServers": ["till"]})
+    desk.write(shop / ".claude/settings.local.json", {"disabledMcpjsonServers": ["scale"]})
+    assert visible(desk) == []
+    assert visible(desk, "api") == ["till"]
+
+
+def test_managed_servers_are_all_there_are(desk: Desk) -> None:
+    shop = desk.project("shop")
+    desk.write_state("wiki", local={shop: servers("ledger")})
+    desk.write(shop / ".mcp.json", servers("till"))
+    managed = desk.root / "machine/etc/claude-code"
+    desk.write(managed / "managed-mcp.json", servers("corp", "crm"))
+    assert visible(desk) == ["corp", "crm"]
+    desk.write(managed / "managed-settings.d/10-crm.json", {"deniedMcpServers": [{"serverName": "crm"}]})
+    assert visible(desk) == ["corp"]
+    desk.write(managed / "managed-mcp.json", "{")
+    assert visible(desk) == ["corp"]  # as last read
+    desk.write(managed / "managed-mcp.json", "[]")
+    assert visible(desk) == []
+    (managed / "managed-mcp.json").unlink()
+    assert visible(desk) == ["ledger", "till", "wiki"]

@@ -1,0 +1,139 @@
+"""What is no mistake in a configuration, and still worth a word."""
+
+import tomllib
+
+from remit.configuration.config_model import File, Layer, Said
+from remit.configuration.file_parser import read
+from remit.configuration.lint import remarks
+from remit.configuration.toml_positions import positions
+from remit.decision.kinds import Kind
+from remit.decision.tools import Tool
+from support import server
+
+MACHINE = File(Layer.MACHINE, "/machine.toml")
+PROJECT = File(Layer.PROJECT, "/project.toml", "/")
+
+
+def tool(label: str, own: str) -> Tool:
+    return server(label)._replace(name=f"mcp__{label}__{own}", kind=Kind.MCP_TOOL)
+
+
+KNOWN = [
+    server("git"),
+    tool("git", "log"),
+    tool("git", "push"),
+    server("web"),
+    server()._replace(name="Read", kind=Kind.BUILTIN, server=None),
+    server()._replace(name="scout", kind=Kind.SUBAGENT, server=None),
+]
+
+
+def said(text: str, file: File = PROJECT) -> Said:
+    content, mistakes = read(tomllib.loads(text))
+    assert mistakes == []
+    return Said(file, content, positions(text))
+
+
+def told(*files: Said) -> list[tuple[str, str, str | None]]:
+    return [(severity, each.message, each.hint) for severity, _, each in remarks(files, KNOWN)]
+
+
+def test_what_means_something_is_not_worth_a_word() -> None:
+    text = """
+    allow = ["mcp__git__*", "Read"]
+    [tools."mcp__git__log"]
+    danger = "low"
+    [servers.git]
+    allow = ["lo*", "mcp__git__push"]
+    [servers.web]
+    block = ["whatever"]  # it was not asked for its tools yet
+    [agents.scout]
+    block = ["mcp__git__push"]
+    [states.editing]
+    on = "mcp__git__push"
+    [rooms.git]
+    tools = ["mcp__git__*"]
+    """
+    assert told(said(text)) == []
+
+
+def test_what_remit_brings_along_is_known_before_a_gateway_has_served_it() -> None:
+    text = """
+    pinned = ["mcp__remit-memory__save_session"]
+    [servers.remit-memory]
+    allow = ["retrieve_*"]
+    block = ["sve_*"]
+    """
+    message = "`sve_*` means no tool that the server is known to have"
+    assert told(said(text)) == [("note", message, None)]
+
+
+def test_patterns_that_mean_nothing_known_are_notes_with_what_was_perhaps_meant() -> None:
+    text = """
+    block = ["Raed", "mcp__mail__*"]
+    [tools.mcp__git__lgo]
+    danger = "low"
+    [servers.gti]
+    block = ["x"]
+    [servers.git]
+    block = ["psuh"]
+    [agents.scut]
+    allow = ["mcp__x__y"]
+    [states.editing]
+    on = "mcp__x__a"
+    off = "mcp__x__b"
+    [rooms.git]
+    tools = ["mcp__x__c"]
+    """
+    text = f'pinned = ["mcp__x__d"]\n{text}'
+    found = told(said(text))
+    assert {severity for severity, _, _ in found} == {"note"}
+    assert [message for _, message, _ in found] == [
+        "`mcp__git__lgo` means no tool that is known here",
+        "`Raed` means no tool that is known here",
+        "`mcp__mail__*` means no tool that is known here",
+        "`mcp__x__y` means no tool that is known here",
+        "`mcp__x__a` means no tool that is known here",
+        "`mcp__x__b` means no tool that is known here",
+        "`mcp__x__d` means no tool that is known here",
+        "`mcp__x__c` means no tool that is known here",
+        "no server `gti` is known here",
+        "`psuh` means no tool that the server is known to have",
+        "no agent `scut` is known here",
+    ]
+    assert found[0][2] == "did you mean `mcp__git__log` or `mcp__git__*`?"
+    assert found[-1][2] == "did you mean `scout`?"
+
+
+def test_what_a_list_allows_and_blocks_is_a_warning() -> None:
+    text = """
+    allow = ["mcp__git__log"]
+    block = ["mcp__git__*"]
+    [servers.git]
+    allow = ["push", "log"]
+    block = ["pu*"]
+    [agents.scout]
+    allow = ["Read"]
+    block = ["Read"]
+    """
+    assert told(said(text)) == [
+        ("warning", f"`{one}` is blocked by `{other}`, and blocking counts", "drop one of them")
+        for one, other in (("mcp__git__log", "mcp__git__*"), ("push", "pu*"), ("Read", "Read"))
+    ]
+
+
+def test_what_a_rule_says_in_vain_is_a_warning() -> None:
+    strict = '[tools."mcp__git__*"]\napproval = true\nai_enabled = false'
+    loose = '[tools."mcp__git__log"]\napproval = false\nai_enabled = true'
+    expected = [
+        (
+            "warning",
+            f'`tools."mcp__git__*".{key}` in /project.toml says otherwise, and the stricter counts',
+            None,
+        )
+        for key in ("approval", "ai_enabled")
+    ]
+    assert told(said(f"{strict}\n{loose}")) == expected
+    assert told(said(strict), said(loose, MACHINE)) == expected
+    assert told(said(strict, MACHINE), said(loose)) == []  # that is a mistake, and told as one
+    assert told(said(f'{strict}\n[tools."mcp__git__log"]\napproval = true')) == []

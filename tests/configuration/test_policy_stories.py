@@ -1,0 +1,351 @@
+"""Policy in a workspace: lists, dangers and modes from real files, and filters in Python."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from remit.decision.danger import Danger, by_annotations
+from remit.decision.decide import Context, Decision, Gate, Verdict
+from remit.decision.problems import Severity
+from remit.decision.tools import Definition, Tool
+from remit.errors import PolicyError
+from remit.files.bounded_reader import Machine
+from remit.policy.callback_runner import refusals
+from remit.policy.callbacks import FilterContext, Filtering
+from remit.registry import Registry
+from remit.scanning.client_files import ClientFiles
+from remit.search.engine import SearchEngine
+from remit.store.sqlite_store import SqliteStore
+from remit.upstream.upstream_model import Offer, Upstream
+from support import Desk, older_database, server, servers, stored
+
+TOOLS = ("mcp__git__log", "mcp__git__push", "mcp__git__delete_branch", "mcp__web__get", "user.delete", "Read")
+
+
+@pytest.fixture
+def shop(desk: Desk) -> Path:
+    desk.write_state("git", "web")
+    return desk.project("shop")
+
+
+@pytest.fixture
+def registry(desk: Desk, shop: Path) -> Registry:
+    opened = desk.registry()
+    here = opened.at(str(shop))
+    for name in TOOLS:
+        opened.report(name, here, description=f"Does {name}.")
+    return opened
+
+
+def machine_file(desk: Desk) -> Path:
+    return desk.home / ".config/remit/remit.toml"
+
+
+def decision(registry: Registry, at: Context, name: str) -> Decision:
+    return registry.explain(name, at).decision
+
+
+def verdicts(registry: Registry, at: Context) -> dict[str, str]:
+    return {tool.name: decision.verdict for tool, decision in registry.tools(at) if tool.name in TOOLS}
+
+
+def test_what_is_said_of_a_tool_counts_before_its_server_was_asked_for_it(
+    desk: Desk, shop: Path, registry: Registry
+) -> None:
+    desk.write_state("shelf")
+    mine = """
+[servers.shelf]
+block = ["reset"]
+[tools."mcp__shelf__push"]
+approval = true
+[tools."mcp__shelf__tag"]
+states = ["docker"]
+"""
+    desk.write(desk.home / ".config/remit/remit.toml", mine)
+    here = registry.at(str(shop))
+    said = {name: registry.explain(f"mcp__shelf__{name}", here) for name in ("reset", "push", "tag", "log")}
+    assert {name: (item.decision.verdict, item.decision.gate) for name, item in said.items()} == {
+        "reset": ("hidden", "policy"),
+        "push": ("ask", "danger"),
+        "tag": ("hidden", "state"),
+        "log": ("visible", None),
+    }
+    assert all(item.is_assumed for item in said.values())
+    assert (
+        registry.approvals.permit("mcp__shelf__log", {}, here).is_allowed is False
+    )  # nobody knows such a tool
+
+
+def test_files_hide_and_ask_and_say_where(desk: Desk, shop: Path, registry: Registry) -> None:
+    desk.write(machine_file(desk), 'ask_from = "destructive"\n[servers.web]\nallow = []\n')
+    desk.write(shop / "remit.toml", '[tools."user.delete"]\nai_enabled = false\n')
+    here = registry.at(str(shop))
+    assert verdicts(registry, here) == {
+        "mcp__git__log": "visible",
+        "mcp__git__push": "visible",
+        "mcp__git__delete_branch": "ask",
+        "mcp__web__get": "hidden",
+        "user.delete": "hidden",
+        "Read": "visible",
+    }
+    hidden = decision(registry, here, "mcp__web__get")
+    assert (
+        hidden.reason == "not among what is allowed: `servers.web.allow` in ~/.config/remit/remit.toml line 3"
+    )
+
+
+def test_a_mode_is_asked_for_or_the_machines(desk: Desk, shop: Path, registry: Registry) -> None:
+    plan = registry.at(str(shop), mode="plan")
+    assert verdicts(registry, plan)["mcp__git__push"] == "hidden"
+    assert verdicts(registry, registry.at(str(shop)))["mcp__git__push"] == "visible"
+    desk.write(machine_file(desk), 'mode = "plan"\n')
+    assert verdicts(registry, registry.at(str(shop)))["mcp__git__push"] == "hidden"
+    assert verdicts(registry, registry.at(str(shop), mode="default"))["mcp__git__push"] == "visible"
+    with pytest.raises(ValueError, match="yolo"):
+        registry.at(str(shop), mode="yolo")
+
+
+def test_a_repository_cannot_set_a_mode(desk: Desk, shop: Path, registry: Registry) -> None:
+    desk.write(machine_file(desk), '[tools."mcp__git__push"]\ndanger = "critical"\n')
+    desk.write(shop / "remit.toml", 'mode = "bypass"\n')
+    here = registry.at(str(shop))
+    assert verdicts(registry, here)["mcp__git__push"] == "ask"
+    (problem,) = registry.own_problems(here)
+    assert (problem.source, problem.place) == (str(shop / "remit.toml"), "line 1 column 1")
+    assert "a project cannot set a mode" in problem.reason
+    assert str(machine_file(desk)) in problem.reason
+
+
+def test_what_a_project_would_lower_counts_once_it_is_trusted(
+    desk: Desk, shop: Path, registry: Registry
+) -> None:
+    desk.write(machine_file(desk), '[tools."mcp__git__push"]\ndanger = "critical"\n')
+    desk.write(shop / "remit.toml", '[tools."mcp__git__push"]\ndanger = "moderate"\n')
+    here = registry.at(str(shop))
+    assert decision(registry, here, "mcp__git__push").verdict is Verdict.ASK
+    assert [item.severity for item in registry.check_policy(here)] == [Severity.ERROR]
+    registry.trust_states(registry.demands(here, ["mcp__git__push"]), here)
+    assert decision(registry, here, "mcp__git__push").verdict is Verdict.VISIBLE
+    assert registry.check_policy(here) == []
+    desk.write(shop / "remit.toml", '[tools."mcp__git__push"]\ndanger = "safe"\n')
+    assert decision(registry, here, "mcp__git__push").verdict is Verdict.ASK
+
+
+def test_findings_come_in_the_order_of_the_files_with_line_and_column(
+    desk: Desk, shop: Path, registry: Registry
+) -> None:
+    desk.write(machine_file(desk), '[tools.mcp__git__lgo]\ndanger = "low"\n')
+    desk.write(shop / "remit.toml", 'block = ["x"]\nmode = "plan"\n[tools.a]\nstates = ["nope"]\n')
+    found = registry.check_policy(registry.at(str(shop)))
+    assert [(item.severity, Path(item.problem.source).parent.name, item.position) for item in found] == [
+        (Severity.NOTE, "remit", (1, 2)),
+        (Severity.NOTE, "shop", (1, 1)),
+        (Severity.ERROR, "shop", (2, 1)),
+        (Severity.NOTE, "shop", (3, 2)),
+        (Severity.ERROR, "shop", (4, 1)),
+    ]
+    desk.write(shop / "remit.toml", "\nmode = x")
+    broken = registry.check_policy(registry.at(str(shop)))
+    assert any(item.severity is Severity.ERROR and item.position == (2, 8) for item in broken)
+
+
+def test_filters_say_which_tools_may_be_used(shop: Path, registry: Registry) -> None:
+    seen: list[FilterContext] = []
+
+    def by_role(context: FilterContext, tool: Tool) -> bool:
+        seen.append(context)
+        return context.run_context == "admin" or tool.name != "mcp__git__push"
+
+    async def not_here(context: FilterContext, tool: Tool) -> bool:
+        await asyncio.sleep(0)
+        return context.states["git-initialized"] is True and tool.name != "Read"
+
+    def broken(context: FilterContext, tool: Tool) -> bool:
+        raise RuntimeError(f"{context} {tool}")
+
+    registry.add_filter(by_role)
+    registry.add_filter(not_here)
+    registry.add_filter(broken, server="web")
+    here = registry.at(str(shop))
+    assert decision(registry, here, "mcp__git__push").reason == "the filter `by_role` says no"
+    assert decision(registry, here, "Read").reason == "the filter `not_here` says no"
+    failed = decision(registry, here, "mcp__web__get")
+    assert (failed.gate, failed.reason) == (Gate.POLICY, "the filter `broken` failed: RuntimeError")
+    assert decision(registry, here, "mcp__git__log").verdict is Verdict.VISIBLE
+    admin = registry.at(str(shop), run_context="admin")
+    assert decision(registry, admin, "mcp__git__push").verdict is Verdict.VISIBLE
+    assert {context.server for context in seen} >= {"git", "web", None}
+
+
+def test_filters_are_asked_again_only_when_something_changed(shop: Path, registry: Registry) -> None:
+    asked: list[str] = []
+
+    def count(context: FilterContext, tool: Tool) -> bool:
+        asked.append(f"{context.server} {tool.name}")
+        return True
+
+    registry.add_filter(count)
+    here = registry.now(registry.at(str(shop)))
+    registry.tools(here)
+    first = len(asked)
+    registry.tools(here)
+    assert (first > len(TOOLS), len(asked)) == (True, first)
+    registry.report("mcp__git__new", here)
+    registry.tools(here)
+    assert len(asked) > first
+
+
+def test_filters_are_asked_again_after_a_while_because_of_what_only_they_see(
+    desk: Desk, shop: Path, registry: Registry
+) -> None:
+    allowed = {"mcp__git__log"}
+    registry.add_filter(lambda _, tool: tool.name in allowed)
+    here = registry.at(str(shop))
+    assert verdicts(registry, here)["mcp__git__log"] == "visible"
+    allowed.clear()
+    desk.time += 2_000
+    assert verdicts(registry, here)["mcp__git__log"] == "hidden"
+
+
+def test_filters_work_where_a_loop_is_running(shop: Path, registry: Registry) -> None:
+    async def never(context: FilterContext, tool: Tool) -> bool:
+        await asyncio.sleep(0)
+        return context.server != tool.server
+
+    registry.add_filter(never)
+
+    async def application() -> set[str]:
+        return set(verdicts(registry, registry.at(str(shop))).values())
+
+    assert asyncio.run(application()) == {"hidden"}
+
+
+def tool(name: str) -> Tool:
+    return server()._replace(name=name)
+
+
+def here_and_now(registry: Registry, shop: Path) -> Context:
+    return registry.now(registry.at(str(shop)))
+
+
+def test_a_filter_that_hangs_hides_what_it_did_not_answer_for(shop: Path, registry: Registry) -> None:
+    waiting = threading.Event()
+
+    def hang(context: FilterContext, asked: Tool) -> bool:
+        return asked.name == "a" or (waiting.wait(30) and context.client is None)
+
+    tools = [tool("a"), tool("b")]
+    found = refusals([Filtering(hang)], tools, here_and_now(registry, shop), timeout=0.2)
+    waiting.set()
+    assert found == {tools[1].key: "its filter did not answer within 0.2 s"}
+
+
+def test_filters_of_both_sorts_are_asked_in_their_order(shop: Path, registry: Registry) -> None:
+    async def yes(context: FilterContext, asked: Tool) -> bool:
+        await asyncio.sleep(0)
+        return context.server == asked.server
+
+    def odd(context: FilterContext, asked: Tool) -> object:
+        return None if asked.name == "a" else context.server == asked.server
+
+    async def fails(context: FilterContext, asked: Tool) -> bool:
+        raise KeyError(f"{context} {asked}")
+
+    at = here_and_now(registry, shop)
+    tools = [tool("a"), tool("b")]
+    asked = [Filtering(yes), Filtering(odd)]  # pyright: ignore[reportArgumentType] - what a filter must not do
+    assert refusals(asked, tools, at) == {
+        tools[0].key: "the filter `odd` answered neither true nor false, but NoneType"
+    }
+    failing = [Filtering(yes), Filtering(fails)]
+    assert set(refusals(failing, tools, at).values()) == {"the filter `fails` failed: KeyError"}
+
+
+def test_without_the_means_no_filter_can_be_added(desk: Desk) -> None:
+    files = ClientFiles(Machine(home=str(desk.home), variables={}))
+    with Registry(SqliteStore(":memory:"), files, lambda: 0, SearchEngine({})) as plain:
+        assert plain.check_policy(plain.at(str(desk.root))) == []
+        with pytest.raises(PolicyError):
+            plain.add_filter(lambda _, tool: bool(tool))
+
+
+HINTS = [
+    None,
+    "{}",
+    '{"title": "x"}',
+    '{"readOnlyHint": true}',
+    '{"openWorldHint": false, "readOnlyHint": true}',
+    '{"readOnlyHint": "true"}',
+    '{"readOnlyHint": null}',
+    '{"destructiveHint": false}',
+    '{"destructiveHint": false, "readOnlyHint": false}',
+    '{"destructiveHint": true}',
+    '{"idempotentHint": true}',
+    '{"openWorldHint": true}',
+]
+
+
+def test_what_was_stored_before_is_rated_as_if_it_came_today(tmp_path: Path) -> None:
+    path = tmp_path / "remit.db"
+    older_database(path, 3)
+    for at, hints in enumerate(HINTS):
+        text = "null" if hints is None else f"'{hints}'"
+        stored(
+            path,
+            f"insert into definitions (digest, name, annotations, tokens) values ('{at}', 'x', {text}, 0)",  # noqa: S608
+        )
+    SqliteStore(str(path)).close()
+    found = [row[0] for row in stored(path, "select danger from definitions order by id")]
+    assert found == [by_annotations(hints) for hints in HINTS]
+    assert set(found) == {None, *Danger} - {Danger.CRITICAL}
+
+
+def test_states_are_told_before_a_mode(desk: Desk, shop: Path, registry: Registry) -> None:
+    desk.write(shop / "remit.toml", '[tools."mcp__git__push"]\nstates = ["git-merging"]\n')
+    plan = registry.at(str(shop), mode="plan")
+    assert decision(registry, plan, "mcp__git__push").gate is Gate.STATE
+    assert decision(registry, replace(plan, mode=None), "mcp__git__push").gate is Gate.STATE
+
+
+def test_servers_that_a_policy_hides_are_not_started(desk: Desk, shop: Path, registry: Registry) -> None:
+    desk.write(machine_file(desk), 'block = ["mcp__git__*", "mcp__web__*"]\n')
+    connected = registry.connect(registry.at(str(shop)), Nobody())
+    assert [item.offer for item in connected] == []
+
+
+class Nobody:
+    def ask(self, upstreams: Sequence[Upstream], on_answer: Callable[[Upstream, Offer], None]) -> list[Offer]:
+        raise AssertionError(f"{upstreams} started for {on_answer}")
+
+
+class Harmless:
+    """Servers that call whatever they do harmless."""
+
+    def ask(self, upstreams: Sequence[Upstream], on_answer: Callable[[Upstream, Offer], None]) -> list[Offer]:
+        hints = '{"openWorldHint": false, "readOnlyHint": true}'
+        for each in upstreams:
+            name = each.canonical("delete")
+            tools = [Definition(name=name, server=each.label, tool="delete", annotations=hints)]
+            on_answer(each, Offer(tools=tools))
+        return []
+
+
+def test_what_a_server_says_of_its_tools_counts_where_the_server_is_trusted(
+    desk: Desk, shop: Path, registry: Registry
+) -> None:
+    desk.write(shop / ".mcp.json", servers("till"))
+    plan = registry.at(str(shop), mode="plan")
+    registry.trust(registry.trustable(plan), plan)
+    registry.connect(registry.at(str(shop)), Harmless())
+    assert decision(registry, plan, "mcp__git__delete").verdict is Verdict.VISIBLE
+    assert decision(registry, plan, "mcp__till__delete").verdict is Verdict.VISIBLE
+    registry.revoke(registry.trustable(plan), plan)
+    untrusted = decision(registry, plan, "mcp__till__delete")
+    assert (untrusted.verdict, untrusted.gate) == (Verdict.HIDDEN, Gate.DANGER)
+    assert "its name says `delete`" in untrusted.reason
+    desk.write(machine_file(desk), "[servers.git]\ntrusted = false\n")
+    assert decision(registry, plan, "mcp__git__delete").verdict is Verdict.HIDDEN

@@ -1,0 +1,64 @@
+"""How much agents are told, by what files say."""
+
+import tomllib
+
+from remit.configuration.config_model import File, Layer, Said
+from remit.configuration.file_parser import read
+from remit.configuration.session_settings import Told, combine, violations
+
+
+def said(layer: Layer, text: str) -> Said:
+    content, mistakes = read(tomllib.loads(text))
+    assert mistakes == []
+    return Said(File(layer, f"/{layer}/remit.toml"), content)
+
+
+def machine(text: str) -> Said:
+    return said(Layer.MACHINE, text)
+
+
+def project(text: str) -> Said:
+    return said(Layer.PROJECT, text)
+
+
+def test_files_that_say_nothing_change_nothing() -> None:
+    assert combine([machine(""), project("")]) == Told()
+
+
+def test_the_machines_file_may_say_anything() -> None:
+    text = "[context]\ncharacters = 9000\ntokens = 3000\ntools = 900\n"
+    more = "[suggestions]\nenabled = false\nshared_patterns = true"
+    assert combine([machine(text + more)]) == Told(9000, 3000, 900, hints=False, shared_patterns=True)
+
+
+def test_a_project_can_only_have_agents_told_less() -> None:
+    told = combine([machine("[context]\ntools = 600"), project("[context]\ntools = 100\ncharacters = 9000")])
+    assert (told.tools, told.characters) == (100, 6000)
+    assert not combine([project("[suggestions]\nenabled = false")]).hints
+    off = machine("[suggestions]\nenabled = false")
+    assert not combine([off, project("[suggestions]\nenabled = true")]).hints
+    assert not combine([project("[memory]\nobserve = false")]).observes
+
+
+def test_the_administrators_file_has_the_last_word() -> None:
+    managed = said(Layer.MANAGED, "[context]\ntools = 300")
+    assert (
+        combine([managed, machine("[context]\ntools = 600"), project("[context]\ntools = 10")]).tools == 300
+    )
+
+
+def test_a_project_cannot_ask_for_the_patterns_of_others() -> None:
+    wish = project("[suggestions]\nshared_patterns = true")
+    assert not combine([wish]).shared_patterns
+    ((file, mistake),) = violations([machine("[suggestions]\nshared_patterns = true"), wish])
+    assert file == wish.file
+    assert mistake.path == ("suggestions", "shared_patterns")
+
+
+def test_a_key_that_is_misspelt_is_a_mistake_with_a_hint() -> None:
+    _, (mistake,) = read({"context": {"charcters": 1}})
+    assert mistake.path == ("context", "charcters")
+    assert mistake.hint is not None
+    assert "characters" in mistake.hint
+    _, mistakes = read({"suggestions": {"enabled": "yes"}, "context": {"tools": 10_001}})
+    assert [each.path for each in mistakes] == [("context", "tools"), ("suggestions", "enabled")]

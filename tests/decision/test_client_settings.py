@@ -1,0 +1,259 @@
+from dataclasses import replace
+
+import pytest
+
+from remit.decision.client_settings import (
+    NEVER_ASKS,
+    Asks,
+    ClientSettings,
+    Effect,
+    Habits,
+    Level,
+    Rule,
+    url_matches,
+)
+from remit.decision.declarations import Declaration
+from remit.decision.kinds import ConfigStatus, Kind
+from remit.decision.launch import Launch, Transport
+from remit.decision.scopes import Scope
+from support import declared
+
+PROJECT_SERVER = declared(scope=Scope.PROJECT)
+
+
+def rule(effect: Effect, subject: str = "", level: Level = Level.USER) -> Rule:
+    return Rule(source="f", level=level, effect=effect, subject=subject)
+
+
+TRUSTED = rule(Effect.TRUSTS, "project", Level.STATE)
+
+
+def remote(url: str, label: str = "git") -> Declaration:
+    launch = Launch(transport=Transport.HTTP, url=url)
+    return replace(declared(label), launch=launch, endpoint=launch.endpoint)
+
+
+def status(declaration: Declaration, *rules: Rule) -> ConfigStatus:
+    return ClientSettings(rules).status(declaration)
+
+
+def test_a_projects_server_waits_for_approval() -> None:
+    assert status(PROJECT_SERVER) is ConfigStatus.PENDING
+    assert status(declared(scope=Scope.LOCAL)) is ConfigStatus.ENABLED
+
+
+def test_without_a_terminal_nothing_waits_but_what_is_rejected_stays_so() -> None:
+    assert ClientSettings(is_headless=True).status(PROJECT_SERVER) is ConfigStatus.ENABLED
+    rejecting = ClientSettings([rule(Effect.REJECTS, "git")], is_headless=True)
+    assert rejecting.status(PROJECT_SERVER) is ConfigStatus.REJECTED
+
+
+@pytest.mark.parametrize("is_headless", [False, True])
+def test_a_client_that_never_asks_lets_nothing_wait(is_headless: bool) -> None:
+    settings = ClientSettings(is_headless=is_headless, habits=NEVER_ASKS)
+    assert settings.status(PROJECT_SERVER) is ConfigStatus.ENABLED
+    assert settings.takes_part(PROJECT_SERVER)
+
+
+def test_a_client_that_always_asks_does_so_without_a_terminal_too() -> None:
+    asking = Habits(asks=Asks.ALWAYS)
+    assert ClientSettings(is_headless=True, habits=asking).status(PROJECT_SERVER) is ConfigStatus.PENDING
+    approving = ClientSettings([rule(Effect.APPROVES_ALL, "true")], is_headless=True, habits=asking)
+    assert approving.status(PROJECT_SERVER) is ConfigStatus.ENABLED
+
+
+def test_what_is_switched_off_stands_in_the_way_unless_the_client_has_it_otherwise() -> None:
+    off = replace(declared(), own_status=ConfigStatus.DISABLED)
+    assert ClientSettings(habits=NEVER_ASKS).takes_part(off)
+    assert not ClientSettings(habits=Habits(off_shadows=False)).takes_part(off)
+    assert ClientSettings(habits=Habits(off_shadows=False)).takes_part(declared())
+
+
+def test_what_a_folder_without_trust_declares_waits_even_without_a_terminal() -> None:
+    rules = [rule(Effect.WITHHOLDS, "/code/shop"), rule(Effect.APPROVES_ALL, "true")]
+    settings = ClientSettings(rules, is_headless=True)
+    assert settings.status(PROJECT_SERVER) is ConfigStatus.PENDING
+    assert not settings.takes_part(PROJECT_SERVER)
+    nearer = declared(scope=Scope.PROJECT, dir="/code/shop/api")
+    assert (settings.status(nearer), settings.takes_part(nearer)) == (ConfigStatus.ENABLED, True)
+    assert settings.status(declared()) is ConfigStatus.ENABLED
+
+
+def test_where_all_is_withheld_the_users_servers_wait_too_but_a_denied_one_is_denied() -> None:
+    assert status(declared(), rule(Effect.WITHHOLDS)) is ConfigStatus.PENDING
+    denied = rule(Effect.DENIES, "name:git")
+    assert status(declared(), rule(Effect.WITHHOLDS), denied) is ConfigStatus.DENIED
+
+
+def test_approval_is_of_exact_names_and_rejection_of_normalised_ones() -> None:
+    dotted = declared("a.b", Scope.PROJECT)
+    assert status(dotted, rule(Effect.APPROVES, "a.b")) is ConfigStatus.ENABLED
+    assert status(dotted, rule(Effect.APPROVES, "a_b")) is ConfigStatus.PENDING
+    assert status(dotted, rule(Effect.REJECTS, "a_b")) is ConfigStatus.REJECTED
+
+
+@pytest.mark.parametrize("level", [Level.PROJECT, Level.LOCAL, Level.STATE])
+@pytest.mark.parametrize("approval", [(Effect.APPROVES_ALL, "true"), (Effect.APPROVES, "git")])
+def test_a_repository_approves_itself_only_once_it_is_trusted(
+    level: Level, approval: tuple[Effect, str]
+) -> None:
+    own = rule(*approval, level)
+    assert status(PROJECT_SERVER, own) is ConfigStatus.PENDING
+    assert status(PROJECT_SERVER, own, TRUSTED) is ConfigStatus.ENABLED
+
+
+def test_trust_in_a_folder_is_enough_for_what_the_user_wrote_but_not_for_the_repositorys_files() -> None:
+    folder = rule(Effect.TRUSTS, "folder", Level.STATE)
+    for level, expected in ((Level.LOCAL, ConfigStatus.ENABLED), (Level.PROJECT, ConfigStatus.PENDING)):
+        assert status(PROJECT_SERVER, folder, rule(Effect.APPROVES, "git", level)) is expected
+
+
+@pytest.mark.parametrize("level", [Level.USER, Level.MANAGED])
+def test_the_user_and_the_administrator_need_no_trust(level: Level) -> None:
+    assert status(PROJECT_SERVER, rule(Effect.APPROVES_ALL, "true", level)) is ConfigStatus.ENABLED
+
+
+def test_the_strongest_level_decides_about_approving_all() -> None:
+    trust, yes = TRUSTED, rule(Effect.APPROVES_ALL, "true")
+    for level in (Level.PROJECT, Level.LOCAL, Level.MANAGED):
+        no = rule(Effect.APPROVES_ALL, "false", level)
+        assert status(PROJECT_SERVER, trust, yes, no) is ConfigStatus.PENDING
+    assert (
+        status(PROJECT_SERVER, yes, rule(Effect.APPROVES_ALL, "false", Level.PROJECT)) is ConfigStatus.ENABLED
+    )
+
+
+def test_a_deny_rule_of_any_level_blocks_by_name_command_or_url() -> None:
+    server = replace(declared(), endpoint="digest")
+    for level in Level:
+        assert status(server, rule(Effect.DENIES, "name:git", level)) is ConfigStatus.DENIED
+    assert status(server, rule(Effect.DENIES, "command:digest")) is ConfigStatus.DENIED
+    assert (
+        status(remote("https://mcp.test/x"), rule(Effect.DENIES, "url:https://mcp.test/*"))
+        is ConfigStatus.DENIED
+    )
+    for other in ("name:gi", "command:other", "url:*", "nonsense:git"):
+        assert status(server, rule(Effect.DENIES, other)) is ConfigStatus.ENABLED
+
+
+def test_a_plugins_server_is_named_in_full_by_policies() -> None:
+    plugins = declared("git", Scope.PLUGIN, plugin="quill")
+    assert status(plugins, rule(Effect.DENIES, "name:git")) is ConfigStatus.ENABLED
+    assert status(plugins, rule(Effect.DENIES, "name:plugin:quill:git")) is ConfigStatus.DENIED
+
+
+def test_policies_are_about_servers_and_leave_plugins_alone() -> None:
+    plugin = declared("quill@orchard", Scope.PLUGIN, kind=Kind.PLUGIN)
+    for blocking in (rule(Effect.ALLOWS), rule(Effect.EXCLUDES), rule(Effect.DENIES, "name:quill@orchard")):
+        assert status(plugin, blocking) is ConfigStatus.ENABLED
+
+
+def test_a_server_with_an_empty_name_is_a_server_like_others() -> None:
+    assert status(declared(""), rule(Effect.DISABLES, "")) is ConfigStatus.DISABLED
+    assert status(declared("git"), rule(Effect.DISABLES, "")) is ConfigStatus.ENABLED
+
+
+def test_an_allow_list_lets_through_only_what_it_names() -> None:
+    listed = [rule(Effect.ALLOWS), rule(Effect.ALLOWS, "name:wiki")]
+    assert status(declared("wiki"), *listed) is ConfigStatus.ENABLED
+    assert status(declared("git"), *listed) is ConfigStatus.DENIED
+
+
+def test_an_empty_allow_list_allows_nothing() -> None:
+    assert status(declared(), rule(Effect.ALLOWS)) is ConfigStatus.DENIED
+
+
+def test_where_commands_or_urls_are_listed_names_do_not_count_for_such_servers() -> None:
+    process = replace(declared(), endpoint="digest")
+    listed = [rule(Effect.ALLOWS, "name:git"), rule(Effect.ALLOWS, "command:other")]
+    assert status(process, *listed) is ConfigStatus.DENIED
+    assert status(remote("https://mcp.test/"), *listed) is ConfigStatus.ENABLED
+
+
+def test_an_administrator_may_reserve_the_allow_list_and_needs_no_leave() -> None:
+    listed = [
+        rule(Effect.ALLOWS, "name:git"),
+        rule(Effect.ALLOWS, "name:wiki", Level.MANAGED),
+        rule(Effect.ALLOWS_MANAGED_ONLY, level=Level.MANAGED),
+    ]
+    assert status(declared("git"), *listed) is ConfigStatus.DENIED
+    assert status(declared("wiki"), *listed) is ConfigStatus.ENABLED
+    assert status(declared("other", Scope.MANAGED), *listed) is ConfigStatus.ENABLED
+
+
+def test_managed_servers_exclude_all_others() -> None:
+    settings = ClientSettings([rule(Effect.EXCLUDES, level=Level.MANAGED)])
+    for scope in (Scope.LOCAL, Scope.PROJECT, Scope.GLOBAL):
+        assert settings.status(declared(scope=scope)) is ConfigStatus.DENIED
+        assert settings.takes_part(declared(scope=scope))
+    assert settings.status(declared(scope=Scope.MANAGED)) is ConfigStatus.ENABLED
+
+
+URLS = {
+    "upper": "https://Api.Example.com/mcp",
+    "bare": "https://api.example.com",
+    "plain": "http://api.example.com/mcp",
+    "below": "https://sub.api.example.com/x",
+    "port": "https://api.example.com:8443/mcp",
+    "deep": "https://api.example.com/other/deep?q=1",
+}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "matched"),
+    [  # each row was observed on Claude Code 2.1.325
+        ("https://api.example.com/*", {"upper", "bare", "deep"}),
+        ("https://api.example.com", {"upper", "bare", "deep"}),
+        ("*://api.example.com/*", {"upper", "bare", "plain", "deep"}),
+        ("https://*.example.com/*", {"upper", "bare", "below", "port", "deep"}),
+        ("https://api.example.com/mcp", {"upper"}),
+        ("https://api.example.com:*/*", {"upper", "bare", "port", "deep"}),
+        ("*", set(URLS)),
+        ("https://*.com", {"upper", "bare", "below", "port", "deep"}),
+        ("HTTPS://API.EXAMPLE.COM/MCP", set[str]()),
+        ("https://api.example.com/", {"bare"}),
+        ("api.example.com", set[str]()),
+    ],
+)
+def test_url_patterns_match_as_in_the_client(pattern: str, matched: set[str]) -> None:
+    assert {name for name, url in URLS.items() if url_matches(pattern, url)} == matched
+
+
+FORGOTTEN = [
+    rule(effect, rule(effect, "url:https://k:s@x.test/*").memorable)
+    for effect in (Effect.DENIES, Effect.ALLOWS)
+]
+
+
+@pytest.mark.parametrize("forgotten", FORGOTTEN)
+@pytest.mark.parametrize(
+    ("was_denied", "expected"),
+    [(True, ConfigStatus.DENIED), (False, ConfigStatus.ENABLED), (None, ConfigStatus.DENIED)],
+)
+def test_while_a_pattern_is_not_known_the_last_verdict_stands_and_without_one_it_is_no(
+    forgotten: Rule, was_denied: bool | None, expected: ConfigStatus
+) -> None:
+    server = replace(remote("https://mcp.test/"), was_denied=was_denied)
+    assert status(server, forgotten) is expected
+
+
+@pytest.mark.parametrize(
+    ("was_denied", "expected"), [(True, ConfigStatus.DENIED), (False, ConfigStatus.ENABLED)]
+)
+def test_while_a_servers_url_is_not_known_the_last_verdict_stands(
+    was_denied: bool, expected: ConfigStatus
+) -> None:
+    kept = replace(declared(), endpoint="digest", was_denied=was_denied)
+    assert status(kept, rule(Effect.ALLOWS, "url:https://mcp.test/*")) is expected
+    assert status(kept, rule(Effect.DENIES, "name:git")) is ConfigStatus.DENIED
+    assert status(kept, rule(Effect.EXCLUDES)) is ConfigStatus.DENIED
+
+
+def test_a_pattern_that_was_forgotten_says_nothing_about_a_process() -> None:
+    process = replace(declared(), launch=Launch(command="git"))
+    assert status(process, FORGOTTEN[0]) is ConfigStatus.ENABLED
+
+
+def test_only_patterns_of_urls_are_forgotten() -> None:
+    assert rule(Effect.DENIES, "name:git").memorable == "name:git"
+    assert rule(Effect.DISABLES, "url:git").memorable == "url:git"

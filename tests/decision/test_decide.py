@@ -1,0 +1,184 @@
+from dataclasses import replace
+
+import pytest
+
+from remit.decision.agents import Agent, Profile
+from remit.decision.decide import UNKNOWN, Gate, Verdict, decide, explain, objection, shorten
+from remit.decision.kinds import Authority, ConfigStatus, Kind, Status
+from remit.decision.scopes import Scope
+from remit.decision.tools import Tool, Winner
+from support import BLOG, CLIENT, SHOP, context, server
+
+
+def organic(name: str, authority: Authority) -> Tool:
+    return Tool(
+        name=name, kind=Kind.BUILTIN, client=CLIENT, scope=Scope.GLOBAL, source="hook", authority=authority
+    )
+
+
+def test_a_declared_tool_is_visible_and_says_where_it_is_declared() -> None:
+    decision = decide(server(), context())
+    assert (decision.verdict, decision.gate) == (Verdict.VISIBLE, None)
+    assert decision.reason == "declared in ~/.claude.json"
+    assert decision.visible
+
+
+def test_a_tool_of_another_project_is_answered_like_one_that_does_not_exist() -> None:
+    decision = decide(server(scope=Scope.LOCAL, workspace=BLOG), context(SHOP))
+    assert decision == UNKNOWN
+
+
+def test_a_tool_of_another_client_is_hidden_at_config() -> None:
+    decision = decide(server(client="cursor"), context())
+    assert (decision.gate, decision.reason) == (Gate.CONFIG, "declared for cursor")
+    assert not decision.visible
+
+
+def test_an_inventory_asks_no_client() -> None:
+    assert decide(server(client="cursor"), context(client=None)).visible
+
+
+@pytest.mark.parametrize(
+    ("status", "says"),
+    [
+        (ConfigStatus.DISABLED, "disabled in the client"),
+        (ConfigStatus.REJECTED, "rejected in the client"),
+        (ConfigStatus.PENDING, "waiting for approval"),
+        (ConfigStatus.DENIED, "denied by a policy in the client's settings"),
+        (ConfigStatus.ITSELF, "is Remit itself"),
+        (None, "no longer configured"),
+    ],
+)
+def test_what_the_clients_settings_switch_off_is_hidden_at_config(
+    status: ConfigStatus | None, says: str
+) -> None:
+    decision = decide(server(config_status=status), context())
+    assert decision.gate is Gate.CONFIG
+    assert says in decision.reason
+    assert "~/.claude.json" in decision.reason
+
+
+def test_what_a_status_means_can_be_said_without_a_tool() -> None:
+    assert objection(ConfigStatus.PENDING) == "waiting for approval"
+
+
+def test_a_stale_tool_is_hidden_and_says_how_to_get_it_back() -> None:
+    decision = decide(server(status=Status.STALE), context())
+    assert decision.gate is Gate.CONFIG
+    assert decision.unlock == "declare it again in ~/.claude.json"
+
+
+def test_a_demoted_tool_is_visible_and_says_how_often_it_failed() -> None:
+    tool = server(status=Status.DEMOTED)._replace(outcomes="+----")
+    decision = decide(tool, context())
+    assert decision.visible
+    assert decision.reason == "declared in ~/.claude.json; 4 of its last 5 calls here failed"
+
+
+def test_a_shadowed_tool_is_hidden_at_precedence_and_names_the_winner_and_its_file() -> None:
+    winner = Winner(scope=Scope.LOCAL, source="/home/ada/.claude.json")
+    decision = decide(server(shadowed_by=winner), context())
+    assert decision.gate is Gate.PRECEDENCE
+    assert decision.reason == "shadowed by the local declaration in ~/.claude.json"
+
+
+def test_the_first_gate_that_objects_wins() -> None:
+    winner = Winner(scope=Scope.LOCAL, source="/x")
+    tool = server(config_status=ConfigStatus.DISABLED, shadowed_by=winner)
+    assert decide(tool, context()).gate is Gate.CONFIG
+
+
+def test_an_explanation_lists_every_gate_in_order_with_its_reason() -> None:
+    gates = explain(server(config_status=ConfigStatus.DISABLED), context())
+    assert [(gate, ruling.passed) for gate, ruling in gates] == [
+        (Gate.SCOPE, True),
+        (Gate.CONFIG, False),
+        (Gate.PRECEDENCE, True),
+        (Gate.AGENT, True),
+        (Gate.POLICY, True),
+        (Gate.STATE, True),
+        (Gate.DANGER, True),
+    ]
+    assert all(ruling.reason for _, ruling in gates)
+
+
+@pytest.mark.parametrize("scope", list(Scope))
+def test_every_scope_explains_itself(scope: Scope) -> None:
+    assert explain(server(scope=scope), context())[0].ruling.reason.startswith(scope)
+
+
+@pytest.mark.parametrize(
+    ("authority", "reason"), [(Authority.HOOK, "seen in use"), (Authority.REPORT, "reported by an agent")]
+)
+def test_a_tool_that_no_file_declares_is_visible_and_says_who_told(authority: Authority, reason: str) -> None:
+    assert decide(organic("Read", authority), context()).reason == reason
+
+
+def test_a_servers_tool_is_visible_because_of_its_server() -> None:
+    tool = Tool(
+        name="mcp__git__commit",
+        kind=Kind.MCP_TOOL,
+        client=CLIENT,
+        scope=Scope.GLOBAL,
+        server="git",
+        source="/home/ada/.claude.json",
+        authority=Authority.CONFIG,
+        config_status=ConfigStatus.ENABLED,
+    )
+    assert decide(tool, context()).reason == "its server `git` is declared in ~/.claude.json"
+
+
+def test_a_projects_server_is_hidden_from_those_who_would_start_it_until_it_is_trusted() -> None:
+    starting = replace(context(), starts_servers=True)
+    waiting = server("till", scope=Scope.PROJECT, is_trusted=False)
+    decision = decide(waiting, starting)
+    assert (decision.gate, decision.reason) == (Gate.CONFIG, "declared in ~/.claude.json, not trusted")
+    assert decision.unlock == "look at it with `remit trust`, then run `remit trust till`"
+    assert decide(server("till", scope=Scope.PROJECT, is_trusted=True), starting).visible
+    assert decide(server("git", is_trusted=None), starting).visible
+
+
+def test_what_an_agent_brings_along_is_started_by_its_client_and_needs_no_trust() -> None:
+    brought = server("till", scope=Scope.PROJECT, is_trusted=False)._replace(agent="auditor")
+    auditor = Agent(name="auditor", profile=Profile())
+    assert decide(brought, replace(context(), starts_servers=True, agent=auditor)).visible
+
+
+def test_where_the_client_starts_its_servers_the_clients_rules_are_all_that_counts() -> None:
+    assert decide(server("till", scope=Scope.PROJECT, is_trusted=False), context()).visible
+
+
+def test_a_server_that_waits_for_approval_waits_whoever_trusts_it() -> None:
+    trusted = server(scope=Scope.PROJECT, config_status=ConfigStatus.PENDING, is_trusted=True)
+    assert "waiting for approval" in decide(trusted, replace(context(), starts_servers=True)).reason
+
+
+def listed_tool(**facts: bool | Status) -> Tool:
+    made = server("till", scope=Scope.PROJECT)
+    return made._replace(name="mcp__till__ring", kind=Kind.MCP_TOOL, **facts)
+
+
+def test_a_tool_that_its_server_no_longer_lists_is_hidden_and_says_so() -> None:
+    decision = decide(listed_tool(is_unlisted=True, status=Status.STALE), context())
+    assert (decision.gate, decision.reason) == (Gate.CONFIG, "its server `till` no longer lists it")
+    assert decision.unlock == "run `remit scan --connect`"
+
+
+def test_a_tool_that_was_listed_before_its_entry_changed_is_visible_and_says_so() -> None:
+    decision = decide(listed_tool(is_outdated=True), context())
+    assert decision.visible
+    assert decision.reason.endswith("listed before its entry changed")
+
+
+@pytest.mark.parametrize(
+    ("path", "short"),
+    [
+        ("/code/shop/.mcp.json", ".mcp.json"),
+        ("/code/shop/a/.mcp.json", "a/.mcp.json"),
+        ("/home/ada/.claude.json", "~/.claude.json"),
+        ("/code/shopping/.mcp.json", "/code/shopping/.mcp.json"),
+        ("hook", "hook"),
+    ],
+)
+def test_paths_are_written_as_seen_from_the_workspace(path: str, short: str) -> None:
+    assert shorten(path, context()) == short

@@ -1,0 +1,35 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from remit.decision.demotion import in_words, is_demoted
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "demoted"),
+    [
+        ("", False),
+        ("--", False),
+        ("---", True),
+        ("+-+--", True),
+        ("++-+-", False),
+        ("-----", True),
+        ("----+", False),  # one success restores
+        ("---+-", True),  # and one more failure shows that it was luck
+    ],
+)
+def test_three_failures_of_five_demote_and_one_success_restores(outcomes: str, demoted: bool) -> None:
+    assert is_demoted(outcomes) is demoted
+
+
+@given(st.lists(st.sampled_from("+-"), max_size=30))
+def test_the_last_five_outcomes_alone_say_what_the_rule_says_step_by_step(calls: list[str]) -> None:
+    demoted = False
+    for at, outcome in enumerate(calls, start=1):
+        failures = calls[max(0, at - 5) : at].count("-")
+        demoted = outcome == "-" and (demoted or failures >= 3)
+    assert is_demoted("".join(calls[-5:])) is demoted
+
+
+def test_a_demotion_is_said_in_numbers() -> None:
+    assert in_words("+--+-") == "3 of its last 5 calls here failed"

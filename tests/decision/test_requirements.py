@@ -1,0 +1,133 @@
+"""What tools need, and the roster that follows the states."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from remit.configuration.condition_rules import RuleCondition
+from remit.configuration.config_model import Asked, ToolEntry
+from remit.decision.decide import Context, Gate, Listed, decide
+from remit.decision.decision_index import Roster
+from remit.decision.kinds import ConfigStatus
+from remit.decision.requirements import About, Requirement, Requirements
+from remit.decision.snapshot import Snapshot, Value
+from remit.decision.tools import Tool
+from support import context, server
+
+STATES = ("a", "b", "c")
+
+
+def needing(pattern: str, *states: str, when: str | None = None) -> Requirement:
+    entry = ToolEntry(pattern, states=Asked(all=states) if states else None, when=when)
+    return Requirement(pattern, RuleCondition(entry), "/code/shop/remit.toml")
+
+
+def reading(*holding: str, **variables: object) -> Snapshot:
+    values = {name: Value(name in holding, "so") for name in STATES}
+    return Snapshot(states=values, variables=variables)
+
+
+def judged(requirements: Requirements, snapshot: Snapshot | None) -> Context:
+    return replace(context(), requirements=requirements, snapshot=snapshot)
+
+
+def test_a_tool_without_requirements_passes() -> None:
+    needed = Requirements([needing("mcp__deploy__*", "a")])
+    assert decide(server("git"), judged(needed, reading())).visible
+
+
+def test_a_tool_is_hidden_with_what_it_lacks_and_what_would_bring_it() -> None:
+    needed = Requirements([needing("mcp__git__*", "a", "b")], {"a": "make a", "b": "make b"})
+    decision = decide(server("git"), judged(needed, reading("b")))
+    assert decision.gate is Gate.STATE
+    assert decision.reason == "needs state a (false: so)"
+    assert decision.unlock == "make a"
+    assert decide(server("git"), judged(needed, reading("a", "b"))).visible
+
+
+def test_without_a_known_way_the_states_are_where_to_look() -> None:
+    decision = decide(server("git"), judged(Requirements([needing("mcp__git__*", "a")]), reading()))
+    assert decision.unlock == "`remit states` shows every state and how it is found"
+
+
+def test_every_rule_that_covers_a_tool_must_hold() -> None:
+    needed = Requirements([needing("*", "a"), needing("git__commit", "c"), needing("mcp__git__*", "b")])
+    commit = server("git")._replace(name="mcp__git__commit")
+    assert not decide(commit, judged(needed, reading("a", "b"))).visible
+    assert not decide(server("git"), judged(needed, reading("a"))).visible
+    assert not decide(server("git"), judged(needed, reading("b"))).visible
+    assert decide(server("git"), judged(needed, reading("a", "b"))).visible
+
+
+def test_a_tool_that_needs_states_is_hidden_where_nobody_looked_at_them() -> None:
+    needed = Requirements([needing("mcp__git__*", "a")])
+    assert decide(server("git"), judged(needed, None)).reason == "the states that it needs were not looked at"
+
+
+def test_an_unknown_state_hides_and_so_does_a_condition_that_cannot_be_read() -> None:
+    unknown = Snapshot(states={"a": Value(None, "the detector timed out")})
+    needed = Requirements([needing("mcp__git__*", "a")])
+    assert decide(server("git"), judged(needed, unknown)).reason == (
+        "needs state a (unknown: the detector timed out)"
+    )
+    broken = Requirements([needing("mcp__git__*", when="a &&")])
+    assert "its condition cannot be read" in decide(server("git"), judged(broken, reading())).reason
+
+
+def test_a_rule_that_must_not_rely_on_a_projects_states_does_not() -> None:
+    entry = ToolEntry("*", states=Asked(all=("a",)))
+    counted = ToolEntry("*", when="entities.b > 0")
+    snapshot = reading("a", entities={"b": 3})
+    for each, name in ((entry, "a"), (counted, "b")):
+        value = RuleCondition(each, frozenset({"a", "b"})).judge(snapshot)
+        assert value == Value(None, f"needs state {name}, which only the project's own files declare")
+    assert RuleCondition(entry, frozenset({"x"})).judge(snapshot).truth
+
+
+@pytest.mark.parametrize("when", ["git.branch == 'main'", "state('a')"])
+def test_a_condition_changes_only_with_what_it_mentions(when: str) -> None:
+    about = RuleCondition(ToolEntry("*", when=when)).about()
+    assert (set(about.states), set(about.variables)) == (
+        ({"a"}, set()) if "state" in when else (set(), {"git"})
+    )
+    assert RuleCondition(ToolEntry("*", when="a &&")).about() == About()
+
+
+def test_what_is_missing_is_told_of_every_way() -> None:
+    asked = RuleCondition(ToolEntry("*", when="(state('a') || state('b')) && !state('c') && os == 'linux'"))
+    assert [*asked.missing(reading("c", os="win32"))] == ["a", "b"]
+    assert [*RuleCondition(ToolEntry("*", when="a &&")).missing(reading())] == []
+
+
+def some_tools() -> list[Tool]:
+    labels = [f"s{number}" for number in range(6)]
+    return [server(label) for label in labels] + [server("off", config_status=ConfigStatus.DISABLED)]
+
+
+@given(some.lists(some.sets(some.sampled_from(STATES)), min_size=1, max_size=6))
+def test_a_roster_says_at_every_moment_what_decide_says(moments: list[set[str]]) -> None:
+    needed = Requirements(
+        [
+            needing("mcp__s0__*", "a"),
+            needing("mcp__s1__*", "a", "b"),
+            needing("mcp__s2__*", when="state('a') || !state('c')"),
+            needing("mcp__s[34]__*", "a"),
+            needing("mcp__off__*", "b"),
+            needing("mcp__s5__*", when="git.branch == 'main'"),
+        ]
+    )
+    roster = Roster(some_tools(), judged(needed, None))
+    for holding in moments:
+        snapshot = reading(*holding, git={"branch": "main" if "b" in holding else "dev"})
+        expected = [Listed(tool, decide(tool, judged(needed, snapshot))) for tool in some_tools()]
+        assert roster.at(snapshot) == expected
+
+
+def test_more_may_be_asked_for_with_ways_to_bring_it() -> None:
+    needed = Requirements([needing("*", "a")], {"a": "make a"})
+    more = needed.including([needing("mcp__git__*", "b")], {"b": "make b"})
+    assert decide(server("git"), judged(more, reading())).unlock == "make a"
+    assert decide(server("git"), judged(more, reading("a"))).unlock == "make b"
+    assert decide(server("git"), judged(needed, reading("a"))).visible

@@ -1,0 +1,107 @@
+"""Whether the client loads Remit, and nothing beside it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from remit.decision.client_settings import ClientSettings, Effect, Level, Rule
+from remit.decision.declarations import Declaration
+from remit.decision.launch import Launch, Transport, command_digest
+from remit.decision.problems import Severity
+from remit.decision.resolve import resolve
+from remit.decision.scopes import Scope
+from remit.doctor.checks.install_health import loaded_twice, lost_installs, missing_remit, unloaded_servers
+from remit.doctor.findings import Patient
+from support import context, declared
+
+USERS = "/home/ada/.claude/settings.json"
+SHOPS = "/code/shop/.claude/settings.json"
+WORDS = ("/opt/remit", "serve")
+
+
+def entry(label: str, *words: str, scope: Scope = Scope.GLOBAL, url: str = "") -> Declaration:
+    transport = Transport.WEBSOCKET if url else Transport.STDIO
+    command, *args = words or (f"run-{label}",)
+    launch = Launch(transport=transport, command="" if url else command, args=tuple(args), url=url)
+    found = declared(label, scope, endpoint=launch.endpoint, is_remit=launch.starts_remit)
+    return replace(found, launch=launch)
+
+
+def allows(*matchers: str, source: str = USERS, level: Level = Level.USER) -> list[Rule]:
+    return [Rule(source=source, level=level, effect=Effect.ALLOWS, subject=it) for it in ("", *matchers)]
+
+
+OWN = allows("name:remit", "name:wire")
+ADMITTED = Rule(source=USERS, level=Level.USER, effect=Effect.ADMITS_REMIT, subject="name:remit")
+REMIT = entry("remit", *WORDS)
+
+
+def patient(*declarations: Declaration, rules: Sequence[Rule] = (), own: Sequence[Rule] = OWN) -> Patient:
+    told = [*rules, *([ADMITTED] if own else [])]
+    resolved = resolve(declarations, ClientSettings(told))
+    return Patient(context=context(), resolved=resolved, rules=told, own_rules=own)
+
+
+def test_an_install_in_order_gives_nothing_to_say() -> None:
+    sound = patient(REMIT, entry("git"), entry("wire", url="wss://wire.test"))
+    assert [
+        *missing_remit(sound),
+        *lost_installs(sound),
+        *unloaded_servers(sound),
+        *loaded_twice(sound),
+    ] == []
+
+
+def test_without_an_install_nothing_is_looked_for() -> None:
+    none = patient(entry("git"), own=())
+    assert [*missing_remit(none), *lost_installs(none), *unloaded_servers(none), *loaded_twice(none)] == []
+
+
+def test_a_client_that_is_to_load_remit_alone_must_have_it() -> None:
+    (finding,) = missing_remit(patient(entry("git")))
+    assert (finding.severity, finding.source) == (Severity.ERROR, USERS)
+    assert finding.reason.endswith("not in force here: its entry is gone")
+
+
+def test_a_policy_against_remit_is_named() -> None:
+    deny = Rule(source="/etc/m.json", level=Level.MANAGED, effect=Effect.DENIES, subject="name:remit")
+    (finding,) = missing_remit(patient(REMIT, rules=[deny]))
+    assert finding.reason.endswith("denied by a policy in the client's settings")
+
+
+def test_a_projects_server_of_the_same_name_is_named() -> None:
+    approval = Rule(source=USERS, level=Level.USER, effect=Effect.APPROVES_ALL, subject="true")
+    (finding,) = missing_remit(patient(REMIT, entry("remit", "other", scope=Scope.PROJECT), rules=[approval]))
+    assert "another server called `remit` in /files/project is in force" in finding.reason
+
+
+def test_a_list_that_names_remit_without_a_record_is_named() -> None:
+    (finding,) = lost_installs(patient(REMIT, rules=OWN, own=()))
+    assert finding.source == USERS
+    theirs = allows("name:remit", source=SHOPS, level=Level.PROJECT)
+    assert list(lost_installs(patient(REMIT, rules=theirs, own=()))) == []
+
+
+def test_a_projects_list_that_lets_the_client_load_a_server_beside_remit_is_named() -> None:
+    theirs = allows("name:git", source=SHOPS, level=Level.PROJECT)
+    (finding,) = loaded_twice(patient(REMIT, entry("git"), entry("wiki"), rules=theirs))
+    assert finding.subject == "git"
+    assert "in .claude/settings.json adds to Remit's list" in finding.reason
+
+
+def test_remit_is_in_force_beside_another_list_of_names() -> None:
+    theirs = allows("name:git", source=SHOPS, level=Level.PROJECT)
+    assert list(missing_remit(patient(REMIT, entry("git"), rules=theirs))) == []
+
+
+def test_a_list_that_goes_by_commands_leaves_remit_out_and_is_named() -> None:
+    theirs = allows(f"command:{command_digest(['run-git'])}", source=SHOPS, level=Level.PROJECT)
+    left_out = patient(REMIT, entry("git"), rules=theirs)
+    (finding,) = missing_remit(left_out)
+    assert finding.reason.endswith("policy in the client's settings in .claude/settings.json")
+    assert list(loaded_twice(left_out)) == []
+
+
+def test_a_server_that_only_the_client_can_load_and_does_not_is_named() -> None:
+    agents = replace(entry("peek"), agent="rev")
+    (finding,) = unloaded_servers(patient(REMIT, entry("git"), entry("wire", url="wss://wire.test"), agents))
+    assert (finding.subject, finding.severity) == ("peek", Severity.ERROR)

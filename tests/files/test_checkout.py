@@ -1,0 +1,143 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from remit.errors import NoSuchDirectoryError
+from remit.files.checkout import locate
+from support import git
+
+
+@pytest.fixture
+def main(tmp_path: Path) -> Path:
+    """A real repository with one commit."""
+    root = tmp_path.resolve() / "main"
+    root.mkdir()
+    git("init", cwd=root)
+    git("commit", "--allow-empty", "--message", "start", cwd=root)
+    return root
+
+
+def project_of(directory: Path) -> str:
+    return locate(str(directory)).project.path
+
+
+def test_a_checkout_is_its_own_project(main: Path) -> None:
+    assert locate(str(main)) == locate(str(main / ".git" / ".."))
+    assert project_of(main) == str(main)
+
+
+def test_the_hash_is_the_start_of_the_sha_256_of_the_path(tmp_path: Path) -> None:
+    # printf '%s' / | sha256sum
+    assert locate("/").project.hash == "8a5edab282632443"
+    assert len(locate(str(tmp_path)).project.hash) == 16
+
+
+def test_a_subdirectory_is_another_workspace_of_the_same_project(main: Path) -> None:
+    below = main / "packages" / "api"
+    below.mkdir(parents=True)
+    assert project_of(below) == str(main)
+    assert locate(str(below)).dir == str(below)
+    assert locate(str(below)).checkout == str(main)
+
+
+def test_a_symlink_to_a_checkout_is_that_checkout(main: Path, tmp_path: Path) -> None:
+    (main / "src").mkdir()
+    link = tmp_path / "link"
+    link.symlink_to(main)
+    assert locate(str(link)) == locate(str(main))
+    assert project_of(link / "src") == str(main)
+
+
+def test_a_linked_worktree_belongs_to_the_main_checkout(main: Path, tmp_path: Path) -> None:
+    git("worktree", "add", str(tmp_path / "feature"), cwd=main)
+    worktree = tmp_path.resolve() / "feature"
+    assert project_of(worktree) == str(main)
+    assert locate(str(worktree)).checkout == str(worktree)
+
+
+def test_a_linked_worktree_with_relative_links_belongs_to_the_main_checkout(
+    main: Path, tmp_path: Path
+) -> None:
+    worktree = tmp_path.resolve() / "feature"
+    git("worktree", "add", str(worktree), cwd=main)
+    (worktree / ".git").write_text("gitdir: ../main/.git/worktrees/feature\n")
+    (main / ".git/worktrees/feature/gitdir").write_text("../../../../feature/.git\n")
+    assert project_of(worktree) == str(main)
+
+
+def test_worktrees_of_a_bare_repository_share_the_repository(main: Path, tmp_path: Path) -> None:
+    git("clone", "--bare", str(main), str(tmp_path / "store.git"), cwd=tmp_path)
+    for name in ("one", "two"):
+        git("worktree", "add", "-b", name, str(tmp_path / name), cwd=tmp_path / "store.git")
+    assert (
+        project_of(tmp_path / "one") == project_of(tmp_path / "two") == str(tmp_path.resolve() / "store.git")
+    )
+
+
+def test_a_submodule_is_a_project_of_its_own(main: Path, tmp_path: Path) -> None:
+    parent = tmp_path.resolve() / "parent"
+    parent.mkdir()
+    git("init", cwd=parent)
+    git("submodule", "add", str(main), "vendored", cwd=parent)
+    assert project_of(parent / "vendored") == str(parent / "vendored")
+
+
+def test_a_nested_repository_is_a_project_of_its_own(main: Path) -> None:
+    nested = main / "nested"
+    nested.mkdir()
+    git("init", cwd=nested)
+    assert project_of(nested) == str(nested)
+
+
+def test_without_git_the_directory_is_the_project(tmp_path: Path) -> None:
+    plain = tmp_path.resolve() / "plain" / "below"
+    plain.mkdir(parents=True)
+    assert project_of(plain) == str(plain)
+
+
+def test_a_planted_git_file_cannot_claim_another_project(main: Path, tmp_path: Path) -> None:
+    git("worktree", "add", str(tmp_path / "feature"), cwd=main)
+    planted = tmp_path.resolve() / "planted"
+    planted.mkdir()
+    (planted / ".git").write_bytes((tmp_path / "feature" / ".git").read_bytes())
+    assert project_of(planted) == str(planted)
+
+
+def test_git_records_that_do_not_stand_among_the_worktrees_claim_nothing(main: Path, tmp_path: Path) -> None:
+    planted = tmp_path.resolve() / "planted"
+    records = planted / "records"
+    records.mkdir(parents=True)
+    (planted / ".git").write_text(f"gitdir: {records}\n")
+    (records / "commondir").write_text(f"{main}/.git\n")
+    (records / "gitdir").write_text(f"{planted}/.git\n")
+    assert project_of(planted) == str(planted)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"garbage", b"gitdir: ", b"gitdir: /nowhere\n", b"\xff\xfe\x00", b"gitdir: \0"]
+)
+def test_a_broken_git_file_makes_its_directory_a_project(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / ".git").write_bytes(content)
+    assert project_of(tmp_path) == str(tmp_path.resolve())
+
+
+def test_nothing_is_no_directory() -> None:
+    with pytest.raises(NoSuchDirectoryError):
+        locate("")
+
+
+@pytest.mark.parametrize("name", ["absent", "a\0b", "file", "loop"])
+def test_what_is_no_directory_is_an_error_that_names_it(name: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    with pytest.raises(NoSuchDirectoryError) as raised:
+        locate(os.path.join(str(tmp_path), name))
+    assert name.split("\0")[0] in str(raised.value)
+
+
+def test_a_directory_whose_name_is_not_unicode_is_an_error(tmp_path: Path) -> None:
+    odd = os.path.join(os.fsencode(tmp_path), b"\xff")
+    os.mkdir(odd)
+    with pytest.raises(NoSuchDirectoryError):
+        locate(os.fsdecode(odd))

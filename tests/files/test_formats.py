@@ -1,0 +1,122 @@
+import pytest
+
+from remit.files.bounded_reader import FileError
+from remit.files.formats import parse_commented_json, parse_json, parse_jsonc, parse_toml, parse_yaml
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('{"a": 1}', {"a": 1}),
+        ('{"a": 1, "a": 2}', {"a": 2}),
+        ("null", None),
+        ('"\\ud800"', "\ud800"),
+    ],
+)
+def test_json_is_read_as_a_javascript_client_reads_it(text: str, value: object) -> None:
+    assert parse_json(text) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "reason"),
+    [
+        ("", "", "empty"),
+        (" \n", "", "empty"),
+        ('{"a": 1', "line 1 column 8", "not valid JSON"),
+        ('{\n  // note\n  "a": 1}', "line 2 column 3", "not valid JSON"),
+        ('{"a": 1,}', "line 1", "not valid JSON"),
+        ("[NaN]", "", "NaN is not a value"),
+        ("[" * 5_000, "", "nested too deeply"),
+        ("9" * 6_000, "", "thousands of digits"),
+    ],
+)
+def test_what_is_no_json_is_refused_with_place_and_reason(text: str, place: str, reason: str) -> None:
+    with pytest.raises(FileError) as raised:
+        parse_json(text)
+    assert raised.value.place.startswith(place)
+    assert reason in raised.value.reason
+
+
+def test_commented_json_has_comments_but_no_trailing_commas() -> None:
+    assert parse_commented_json('{"a": "//" /* b */} // c') == {"a": "//"}
+    with pytest.raises(FileError):
+        parse_commented_json('{"a": 1,}')
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('{"a": 1, // note\n}', {"a": 1}),
+        ('{/* a\n, */ "a": ["//", "/*", ",]",],}', {"a": ["//", "/*", ",]"]}),
+        ('{"a\\"//": 1,}', {'a"//': 1}),
+    ],
+)
+def test_jsonc_may_have_comments_and_trailing_commas(text: str, value: object) -> None:
+    assert parse_jsonc(text) == value
+
+
+@pytest.mark.parametrize("text", ['{"a": 1 /*', '"' + '\\"' * 200_000, "{" + "/*" * 200_000])
+def test_what_is_no_jsonc_is_refused_at_once(text: str) -> None:
+    with pytest.raises(FileError, match="not valid JSON"):
+        parse_jsonc(text)
+
+
+def test_a_mistake_in_jsonc_has_its_place_in_the_file() -> None:
+    with pytest.raises(FileError) as raised:
+        parse_jsonc('{\n/* two\nlines */ "a": oops}')
+    assert raised.value.place == "line 3 column 15"
+
+
+def test_toml_is_read_with_the_place_of_a_mistake() -> None:
+    assert parse_toml('[mcp_servers."a.b"]\ncommand = "x"') == {"mcp_servers": {"a.b": {"command": "x"}}}
+    with pytest.raises(FileError) as raised:
+        parse_toml("a = 1\nb = ")
+    assert raised.value.place == "end of document"
+    assert raised.value.reason == "not valid TOML: Invalid value"
+    with pytest.raises(FileError, match="nested too deeply"):
+        parse_toml("a = " + "[" * 5_000)
+    with pytest.raises(FileError, match="nested too deeply"):
+        parse_toml("a." * 500 + "b = 1")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("a: 1\nb: [x, 'y', \"z\"]", {"a": 1, "b": ["x", "y", "z"]}),
+        (
+            "a: true\nb: yes\nc: ~\nd: 1.5\ne: 2026-01-01\nf: 0x10",
+            {
+                "a": True,
+                "b": "yes",
+                "c": None,
+                "d": 1.5,
+                "e": "2026-01-01",
+                "f": 16,
+            },
+        ),
+        ("1: one\ntrue: two\n[a]: three", {"1": "one", "true": "two", "?": "three"}),
+        ("a: &x [1]\nb: *x", {"a": [1], "b": [1]}),
+        ("a: !!python/object:os.system x", {"a": "x"}),
+        ("text: |\n  one\n  two\n", {"text": "one\ntwo\n"}),
+        ("", None),
+        ("a: 1\n---\nb: 2", {"a": 1}),
+    ],
+)
+def test_yaml_is_read_by_the_core_schema(text: str, value: object) -> None:
+    assert parse_yaml(text) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("a: [1", "not valid YAML"),
+        ("a: b: c", "not valid YAML"),
+        ("[" * 100_000, "nested too deeply"),
+        ("- " * 100_000, "nested too deeply"),
+        ("9" * 6_000, "thousands of digits"),
+        ("a: &a [1, {b: *a}]", "a part contains itself"),
+    ],
+)
+def test_what_is_no_yaml_is_refused_with_the_reason(text: str, reason: str) -> None:
+    with pytest.raises(FileError, match=reason):
+        parse_yaml(text)

@@ -1,0 +1,153 @@
+"""A file is changed whole or not at all, and never over what somebody else wrote."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from remit.errors import FileChangeError
+from remit.files.safe_changes import TRIES, change_file, read_exactly
+
+
+def test_what_a_function_makes_of_a_file_takes_its_place(tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    file.write_bytes(b"\xef\xbb\xbfone\r\n\xff")
+    change_file(str(file), lambda text: (text or "").replace("one", "two"))
+    assert file.read_bytes() == b"\xef\xbb\xbftwo\r\n\xff"
+    assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
+
+
+def test_a_file_keeps_its_mode_and_a_link_stays_a_link(tmp_path: Path) -> None:
+    real = tmp_path / "dotfiles" / "a.json"
+    real.parent.mkdir()
+    real.write_text("one")
+    real.chmod(0o640)
+    link = tmp_path / "a.json"
+    link.symlink_to(real)
+    change_file(str(link), lambda _: "two")
+    assert link.is_symlink()
+    assert real.read_text() == "two"
+    assert stat.S_IMODE(real.stat().st_mode) == 0o640
+
+
+def test_a_new_file_is_for_its_user_alone_and_so_is_its_directory(tmp_path: Path) -> None:
+    file = tmp_path / "made" / "a.json"
+    change_file(str(file), lambda text: "new" if text is None else "old")
+    assert file.read_text() == "new"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+
+
+def test_a_file_is_removed_when_nothing_is_to_be_in_it(tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    file.write_text("one")
+    change_file(str(file), lambda _: None)
+    assert not file.exists()
+    change_file(str(file), lambda _: None)
+
+
+def test_a_file_that_is_to_stay_as_it_is_is_not_written(tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    file.write_text("one")
+    before = file.stat()
+    change_file(str(file), lambda text: text)
+    assert (file.stat().st_ino, file.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
+def test_what_somebody_writes_meanwhile_is_read_again_and_kept(tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    file.write_text("one")
+    seen: list[str | None] = []
+
+    def change(text: str | None) -> str:
+        seen.append(text)
+        if len(seen) == 1:
+            file.write_text("two")  # as long as the first, and perhaps at the same tick
+        return f"{text}!"
+
+    change_file(str(file), change)
+    assert seen == ["one", "two"]
+    assert file.read_text() == "two!"
+    assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
+
+
+def test_a_file_that_comes_or_goes_meanwhile_is_looked_at_again(tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    seen: list[str | None] = []
+
+    def change(text: str | None) -> str:
+        seen.append(text)
+        if len(seen) == 1:
+            file.write_text("theirs")
+        if len(seen) == 2:
+            file.unlink()
+        return "ours"
+
+    change_file(str(file), change)
+    assert seen == [None, "theirs", None]
+
+
+def test_a_file_that_is_written_to_again_and_again_is_left_to_its_writer(tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    file.write_text("0")
+    count = 0
+
+    def change(_: str | None) -> str:
+        nonlocal count
+        count += 1
+        file.write_text(str(count))
+        return "ours"
+
+    with pytest.raises(FileChangeError, match="somebody else"):
+        change_file(str(file), change)
+    assert count == TRIES
+    assert file.read_text() == str(TRIES)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
+
+
+def test_a_failure_before_the_file_is_replaced_leaves_it_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "a.json"
+    file.write_text("one")
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(FileChangeError, match="No space left"):
+        change_file(str(file), lambda _: "two")
+    assert file.read_text() == "one"
+    assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
+
+
+def test_an_error_in_the_change_itself_passes_and_changes_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    file.write_text("one")
+
+    def change(_: str | None) -> str:
+        raise KeyError("x")
+
+    with pytest.raises(KeyError):
+        change_file(str(file), change)
+    assert file.read_text() == "one"
+
+
+def test_what_is_no_file_is_named_with_the_reason(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(FileChangeError, match=r"folder cannot be read: not a regular file"):
+        read_exactly(str(tmp_path / "folder"))
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    with pytest.raises(FileChangeError, match="circle"):
+        change_file(str(tmp_path / "circle"), lambda _: "x")
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write to everything")
+def test_a_file_that_its_owner_made_read_only_is_not_replaced(tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    file.write_text("one")
+    file.chmod(0o400)
+    with pytest.raises(FileChangeError, match="read-only"):
+        change_file(str(file), lambda _: "two")
+    assert file.read_text() == "one"

@@ -1,0 +1,258 @@
+"""Calls that wait for the answer of a client that is only ever answered."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, cast
+
+import anyio
+import pytest
+
+from remit.gateway.requests.pending_elicitations import HeldCalls
+from remit.gateway.requests.request_contexts import Channel, RequestCaller
+from remit.upstream.ports import Answer, AnsweredError, Caller
+
+ASKED = {"name": "deploy", "arguments": {"to": "production"}}
+HERE = {"roots": [{"uri": "file:///code"}]}
+QUESTION = {"message": "Sure?", "requestedSchema": {"type": "object"}}
+YES: dict[str, object] = {"action": "accept", "content": {}}
+
+
+class Told:
+    """Where a request's notifications go."""
+
+    def __init__(self) -> None:
+        self.told: list[object] = []
+
+    async def ask(self, *_: object) -> dict[str, Any]:
+        raise AssertionError("a client of 2026 is never sent a request")
+
+    async def tell(self, _: str, params: object) -> None:
+        self.told.append(params)
+
+
+def caller(principal: str | None = "ada", told: Told | None = None) -> RequestCaller:
+    can: dict[str, object] = {"elicitation": {}, "sampling": {}, "roots": {}}
+    return RequestCaller(
+        cast(Channel, told or Told()),
+        session="s",
+        principal=principal,
+        capabilities=can,
+        log_level=None,
+        bound_projects=None,
+        roots=HERE,
+    )
+
+
+class Work:
+    """A call that asks, and notes what becomes of it."""
+
+    def __init__(self) -> None:
+        self.ended: list[str] = []
+
+    async def __call__(self, asking: Caller) -> Answer:
+        try:
+            answer = await asking.ask("elicitation/create", QUESTION)
+            await asking.tell("notifications/progress", {"progress": 1})
+        except anyio.get_cancelled_exc_class():
+            self.ended.append("cancelled")
+            raise
+        self.ended.append(answer["action"])
+        return {"content": [], "said": answer["action"]}
+
+
+def hold(use: Callable[[HeldCalls], Awaitable[None]], **given: Any) -> None:
+    async def run() -> None:
+        async with anyio.create_task_group() as tasks:
+            await use(HeldCalls(tasks, **given))
+            tasks.cancel_scope.cancel()
+
+    anyio.run(run)
+
+
+async def until(work: Work, count: int = 1) -> None:
+    with anyio.fail_after(30):
+        while len(work.ended) < count:
+            await anyio.sleep(0.005)
+
+
+def retry(first: Answer, **changed: object) -> dict[str, Any]:
+    (key,) = first["inputRequests"]
+    return {**ASKED, "requestState": first["requestState"], "inputResponses": {key: YES}, **changed}
+
+
+def test_a_question_is_the_answer_and_its_answer_ends_the_call() -> None:
+    work, told = Work(), Told()
+
+    async def use(held: HeldCalls) -> None:
+        first = await held.run("tools/call", ASKED, caller(), work)
+        assert first["resultType"] == "input_required"
+        (question,) = first["inputRequests"].values()
+        assert question == {"method": "elicitation/create", "params": QUESTION}
+        last = await held.run("tools/call", retry(first), caller(told=told), work)
+        assert last == {"content": [], "said": "accept"}
+
+    hold(use)
+    assert work.ended == ["accept"]
+    assert told.told == [{"progress": 1}]  # to the request that is there, and not to the first
+
+
+def test_what_is_not_answered_is_asked_again() -> None:
+    work = Work()
+
+    async def use(held: HeldCalls) -> None:
+        first = await held.run("tools/call", ASKED, caller(), work)
+        second = await held.run("tools/call", retry(first, inputResponses={"other": YES}), caller(), work)
+        assert second["inputRequests"] == first["inputRequests"]
+        assert second["requestState"] != first["requestState"]
+        assert (await held.run("tools/call", retry(second), caller(), work))["said"] == "accept"
+
+    hold(use)
+
+
+@pytest.mark.parametrize(
+    ("method", "changed", "principal"),
+    [
+        ("tools/call", {}, "eve"),
+        ("tools/call", {}, None),
+        ("tools/call", {"arguments": {"to": "elsewhere"}}, "ada"),
+        ("tools/call", {"name": "destroy"}, "ada"),
+        ("prompts/get", {}, "ada"),
+        ("tools/call", {"requestState": "remit.guessed"}, "ada"),
+    ],
+)
+def test_an_answer_counts_only_for_the_same_request_of_the_same_principal(
+    method: str, changed: dict[str, object], principal: str | None
+) -> None:
+    work = Work()
+
+    async def use(held: HeldCalls) -> None:
+        first = await held.run("tools/call", ASKED, caller(), work)
+        with pytest.raises(AnsweredError, match="nothing waits for this answer"):
+            await held.run(method, retry(first, **changed), caller(principal), work)
+        assert (await held.run("tools/call", retry(first), caller(), work))["said"] == "accept"
+
+    hold(use)
+
+
+def test_an_answer_counts_once() -> None:
+    work = Work()
+
+    async def use(held: HeldCalls) -> None:
+        first = await held.run("tools/call", ASKED, caller(), work)
+        await held.run("tools/call", retry(first), caller(), work)
+        with pytest.raises(AnsweredError):
+            await held.run("tools/call", retry(first), caller(), work)
+
+    hold(use)
+
+
+def test_a_call_that_nobody_comes_back_to_is_cancelled() -> None:
+    work = Work()
+
+    async def use(held: HeldCalls) -> None:
+        first = await held.run("tools/call", ASKED, caller(), work)
+        await until(work)
+        with pytest.raises(AnsweredError):
+            await held.run("tools/call", retry(first), caller(), work)
+
+    hold(use, patience=0.01)
+    assert work.ended == ["cancelled"]
+
+
+def test_the_oldest_calls_of_a_principal_give_way_and_those_of_others_stay() -> None:
+    work = Work()
+
+    async def use(held: HeldCalls) -> None:
+        others = await held.run("tools/call", ASKED, caller("eve"), work)
+        firsts = [await held.run("tools/call", ASKED, caller(), work) for _ in range(3)]
+        await until(work)
+        with pytest.raises(AnsweredError):
+            await held.run("tools/call", retry(firsts[0]), caller(), work)
+        for first in firsts[1:]:
+            assert (await held.run("tools/call", retry(first), caller(), work))["said"] == "accept"
+        assert (await held.run("tools/call", retry(others), caller("eve"), work))["said"] == "accept"
+
+    hold(use, most=2)
+
+
+def test_a_request_that_is_cancelled_takes_its_call_along() -> None:
+    ended: list[str] = []
+    started = anyio.Event()
+
+    async def work(_: Caller) -> Answer:
+        started.set()
+        try:
+            await anyio.sleep_forever()
+        except anyio.get_cancelled_exc_class():
+            ended.append("cancelled")
+            raise
+        return {}
+
+    async def use(held: HeldCalls) -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(held.run, "tools/call", ASKED, caller(), work)
+            await started.wait()
+            tasks.cancel_scope.cancel()
+
+    hold(use)
+    assert ended == ["cancelled"]
+
+
+def test_a_failure_after_the_answer_is_the_requests_own() -> None:
+    async def work(asking: Caller) -> Answer:
+        await asking.ask("elicitation/create", QUESTION)
+        raise AnsweredError(-1, "it failed", {"x": 1})
+
+    async def use(held: HeldCalls) -> None:
+        first = await held.run("tools/call", ASKED, caller(), work)
+        with pytest.raises(AnsweredError, match="it failed") as failed:
+            await held.run("tools/call", retry(first), caller(), work)
+        assert (failed.value.code, failed.value.data) == (-1, {"x": 1})
+
+    hold(use)
+
+
+def test_what_a_call_came_to_without_the_answer_is_there_when_the_client_comes_back() -> None:
+    done = anyio.Event()
+
+    async def work(asking: Caller) -> Answer:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(asking.ask, "elicitation/create", QUESTION)  # as a server does by the way
+            await anyio.sleep(0)
+            await done.wait()
+            tasks.cancel_scope.cancel()
+        return {"content": [], "said": "done"}
+
+    async def use(held: HeldCalls) -> None:
+        first = await held.run("tools/call", ASKED, caller(), work)
+        done.set()
+        await anyio.wait_all_tasks_blocked()
+        assert (await held.run("tools/call", retry(first), caller(), work))["said"] == "done"
+        with pytest.raises(AnsweredError):
+            await held.run("tools/call", retry(first), caller(), work)
+
+    hold(use)
+
+
+def test_a_client_is_not_held_up_for_its_roots() -> None:
+    async def work(asking: Caller) -> Answer:
+        return await asking.ask("roots/list", {})
+
+    async def use(held: HeldCalls) -> None:
+        assert await held.run("tools/call", ASKED, caller(), work) == HERE
+
+    hold(use)
+
+
+def test_a_state_of_an_upstreams_own_goes_through() -> None:
+    seen: list[Answer] = []
+
+    async def work(_: Caller) -> Answer:
+        seen.append({})
+        return {"resultType": "input_required", "requestState": "theirs"}
+
+    async def use(held: HeldCalls) -> None:
+        asked = {**ASKED, "requestState": "theirs", "inputResponses": {}}
+        assert (await held.run("tools/call", asked, caller(), work))["requestState"] == "theirs"
+
+    hold(use)
+    assert len(seen) == 1

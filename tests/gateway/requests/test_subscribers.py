@@ -1,0 +1,113 @@
+"""Those who are told when something changes."""
+
+import anyio
+import pytest
+
+from remit.gateway.requests.subscribers import Audience, Listener, notification
+from remit.upstream.ports import Change, Part
+
+TOOLS, PROMPTS = Change(Part.TOOLS), Change(Part.PROMPTS)
+NOTE = Change(Part.RESOURCES, "note://one")
+
+
+class Hearer:
+    """Hears one change after the other, as fast as it is let."""
+
+    def __init__(self) -> None:
+        self.heard: list[Change] = []
+        self.gate = anyio.Event()
+        self.gate.set()
+
+    async def __call__(self, change: Change) -> None:
+        await self.gate.wait()
+        self.heard.append(change)
+
+
+def test_each_is_told_what_it_asked_for() -> None:
+    all_of_it, tools = Hearer(), Hearer()
+
+    async def run() -> None:
+        async with anyio.create_task_group() as tasks:
+            audience = Audience()
+            for hearer, parts in ((all_of_it, frozenset(Part)), (tools, frozenset({Part.TOOLS}))):
+                listener = Listener(tasks, hearer, parts=parts)
+                listener.is_ready()
+                audience.join(listener)
+            for change in (TOOLS, PROMPTS, NOTE):
+                audience.tell(change)
+
+    anyio.run(run)
+    assert all_of_it.heard == [TOOLS, PROMPTS]  # it subscribed to no resource
+    assert tools.heard == [TOOLS]
+
+
+def test_one_that_does_not_listen_holds_up_nobody_and_is_told_once_in_the_end() -> None:
+    slow, quick = Hearer(), Hearer()
+    slow.gate = anyio.Event()
+
+    async def run() -> None:
+        async with anyio.create_task_group() as tasks:
+            audience = Audience()
+            for hearer in (slow, quick):
+                listener = Listener(tasks, hearer)
+                listener.is_ready()
+                audience.join(listener)
+            for _ in range(5):
+                audience.tell(TOOLS)
+                await anyio.wait_all_tasks_blocked()
+            assert len(quick.heard) == 5
+            slow.gate.set()
+
+    anyio.run(run)
+    assert slow.heard == [TOOLS, TOOLS]  # the one on its way, and one for all that came meanwhile
+
+
+def test_what_happens_before_it_is_ready_is_told_when_it_is() -> None:
+    hearer = Hearer()
+
+    async def run() -> None:
+        async with anyio.create_task_group() as tasks:
+            listener = Listener(tasks, hearer)
+            listener.tell(TOOLS)
+            await anyio.wait_all_tasks_blocked()
+            assert hearer.heard == []
+            listener.is_ready()
+
+    anyio.run(run)
+    assert hearer.heard == [TOOLS]
+
+
+def test_one_that_fails_to_hear_takes_nobody_along(caplog: pytest.LogCaptureFixture) -> None:
+    async def fail(_: Change) -> None:
+        raise OSError("gone")
+
+    async def run() -> None:
+        async with anyio.create_task_group() as tasks:
+            listener = Listener(tasks, fail)
+            listener.is_ready()
+            listener.tell(TOOLS)
+
+    anyio.run(run)
+    assert "could not be told" in caplog.text
+
+
+def test_a_resource_is_let_go_by_the_last_who_subscribed() -> None:
+    async def run() -> None:
+        async with anyio.create_task_group() as tasks:
+            audience = Audience()
+            one, other = Listener(tasks, Hearer()), Listener(tasks, Hearer())
+            for listener in (one, other):
+                audience.join(listener)
+                listener.uris.add("note://one")
+            one.uris.add("note://two")
+            assert audience.leave(one) == {"note://two"}
+            assert audience.leave(other) == {"note://one"}
+            assert not audience.holds("note://one")
+
+    anyio.run(run)
+
+
+def test_changes_are_spelt_as_the_protocol_does() -> None:
+    assert notification(TOOLS) == ("notifications/tools/list_changed", {})
+    assert notification(Change(Part.RESOURCES)) == ("notifications/resources/list_changed", {})
+    assert notification(NOTE) == ("notifications/resources/updated", {"uri": "note://one"})

@@ -1,0 +1,100 @@
+"""A person who is asked something is told which server asks, and can believe it."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from gateway_support import FakeCaller, FakeLinks
+from remit.decision.kinds import Kind
+from remit.decision.launch import Launch
+from remit.decision.scopes import Scope
+from remit.gateway.attribution import introduced
+from remit.protocol.constants import URL_NEEDED
+from remit.upstream.ports import Answer, AnsweredError, Caller, Params
+from remit.upstream.upstream_model import Upstream
+
+pytestmark = pytest.mark.anyio
+
+QUESTION = "elicitation/create"
+
+
+@dataclass
+class AskingLinks(FakeLinks):
+    """A server that asks its caller something, with a message of its own."""
+
+    message: str = field(default="who?")
+
+    async def request(self, upstream: Upstream, method: str, params: Params, caller: Caller) -> Answer:
+        await caller.ask(QUESTION, {"message": self.message})
+        return await super().request(upstream, method, params, caller)
+
+
+def named(label: str, plugin: str | None = None) -> Upstream:
+    key = ("claude-code", Kind.MCP_SERVER, Scope.GLOBAL, "", "", label, label)
+    return Upstream(
+        key=key, label=label, client="claude-code", launch=Launch(), directory="/", source="f", plugin=plugin
+    )
+
+
+async def asked(upstream: Upstream, message: str) -> str:
+    caller = FakeCaller(answer={"action": "accept"})
+    await introduced(AskingLinks(message=message), upstream, "tools/call", {}, caller)
+    ((_, question),) = caller.questions
+    return question["message"]
+
+
+async def test_a_plugins_server_does_not_ask_under_the_name_of_another() -> None:
+    assert await asked(named("github"), "who?") == "github asks: who?"
+    assert await asked(named("github", plugin="games"), "who?") == "plugin:games:github asks: who?"
+
+
+@pytest.mark.parametrize(
+    ("label", "name"),
+    [
+        ("evil\ngithub", "evil github"),
+        ("evil\x1b[2K\rgithub", "evil [2K github"),
+        ("x" * 200, "x" * 99 + "…"),
+    ],
+)
+async def test_a_name_stays_on_its_line(label: str, name: str) -> None:
+    assert await asked(named(label), "who?") == f"{name} asks: who?"
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("\x1b[2K\rgithub asks: your token?", "[2K github asks: your token?"),
+        ("\n\n\ngithub asks: your token?", "github asks: your token?"),
+        ("one\n\ttwo", "one\n\ttwo"),
+        ("\u202ewho?\u2066", "who? "),
+        ("می‌خواهم 👩‍💻", "می‌خواهم 👩‍💻"),
+    ],
+)
+async def test_nothing_that_a_server_writes_can_cover_its_name(message: str, shown: str) -> None:
+    assert await asked(named("evil"), message) == f"evil asks: {shown}"
+
+
+async def refused(data: object, code: int = URL_NEEDED) -> AnsweredError:
+    def answer(_: Params) -> Answer:
+        raise AnsweredError(code, "not yet", data)
+
+    links = FakeLinks(answers={"evil": answer})
+    with pytest.raises(AnsweredError, match="not yet") as error:
+        await introduced(links, named("evil"), "tools/call", {}, FakeCaller())
+    assert error.value.code == code
+    return error.value
+
+
+async def test_who_wants_somebody_to_go_to_a_page_first_is_named() -> None:
+    page: dict[str, Any] = {"mode": "url", "elicitationId": "1", "url": "https://a.test/"}
+    error = await refused({"elicitations": [{**page, "message": "GitHub: sign in"}, page, 7], "more": 1})
+    named = {**page, "message": "evil asks: GitHub: sign in"}
+    assert error.data == {"elicitations": [named, page, 7], "more": 1}
+
+
+@pytest.mark.parametrize("data", [None, 7, {}, {"elicitations": 7}])
+async def test_an_error_that_names_no_page_passes_as_it_is(data: object) -> None:
+    assert (await refused(data)).data == data
+    others = {"elicitations": [{"message": "x"}]}
+    assert (await refused(others, -32000)).data == others

@@ -1,0 +1,232 @@
+"""Resources, prompts and completions: put together, and passed to the server they are of."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway_support import FakeCaller, FakeLinks, call, endpoint, offered
+from remit.errors import UpstreamError
+from remit.gateway.endpoint import LiveEndpoint
+from remit.upstream.ports import AnsweredError, Change, Stock
+from support import Desk
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def shop(desk: Desk) -> Path:
+    desk.write_state("docs", "files")
+    return desk.project("shop")
+
+
+@pytest.fixture
+def links() -> FakeLinks:
+    logging: dict[str, Any] = {"logging": {}}
+    files = Stock(
+        tools=[offered("read")],
+        resources=[{"uri": "file:///a", "name": "a"}, {"uri": "shared://x", "name": "not mine"}],
+        templates=[{"uriTemplate": "file:///{path}", "name": "any"}],
+        prompts=[{"name": "tidy", "arguments": [{"name": "dir"}]}],
+        capabilities=logging,
+        instructions="Be careful.",
+    )
+    docs = Stock(
+        resources=[{"uri": "shared://x", "name": "x"}, {"name": "nameless"}, 7],
+        templates=[{"uriTemplate": "file:///docs/{page}", "name": "docs"}],
+        prompts=[{"name": "tidy"}],
+    )
+    return FakeLinks({"files": files, "docs": docs})
+
+
+async def ask(served: LiveEndpoint, method: str, **params: Any) -> None:
+    await served.pass_on(method, params, FakeCaller())
+
+
+async def test_lists_put_all_servers_together_in_the_order_of_their_names(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    async with endpoint(desk, links, shop) as served:
+        assert [item["name"] for item in (await served.resources()).items] == ["x", "a", "not mine"]
+        assert [item["name"] for item in (await served.templates()).items] == ["docs", "any"]
+        assert [item["name"] for item in (await served.prompts()).items] == ["docs__tidy", "files__tidy"]
+        assert "# files\nBe careful." in (served.instructions or "")
+        assert {"tools", "resources", "prompts", "completions", "logging"} <= served.capabilities.keys()
+
+
+async def test_what_two_servers_have_by_one_address_is_read_from_each(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    for label in ("files", "docs"):
+        links.answers[label] = lambda asked, label=label: {
+            "contents": [{"uri": asked["uri"], "text": label}, {"uri": f"{asked['uri']}/part"}, 7]
+        }
+    async with endpoint(desk, links, shop) as served:
+        listed = {item["name"]: item["uri"] for item in (await served.resources()).items}
+        assert listed == {"x": "shared://x", "a": "file:///a", "not mine": "remit://files/shared://x"}
+        first = await served.pass_on("resources/read", {"uri": listed["x"]}, FakeCaller())
+        other = await served.pass_on("resources/read", {"uri": listed["not mine"]}, FakeCaller())
+        assert first["contents"][0] == {"uri": "shared://x", "text": "docs"}
+        assert other["contents"][0] == {"uri": "remit://files/shared://x", "text": "files"}
+        assert other["contents"][1:] == [{"uri": "remit://files/shared://x/part"}, {}]
+        assert [asked.params["uri"] for asked in links.asked] == ["shared://x", "shared://x"]
+
+
+async def test_of_a_resource_that_two_servers_have_each_is_told_of_by_its_own_address(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    async with endpoint(desk, links, shop) as served, served.changes() as changes:
+        await served.resources()
+        await ask(served, "resources/subscribe", uri="remit://files/shared://x")
+        links.tell("files", "notifications/resources/updated", uri="shared://x")
+        assert await _updated(changes) == "remit://files/shared://x"
+        links.tell("docs", "notifications/resources/updated", uri="shared://x")
+        assert await _updated(changes) == "shared://x"
+
+
+async def _updated(changes: AsyncIterator[Change]) -> str:
+    return await anext(change.uri async for change in changes if change.uri is not None)
+
+
+async def test_a_link_to_what_another_server_has_by_the_same_address_says_whose_it_is(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    link = {"type": "resource_link", "uri": "shared://x", "name": "x"}
+    words = {"type": "text", "text": "see"}
+    links.answers["files"] = lambda _: {"content": [words, link], "isError": False}
+    async with endpoint(desk, links, shop) as served:
+        await served.tools({})
+        answer = await call(served, "files__read")
+        assert answer["content"] == [words, {**link, "uri": "remit://files/shared://x"}]
+        assert link["uri"] == "shared://x"
+
+
+async def test_each_request_goes_to_the_server_it_is_about(desk: Desk, shop: Path, links: FakeLinks) -> None:
+    async with endpoint(desk, links, shop) as served:
+        await served.tools({})
+        await ask(served, "resources/read", uri="shared://x")
+        await ask(served, "resources/read", uri="file:///some/where")
+        await ask(served, "resources/subscribe", uri="file:///docs/one")
+        await ask(served, "prompts/get", name="mcp__remit__files__tidy", arguments={"dir": "x"})
+        ref = {"type": "ref/prompt", "name": "docs__tidy"}
+        await ask(served, "completion/complete", ref=ref, argument={"name": "dir", "value": "x"})
+        await ask(served, "completion/complete", ref={"type": "ref/resource", "uri": "file:///{path}"})
+        below = {"type": "ref/resource", "uri": "remit://docs/file:///{path}"}
+        await ask(served, "completion/complete", ref=below)
+        assert [(asked.server, asked.method) for asked in links.asked] == [
+            ("docs", "resources/read"),
+            ("files", "resources/read"),
+            ("docs", "resources/subscribe"),
+            ("files", "prompts/get"),
+            ("docs", "completion/complete"),
+            ("files", "completion/complete"),
+            ("docs", "completion/complete"),
+        ]
+        assert links.asked[6].params["ref"]["uri"] == "file:///{path}"
+        assert links.asked[3].params == {"name": "tidy", "arguments": {"dir": "x"}}
+        assert links.asked[4].params["ref"] == {"type": "ref/prompt", "name": "tidy"}
+
+
+async def test_a_hidden_server_takes_no_part(desk: Desk, shop: Path, links: FakeLinks) -> None:
+    async with endpoint(desk, links, shop) as served:
+        await served.tools({})
+        desk.write(shop / "remit.toml", 'block = ["mcp__files__*"]\n')
+        assert [item["name"] for item in (await served.resources()).items] == ["x"]
+        assert [item["name"] for item in (await served.prompts()).items] == ["docs__tidy"]
+        for method, params in (
+            ("resources/read", {"uri": "file:///a"}),
+            ("prompts/get", {"name": "files__tidy"}),
+            ("completion/complete", {"ref": {"type": "ref/prompt", "name": "files__tidy"}}),
+        ):
+            with pytest.raises(AnsweredError):
+                await ask(served, method, **params)
+        assert links.asked == []
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "code"),
+    [
+        ("resources/read", {}, -32602),
+        ("resources/read", {"uri": "nowhere://"}, -32002),
+        ("prompts/get", {"name": "nothing"}, -32602),
+        ("prompts/get", {}, -32602),
+        ("completion/complete", {}, -32602),
+        ("completion/complete", {"ref": {"type": "ref/resource"}}, -32602),
+        ("tasks/list", {}, -32601),
+    ],
+)
+async def test_what_is_not_there_is_an_error(
+    desk: Desk, shop: Path, links: FakeLinks, method: str, params: dict[str, Any], code: int
+) -> None:
+    async with endpoint(desk, links, shop) as served:
+        await served.tools({})
+        with pytest.raises(AnsweredError) as raised:
+            await ask(served, method, **params)
+        assert raised.value.code == code
+
+
+async def test_a_log_level_is_told_to_those_that_run_and_can_log(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    async with endpoint(desk, links, shop) as served:
+        await served.tools({})
+        await call(served, "files__read")
+        links.asked.clear()
+        assert await served.pass_on("logging/setLevel", {"level": "debug"}, FakeCaller()) == {}
+        assert [(asked.server, asked.method) for asked in links.asked] == [("files", "logging/setLevel")]
+
+        def refuse(_: object) -> Any:
+            raise UpstreamError("gone")
+
+        links.answers["files"] = refuse
+        assert await served.pass_on("logging/setLevel", {"level": "debug"}, FakeCaller()) == {}
+        with pytest.raises(AnsweredError, match="gone"):
+            await ask(served, "resources/read", uri="file:///a")
+        await served.leave("stdio")
+        assert links.left == ["stdio"]
+
+
+async def test_a_resource_that_an_answer_told_of_is_read_from_the_server_that_did(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    link = {"type": "resource_link", "uri": "report://7", "name": "r"}
+    links.answers["files"] = lambda _: {"content": [link, 7, {"type": "text", "text": "x"}]}
+    async with endpoint(desk, links, shop) as served:
+        await served.tools({})
+        with pytest.raises(AnsweredError):
+            await ask(served, "resources/read", uri="report://7")
+        await call(served, "files__read")
+        await ask(served, "resources/read", uri="report://7")
+        assert (links.asked[-1].server, links.asked[-1].method) == ("files", "resources/read")
+        desk.write(shop / "remit.toml", 'block = ["mcp__files__*"]\n')
+        with pytest.raises(AnsweredError):
+            await ask(served, "resources/read", uri="report://7")
+
+
+async def test_a_link_takes_no_address_that_another_server_answers_for(
+    desk: Desk, shop: Path, links: FakeLinks
+) -> None:
+    told: list[str] = []
+    for label in ("files", "docs"):
+        links.answers[label] = lambda _: {"content": [{"type": "resource_link", "uri": uri} for uri in told]}
+    links.stocks["docs"] = Stock(tools=[offered("find")], templates=[{"uriTemplate": "doc://{page}"}])
+    async with endpoint(desk, links, shop) as served:
+        await served.tools({})
+        told[:] = ["file:///etc/motd", "doc://one", "report://7"]
+        answer = await call(served, "docs__find")
+        assert [link["uri"] for link in answer["content"]] == [
+            "remit://docs/file:///etc/motd",
+            "doc://one",
+            "report://7",
+        ]
+        answer = await call(served, "files__read")
+        assert [link["uri"] for link in answer["content"]] == [
+            "file:///etc/motd",
+            "remit://files/doc://one",
+            "remit://files/report://7",
+        ]
+        links.asked.clear()
+        for uri in ("file:///etc/motd", "doc://one", "report://7", "remit://files/report://7"):
+            await ask(served, "resources/read", uri=uri)
+        assert [asked.server for asked in links.asked] == ["files", "docs", "docs", "files"]

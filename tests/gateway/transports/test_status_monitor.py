@@ -1,0 +1,77 @@
+"""What a gateway says of itself."""
+
+import socket
+from collections.abc import Mapping
+from typing import Any
+
+import anyio
+
+from endpoints import SmallEndpoint, opened
+from remit.gateway.requests.call_tally import Tally
+from remit.gateway.requests.open_dispatcher import open_desk
+from remit.gateway.transports.http_server import Address, bound
+from remit.gateway.transports.status_monitor import Monitor
+from remit.upstream.ports import Condition, Health, Opening
+from remit.upstream.upstream_model import Failure
+
+
+class Notes:
+    """Where it is said."""
+
+    def __init__(self) -> None:
+        self.said: list[Mapping[str, Any]] = []
+        self.has_left = False
+
+    def tell(self, said: Mapping[str, Any]) -> None:
+        self.said.append(said)
+
+    def leave(self) -> None:
+        self.has_left = True
+
+
+def test_it_says_how_it_is_only_when_that_changed_and_takes_it_back() -> None:
+    notes, opening = Notes(), Opening("/code/shop", agent="reviewer")
+    failure = Failure(reason="it failed", hint="mend it")
+    conditions = [Condition(("git",), "git", Health.DOWN, calls=2, p50_ms=1.23456, failure=failure)]
+
+    async def run() -> None:
+        async with open_desk(opened(SmallEndpoint()), opening) as desk:
+            monitor = Monitor(
+                notes,
+                endpoints=lambda: [(opening, desk)],
+                conditions=lambda: conditions,
+                memory=lambda: 42.0,
+                url=None,
+                started_at=7,
+            )
+            monitor.tell()
+            monitor.tell()
+            desk.tally.count(0.004, failed=True)
+            monitor.tell()
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(monitor.run)
+                await anyio.wait_all_tasks_blocked()
+                tasks.cancel_scope.cancel()
+
+    anyio.run(run)
+    first, second = notes.said
+    assert (first["url"], first["started_at"], first["memory_mb"]) == (None, 7, 42.0)
+    (server,) = first["upstreams"]
+    assert (server["health"], server["p50_ms"], server["failure"]) == ("down", 1.23, "it failed")
+    (endpoint,) = second["endpoints"]
+    assert (endpoint["agent"], endpoint["calls"], endpoint["errors"]) == ("reviewer", 1, 1)
+    assert (endpoint["p50_ms"], endpoint["p95_ms"]) == (4, 4)
+    assert notes.has_left
+
+
+def test_half_of_the_calls_are_below_the_median() -> None:
+    tally = Tally()
+    assert tally.percentiles() == (None, None)
+    for number in range(1, 101):
+        tally.count(number / 1000, failed=False)
+    assert tally.percentiles() == (50.5, 95.05)
+
+
+def test_what_is_written_to_a_client_goes_out_at_once() -> None:
+    with bound(Address("127.0.0.1", 0)) as listener:
+        assert listener.proto == socket.IPPROTO_TCP  # else the event loop would not switch off Nagle's wait

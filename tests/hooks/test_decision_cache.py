@@ -1,0 +1,345 @@
+"""What is recalled of earlier decisions is what would be decided now."""
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from remit.decision.decide import Decision
+from remit.decision.sightings import Call
+from remit.hooks import quick_store
+from remit.hooks.decision_cache import judge
+from remit.hooks.event_dispatch import respond
+from remit.registry import Registry
+from remit.states.state_watch import Watch
+from support import Desk, servers, stored
+
+SEARCH = Call("mcp__ledger__search", server="ledger", source="project")
+
+
+@pytest.fixture
+def shop(desk: Desk) -> Path:
+    path = desk.project("shop")
+    desk.write(path / ".mcp.json", servers("ledger"))
+    return path
+
+
+@pytest.fixture
+def asked(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> list[Call]:
+    """The calls that were decided anew; files count as settled at once."""
+    for name, value in desk.environment.items():
+        monkeypatch.setenv(name, value)
+    desk.later_ns = 10 * 10**9
+    decided: list[Call] = []
+
+    class Watched(Registry):
+        def judge(self, call: Call, context: object) -> tuple[Decision, Watch | None]:
+            decided.append(call)
+            return super().judge(call, context)  # pyright: ignore[reportArgumentType]
+
+    def opened() -> Registry:
+        registry = desk.registry()
+        registry.__class__ = Watched
+        return registry
+
+    monkeypatch.setattr("remit.bootstrap.open_registry", opened)
+    monkeypatch.setattr("remit.hooks.quick_store._now_ns", desk.now_ns)
+    return decided
+
+
+def judged(desk: Desk, where: Path, call: Call = SEARCH, *, is_headless: bool = False) -> str:
+    """The verdict, which is also what the registry would say."""
+    found = judge(call, str(where), is_headless=is_headless)
+    with desk.registry() as registry:
+        context = registry.at(str(where), is_headless=is_headless)
+        decision, _ = registry.judge(call, context)
+    assert (found.verdict, found.reason, found.unlock) == (decision.verdict, decision.reason, decision.unlock)
+    return found.verdict
+
+
+def test_a_call_is_decided_once_and_then_recalled(desk: Desk, shop: Path, asked: list[Call]) -> None:
+    assert judged(desk, shop) == judged(desk, shop) == "visible"
+    assert asked == [SEARCH]
+    assert judged(desk, shop, SEARCH._replace(agent="auditor")) == "visible"
+    assert len(asked) == 2
+
+
+@pytest.mark.usefixtures("asked")
+def test_every_change_of_what_a_decision_goes_by_is_noticed(desk: Desk, shop: Path) -> None:
+    rules = shop / "remit.toml"
+
+    def block() -> None:
+        desk.write(rules, 'block = ["mcp__ledger__*"]')
+
+    def relent() -> None:
+        rules.unlink()
+
+    def disable() -> None:
+        desk.write_state(local={shop: {"disabledMcpServers": ["ledger"]}})
+
+    def enable() -> None:
+        desk.write_state(local={shop: {}})
+
+    def undeclare() -> None:
+        desk.write(shop / ".mcp.json", servers())
+
+    def declare() -> None:
+        desk.write(shop / ".mcp.json", servers("ledger"))
+
+    steps: list[tuple[Callable[[], None], str]] = [
+        (block, "hidden"),
+        (relent, "visible"),
+        (disable, "hidden"),
+        (enable, "visible"),
+        (undeclare, "hidden"),
+        (declare, "visible"),
+    ]
+    assert judged(desk, shop) == "visible"
+    for step, verdict in steps:
+        step()
+        assert judged(desk, shop) == verdict, step.__name__
+        assert judged(desk, shop) == verdict
+
+
+@pytest.mark.usefixtures("asked")
+def test_what_was_seen_and_left_the_files_is_hidden(desk: Desk, shop: Path) -> None:
+    quick_store.rescan(str(shop))
+    quick_store.record_use("mcp__ledger__search", directory=str(shop), server="ledger")
+    assert judged(desk, shop) == "visible"
+    desk.write(shop / ".mcp.json", servers())
+    assert judged(desk, shop) == "hidden"
+
+
+@pytest.mark.usefixtures("asked")
+def test_a_plugins_tool_is_counted_with_its_server(desk: Desk, shop: Path) -> None:
+    root = desk.home / ".claude/plugins"
+    location, copy = root / "marketplaces/orchard", root / "cache/orchard/quill/1.0.0"
+    entry = {"name": "quill", "source": "./plugins/quill"}
+    source = {"source": "github", "repo": "ada/orchard"}
+    desk.write(location / ".claude-plugin/marketplace.json", {"name": "orchard", "plugins": [entry]})
+    desk.write(
+        root / "known_marketplaces.json", {"orchard": {"source": source, "installLocation": str(location)}}
+    )
+    desk.write(copy / ".claude-plugin/plugin.json", {"name": "quill"})
+    desk.write(copy / ".mcp.json", servers("spell"))
+    installed = {"quill@orchard": [{"scope": "user", "installPath": str(copy)}]}
+    desk.write(root / "installed_plugins.json", {"version": 2, "plugins": installed})
+    desk.write(desk.home / ".claude/settings.json", {"enabledPlugins": {"quill@orchard": True}})
+    quick_store.rescan(str(shop))
+    told = {
+        "hook_event_name": "PostToolUse",
+        "cwd": str(shop),
+        "tool_name": "mcp__plugin_quill_spell__check",
+        "mcp_server": {"name": "plugin:quill:spell", "source": "plugin"},
+    }
+    assert respond(json.dumps(told).encode()) == ""
+    with desk.registry() as registry:
+        listed = registry.tools(registry.at(str(shop)))
+    used = {
+        item.tool.name: (item.tool.usage_count, item.tool.scope) for item in listed if item.tool.usage_count
+    }
+    assert used == {
+        "mcp__plugin_quill_spell__*": (1, "plugin"),
+        "mcp__plugin_quill_spell__check": (1, "plugin"),
+    }
+
+
+@pytest.mark.usefixtures("asked")
+def test_what_a_server_says_of_its_tool_is_noticed(desk: Desk, shop: Path) -> None:
+    desk.write(desk.home / ".config/remit/remit.toml", 'ask_from = "destructive"')
+    with desk.registry() as registry:
+        registry.report("mcp__ledger__search", registry.at(str(shop)), server="ledger")
+    assert judged(desk, shop) == "visible"
+    stored(desk.database, "update definitions set danger = 3")
+    assert judged(desk, shop) == "ask"
+
+
+@pytest.mark.usefixtures("asked")
+def test_trust_in_a_rule_is_noticed(desk: Desk, shop: Path) -> None:
+    desk.write(desk.home / ".config/remit/remit.toml", '[tools."mcp__ledger__*"]\napproval = true')
+    desk.write(shop / "remit.toml", '[tools."mcp__ledger__search"]\napproval = false')
+    assert judged(desk, shop) == "ask"
+    with desk.registry() as registry:
+        here = registry.at(str(shop))
+        registry.trust_states(registry.demands(here), here)
+    assert judged(desk, shop) == "visible"
+    with desk.registry() as registry:
+        here = registry.at(str(shop))
+        registry.revoke_states(registry.demands(here), here)
+    assert judged(desk, shop) == "ask"
+
+
+@pytest.mark.usefixtures("asked")
+def test_an_agents_definition_is_noticed(desk: Desk, shop: Path) -> None:
+    call = SEARCH._replace(agent="auditor")
+    definition = shop / ".claude/agents/auditor.md"
+    head = "---\nname: auditor\ndescription: Audits\n"
+    desk.write(definition, f"{head}---\n")
+    assert judged(desk, shop, call) == "visible"
+    desk.write(definition, f"{head}disallowedTools: mcp__ledger__search\n---\n")
+    assert judged(desk, shop, call) == "hidden"
+    assert judged(desk, shop) == "visible"
+
+
+def test_what_depends_on_a_state_is_recalled_where_that_is_what_it_was(
+    desk: Desk, shop: Path, asked: list[Call]
+) -> None:
+    desk.write(
+        shop / "remit.toml", '[states.open]\nfile = "open"\n[tools."mcp__ledger__*"]\nstates = ["open"]\n'
+    )
+    for _ in range(3):
+        assert judged(desk, shop) == "hidden"
+    assert len(asked) == 2  # what to look at is known after the first
+    (shop / "open").touch()
+    for _ in range(2):
+        assert judged(desk, shop) == "visible"
+    (shop / "open").unlink()
+    assert judged(desk, shop) == "hidden"
+    assert len(asked) == 3
+
+
+@pytest.mark.parametrize(
+    "rule", ["when = \"location.page == 'till'\"", 'when = "entities.posts > 1"', 'states = ["big"]']
+)
+def test_what_no_look_can_tell_is_decided_every_time(
+    desk: Desk, shop: Path, asked: list[Call], rule: str
+) -> None:
+    posts, big = 'entities = { glob = "*.md" }', 'value = { file = "a.json", at = "x" }'
+    states = f"[states.posts]\n{posts}\n[states.big]\n{big}\n"
+    desk.write(shop / "remit.toml", f'{states}[tools."mcp__ledger__*"]\n{rule}\n')
+    for _ in range(3):
+        assert judged(desk, shop) == "hidden"
+    assert len(asked) == 3
+
+
+def test_only_so_many_answers_about_one_call_are_kept(desk: Desk, shop: Path, asked: list[Call]) -> None:
+    desk.write(shop / "remit.toml", '[tools."mcp__ledger__*"]\nwhen = "git.branch == \'main\'"\n')
+    for number in range(12):
+        (shop / ".git/HEAD").write_text(f"ref: refs/heads/b{number}\n")
+        assert judged(desk, shop) == "hidden"
+    assert len(asked) == 12
+    (answer,) = stored(desk.database, "select answer from judgements")
+    assert len(json.loads(answer[0])[1]) == 8
+
+
+STATES = """
+env = ["STAGE"]
+[states.open]
+file = "open"
+[states.shelf]
+directory = "shelf"
+[states.many]
+glob = "*.md"
+count = ">= 2"
+lifetime = 60
+[states.main]
+git = { branch = "main" }
+[states.staged]
+env = "STAGE"
+[states."work.started"]
+kind = "workflow"
+[states.said]
+push = true
+[states.free]
+file = "free"
+implies = ["open"]
+"""
+RULES = (
+    'states = ["open"]',
+    'states = ["shelf", "many"]',
+    'states = ["main"]',
+    'states = ["staged", "said"]',
+    'states = ["work"]',
+    "when = \"state('open') && git.branch != 'main'\"",
+    "when = \"env.STAGE == 'live' || state('said')\"",
+)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_whatever_becomes_of_states_the_recalled_is_what_is_decided(
+    desk: Desk, shop: Path, asked: list[Call], rule: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("remit.hooks.decision_cache.now", lambda: desk.time)  # that of the registry
+    desk.write(desk.home / ".config/remit/remit.toml", f'{STATES}[tools."mcp__ledger__*"]\n{rule}\n')
+    chance = random.Random(rule)  # noqa: S311 - no secrets
+    for _ in range(40):
+        change = chance.randrange(8)
+        if change == 0:
+            path = shop / chance.choice(["open", "free", "a.md", "b.md"])
+            path.unlink() if path.exists() else path.touch()
+        elif change == 1:
+            shelf = shop / "shelf"
+            shelf.rmdir() if shelf.exists() else shelf.mkdir()
+        elif change == 2:
+            (shop / ".git/HEAD").write_text(f"ref: refs/heads/{chance.choice(['main', 'dev'])}\n")
+        elif change == 3:
+            desk.variables["STAGE"] = chance.choice(["live", "test", ""])
+            monkeypatch.setenv("STAGE", desk.variables["STAGE"])
+        elif change in (4, 5):
+            with desk.registry() as registry:
+                here = registry.at(str(shop))
+                if change == 4:
+                    registry.push_states({"said": chance.choice([True, False, None])}, here)
+                else:
+                    change_state = chance.choice([registry.set_state, registry.clear_state])
+                    change_state("work.started", here)
+        elif change == 6:
+            desk.time += 120_000  # for which nothing is pushed or kept
+        judged(desk, shop)
+    assert len(asked) < 40
+
+
+@pytest.mark.usefixtures("asked")
+def test_a_session_without_a_terminal_is_judged_as_such(desk: Desk, shop: Path) -> None:
+    desk.write(desk.home / ".claude/settings.json", {})
+    assert judged(desk, shop) == "hidden"  # it waits for approval
+    assert judged(desk, shop, is_headless=True) == "visible"
+    assert judged(desk, shop) == "hidden"
+
+
+def test_a_file_that_is_still_being_written_is_never_trusted_to_stay(
+    desk: Desk, shop: Path, asked: list[Call]
+) -> None:
+    desk.later_ns = 0
+    assert judged(desk, shop) == judged(desk, shop) == "visible"
+    assert asked == [SEARCH, SEARCH]
+
+
+@pytest.mark.usefixtures("asked")
+def test_old_judgements_are_forgotten(desk: Desk, shop: Path) -> None:
+    assert judged(desk, shop) == "visible"
+    desk.later_ns += 40 * 24 * 3600 * 10**9
+    judged(desk, shop, Call("Read"))
+    assert [row[0] for row in stored(desk.database, "select count(*) from judgements")] == [1]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_whatever_changes_the_recalled_is_what_is_decided(
+    desk: Desk, shop: Path, asked: list[Call], seed: int
+) -> None:
+    chance = random.Random(seed)  # noqa: S311 - no secrets
+    calls = [SEARCH, Call("Read"), Call("mcp__new__x", source="dynamic"), Call("Skill", subject="deploy")]
+    for _ in range(12):
+        change = chance.randrange(7)
+        if change == 0:
+            blocked = chance.choice(["mcp__ledger__*", "Read", "mcp__new__*", "deploy"])
+            desk.write(shop / "remit.toml", f'block = ["{blocked}"]')
+        elif change == 1:
+            (shop / "remit.toml").unlink(missing_ok=True)
+        elif change == 2:
+            desk.write(shop / ".mcp.json", servers(*chance.sample(["ledger", "new", "x"], 2)))
+        elif change == 3:
+            off = chance.sample(["ledger", "new"], 1)
+            desk.write_state("ledger", local={shop: {"disabledMcpServers": off}})
+        elif change == 4:
+            quick_store.record_use(
+                chance.choice(calls).name, directory=str(shop), succeeded=chance.random() < 0.5
+            )
+        elif change == 5:
+            front = f"---\nname: deploy\ndescription: {chance.random()}\n---\n"
+            desk.write(shop / ".claude/skills/deploy/SKILL.md", front)
+        for call in chance.sample(calls, 2):
+            judged(desk, shop, call._replace(mode=chance.choice([None, "plan", "dontAsk"])))
+    assert len(asked) < 24

@@ -1,0 +1,291 @@
+"""Approvals: for one caller, one tool as it is defined, the very arguments, once and for a while."""
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from remit.decision.agents import Agent, Profile
+from remit.decision.decide import Context, Verdict
+from remit.errors import ApprovalError, UnknownApprovalError
+from remit.policy.approval_service import Approvals, Permit, principal_of
+from remit.policy.approvals import ApprovalStatus
+from remit.registry import Registry
+from support import Desk, context, run_together, stored
+
+PUSH = "mcp__git__push"
+ARGUMENTS: Mapping[str, object] = {"remote": "origin", "force": True}
+
+
+@pytest.fixture
+def shop(desk: Desk) -> Path:
+    desk.write_state("git")
+    desk.write(
+        desk.home / ".config/remit/remit.toml",
+        f'[tools."{PUSH}"]\ndanger = "critical"\n[tools."mcp__git__drop"]\nai_enabled = false\n',
+    )
+    return desk.project("shop")
+
+
+@pytest.fixture
+def registry(desk: Desk, shop: Path) -> Registry:
+    opened = desk.registry()
+    for name in (PUSH, "mcp__git__log", "mcp__git__drop"):
+        opened.report(name, opened.at(str(shop)), description="Does it.")
+    return opened
+
+
+@pytest.fixture
+def here(registry: Registry, shop: Path) -> Context:
+    return registry.at(str(shop))
+
+
+@pytest.fixture
+def approvals(registry: Registry) -> Approvals:
+    return registry.approvals
+
+
+def approved(approvals: Approvals, here: Context) -> str:
+    asked = approvals.request(PUSH, ARGUMENTS, here)
+    return approvals.answer(asked.id, here, approve=True).id
+
+
+def test_a_call_that_needs_approval_asks_once_and_goes_ahead_once(
+    approvals: Approvals, here: Context
+) -> None:
+    first = approvals.permit(PUSH, ARGUMENTS, here)
+    again = approvals.permit(PUSH, ARGUMENTS, here)
+    assert (first.is_allowed, first.decision.verdict) == (False, Verdict.ASK)
+    assert first.approval is not None
+    assert again.approval == first.approval
+    assert approvals.waiting(here) == [first.approval]
+    approvals.answer(first.approval.id, here, approve=True)
+    assert approvals.waiting(here) == []
+    used = approvals.permit(PUSH, ARGUMENTS, here)
+    assert used.is_allowed
+    assert used.approval is not None
+    assert (used.approval.id, approvals.status(used.approval)) == (first.approval.id, ApprovalStatus.USED)
+    assert not approvals.permit(PUSH, ARGUMENTS, here).is_allowed
+
+
+def test_so_many_calls_wait_and_no_more_and_what_expired_is_not_kept(
+    desk: Desk, approvals: Approvals, here: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("remit.policy.approval_service.MOST_WAITING", 2)
+    for number in (1, 2):
+        approvals.request(PUSH, {"number": number}, here)
+    with pytest.raises(ApprovalError, match="2 calls wait for a person's word already"):
+        approvals.permit(PUSH, {"number": 3}, here)
+    assert approvals.permit(PUSH, {"number": 2}, here).approval is not None  # that was asked before
+    desk.time += 1_000_000
+    approvals.request(PUSH, {"number": 3}, here)
+    shown = stored(desk.database, "select shown from approvals order by requested_at")
+    assert shown == [("",), ("",), ('{"number": 3}',)]
+
+
+def test_a_person_is_told_who_calls_what_and_why(approvals: Approvals, here: Context) -> None:
+    asked = approvals.request(PUSH, {"remote": "origin", "password": "correct-horse"}, here)
+    assert asked.binding.tool == PUSH
+    assert asked.binding.principal == "claude-code"
+    assert asked.shown == '{"remote": "origin", "password": "***"}'
+    assert asked.reason.startswith("needs approval: it is `critical`")
+
+
+def test_what_needs_no_approval_or_is_hidden_is_not_asked_about(approvals: Approvals, here: Context) -> None:
+    assert approvals.permit("mcp__git__log", {}, here) == Permit(
+        True, approvals.permit("mcp__git__log", {}, here).decision
+    )
+    for name in ("mcp__git__drop", "mcp__git__unknown", "mcp__git__*", "git"):
+        permit = approvals.permit(name, {}, here)
+        assert (permit.is_allowed, permit.approval) == (False, None)
+        assert approvals.consume(name, {}, here) is None
+        with pytest.raises(ApprovalError, match="hidden"):
+            approvals.request(name, {}, here)
+
+
+def test_an_approval_is_for_one_caller_and_the_very_arguments(approvals: Approvals, here: Context) -> None:
+    approved(approvals, here)
+    assert approvals.consume(PUSH, {**ARGUMENTS, "force": False}, here) is None
+    assert approvals.consume(PUSH, ARGUMENTS, here, principal="somebody") is None
+    assert approvals.consume(PUSH, {"force": True, "remote": "origin"}, here) is not None
+    assert approvals.consume(PUSH, ARGUMENTS, here) is None
+
+
+def test_an_approval_ends_when_the_tool_says_something_else(
+    registry: Registry, approvals: Approvals, here: Context
+) -> None:
+    approved(approvals, here)
+    registry.report(PUSH, here, description="Does something else.")
+    assert approvals.consume(PUSH, ARGUMENTS, here) is None
+    registry.report(PUSH, here, description="Does it.")
+    assert approvals.consume(PUSH, ARGUMENTS, here) is not None
+
+
+def test_an_approval_ends_too_where_a_server_is_labelled_otherwise_than_its_tools_are_named(
+    desk: Desk, registry: Registry, approvals: Approvals, here: Context
+) -> None:
+    desk.write_state("git", "my.mail")
+    desk.write(desk.home / ".config/remit/remit.toml", '[tools."*send"]\napproval = true\n')
+    registry.report("mcp__my_mail__send", here, description="Sends.")
+    asked = approvals.request("mcp__my_mail__send", {}, here)
+    approvals.answer(asked.id, here, approve=True)
+    registry.report("mcp__my_mail__send", here, description="Sends elsewhere.")
+    assert approvals.consume("mcp__my_mail__send", {}, here) is None
+
+
+def test_a_tool_that_is_called_like_a_server_can_be_called(
+    desk: Desk, registry: Registry, approvals: Approvals, here: Context
+) -> None:
+    desk.write_state("git", "Read")
+    registry.report("Read", here, description="Reads.")
+    assert approvals.permit("Read", {}, here).is_allowed
+
+
+def test_an_approval_does_not_help_a_tool_that_was_switched_off_since(
+    desk: Desk, approvals: Approvals, here: Context
+) -> None:
+    approved(approvals, here)
+    desk.write(desk.home / ".config/remit/remit.toml", f'block = ["{PUSH}"]\n')
+    desk.later_ns = 10**10
+    assert approvals.consume(PUSH, ARGUMENTS, here) is None
+    assert not approvals.permit(PUSH, ARGUMENTS, here).is_allowed
+
+
+def test_an_approval_expires_whether_it_was_given_or_not(
+    desk: Desk, approvals: Approvals, here: Context
+) -> None:
+    id = approved(approvals, here)
+    waiting = approvals.request(PUSH, {}, here, lifetime=60)
+    desk.time += 300_000
+    assert approvals.consume(PUSH, ARGUMENTS, here) is None
+    assert approvals.status(approvals.find(id, here)) is ApprovalStatus.EXPIRED
+    assert approvals.waiting(here) == []
+    with pytest.raises(ApprovalError, match="expired and cannot be answered"):
+        approvals.answer(waiting.id, here, approve=True)
+
+
+def test_a_clock_that_was_set_back_gives_no_approval(desk: Desk, approvals: Approvals, here: Context) -> None:
+    approved(approvals, here)
+    desk.time -= 500_000
+    assert approvals.consume(PUSH, ARGUMENTS, here) is None
+
+
+def test_a_no_stands_until_it_expires(desk: Desk, approvals: Approvals, here: Context) -> None:
+    asked = approvals.request(PUSH, ARGUMENTS, here)
+    denied = approvals.answer(asked.id, here, approve=False)
+    assert (approvals.status(denied), denied.shown) == (ApprovalStatus.DENIED, "")
+    permit = approvals.permit(PUSH, ARGUMENTS, here)
+    assert not permit.is_allowed
+    assert permit.approval is not None
+    assert permit.approval.id == asked.id
+    with pytest.raises(ApprovalError, match="denied"):
+        approvals.answer(asked.id, here, approve=True)
+    desk.time += 300_000
+    assert approvals.request(PUSH, ARGUMENTS, here).id != asked.id
+
+
+def test_what_is_asked_in_one_project_is_unknown_in_another(
+    desk: Desk, registry: Registry, approvals: Approvals, here: Context
+) -> None:
+    asked = approvals.request(PUSH, ARGUMENTS, here)
+    elsewhere = registry.at(str(desk.project("blog")))
+    assert approvals.waiting(elsewhere) == []
+    for id in (asked.id, "nonsense"):
+        with pytest.raises(UnknownApprovalError, match=f"nothing called `{id}` was asked here"):
+            approvals.find(id, elsewhere)
+        with pytest.raises(UnknownApprovalError, match=f"nothing called `{id}` was asked here"):
+            approvals.answer(id, elsewhere, approve=True)
+    assert approvals.waiting(here) == [asked]
+
+
+def test_an_approval_lasts_for_some_time_and_at_most_a_day(approvals: Approvals, here: Context) -> None:
+    for lifetime in (0, -1, 86_401, float("nan")):
+        with pytest.raises(ApprovalError, match="seconds"):
+            approvals.request(PUSH, ARGUMENTS, here, lifetime=lifetime)
+
+
+def test_old_approvals_are_forgotten_and_all_of_them_with_their_project(
+    desk: Desk, registry: Registry, approvals: Approvals, here: Context
+) -> None:
+    approved(approvals, here)
+    desk.time += 2 * 86_400_000
+    approvals.request(PUSH, ARGUMENTS, here)
+    assert stored(desk.database, "select count(*) from approvals") == [(1,)]
+    registry.forget(here.workspace.project)
+    assert stored(desk.database, "select count(*) from approvals") == [(0,)]
+
+
+def test_arguments_that_were_judged_are_not_kept(desk: Desk, approvals: Approvals, here: Context) -> None:
+    approved(approvals, here)
+    assert approvals.consume(PUSH, ARGUMENTS, here) is not None
+    assert stored(desk.database, "select shown from approvals") == [("",)]
+
+
+def test_who_calls_is_the_client_and_the_agents_down_to_the_one_that_calls() -> None:
+    lead = Agent(name="lead", profile=Profile())
+    scout = Agent(name="scout", profile=Profile(), parents=(lead,))
+    assert principal_of(context()) == "claude-code"
+    assert (
+        principal_of(Context(workspace=context().workspace, client=None, agent=scout)) == "all > lead > scout"
+    )
+
+
+CONSUME = """
+import json, sys
+from remit.bootstrap import open_registry
+with open_registry() as registry:
+    here = registry.at(sys.argv[1])
+    registry.tools(here)
+    sys.stdin.read()
+    taken = registry.approvals.consume("mcp__git__push", json.loads(sys.argv[2]), here)
+    sys.exit(0 if taken is not None else 3)
+"""
+
+
+@pytest.mark.usefixtures("registry")
+def test_of_many_processes_exactly_one_uses_an_approval(desk: Desk, shop: Path) -> None:
+    asked = ask_for_real(desk, shop)
+    assert desk.remit("approve", asked, "--yes", cwd=shop).returncode == 0
+    command = [sys.executable, "-c", CONSUME, str(shop), '{"remote": "origin"}']
+    processes = [subprocess.Popen(command, env=desk.environment, stdin=subprocess.PIPE) for _ in range(6)]
+    assert sorted(run_together(processes)) == [0, 3, 3, 3, 3, 3]
+
+
+ASK = """
+import sys
+from remit.bootstrap import open_registry
+with open_registry() as registry:
+    here = registry.at(sys.argv[1])
+    print(registry.approvals.request("mcp__git__push", {"remote": "origin"}, here).id)
+"""
+
+
+def ask_for_real(desk: Desk, shop: Path) -> str:
+    """Ask with the clock of the machine, as the processes do."""
+    command = [sys.executable, "-c", ASK, str(shop)]
+    done = subprocess.run(command, env=desk.environment, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def test_of_many_threads_exactly_one_uses_an_approval_and_all_ask_for_one(desk: Desk, shop: Path) -> None:
+    with desk.registry() as first:
+        first.report(PUSH, first.at(str(shop)), description="Does it.")
+
+    def work(step: str) -> str | None:
+        with desk.registry() as mine:
+            at = mine.at(str(shop))
+            if step == "ask":
+                return mine.approvals.request(PUSH, ARGUMENTS, at).id
+            taken = mine.approvals.consume(PUSH, ARGUMENTS, at)
+            return None if taken is None else taken.id
+
+    with ThreadPoolExecutor(8) as pool:
+        (id,) = set(pool.map(work, ["ask"] * 16))
+        assert id is not None
+        with desk.registry() as person:
+            person.approvals.answer(id, person.at(str(shop)), approve=True)
+        taken = [found for found in pool.map(work, ["use"] * 16) if found is not None]
+    assert taken == [id]

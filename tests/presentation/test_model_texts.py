@@ -1,0 +1,80 @@
+"""What a model is told: refusals, instructions, and which address a template is for."""
+
+from remit.decision.decide import Decision, Gate, Verdict
+from remit.presentation import refusals
+from remit.presentation.instructions import instructions
+from remit.presentation.plan import Plan
+from remit.presentation.uri_templates import fit
+
+HIDDEN = Decision(verdict=Verdict.HIDDEN, gate=Gate.STATE, reason="`ready` is false", unlock="make it ready")
+ASKS = Decision(verdict=Verdict.ASK, gate=Gate.DANGER, reason="needs approval: it is `critical`", unlock=None)
+GONE = Decision(verdict=Verdict.HIDDEN, gate=None, reason="gone", unlock=None)
+
+
+def test_a_refusal_says_gate_reason_and_what_would_unlock_it_in_words_and_as_data() -> None:
+    answer = refusals.refusal("git__push", HIDDEN)
+    assert answer["isError"]
+    assert answer["content"][0]["text"].splitlines() == [
+        "`git__push` is not available now by state: `ready` is false",
+        "unlock: make it ready",
+    ]
+    assert answer["structuredContent"] == {
+        "error": "refused",
+        "tool": "git__push",
+        "gate": "state",
+        "reason": "`ready` is false",
+        "unlock": "make it ready",
+    }
+    assert refusals.refusal("x", GONE)["content"][0]["text"] == "`x` is not available now: gone"
+
+
+def test_where_data_would_be_held_to_a_schema_it_stands_beside() -> None:
+    for answer in (
+        refusals.refusal("x", HIDDEN, beside=True),
+        refusals.approval_required("x", ASKS, "id1", beside=True),
+        refusals.denied("x", ASKS, beside=True),
+    ):
+        assert "structuredContent" not in answer
+        assert answer["_meta"]["remit/refusal"]["tool"] == "x"
+
+
+def test_an_approval_that_is_required_says_how_it_is_given() -> None:
+    answer = refusals.approval_required("git__push", ASKS, "id1")
+    assert answer["structuredContent"]["approval"] == "id1"
+    assert "remit approve id1" in answer["structuredContent"]["unlock"]
+    assert answer["structuredContent"]["unlock"] in answer["content"][0]["text"]
+    assert refusals.denied("x", ASKS)["structuredContent"]["error"] == "denied"
+
+
+def test_a_failure_ends_with_its_hint() -> None:
+    assert refusals.failure("no")["content"][0]["text"] == "no"
+    assert refusals.failure("no", "wait")["content"][0]["text"] == "no\nhint: wait"
+
+
+def test_instructions_say_what_waits_and_what_servers_say() -> None:
+    told = instructions(Plan(strategy="search"), {"git": 12, "web": 3}, {"git": "Be careful.", "web": None})
+    assert told is not None
+    assert told.splitlines()[0].endswith("Not listed are tools of: git (12), web (3).")
+    assert told.endswith("# git\nBe careful.")
+
+
+def test_where_all_is_listed_there_is_nothing_to_say() -> None:
+    assert instructions(Plan(), {}, {}) is None
+    assert instructions(Plan(own_tools=()), {"git": 1}, {}) is None
+    assert instructions(Plan(strategy="state"), {}, {"git": "x"}) == "# git\nx"
+
+
+def test_instructions_stay_short_however_many_servers_there_are() -> None:
+    many = {f"server{at:03}": 7 for at in range(100)}
+    told = instructions(Plan(strategy="search"), many, dict.fromkeys(many, "w" * 9_000))
+    assert told is not None
+    assert "and 40 more servers" in told
+    assert len(told) < 25_000
+
+
+def test_a_template_fits_the_addresses_that_could_be_made_of_it() -> None:
+    assert fit("file:///{path}", "file:///a/b") == len("file:///")
+    assert fit("file:///docs/{page}{?q}", "file:///docs/x?q=1") == len("file:///docs/")
+    assert fit("file:///{path}", "http://a") is None
+    assert fit("a://b", "a://b") == 5
+    assert fit("{" * 5_000, "x") is None

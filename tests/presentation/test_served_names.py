@@ -1,0 +1,109 @@
+"""What tools are served as, and what a name means."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from remit.decision.tool_names import OWN
+from remit.presentation.served_names import LONGEST, Names, Wish, group_name, rest_of, wish
+
+SERVER = st.text(min_size=1, max_size=80)
+
+
+def named(*wishes: tuple[str, str], is_prefixed: bool = True, reserved: tuple[str, ...] = ()) -> Names[int]:
+    return Names(
+        (wish(at, server, tool, None, is_prefixed=is_prefixed) for at, (server, tool) in enumerate(wishes)),
+        reserved,
+    )
+
+
+def test_a_tool_is_served_as_its_server_and_its_name() -> None:
+    names = named(("git", "status"), ("my server", "do.it"))
+    assert [names.of(0), names.of(1)] == ["git__status", "my_server__do_it"]
+
+
+def test_a_plugins_tool_names_the_plugin() -> None:
+    names = Names([wish(0, "git", "status", "acme", is_prefixed=True)])
+    assert names.of(0) == "plugin_acme_git__status"
+
+
+def test_an_unprefixed_tool_is_served_as_its_server_calls_it() -> None:
+    assert named(("git", "do.it"), is_prefixed=False).of(0) == "do.it"
+
+
+def test_a_long_name_is_shortened_with_a_hash_that_tells_it_from_others() -> None:
+    names = named(("server", "a" * 60 + "1"), ("server", "a" * 60 + "2"))
+    assert len(names.of(0)) == len(names.of(1)) == LONGEST
+    assert names.of(0) != names.of(1)
+    assert len(OWN + names.of(0)) == 64
+    assert names.of(0) == named(("server", "a" * 60 + "1")).of(0)
+
+
+def test_those_that_would_be_called_the_same_are_told_apart() -> None:
+    names = named(("a.b", "t"), ("a_b", "t"), ("c", "t"))
+    assert names.of(0) != names.of(1)
+    assert names.of(2) == "c__t"
+    assert names.find("mcp__a_b__t") is None  # it means both
+    assert names.find(names.of(1)) == 1
+
+
+def test_nobody_gets_the_name_that_another_was_given_to_be_told_apart() -> None:
+    """A server without a prefix names its tools as it likes, and can work out what another's is called."""
+    shared = [Wish(0, "git__push", "mcp__git__push"), Wish(1, "git__push", "mcp__bad__git__push")]
+    given_to_git = Names(shared).of(0)
+    copied = [Wish(2, given_to_git, "mcp__bad__copy")]
+    for names in (Names([*shared, *copied]), Names([*copied, *shared])):
+        assert names.of(0) == given_to_git
+        assert names.find(given_to_git) == 0
+        assert names.find(names.of(2)) == 2
+        again = [Wish(3, names.of(2), "mcp__worse__copy")]
+        more = Names([*shared, *copied, *again])
+        assert [more.find(more.of(key)) for key in range(4)] == [0, 1, 2, 3]
+
+
+def test_hashes_that_fall_together_are_told_apart_as_well() -> None:
+    alike: list[Wish[int | str]] = [Wish(1, "t", "mcp__a__t"), Wish("1", "t", "mcp__a__t")]
+    names = Names(alike)
+    assert [names.find(names.of(1)), names.find(names.of("1"))] == [1, "1"]
+
+
+def test_a_name_of_remits_own_is_not_given_away() -> None:
+    names = named(("git", "call_tool"), is_prefixed=False, reserved=("call_tool",))
+    assert names.of(0).startswith("call_tool_")
+    assert names.find("call_tool") is None
+
+
+def test_a_name_is_found_as_it_is_served_as_the_client_spells_it_and_by_the_canonical_one() -> None:
+    names = named(("git", "status"))
+    assert [names.find(name) for name in ("git__status", "mcp__remit__git__status", "mcp__git__status")] == [
+        0
+    ] * 3
+    assert names.find("status") is None
+    assert names.get(7) is None
+
+
+@given(st.lists(st.tuples(SERVER, SERVER), max_size=20, unique=True), st.booleans())
+def test_each_has_one_name_that_fits_and_means_it(wishes: list[tuple[str, str]], is_prefixed: bool) -> None:
+    names = named(*wishes, is_prefixed=is_prefixed)
+    served = [names.of(at) for at in range(len(wishes))]
+    assert len(set(served)) == len(wishes)
+    assert all(len(name) <= LONGEST for name in served)
+    assert [names.find(name) for name in served] == list(range(len(wishes)))
+
+
+def test_the_rest_of_a_name_is_what_its_server_calls_it() -> None:
+    for name in ("git__new.one", "mcp__git__new.one", "mcp__remit__git__new.one"):
+        assert rest_of(name, "git", None, is_prefixed=True) == "new.one"
+    assert rest_of("web__x", "git", None, is_prefixed=True) is None
+    assert rest_of("git__", "git", None, is_prefixed=True) is None
+    assert rest_of("new.one", "git", None, is_prefixed=False) == "new.one"
+    assert rest_of("mcp__web__x", "git", None, is_prefixed=False) is None
+
+
+def test_a_groups_name_could_be_a_tools() -> None:
+    assert group_name("Version control") == "Version_control"
+    assert len(group_name("x" * 100)) == LONGEST
+
+
+def test_a_wish_of_one_canonical_name_twice_is_found_by_neither() -> None:
+    names = Names([Wish(1, "x", "mcp__a__t"), Wish(2, "y", "mcp__a__t")])
+    assert names.find("mcp__a__t") is None

@@ -1,0 +1,193 @@
+"""Which of the visible tools each strategy lists."""
+
+from collections.abc import Iterable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from remit.configuration.config_model import Room
+from remit.configuration.file_parser import STRATEGIES as NAMES
+from remit.decision.globs import tool_globs
+from remit.decision.tool_names import REMIT
+from remit.presentation.own_tools import DEFINITIONS, Own
+from remit.presentation.plan import Plan
+from remit.presentation.strategies import (
+    NEVER,
+    STRATEGIES,
+    Entry,
+    Group,
+    Shown,
+    definitions_of,
+    group_item,
+    in_words,
+    room_resource,
+)
+from support import server
+
+USUAL = Plan()
+
+
+def entry(
+    name: str, *, tokens: int | None = 100, uses: tuple[int, int] = NEVER, is_wanted: bool = False
+) -> Entry:
+    tool = server(name.partition("__")[0])._replace(name=f"mcp__{name}", tokens=tokens)
+    return Entry(tool, {"name": name, "description": f"does\n{name}"}, uses, is_wanted)
+
+
+def shown(strategy: str, visible: Iterable[Entry], plan: Plan = USUAL) -> Shown:
+    return STRATEGIES[strategy](list(visible), plan)
+
+
+def listed(strategy: str, visible: Iterable[Entry], plan: Plan = USUAL) -> list[str]:
+    return [each.name for each in shown(strategy, visible, plan).entries]
+
+
+LOG, PUSH, FETCH = entry("git__log"), entry("git__push"), entry("web__fetch")
+GIT = Plan(rooms={"git": (Room("git", "Git work"), tool_globs("mcp__git__*")), "none": (Room("none"), ())})
+
+
+def test_there_is_a_strategy_for_each_name() -> None:
+    assert tuple(STRATEGIES) == NAMES
+
+
+@pytest.mark.parametrize("strategy", ["flat", "state", "manifest"])
+def test_these_show_all_that_is_visible(strategy: str) -> None:
+    assert listed(strategy, [LOG, PUSH]) == ["git__log", "git__push"]
+
+
+def test_auto_shows_all_within_the_budget_without_a_way_to_find_more() -> None:
+    found = shown("auto", [LOG, PUSH], Plan(token_budget=200))
+    assert (len(found.entries), found.own) == (2, (Own.WHY, Own.REPORT))
+
+
+def test_over_the_budget_what_is_pinned_comes_first_then_the_used_then_what_belongs_here() -> None:
+    visible = [
+        entry("a__unused"),
+        entry("b__wanted", is_wanted=True),
+        entry("c__used_once", uses=(1, 9)),
+        entry("d__used_once", uses=(1, 10)),
+        entry("e__used", uses=(5, 1), tokens=150),
+        entry("f__pinned"),
+    ]
+    pins = tool_globs("f__*")
+    chosen = {
+        budget: listed("auto", visible, Plan(token_budget=budget, pinned=pins))
+        for budget in (0, 200, 250, 350, 450, 600)
+    }
+    assert chosen == {
+        0: ["f__pinned"],
+        200: ["d__used_once", "f__pinned"],  # the most used does not fit
+        250: ["e__used", "f__pinned"],
+        350: ["d__used_once", "e__used", "f__pinned"],
+        450: ["c__used_once", "d__used_once", "e__used", "f__pinned"],
+        600: ["b__wanted", "c__used_once", "d__used_once", "e__used", "f__pinned"],
+    }
+    assert shown("auto", visible, Plan(token_budget=0)).own == (Own.DISCOVER, Own.CALL, Own.WHY, Own.REPORT)
+
+
+def test_a_tool_of_unknown_cost_costs_nothing() -> None:
+    assert listed("auto", [entry("a__b", tokens=None)], Plan(token_budget=0)) == ["a__b"]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 300), st.integers(0, 3), st.booleans()), max_size=12),
+    st.integers(0, 800),
+)
+def test_what_auto_shows_stays_in_the_budget_and_in_order(
+    given_tools: list[tuple[int, int, bool]], budget: int
+) -> None:
+    visible = [
+        entry(f"s__{at:02}", tokens=tokens, uses=(uses, 0), is_wanted=wanted)
+        for at, (tokens, uses, wanted) in enumerate(given_tools)
+    ]
+    chosen = shown("auto", visible, Plan(token_budget=budget)).entries
+    assert sum(each.tool.tokens or 0 for each in chosen) <= budget
+    assert list(chosen) == [each for each in visible if each in chosen]
+
+
+def test_search_shows_what_is_pinned() -> None:
+    found = shown("search", [LOG, PUSH], Plan(pinned=tool_globs("git__push")))
+    assert [each.name for each in found.entries] == ["git__push"]
+    assert Own.DISCOVER in found.own
+
+
+def test_namespaces_are_groups_by_name() -> None:
+    found = shown("namespace", [PUSH, FETCH, LOG])
+    assert [(group.name, len(group.entries)) for group in found.groups] == [("git", 2), ("web", 1)]
+    assert found.entries == []
+    assert found.own == (Own.CALL, Own.WHY, Own.REPORT)
+
+
+def test_rooms_are_resources_beside_what_is_in_none() -> None:
+    found = shown("rooms", [LOG, PUSH, FETCH], GIT)
+    assert [each.name for each in found.entries] == ["web__fetch"]
+    assert [(group.name, len(group.entries)) for group in found.resources] == [("git", 2), ("none", 0)]
+    pinned = GIT._replace(pinned=tool_globs("git__log"))
+    assert listed("rooms", [LOG, PUSH, FETCH], pinned) == ["git__log", "web__fetch"]
+
+
+@pytest.mark.parametrize("name", ["call_tool", "discover_tools", "git__log"])
+def test_no_namespace_is_called_like_a_tool(name: str) -> None:
+    visible = [LOG, entry("a__b")._replace(tool=server(name)._replace(name="mcp__a__b"))]
+    found = [group.name for group in shown("namespace", visible).groups]
+    assert len(found) == 2
+    assert name not in found
+    assert any(each.startswith(f"{name}_") for each in found)
+    assert name in [group.name for group in shown("manifest", visible).scopes]  # where it is no tool
+
+
+def test_scopes_are_rooms_and_namespaces_each_name_once() -> None:
+    found = shown("manifest", [LOG, PUSH, FETCH], GIT)
+    assert [scope.name for scope in found.scopes] == ["git", "none", "web"]
+    assert found.scopes[0].description == "Git work"
+
+
+def test_a_group_as_a_tool_names_what_is_in_it() -> None:
+    many = Group("git", "Tools of `git`", [entry(f"git__{at:02}") for at in range(14)])
+    item = group_item(many)
+    assert item["name"] == "git"
+    assert "git__00, git__01" in item["description"]
+    assert "git__11 and 2 more." in item["description"]
+    assert " more" not in group_item(Group("git", "x", [LOG]))["description"]
+
+
+def test_a_room_as_a_resource_says_how_many_tools_it_has() -> None:
+    resource = room_resource(Group("git", "Git work", [LOG]))
+    assert (resource["uri"], resource["description"]) == ("room://git", "Git work (1 tools)")
+
+
+def test_a_group_is_told_in_a_line_each() -> None:
+    group = Group("git", "Git work", [LOG, entry("git__x")._replace(item={"name": "git__x"})])
+    assert in_words(group).splitlines() == [
+        "Git work. Call them by `call_tool`.",
+        "- git__log: does git__log",
+        "- git__x: ",
+    ]
+    assert definitions_of([LOG]) == [LOG.item]
+
+
+def test_every_own_tool_is_defined_and_small() -> None:
+    assert set(DEFINITIONS) == set(Own)
+    for own, item in DEFINITIONS.items():
+        assert item["name"] == own
+        assert item["inputSchema"]["type"] == "object"
+        assert set(item["inputSchema"]["required"]) <= set(item["inputSchema"]["properties"])
+
+
+def test_what_memory_adds_by_being_used_pushes_nothing_out_that_fits_without_it() -> None:
+    def remembering(name: str, *, uses: tuple[int, int] = NEVER) -> Entry:
+        found = entry(f"remit-memory__{name}", uses=uses)
+        return found._replace(tool=found.tool._replace(source=REMIT))
+
+    visible = [
+        LOG,
+        PUSH,
+        remembering("retrieve", uses=(1, 1)),
+        remembering("save", uses=(2, 1)),
+        remembering("surface"),
+    ]
+    assert listed("auto", visible, Plan(token_budget=399)) == ["git__log", "git__push", "remit-memory__save"]
+    assert listed("auto", visible, Plan(token_budget=199)) == ["remit-memory__save"]
+    found = shown("auto", visible, Plan(token_budget=400))
+    assert (len(found.entries), Own.DISCOVER in found.own) == (4, True)

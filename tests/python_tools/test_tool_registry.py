@@ -1,0 +1,262 @@
+"""Tools that are defined in Python: which are there, and why."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from remit import ToolRegistry, location_scope, requires, tool
+from remit.conditions.shorthand import LocationScope
+from remit.decision.decide import Gate, Verdict
+from remit.errors import ConditionError, HiddenToolError, StateError, ToolError, UnknownStateError
+from remit.python_tools.decorators import DefinedTool
+from remit.python_tools.state_registry import DetectedState
+from support import Desk
+
+
+def names(tools: list[DefinedTool]) -> list[str]:
+    return [each.name for each in tools]
+
+
+@tool(namespace="requirement")
+@requires("project-loaded")
+def list_() -> list[str]:
+    """List the requirements."""
+    return ["R1"]
+
+
+@requires("git-initialized")
+@requires("project-loaded")
+@tool(name="requirement.create", danger="moderate")
+async def create(title: str) -> str:
+    """Create a requirement."""
+    return f"created {title}"
+
+
+@tool(name="user.delete", ai_enabled=False, danger="destructive")
+def delete_user(name: str) -> str:
+    return name
+
+
+@tool(name="publishPost")
+@location_scope(pages=["/blog", "/posts/**"])
+def publish_post() -> None: ...
+
+
+@pytest.fixture
+def supernal(tmp_path: Path) -> ToolRegistry:
+    registry = ToolRegistry(
+        states={
+            "project-loaded": DetectedState(
+                lambda: (tmp_path / "supernal.yaml").exists(), description="A supernal project is loaded"
+            ),
+            "git-initialized": DetectedState(lambda: (tmp_path / ".git").exists()),
+        }
+    )
+    for each in (list_, create, delete_user, publish_post):
+        registry.register(each)
+    return registry
+
+
+def test_the_tools_of_the_seed_come_and_go_with_its_states(supernal: ToolRegistry, tmp_path: Path) -> None:
+    assert names(supernal.tools()) == []
+    (tmp_path / "supernal.yaml").touch()
+    assert supernal.detect_current_states() == ["project-loaded"]
+    assert names(supernal.tools_for_states(supernal.detect_current_states())) == ["requirement.list"]
+    (tmp_path / ".git").mkdir()
+    assert names(supernal.tools_for_states()) == ["requirement.list", "requirement.create"]
+    assert {space: names(tools) for space, tools in supernal.by_namespace().items()} == {
+        "requirement": ["requirement.list", "requirement.create"]
+    }
+
+
+def test_a_tool_of_a_page_is_there_on_that_page_only(supernal: ToolRegistry) -> None:
+    assert names(supernal.tools(location={"page": "/blog"})) == ["publishPost"]
+    assert names(supernal.tools_for_states([], location={"page": "/posts/2026/1"})) == ["publishPost"]
+    assert names(supernal.tools(location={"page": "/users"})) == []
+    with pytest.raises(StateError, match="a location has no `pages`"):
+        supernal.tools(location={"pages": "/blog"})
+
+
+def test_a_call_asks_the_same_decision_as_the_list(supernal: ToolRegistry, tmp_path: Path) -> None:
+    with pytest.raises(HiddenToolError, match=r"`requirement.create`: needs state project-loaded"):
+        asyncio.run(supernal.call("requirement.create", {"title": "x"}))
+    with pytest.raises(HiddenToolError, match="switched off for AI"):
+        asyncio.run(supernal.call("user.delete", {"name": "ada"}))
+    with pytest.raises(HiddenToolError, match="no tool of this name is known here"):
+        asyncio.run(supernal.call("requirement.burn"))
+    (tmp_path / "supernal.yaml").touch()
+    (tmp_path / ".git").mkdir()
+    assert asyncio.run(supernal.call("requirement.create", {"title": "x"})) == "created x"
+    assert asyncio.run(supernal.call("requirement.list")) == ["R1"]
+    assert create.__name__ == "create"
+    assert list_() == ["R1"]
+
+
+def test_why_names_the_gate_and_what_is_missing(supernal: ToolRegistry, tmp_path: Path) -> None:
+    why = supernal.why("requirement.list")
+    assert why.decision.gate is Gate.STATE
+    assert why.decision.reason == "needs state project-loaded (false: its detector says so)"
+    assert why.decision.unlock == "bring it about: A supernal project is loaded"
+    off = supernal.why("user.delete").decision
+    assert off.gate is Gate.POLICY
+    assert off.unlock is not None
+    assert off.unlock.startswith("set to true `ai_enabled` in ")
+    assert off.unlock.endswith("test_tool_registry:delete_user")
+    assert [gate for gate, ruling in why.gates if not ruling.passed] == [Gate.STATE]
+    (tmp_path / "supernal.yaml").touch()
+    assert supernal.why("requirement.list").decision.visible
+    unknown = supernal.why("requirement.lst")
+    assert (unknown.tool, unknown.suggestions) == (None, ["requirement.list"])
+
+
+@tool(name="till.pay", approval=True)
+def pay() -> str:
+    return "paid"
+
+
+@tool(name="till.refund", danger="critical")
+def refund() -> str:
+    return "refunded"
+
+
+@pytest.mark.parametrize(
+    ("function", "because"),
+    [(pay, "needs approval: `approval` in "), (refund, "it is `critical` (its definition says so)")],
+)
+def test_what_needs_an_approval_is_hidden_where_there_is_nobody_to_ask(
+    function: Callable[[], str], because: str
+) -> None:
+    registry = ToolRegistry()
+    registry.register(function)
+    (item,) = registry.listed()
+    assert (item.decision.gate, item.decision.verdict) == (Gate.DANGER, Verdict.HIDDEN)
+    assert because in item.decision.reason
+    assert item.decision.reason.endswith(", and there is nobody here to ask")
+    assert registry.tools() == registry.tools_for_states([]) == []
+    why = registry.why(item.tool.name)
+    assert why.decision == item.decision
+    assert [gate for gate, ruling in why.gates if not ruling.passed or ruling.asks] == [Gate.DANGER]
+    with pytest.raises(HiddenToolError, match="nobody here to ask") as caught:
+        asyncio.run(registry.call(item.tool.name))
+    assert caught.value.hint == "a person may run it, or say that it needs no approval"
+
+
+def test_the_policy_of_a_project_counts_and_undoes_nothing_that_a_tool_says(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop = desk.project("shop")
+    rules = """
+block = ["bell.ring"]
+[tools."till.*"]
+approval = false
+ai_enabled = true
+danger = "safe"
+[tools."door.open"]
+ai_enabled = false
+[tools."door.shut"]
+when = "git.repository"
+"""
+    desk.write(desk.home / ".config/remit/remit.toml", rules)
+    for name, value in desk.environment.items():
+        monkeypatch.setenv(name, value)
+    with ToolRegistry(project=str(shop)) as registry:
+        for function in (pay, refund):
+            registry.register(function)
+        for name in ("bell.ring", "door.open", "door.shut"):
+            registry.register(list, name=name)
+        assert names(registry.tools()) == ["till.refund", "door.shut"]
+        # What a file says of a danger is a person's word, and counts before the tool's own.
+        assert names(registry.tools_for_states([])) == ["till.refund", "door.shut"]
+
+
+def test_a_registry_that_is_bound_to_a_project_has_its_states_and_rules(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop = desk.project("shop")
+    desk.write(
+        shop / "remit.toml",
+        """
+[states.open]
+file = "open.txt"
+[tools."till.*"]
+when = "git.repository"
+states = ["open"]
+""",
+    )
+    for name, value in desk.environment.items():
+        monkeypatch.setenv(name, value)
+    (desk.root / "data").mkdir()
+
+    def ring() -> str:
+        return "ring"
+
+    with ToolRegistry({"awake": lambda: True}, project=str(shop)) as registry:
+        registry.register(ring, name="till.ring", required_states=["awake"], when="env.HOME != ''")
+        registry.register(ring, name="bell.ring", required_states=["git-initialized"])
+        assert names(registry.tools()) == ["bell.ring"]
+        assert "open" in registry.why("till.ring").decision.reason
+        (shop / "open.txt").touch()
+        assert "env.HOME" in registry.why("till.ring").decision.reason
+        assert "awake" in registry.detect_current_states()
+        with pytest.raises(UnknownStateError) as caught:
+            registry.register(ring, name="x", required_states=["opn"])
+        assert caught.value.hint == "did you mean `open`?"
+
+
+class Till:
+    """A container of tools."""
+
+    def __init__(self, sum_: int) -> None:
+        self._sum = sum_
+
+    @tool
+    def total(self) -> int:
+        """Tell what is in it."""
+        return self._sum
+
+    @tool(namespace="cash")
+    @staticmethod
+    def coins() -> list[int]:
+        return [1, 2, 5]
+
+    def count(self) -> int:
+        return 0
+
+
+def test_an_object_may_bring_many_tools() -> None:
+    registry = ToolRegistry()
+    assert registry.register_all(Till(7)) == ["cash.coins", "till.total"]
+    assert asyncio.run(registry.call("till.total")) == 7
+    found = registry.definition("till.total")
+    assert found is not None
+    assert found.description == "Tell what is in it."
+    assert found.source.endswith("test_tool_registry:Till.total")
+
+
+def test_mistakes_are_told_when_a_tool_is_registered(supernal: ToolRegistry) -> None:
+    def act() -> None: ...
+
+    with pytest.raises(UnknownStateError, match="no state is called `project-loadd`") as unknown:
+        supernal.register(act, required_states=["project-loadd"])
+    assert unknown.value.hint == "did you mean `project-loaded`?"
+    with pytest.raises(ConditionError) as broken:
+        supernal.register(act, when="state('project-loaded') &&")
+    assert (broken.value.line, broken.value.column) == (1, 27)
+    with pytest.raises(ConditionError, match="unknown state `x`") as misspelt:
+        supernal.register(act, when="true && state('x')")
+    assert misspelt.value.column == 9
+    with pytest.raises(ConditionError, match="can never be there"):
+        supernal.register(act, required_states=["git-initialized"], when="!state('git-initialized')")
+    with pytest.raises(ConditionError, match="`pages` is empty"):
+        supernal.register(act, location=LocationScope(pages=()))
+    with pytest.raises(ToolError, match="two tools called `publishPost`"):
+        supernal.register(publish_post)
+    with pytest.raises(ToolError, match="no tool can be called `a b`"):
+        supernal.register(act, name="a b")
+    with pytest.raises(ToolError, match="`dangerous` is no danger"):
+        tool(danger="dangerous")
+    with pytest.raises(UnknownStateError, match="no state is called `x`"):
+        supernal.tools_for_states(["x"])
+    assert supernal.definition("act") is None

@@ -1,0 +1,182 @@
+"""The life of a row: what leaves the files is stale, what fails is demoted, and nothing is deleted."""
+
+from pathlib import Path
+
+import pytest
+
+from remit.decision.decide import Context
+from remit.decision.kinds import Authority
+from remit.decision.scopes import Scope
+from remit.registry import Registry
+from support import Desk, servers, stored
+
+
+@pytest.fixture
+def registry(desk: Desk) -> Registry:
+    return desk.registry()
+
+
+@pytest.fixture
+def shop(desk: Desk) -> Path:
+    return desk.project("shop")
+
+
+def fates(registry: Registry, at: Context) -> dict[str, str]:
+    """Every row known here: its scope and name, with its status."""
+    return {f"{tool.scope} {tool.name}": tool.status for tool, _ in registry.tools(at)}
+
+
+def test_a_server_that_left_one_of_two_files_is_stale_only_there(
+    desk: Desk, shop: Path, registry: Registry
+) -> None:
+    here = registry.at(str(shop))
+    desk.write_state("git", local={shop: servers("git")})
+    desk.write(shop / ".mcp.json", servers("git"))
+    registry.scan(here)
+    desk.write_state("git")
+    assert fates(registry, here) == {
+        "local mcp__git__*": "stale",
+        "project mcp__git__*": "active",
+        "global mcp__git__*": "active",
+    }
+
+
+def test_a_server_that_left_takes_its_tools_along_and_brings_them_back_with_their_history(
+    desk: Desk, shop: Path, registry: Registry
+) -> None:
+    here = registry.at(str(shop))
+    desk.write(shop / ".mcp.json", servers("till", "scale"))
+    registry.report("mcp__till__count", here, description="Counts the till.")
+    registry.record("mcp__till__ring", here)
+    registry.record("mcp__scale__weigh", here)
+    desk.write(shop / ".mcp.json", servers("scale"))
+    assert fates(registry, here) == {
+        "project mcp__till__*": "stale",
+        "project mcp__till__count": "stale",
+        "project mcp__till__ring": "stale",
+        "project mcp__scale__*": "active",
+        "project mcp__scale__weigh": "active",
+    }
+    desk.write(shop / ".mcp.json", servers("till", "scale"))
+    back = {tool.name: tool for tool, _ in registry.tools(here)}
+    assert {tool.status for tool in back.values()} == {"active"}
+    assert back["mcp__till__ring"].usage_count == back["mcp__till__*"].usage_count == 1
+    assert back["mcp__till__count"].description == "Counts the till."
+
+
+def test_nothing_is_deleted_when_every_file_is(desk: Desk, shop: Path, registry: Registry) -> None:
+    here = registry.at(str(shop))
+    files = [desk.write_state("wiki"), desk.write(shop / ".mcp.json", servers("till"))]
+    registry.record("mcp__till__ring", here)
+    kept = "select (select count(*) from tools), (select count(*) from usage_events)"
+    before = stored(desk.database, kept)
+    for file in files:
+        file.unlink()
+    assert set(fates(registry, here).values()) == {"stale"}
+    assert stored(desk.database, kept) == before == [(3, 1)]
+
+
+def test_a_tool_seen_in_use_that_no_file_knows_stays_active(
+    desk: Desk, shop: Path, registry: Registry
+) -> None:
+    here = registry.at(str(shop))
+    registry.record("mcp__lost__found", here)
+    desk.write(shop / ".mcp.json", servers("till"))
+    for _ in range(2):
+        registry.scan(here)
+    found = next(tool for tool, _ in registry.tools(here) if tool.name == "mcp__lost__found")
+    assert (found.status, found.authority) == ("active", Authority.HOOK)
+
+
+@pytest.mark.parametrize("scope", [None, Scope.GLOBAL, Scope.LOCAL])
+def test_a_tool_that_an_agent_reported_is_not_stale_because_no_file_has_it(
+    desk: Desk, shop: Path, registry: Registry, scope: Scope | None
+) -> None:
+    here = registry.at(str(shop))
+    registry.record("mcp__agent__ask", here)
+    registry.report("mcp__agent__ask", here, scope=scope)
+    desk.write(shop / ".mcp.json", servers("till"))
+    registry.scan(here)
+    desk.write(shop / ".mcp.json", servers())
+    registry.scan(here)
+    asked = registry.explain("mcp__agent__ask", here)
+    assert asked.tool is not None
+    assert (asked.tool.status, asked.decision.visible) == ("active", True)
+
+
+def test_a_tool_seen_while_its_server_waited_for_approval_goes_stale_when_the_server_leaves(
+    desk: Desk, registry: Registry
+) -> None:
+    blog = desk.project("blog")
+    here = registry.at(str(blog))
+    (desk.home / ".claude" / "settings.json").unlink()
+    desk.write(blog / ".mcp.json", servers("till"))
+    registry.record("mcp__till__ring", here, server="till")
+    assert not registry.explain("mcp__till__ring", here).decision.visible
+    desk.write(blog / ".mcp.json", servers())
+    registry.scan(here)
+    ring = registry.explain("mcp__till__ring", here)
+    assert ring.tool is not None
+    assert (ring.tool.status, ring.decision.visible) == ("stale", False)
+    assert ring.decision.reason == "no longer configured in .mcp.json"
+
+
+def test_a_tool_reported_while_its_server_waited_for_approval_stays_when_the_server_leaves(
+    desk: Desk, registry: Registry
+) -> None:
+    blog = desk.project("blog")
+    here = registry.at(str(blog))
+    (desk.home / ".claude" / "settings.json").unlink()
+    desk.write(blog / ".mcp.json", servers("till"))
+    registry.report("mcp__till__ring", here)
+    assert not registry.explain("mcp__till__ring", here).decision.visible
+    desk.write(blog / ".mcp.json", servers())
+    registry.scan(here)
+    ring = registry.explain("mcp__till__ring", here)
+    assert ring.tool is not None
+    assert (ring.tool.status, ring.decision.visible) == ("active", True)
+
+
+def test_a_tool_of_a_server_given_at_the_start_is_stale_in_a_session_without_it(
+    desk: Desk, shop: Path, registry: Registry
+) -> None:
+    file = desk.write(desk.root / "given.json", servers("desk"))
+    given = registry.at(str(shop), mcp_configs=[str(file)])
+    registry.record("mcp__desk__find", given, server="desk")
+    assert registry.explain("mcp__desk__find", given).decision.visible
+    assert not registry.explain("mcp__desk__find", registry.at(str(shop))).decision.visible
+
+
+def test_a_demoted_tool_stays_visible_and_says_what_happened(
+    desk: Desk, shop: Path, registry: Registry
+) -> None:
+    here = registry.at(str(shop))
+    desk.write(shop / ".mcp.json", servers("till"))
+    for succeeded in (False, True, False, True, False):
+        registry.record("mcp__till__ring", here, succeeded=succeeded)
+    ring = registry.explain("mcp__till__ring", here)
+    assert ring.tool is not None
+    assert (ring.tool.status, ring.decision.visible) == ("demoted", True)
+    assert ring.decision.reason.endswith("; 3 of its last 5 calls here failed")
+
+
+def test_a_demotion_is_not_hinted_at_in_another_project(desk: Desk, shop: Path, registry: Registry) -> None:
+    desk.write_state("wiki")
+    here, there = registry.at(str(shop)), registry.at(str(desk.project("blog")))
+    registry.record("mcp__wiki__read", there, succeeded=True)
+    for _ in range(4):
+        registry.record("mcp__wiki__read", here, succeeded=False)
+    assert fates(registry, here)["global mcp__wiki__read"] == "demoted"
+    elsewhere = registry.explain("mcp__wiki__read", there)
+    assert elsewhere.tool is not None
+    assert elsewhere.tool.status == "active"
+    assert "failed" not in repr(elsewhere)
+
+
+def test_the_session_context_lists_what_fails_after_what_works(shop: Path, registry: Registry) -> None:
+    here = registry.at(str(shop))
+    for name, succeeded in (("mcp__a__fails", False), ("mcp__b__works", True)):
+        for _ in range(3):
+            registry.record(name, here, succeeded=succeeded)
+    listed = registry.session_context(here)
+    assert listed.index("mcp__b__works") < listed.index("mcp__a__fails")

@@ -1,0 +1,110 @@
+"""Folders of tools and queries are read, and what is wrong with them is named."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from remit.errors import BadFileError, NoSuchDirectoryError, NoSuchFileError
+from remit.search.documents import Document
+from remit.search.evaluation import Question
+from remit.search.evaluation_folder import parameters, read
+from remit.search.given_tools import Brought
+
+READ = {"id": "r", "name": "readFile", "description": "Read a\nfile", "server": "files"}
+MAIL = {"id": "m", "name": "send"}
+ASK = {"id": "q1", "text": "show me the file", "relevant": ["r"]}
+
+
+def write(folder: Path, tools: object, queries: object) -> str:
+    for name, content in (("tools.jsonl", tools), ("queries.jsonl", queries)):
+        if isinstance(content, list):
+            content = "\n".join(map(json.dumps, content)).encode()  # pyright: ignore[reportUnknownArgumentType]
+        assert isinstance(content, bytes)
+        (folder / name).write_bytes(content)
+    return str(folder)
+
+
+def test_tools_and_queries_are_read(tmp_path: Path) -> None:
+    trial = read(
+        write(tmp_path, [READ, MAIL], [ASK, {"id": "q2", "text": "mail it", "relevant": ["m", "r"]}])
+    )
+    assert trial.tools[0] == Brought("readFile", "files", Document("read File", "files", "Read a file"))
+    assert trial.tools[1] == Brought("send", None, Document("send"))
+    assert trial.questions == [
+        Question("show me the file", frozenset({0})),
+        Question("mail it", frozenset({0, 1})),
+    ]
+
+
+def test_queries_that_no_tool_answers_are_left_out_and_counted(tmp_path: Path) -> None:
+    others: list[object] = [{"text": "x", "relevant": ["gone"]}, {"text": "y", "relevant": []}]
+    trial = read(write(tmp_path, [READ], [ASK, *others, {"text": "z", "relevant": ["gone", "r", 7]}]))
+    assert [question.text for question in trial.questions] == ["show me the file", "z"]
+    assert trial.left_out == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        ({"type": "object", "properties": {"path": {}, "mode": {}}}, ["path", "mode"]),
+        ({"path": {"type": "string"}, "mode": {"type": "string"}, "note": "no parameter"}, ["path", "mode"]),
+        ({"required": [{"name": "path"}], "optional": [{"name": "mode"}]}, ["path", "mode"]),
+        ({"required": [{"name": "path"}], "optional": None}, ["path"]),
+        ({"required": [{"name": "path"}], "optional": 5}, ["path"]),
+        ([{"name": "path"}, {"name": "mode"}, "odd", {}], ["path", "mode"]),
+        (None, []),
+        ("path", []),
+    ],
+)
+def test_parameters_are_named_in_whichever_form(given: object, names: list[str]) -> None:
+    assert list(parameters(given)) == names
+
+
+@pytest.mark.parametrize(
+    ("tools", "queries", "message"),
+    [
+        (b'{"id": "r", "name": "x"}\n{oops', [ASK], "tools.jsonl, line 2: it is not JSON"),
+        (b"\n\n[1]", [ASK], "tools.jsonl, line 3: it is not an object"),
+        (b'{"id": "\xff"}', [ASK], "tools.jsonl, line 1: it is not text in UTF-8"),
+        (b"[" * 100_000, [ASK], "tools.jsonl, line 1: it is not JSON"),
+        ([{"name": "x"}], [ASK], "tools.jsonl, line 1: `id` is missing"),
+        ([{"id": 7, "name": "x"}], [ASK], "tools.jsonl, line 1: `id` is not a text with something in it"),
+        ([{"id": "r", "name": " "}], [ASK], "tools.jsonl, line 1: `name` is not a text with something in it"),
+        ([{**READ, "description": 7}], [ASK], "tools.jsonl, line 1: `description` is not a text"),
+        ([READ, READ], [ASK], "tools.jsonl, line 2: there is another tool with the id `r` before it"),
+        (b"", [ASK], "tools.jsonl has no tools"),
+        ([READ], [{"text": "x"}], "queries.jsonl, line 1: `relevant` is not a list of ids of tools"),
+        ([READ], [{"relevant": ["r"]}], "queries.jsonl, line 1: `text` is missing"),
+        ([READ], [], "queries.jsonl has no query with a relevant tool that is in tools.jsonl"),
+    ],
+)
+def test_what_is_wrong_is_told_by_file_line_and_cause(
+    tmp_path: Path, tools: object, queries: object, message: str
+) -> None:
+    with pytest.raises(BadFileError) as raised:
+        read(write(tmp_path, tools, queries))
+    assert message in str(raised.value)
+
+
+def test_a_missing_folder_and_a_missing_file_are_named(tmp_path: Path) -> None:
+    with pytest.raises(NoSuchDirectoryError, match="nowhere is not a folder"):
+        read(str(tmp_path / "nowhere"))
+    with pytest.raises(NoSuchFileError, match=r"tools\.jsonl does not exist"):
+        read(str(tmp_path))
+    (tmp_path / "tools.jsonl").mkdir()
+    with pytest.raises(BadFileError, match=r"tools\.jsonl is not a file"):
+        read(str(tmp_path))
+
+
+def test_what_is_said_of_a_parameter_is_read() -> None:
+    given = {"type": "object", "properties": {"path": {"description": "Where it lies"}, "mode": {}}}
+    assert parameters(given) == {"path": "Where it lies", "mode": ""}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names here")
+def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "tools.jsonl")
+    with pytest.raises(BadFileError, match="is not a file"):
+        read(str(tmp_path))

@@ -1,0 +1,103 @@
+"""What is kept for the gateway: what servers offer, what became of calls, and how often a catalog changed."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from remit.decision.client_reading import Reading
+from remit.decision.declarations import Declaration, Resolved
+from remit.decision.kinds import Authority, ConfigStatus
+from remit.decision.sightings import Sighting, Use
+from remit.decision.tools import Definition
+from remit.decision.views import View
+from remit.policy.audit import AuditEntry
+from remit.store.definition_store import define
+from remit.store.sqlite_store import SqliteStore
+from remit.upstream.upstream_model import Failure, Offer, Wares
+from support import BLOG, CLIENT, SHOP, declared
+
+GIT = declared("git", digest="d1")
+WARES = Wares(
+    resources=[{"uri": "a://b"}],
+    templates=[],
+    prompts=[{"name": "p"}],
+    capabilities={"logging": {}},
+    instructions="Hm.",
+)
+ENTRY = AuditEntry(5, "", CLIENT, None, None, "mcp__git__log", "visible", None, "done", 7, 2, 3)
+
+
+@pytest.fixture
+def store() -> Iterator[SqliteStore]:
+    made = SqliteStore(":memory:")
+    save(made, GIT)
+    yield made
+    made.close()
+
+
+def save(store: SqliteStore, *declarations: Declaration) -> None:
+    resolved = [Resolved(declaration=each, config_status=ConfigStatus.ENABLED) for each in declarations]
+    reading = Reading(client=CLIENT, declarations=list(declarations), inputs={"x": "1"})
+    store.save(reading, resolved, View(CLIENT, SHOP), at=1)
+
+
+def test_what_a_server_offers_is_kept_as_long_as_its_entry_is_the_same(store: SqliteStore) -> None:
+    store.servers.keep(GIT, Offer(wares=WARES), SHOP, at=2)
+    assert store.servers.wares(SHOP) == {GIT.key: WARES}
+    store.servers.keep(GIT, Offer(failure=Failure(reason="gone")), SHOP, at=3)
+    store.servers.keep(GIT, Offer(), SHOP, at=4)  # which was asked for its tools alone
+    assert store.servers.wares(SHOP) == {GIT.key: WARES}
+    save(store, declared("git", digest="d2"))
+    assert store.servers.wares(SHOP) == {}
+
+
+def test_a_definition_that_is_only_written_in_another_order_is_the_same(store: SqliteStore) -> None:
+    one, two = ('{"a": 1, "b": 2}', '{"b": 2, "a": 1}')
+    first = define(store.database, Definition(name="mcp__git__log", raw=one))
+    assert define(store.database, Definition(name="mcp__git__log", raw=two)) == first
+    assert define(store.database, Definition(name="mcp__git__log", raw='{"a": 2}')) != first
+    assert define(store.database, Definition(name="mcp__git__log")) != first
+
+
+def test_what_changes_a_catalog_is_counted_and_a_use_is_not(store: SqliteStore) -> None:
+    tool = Definition(name="mcp__git__log", server="git", tool="log", raw=json.dumps({}))
+    sighting = Sighting(tool.name, CLIENT, SHOP, Authority.HOOK, 9, True, "git")
+    for does_count, change in (
+        (True, lambda: store.servers.keep(GIT, Offer(tools=[tool], wares=WARES), SHOP, at=2)),
+        (False, lambda: store.servers.keep(GIT, Offer(tools=[tool], wares=WARES), SHOP, at=3)),
+        (True, lambda: store.servers.keep(GIT, Offer(tools=[], wares=WARES), SHOP, at=4)),
+        (True, lambda: store.servers.keep(GIT, Offer(tools=[tool], wares=Wares()), SHOP, at=5)),
+        (False, lambda: save(store, GIT)),
+        (True, lambda: store.servers.trust(GIT, SHOP, at=6)),
+        (True, lambda: store.servers.revoke(GIT, SHOP)),
+        (True, lambda: store.states.trust_part("/f", "x", "d", SHOP, 7)),
+        (True, lambda: store.states.revoke_part("/f", "x", SHOP)),
+        (True, lambda: store.record(sighting, Use())),  # which was never seen in this project
+        (False, lambda: store.record(sighting, Use(succeeded=True))),
+        (True, lambda: save(store)),
+    ):
+        before = store.catalog_revision()
+        change()
+        assert (store.catalog_revision() != before) is does_count, change
+
+
+def test_many_uses_are_counted_at_once_each_call_once(store: SqliteStore) -> None:
+    sighting = Sighting("mcp__git__log", CLIENT, SHOP, Authority.HOOK, 9, True, "git")
+    other = sighting._replace(name="mcp__git__push", at=11)
+    uses = [(sighting, Use(call_id="c1")), (sighting, Use(call_id="c1", succeeded=True)), (other, Use())]
+    store.record_all([*uses, (sighting._replace(at=10), Use(succeeded=False))])
+    used = {key[-1]: found for key, found in store.uses_here(SHOP).items()}
+    assert used == {"mcp__git__log": (2, 10), "mcp__git__push": (1, 11)}
+    assert store.uses_here(BLOG) == {}
+
+
+def test_the_audit_is_a_projects_own_and_bounded(store: SqliteStore) -> None:
+    entries = [ENTRY._replace(called_at=at) for at in range(5)]
+    store.add_audit(entries, SHOP, at=9)
+    assert store.audit(SHOP, limit=2) == [entries[4], entries[3]]
+    assert store.audit(BLOG, limit=9) == []
+    store.prune_audit(before=1, most=3)
+    assert store.audit(SHOP, limit=9) == entries[:1:-1]
+    store.forget(SHOP.project)
+    assert store.audit(SHOP, limit=9) == []

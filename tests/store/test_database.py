@@ -1,0 +1,188 @@
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import apsw
+import pytest
+
+from remit.errors import StoreCorruptError, StoreTooNewError, StoreUnavailableError
+from remit.store import database
+from remit.store.database import APPLICATION_ID, SCHEMA_VERSION, Database
+from support import run_together, stored
+
+SQL = Path(database.__file__).parent / "sql"
+
+
+def open_and_close(path: Path) -> None:
+    Database(str(path)).close()
+
+
+def test_migrations_are_numbered_without_gaps_up_to_the_schema_version() -> None:
+    numbers = sorted(int(file.name[:4]) for file in (SQL / "migrations").glob("*.sql"))
+    assert numbers == list(range(1, SCHEMA_VERSION + 1))
+
+
+def test_every_read_of_tools_carries_the_scope_rule() -> None:
+    queries = re.split(r"^-- name: ", (SQL / "queries.sql").read_text(), flags=re.MULTILINE)[1:]
+    reads = {
+        query.split()[0]: query
+        for query in queries
+        if query.split()[1] in ("select", "with") and re.search(r"(from|join) tools\b", query)
+    }
+    assert reads.keys() >= {"catalog", "loose", "loose_of_name", "server_in_force", "last_known", "resolved"}
+    assert [name for name, query in reads.items() if "{in_scope}" not in query] == []
+
+
+@pytest.mark.parametrize(
+    ("query", "index"), [("loose", "tools_loose (client=?)"), ("loose_of_name", "tools_by_name (name=?")]
+)
+def test_what_is_loose_is_found_without_looking_at_the_tools_that_servers_list(
+    query: str, index: str
+) -> None:
+    (text,) = re.findall(rf"^-- name: {query}\n(.*?)\n\n", (SQL / "queries.sql").read_text(), re.M | re.S)
+    statement = re.sub(r":\w+", "'x'", text.replace("{in_scope}", "t.scope = 'global'"))
+    connection = Database(":memory:")._connection  # pyright: ignore[reportPrivateUsage]
+    plan = [row[3] for row in connection.execute(f"explain query plan {statement}")]
+    assert f"SEARCH t USING INDEX {index}" in plan[0]
+
+
+def test_opening_twice_writes_nothing(tmp_path: Path) -> None:
+    open_and_close(tmp_path / "remit.db")
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    opened = Database(str(tmp_path / "remit.db"))
+    assert (tmp_path / "remit.db-wal").stat().st_size == 0
+    opened.close()
+    assert (
+        {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+        == before
+        == {"remit.db": before["remit.db"]}
+    )
+
+
+def test_directory_and_file_are_made_for_their_owner_alone(tmp_path: Path) -> None:
+    open_and_close(tmp_path / "data" / "remit.db")
+    assert (tmp_path / "data").stat().st_mode & 0o777 == 0o700
+    assert (tmp_path / "data" / "remit.db").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_database_of_a_newer_remit_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "remit.db"
+    ours = f"pragma application_id = {APPLICATION_ID}"
+    stored(path, f"create table future (x); {ours}; pragma user_version = {SCHEMA_VERSION + 1}")
+    before = path.read_bytes()
+    with pytest.raises(StoreTooNewError, match="newer Remit"):
+        open_and_close(path)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("version", [-5, 0, 1, 99])
+def test_another_programs_database_is_refused_and_left_alone(version: int, tmp_path: Path) -> None:
+    path = tmp_path / "remit.db"
+    stored(path, f"create table bookmarks (url); pragma user_version = {version}")
+    before = path.read_bytes()
+    with pytest.raises(StoreCorruptError, match="another program"):
+        open_and_close(path)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("content", [b"not a database" * 100, b"SQLite format 3\0" + b"\xff" * 4096])
+def test_a_file_that_is_no_database_is_refused_and_left_alone(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "remit.db"
+    path.write_bytes(content)
+    with pytest.raises(StoreCorruptError, match="damaged or not a database"):
+        open_and_close(path)
+    assert path.read_bytes() == content
+
+
+def test_a_truncated_database_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "remit.db"
+    open_and_close(path)
+    stored(path, "pragma wal_checkpoint(truncate)")
+    path.write_bytes(path.read_bytes()[:20_000])
+    with pytest.raises(StoreCorruptError):
+        Database(str(path)).rows("project_by_hash_or_path", name="x")
+
+
+@pytest.mark.parametrize("path", ["/dev/null/remit.db", "/proc/remit/remit.db"])
+def test_a_place_that_cannot_be_written_is_an_error_with_a_hint(path: str) -> None:
+    with pytest.raises(StoreUnavailableError) as raised:
+        open_and_close(Path(path))
+    assert path in str(raised.value)
+    assert "REMIT_HOME" in str(raised.value.hint)
+
+
+def test_a_failed_transaction_leaves_nothing_behind(tmp_path: Path) -> None:
+    opened = Database(str(tmp_path / "remit.db"))
+
+    def see_a_project_and_fail() -> None:
+        with opened.transaction():
+            opened.run("see_project", hash="h", path="p", at=1)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        see_a_project_and_fail()
+    assert opened.rows("project_by_hash_or_path", name="h") == []
+
+
+@pytest.mark.parametrize(
+    ("scope", "project_hash", "dir"),
+    [
+        ("project", None, "/a"),
+        ("project", "h", None),
+        ("local", None, None),
+        ("global", "h", None),
+        ("team", None, None),
+    ],
+)
+def test_a_row_that_could_leak_cannot_be_stored(
+    scope: str, project_hash: str | None, dir: str | None
+) -> None:
+    opened = Database(":memory:")
+    opened.run("see_project", hash="h", path="p", at=1)
+    with pytest.raises(apsw.ConstraintError):
+        opened.run(
+            "declare",
+            client="c",
+            kind="mcp_server",
+            scope=scope,
+            project_hash=project_hash,
+            dir=dir,
+            server="s",
+            name="n",
+            plugin=None,
+            source="f",
+            endpoint=None,
+            digest=None,
+            is_remit=0,
+            own_status=None,
+            agent=None,
+            profile=None,
+            definition=None,
+            at=1,
+        )
+
+
+def test_processes_that_open_a_new_database_at_once_all_succeed(tmp_path: Path) -> None:
+    imports = "import sys; from remit.store.database import Database"
+    script = f"{imports}; sys.stdin.read(); Database(sys.argv[1])"
+    command = [sys.executable, "-c", script, str(tmp_path / "remit.db")]
+    assert run_together([subprocess.Popen(command, stdin=subprocess.PIPE) for _ in range(8)]) == [0] * 8
+
+
+def test_recording_a_use_imports_only_the_driver_and_the_light_part_of_the_standard_library(
+    tmp_path: Path,
+) -> None:
+    script = "import sys, remit; remit.record_use('Read'); print(*sys.modules)"
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "REMIT_HOME": str(tmp_path)}
+    loaded = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    assert "apsw" in loaded
+    assert not {"dataclasses", "inspect", "click", "rich", "pathlib", "numpy", "remit.registry"} & set(loaded)

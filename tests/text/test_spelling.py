@@ -1,0 +1,34 @@
+import pytest
+
+from remit.text.spelling import did_you_mean, nearest
+
+KNOWN = ("git-initialized", "project-loaded", "docker", "has-tests")
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("git-initialised", ["git-initialized"]),
+        ("GIT-INITIALIZED", ["git-initialized"]),
+        ("dokcer", []),  # two letters of six
+        ("docke", ["docker"]),
+        ("kubernetes", []),
+        ("", []),
+    ],
+)
+def test_names_that_are_nearly_written_alike_are_found(written: str, meant: list[str]) -> None:
+    assert nearest(written, KNOWN) == meant
+
+
+def test_the_nearest_comes_first_and_no_more_than_three_are_told() -> None:
+    assert nearest("abcdefgh", ["abcdefxx", "abcdefgx", "abcdexgh", "xbcdefgx"]) == [
+        "abcdefgx",
+        "abcdexgh",
+        "abcdefxx",
+    ]
+
+
+def test_a_suggestion_is_a_question() -> None:
+    assert did_you_mean("dockr", KNOWN) == "did you mean `docker`?"
+    assert did_you_mean("ab", ["aa", "bb"]) == "did you mean `aa` or `bb`?"
+    assert did_you_mean("kubernetes", KNOWN) is None

@@ -1,0 +1,48 @@
+from dataclasses import replace
+
+import pytest
+
+from remit.decision.declarations import Declaration, Resolved
+from remit.decision.kinds import ConfigStatus
+from remit.decision.launch import Launch, Syntax
+from remit.doctor.findings import Facts, Patient
+from remit.upstream.launch.start_obstacles import obstacles
+from support import context, declared
+
+
+def found(declaration: Declaration, facts: Facts, *, starts_servers: bool = True) -> list[str]:
+    resolved = [Resolved(declaration=declaration, config_status=ConfigStatus.ENABLED)]
+    here = replace(context(), starts_servers=starts_servers)
+    return list(obstacles(Patient(context=here, resolved=resolved, facts=facts)).values())
+
+
+def git(**launch: object) -> Declaration:
+    given = {"command": "git-mcp", "syntaxes": (Syntax.DEFAULTS,), **launch}
+    return replace(declared("git"), launch=Launch(**given))  # pyright: ignore[reportArgumentType] - as it is
+
+
+@pytest.mark.parametrize(
+    ("command", "place", "said"),
+    [
+        ("git-mcp", "command", "`git-mcp` is not on PATH"),
+        ("/opt/git-mcp", "command", "`/opt/git-mcp` does not exist"),
+        ("node", "args[0]", "the file to run does not exist"),
+    ],
+)
+def test_a_program_that_is_not_there_is_in_the_way(command: str, place: str, said: str) -> None:
+    declaration = git(command=command)
+    facts = Facts(absent={declaration.key: (place,)})
+    assert found(declaration, facts) == [said]
+    assert found(declaration, facts, starts_servers=False) == [said]
+
+
+def test_each_variable_that_is_not_set_is_named_once_where_remit_starts_the_server() -> None:
+    declaration = git(args=("${TOKEN}", "${PLACE:-here}"), env={"A": "${TOKEN}", "B": "${HOME}", "C": "${X}"})
+    facts = Facts(variables=frozenset({"HOME"}))
+    assert found(declaration, facts) == ["`TOKEN` is not set, `X` is not set"]
+    assert found(declaration, facts, starts_servers=False) == []
+
+
+def test_nothing_is_said_of_what_can_be_started_or_cannot_be_read() -> None:
+    assert found(git(), Facts()) == []
+    assert found(replace(git(), launch=None), Facts()) == []

@@ -1,0 +1,84 @@
+"""What servers may say without having been asked, and how much of it."""
+
+import anyio
+import pytest
+
+from linking import Noting
+from remit.upstream.messaging.demultiplexer import BURST, MAX_REPLIES, Hearing
+from remit.upstream.messaging.input_bridge import MAX_QUESTIONS, completed
+from remit.upstream.messaging.messages import Message, ProtocolError
+from remit.upstream.messaging.url_elicitations import MOST, Elicitations
+from remit.upstream.ports import Answer, Params
+
+pytestmark = pytest.mark.anyio
+
+
+class Deaf:
+    """A wire to a server that reads nothing."""
+
+    async def send(self, _: Message) -> None:
+        await anyio.sleep_forever()
+
+
+@pytest.mark.parametrize(
+    "message", [{"jsonrpc": "2.0", "id": 7, "result": {}}, [], [[]], "words", {"id": 7, "error": {}}], ids=str
+)
+async def test_answers_that_nobody_waits_for_are_a_flood_as_well(message: object) -> None:
+    async with anyio.create_task_group() as tasks:
+        hearing = Hearing(tasks, lambda _, __: None)
+        for _ in range(100):
+            hearing.take(message, 1)
+        assert hearing.fault is None
+        for _ in range(2 * BURST):
+            hearing.take(message, 1)
+        assert "floods" in str(hearing.fault)
+
+
+async def test_many_messages_at_once_are_as_many() -> None:
+    async with anyio.create_task_group() as tasks:
+        hearing = Hearing(tasks, lambda _, __: None)
+        hearing.take([{"jsonrpc": "2.0", "method": "notifications/message"}] * (2 * BURST), 1)
+        assert "floods" in str(hearing.fault)
+
+
+async def test_a_server_that_asks_and_does_not_read_the_answers_is_given_up() -> None:
+    async with anyio.create_task_group() as tasks:
+        hearing = Hearing(tasks, lambda _, __: None)
+        hearing.wire = Deaf()  # pyright: ignore[reportAttributeAccessIssue] - nothing else is asked of it
+        for number in range(MAX_REPLIES + 1):
+            assert hearing.fault is None
+            hearing.take({"jsonrpc": "2.0", "id": number, "method": "ping"}, 1)
+            if number % 16 == 0 or number >= MAX_REPLIES - 1:
+                await anyio.wait_all_tasks_blocked()
+        assert "floods" in str(hearing.fault)
+        tasks.cancel_scope.cancel()
+
+
+async def test_a_server_may_not_ask_without_end_in_one_answer() -> None:
+    async def again(_: Params) -> Answer:
+        return {}
+
+    question: Answer = {"method": "elicitation/create"}
+    answer: Answer = {
+        "resultType": "input_required",
+        "inputRequests": {str(number): question for number in range(MAX_QUESTIONS + 1)},
+    }
+    with pytest.raises(ProtocolError, match="more than 16 questions"):
+        await completed(answer, {}, Noting(), again)
+
+
+def test_only_who_was_asked_by_a_url_is_remembered_each_once_and_not_without_end() -> None:
+    asked, ada, eve = Elicitations(), Noting(), Noting()
+    asked.note({"mode": "form", "elicitationId": "form"}, ada)
+    asked.note({"mode": "url", "elicitationId": 7}, ada)
+    asked.note({"mode": "url", "elicitationId": "page"}, ada)
+    needed = {"elicitations": [{"mode": "url", "elicitationId": "first"}, "odd"]}
+    asked.note_needed({"error": {"code": -32042, "data": needed}}, eve)
+    asked.note_needed({"error": {"code": -32603, "data": {"elicitations": [{"elicitationId": "x"}]}}}, eve)
+    asked.note_needed({"error": {"code": -32042, "data": {"elicitations": 7}}}, eve)
+    named = ("form", 7, "x", "page", "page", "first")
+    found = [asked.completed({"elicitationId": name}) for name in named]
+    assert found == [None, None, None, ada, None, eve]
+    for number in range(MOST + 1):
+        asked.note({"mode": "url", "elicitationId": str(number)}, ada)
+    assert [asked.completed({"elicitationId": name}) for name in ("0", "1")] == [None, ada]

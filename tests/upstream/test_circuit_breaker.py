@@ -1,0 +1,35 @@
+import pytest
+
+from remit.upstream.circuit_breaker import REST, TOO_OFTEN, Breaker
+
+
+def after(failures: int, now: float = 100.0) -> Breaker:
+    breaker = Breaker()
+    for _ in range(failures):
+        breaker = breaker.failed(now)
+    return breaker
+
+
+def test_a_server_that_never_failed_may_be_tried() -> None:
+    assert Breaker().wait(0.0) == 0
+    assert not Breaker().is_broken
+
+
+@pytest.mark.parametrize(("failures", "wait"), [(1, 0.0), (2, 1.0), (3, 2.0), (4, 4.0)])
+def test_each_failure_in_a_row_makes_the_next_try_come_later(failures: int, wait: float) -> None:
+    assert after(failures).wait(100.0) == wait
+    assert not after(failures).is_broken
+
+
+def test_a_server_that_failed_too_often_is_broken_until_it_has_rested() -> None:
+    breaker = after(TOO_OFTEN)
+    assert breaker.is_broken
+    assert breaker.wait(100.0) == REST
+    assert breaker.wait(100.0 + REST) == 0
+    assert breaker.failed(200.0).wait(200.0) == REST
+
+
+def test_an_answer_makes_good_whatever_was_before() -> None:
+    assert after(TOO_OFTEN).answered() == Breaker()
+    healthy = Breaker()
+    assert healthy.answered() is healthy

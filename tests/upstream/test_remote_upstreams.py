@@ -1,0 +1,137 @@
+"""Links to servers of HTTP: one request that fails costs itself alone, and each asks its own caller."""
+
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import anyio
+import pytest
+
+from linking import Noting, links, said, tool, upstream
+from remit.decision.launch import Launch, Transport
+from remit.errors import UpstreamError
+from remit.upstream.ports import Answer, Params
+from remit.upstream.upstream_model import Upstream
+from remit.upstream.upstream_pool import LiveLinks
+
+POSTING = str(Path(__file__).parents[1] / "posting_servers.py")
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@contextmanager
+def serving(kind: str) -> Generator[Upstream]:
+    """Run a server on a free port."""
+    server = subprocess.Popen(
+        [sys.executable, POSTING, kind], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    try:
+        assert server.stdout is not None
+        address = f"http://127.0.0.1:{int(server.stdout.readline())}"
+        if kind == "sse":
+            yield upstream(Launch(transport=Transport.SSE, url=f"{address}/sse"), "remote")
+        else:
+            yield upstream(Launch(transport=Transport.HTTP, url=f"{address}/mcp"), "remote")
+    finally:
+        server.kill()
+        server.communicate()
+
+
+async def failing(made: LiveLinks, server: Upstream, name: str) -> UpstreamError:
+    with pytest.raises(UpstreamError) as caught:
+        await made.request(server, "tools/call", tool(name), Noting())
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("kind", "version"), [("sdk", "2026-07-28"), ("sdk-old", "2025-11-25"), ("sse", "2025-11-25")]
+)
+async def test_a_remote_server_is_asked_in_its_own_era(kind: str, version: str) -> None:
+    with serving(kind) as server:
+        async with links() as made:
+            answer = await made.request(server, "tools/call", tool("echo", x="hello"), Noting())
+            assert made.conditions()[0].protocol_version == version
+            stock = await made.stock(server)
+    assert said(answer) == "hello"
+    assert [item["name"] for item in stock.tools] == ["echo", "steps", "ask"]
+
+
+@pytest.mark.parametrize("kind", ["sdk", "sdk-old", "sse"])
+async def test_progress_comes_from_afar(kind: str) -> None:
+    caller = Noting()
+    with serving(kind) as server:
+        async with links() as made:
+            asked = {**tool("steps"), "_meta": {"progressToken": "mine"}}
+            await made.request(server, "tools/call", asked, caller)
+    assert [(params["progressToken"], params["progress"]) for _, params in caller.told] == [
+        ("mine", 1),
+        ("mine", 2),
+    ]
+
+
+@pytest.mark.parametrize(("kind", "session"), [("sdk-old", "one"), ("sdk-old", ""), ("sse", "")])
+async def test_each_of_many_callers_is_asked_for_itself(kind: str, session: str) -> None:
+    answers: dict[str, str] = {}
+
+    with serving(kind) as server:
+        async with links() as made:
+
+            async def call(name: str) -> None:
+                async def choose(_: str, __: Params) -> Answer:
+                    return {"action": "accept", "content": {"which": name}}
+
+                capabilities: Params = {"elicitation": {"form": {}}}
+                caller = Noting(session=session or name, capabilities=capabilities, answer=choose)
+                answers[name] = said(await made.request(server, "tools/call", tool("ask"), caller))
+
+            async with anyio.create_task_group() as tasks:
+                for name in ("ada", "bob", "cleo"):
+                    tasks.start_soon(call, name)
+    assert {name: name in answer for name, answer in answers.items()} == dict.fromkeys(answers, True)
+    assert len(answers) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("drop", "answers 500 Internal Server Error"),
+        ("break", "broke off before it answered"),
+        ("refuse", "answers 503 Service Unavailable"),
+        ("stranger", "answers 401 Unauthorized"),
+    ],
+)
+async def test_a_request_that_fails_costs_itself_alone(name: str, reason: str) -> None:
+    with serving("odd") as server:
+        async with links() as made:
+            before = said(await made.request(server, "tools/call", tool("echo"), Noting()))
+            error = await failing(made, server, name)
+            after = said(await made.request(server, "tools/call", tool("echo"), Noting()))
+    assert str(error) == f"`remote` {reason}"
+    assert before == after == "s1"
+    if name == "stranger":
+        assert error.hint == "run `remit login remote`, or give it its headers in /files/.mcp.json"
+
+
+async def test_a_session_that_the_server_forgot_is_opened_anew() -> None:
+    with serving("odd") as server:
+        async with links() as made:
+            await made.request(server, "tools/call", tool("forget"), Noting())
+            answer = await made.request(server, "tools/call", tool("echo"), Noting())
+            assert made.conditions()[0].errors == 0
+    assert said(answer) == "s2"
+
+
+async def test_a_server_that_is_gone_is_named_and_found_again() -> None:
+    with serving("odd") as server:
+        pass
+    async with links() as made:
+        error = await failing(made, server, "echo")
+    assert str(error) == "`remote` cannot be reached: connection refused"
+    assert error.hint == "check that it runs, and its `url` in /files/.mcp.json"

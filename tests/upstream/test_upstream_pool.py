@@ -1,0 +1,414 @@
+"""Links to real servers, in both eras: what passes, whom it reaches, and what is kept for whom."""
+
+import json
+import sys
+from collections.abc import Mapping
+
+import anyio
+import pytest
+
+from linking import Noting, links, said, speaking, tool, upstream
+from remit.decision.launch import Launch
+from remit.errors import UpstreamError
+from remit.upstream import supervisor
+from remit.upstream.messaging import forwarding
+from remit.upstream.ports import Answer, AnsweredError, Health, Params
+from remit.upstream.upstream_model import Sharing
+
+pytestmark = pytest.mark.anyio
+eras = pytest.mark.parametrize("era", ["old", "new"])
+
+
+NONE: Params = {}
+ROOTS: Params = {"roots": NONE}
+SAMPLING: Params = {"sampling": NONE}
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+async def yes(_: str, params: Params) -> Answer:
+    return {"action": "accept", "content": {"about": params["message"]}}
+
+
+@eras
+async def test_an_answer_passes_as_it_came(era: str) -> None:
+    async with links() as made:
+        answer = await made.request(upstream(speaking(era)), "tools/call", tool("echo", x="ü"), Noting())
+    assert answer == {"content": [{"type": "text", "text": '{"x": "\\u00fc"}'}]}
+
+
+@eras
+async def test_an_error_passes_with_its_code_and_its_data(era: str) -> None:
+    async with links() as made:
+        with pytest.raises(AnsweredError, match="not today") as caught:
+            await made.request(upstream(speaking(era)), "tools/call", tool("fail"), Noting())
+    assert (caught.value.code, caught.value.data) == (-32042, {"why": 1})
+
+
+@eras
+async def test_all_that_a_server_lists_is_in_stock_and_what_it_lacks_is_empty(era: str) -> None:
+    async with links() as made:
+        every = frozenset({"tools", "resources", "templates", "prompts"})
+        stock = await made.stock(upstream(speaking(era)), parts=every)
+    assert [item["name"] for item in stock.tools][:2] == ["echo", "count"]
+    assert [item["uri"] for item in stock.resources] == ["note://a"]
+    assert [item["uriTemplate"] for item in stock.templates] == ["note://{name}"]
+    assert stock.prompts == []
+    assert stock.capabilities["resources"]["subscribe"] is True
+    assert stock.protocol_version == ("2025-06-18" if era == "old" else "2026-07-28")
+    assert stock.instructions == (None if era == "old" else "Hi")
+
+
+@eras
+async def test_a_list_that_never_comes_costs_a_server_nothing_but_that_list(
+    era: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forwarding, "_BESIDE", 1.0)
+    server = upstream(speaking(era, env={"SILENT_ABOUT": "resources/list"}))
+    async with links() as made:
+        stock = await made.stock(server, parts=frozenset({"tools", "resources", "templates"}))
+    assert stock.tools
+    assert [item["uriTemplate"] for item in stock.templates] == ["note://{name}"]
+    assert stock.resources == ()
+
+
+@eras
+async def test_progress_comes_under_the_callers_own_token_and_before_the_answer(era: str) -> None:
+    caller = Noting()
+    async with links() as made:
+        asked = {**tool("progress", steps=3), "_meta": {"progressToken": "mine"}}
+        answer = await made.request(upstream(speaking(era)), "tools/call", asked, caller)
+        steps = [(method, params["progressToken"], params["progress"]) for method, params in caller.told]
+    assert said(answer) != "mine"
+    assert steps == [("notifications/progress", "mine", step) for step in (1, 2, 3)]
+    assert asked["_meta"] == {"progressToken": "mine"}
+
+
+@eras
+async def test_a_request_that_is_given_up_is_cancelled_at_the_server(era: str) -> None:
+    server, caller = upstream(speaking(era)), Noting()
+    async with links() as made:
+        await made.request(server, "tools/call", tool("echo"), caller)
+        with anyio.move_on_after(0.1):
+            await made.request(server, "tools/call", tool("hang"), caller)
+        heard = json.loads(said(await made.request(server, "tools/call", tool("heard"), caller)))["heard"]
+    (cancelled,) = [message for message in heard if message["method"] == "notifications/cancelled"]
+    assert isinstance(cancelled["params"]["requestId"], int)
+
+
+@eras
+async def test_words_of_the_log_reach_the_caller_of_the_request(era: str) -> None:
+    caller, other = Noting(), Noting()
+    server = upstream(speaking(era))
+    async with links() as made:
+        await made.request(server, "tools/call", tool("echo"), other)
+        await made.request(server, "tools/call", tool("log"), caller)
+    assert caller.told == [("notifications/message", {"level": "info", "data": "words"})]
+    assert other.told == []
+
+
+@eras
+async def test_what_a_server_asks_is_asked_of_the_caller(era: str) -> None:
+    caller = Noting(capabilities={"elicitation": {}}, answer=yes)
+    async with links() as made:
+        asked = tool("ask", method="elicitation/create")
+        answer = json.loads(said(await made.request(upstream(speaking(era)), "tools/call", asked, caller)))
+    accepted = {"action": "accept", "content": {"about": "Which?"}}
+    if era == "old":
+        assert answer == {"result": accepted, "error": None}
+    else:
+        assert answer == {"responses": {"q": accepted}, "state": "s1"}
+
+
+async def test_a_caller_who_refuses_is_an_error_to_the_server_that_asked() -> None:
+    async with links() as made:
+        asked = tool("ask", method="roots/list")
+        answer = json.loads(
+            said(await made.request(upstream(speaking("old")), "tools/call", asked, Noting()))
+        )
+    assert answer["error"] == {"code": -32601, "message": "nobody answers roots/list"}
+
+
+async def test_a_caller_of_the_new_era_gets_the_question_itself_and_asks_again() -> None:
+    caller = Noting(takes_input_required=True)
+    server, asked = upstream(speaking("new")), tool("ask", method="roots/list")
+    async with links() as made:
+        question = await made.request(server, "tools/call", asked, caller)
+        more: Params = {
+            **asked,
+            "inputResponses": {"q": {"roots": []}},
+            "requestState": question["requestState"],
+        }
+        answer = await made.request(server, "tools/call", more, caller)
+    assert question["resultType"] == "input_required"
+    assert json.loads(said(answer)) == {"responses": {"q": {"roots": []}}, "state": "s1"}
+
+
+async def test_a_server_of_the_old_era_is_shown_the_callers_capabilities_once_and_for_all() -> None:
+    server = upstream(speaking("old"))
+    async with links() as made:
+        shown: list[Mapping[str, object]] = []
+        for capabilities in (ROOTS, SAMPLING, ROOTS):
+            caller = Noting(capabilities=capabilities)
+            told = json.loads(said(await made.request(server, "tools/call", tool("heard"), caller)))
+            shown.append(told["greeting"]["capabilities"])
+        assert made.conditions()[0].sessions == 2
+    assert shown == [{"roots": {}}, {"sampling": {}}, {"roots": {}}]
+
+
+async def test_a_server_of_the_new_era_is_shown_them_with_each_request() -> None:
+    server = upstream(speaking("new"))
+    async with links() as made:
+        shown: list[tuple[object, object]] = []
+        for capabilities, level in ((ROOTS, "info"), (NONE, None)):
+            caller = Noting(capabilities=capabilities, log_level=level)
+            meta = json.loads(said(await made.request(server, "tools/call", tool("heard"), caller)))["meta"]
+            prefix = "io.modelcontextprotocol/"
+            shown.append((meta[f"{prefix}clientCapabilities"], meta.get(f"{prefix}logLevel")))
+        assert made.conditions()[0].sessions == 1
+    assert shown == [({"roots": {}}, "info"), ({}, None)]
+
+
+async def test_the_level_of_the_log_is_set_at_a_server_of_the_old_era_that_a_caller_of_the_new_one_asks() -> (
+    None
+):
+    server, caller = upstream(speaking("old")), Noting(log_level="warning")
+    async with links() as made:
+        await made.request(server, "tools/call", tool("echo"), caller)
+        told = json.loads(said(await made.request(server, "tools/call", tool("heard"), caller)))
+    levels = [message for message in told["heard"] if message["method"] == "logging/setLevel"]
+    assert levels == [{"method": "logging/setLevel", "params": {"level": "warning"}}]
+
+
+async def test_callers_have_sessions_of_their_own_with_a_server_that_may_remember_them() -> None:
+    server = upstream(speaking("old"))
+    async with links() as made:
+        counts = [
+            json.loads(said(await made.request(server, "tools/call", tool("count"), Noting(session=who))))
+            for who in ("ada", "bob", "ada")
+        ]
+        assert [count for count, _ in counts] == [1, 1, 2]
+        await made.leave("ada")
+        assert made.conditions()[0].sessions == 1
+        (count, process) = json.loads(
+            said(await made.request(server, "tools/call", tool("count"), Noting(session="ada")))
+        )
+    assert (count, process != counts[0][1]) == (1, True)
+
+
+async def test_a_server_without_a_memory_is_shared_unless_told_otherwise() -> None:
+    async with links() as made:
+        for label, sharing in (("a", None), ("b", Sharing.OWN)):
+            server = upstream(speaking("new"), label, sharing=sharing)
+            for who in ("ada", "bob"):
+                await made.request(server, "tools/call", tool("count"), Noting(session=who))
+        assert [condition.sessions for condition in made.conditions()] == [1, 2]
+
+
+async def test_one_session_is_shared_where_the_configuration_says_so() -> None:
+    server = upstream(speaking("old"), sharing=Sharing.SHARED)
+    async with links() as made:
+        for who in ("ada", "bob"):
+            answer = await made.request(server, "tools/call", tool("count"), Noting(session=who))
+    assert json.loads(said(answer))[0] == 2
+
+
+async def test_a_session_that_only_lists_were_asked_of_is_handed_over() -> None:
+    server = upstream(speaking("old"))
+    async with links() as made:
+        await made.stock(server)
+        await made.request(server, "tools/call", tool("echo"), Noting())
+        await made.stock(server)
+        assert made.conditions()[0].sessions == 1
+
+
+@eras
+async def test_changes_are_told_to_all_who_listen(era: str) -> None:
+    server, caller = upstream(speaking(era)), Noting()
+    async with links() as made, made.notices() as first, made.notices() as second:
+        await made.request(server, "resources/subscribe", {"uri": "note://a"}, caller)
+        await made.request(server, "tools/call", tool("change"), caller)
+        with anyio.fail_after(30):
+            heard = [[await anext(notices), await anext(notices)] for notices in (first, second)]
+    methods = {"notifications/tools/list_changed", "notifications/resources/updated"}
+    for notices in heard:
+        assert {notice.method for notice in notices} == methods
+        assert {notice.key for notice in notices} == {("speaking",)}
+        assert {"uri": "note://a"} in [notice.params for notice in notices]
+
+
+async def test_the_same_change_is_told_once_to_who_was_busy() -> None:
+    server, caller = upstream(speaking("old")), Noting()
+    async with links() as made, made.notices() as notices:
+        for _ in range(3):
+            await made.request(server, "tools/call", tool("change"), caller)
+        assert (await anext(notices)).method == "notifications/tools/list_changed"
+        with anyio.move_on_after(0.05) as nothing:
+            await anext(notices)
+        assert nothing.cancelled_caught
+
+
+async def test_a_session_that_idles_ends_and_the_next_call_starts_it_anew() -> None:
+    server, caller = upstream(speaking("old")), Noting()
+    async with links(idle=0.05) as made:
+        await made.request(server, "tools/call", tool("count"), caller)
+        with anyio.fail_after(30):
+            while made.conditions()[0].sessions:
+                await anyio.sleep(0.01)
+        answer = await made.request(server, "tools/call", tool("count"), caller)
+        assert made.conditions()[0].errors == 0
+    assert json.loads(said(answer))[0] == 1
+
+
+async def test_a_session_that_is_everyones_is_kept_for_what_it_tells() -> None:
+    shared, own = upstream(speaking("new"), "shared"), upstream(speaking("old"), "own")
+    async with links(idle=0.05) as made:
+        for server in (shared, own):
+            await made.request(server, "tools/call", tool("echo"), Noting())
+        with anyio.fail_after(30):
+            while made.conditions()[1].sessions:
+                await anyio.sleep(0.01)
+        assert made.conditions()[0].sessions == 1
+
+
+async def test_a_server_that_is_dropped_is_ended_and_one_whose_entry_changed_is_started_anew() -> None:
+    async with links() as made:
+        before = upstream(speaking("old", env={"WORD": "before"}))
+        after = upstream(speaking("old", env={"WORD": "after"}))
+        words: list[str] = []
+        for server in (before, after):
+            answer = await made.request(server, "tools/call", tool("environment"), Noting())
+            words.append(json.loads(said(answer))["WORD"])
+        assert words == ["before", "after"]
+        await made.drop(frozenset({after.key}))
+        assert made.conditions() == []
+
+
+async def test_a_server_is_well_once_it_has_answered_and_its_figures_are_kept() -> None:
+    server = upstream(speaking("old"))
+    async with links() as made:
+        assert made.conditions() == []
+        for name in ("echo", "echo", "echo"):
+            await made.request(server, "tools/call", tool(name), Noting())
+        with pytest.raises(AnsweredError):
+            await made.request(server, "tools/call", tool("fail"), Noting())
+        (condition,) = made.conditions()
+    assert (condition.health, condition.calls, condition.errors) == (Health.UP, 4, 1)
+    assert (condition.label, condition.protocol_version) == ("speaking", "2025-06-18")
+    assert condition.p50_ms is not None
+    assert condition.p95_ms is not None
+    assert 0 < condition.p50_ms <= condition.p95_ms
+
+
+@eras
+async def test_what_was_watched_is_watched_again_after_a_crash(era: str) -> None:
+    server, caller = upstream(speaking(era)), Noting()
+    async with links() as made, made.notices() as notices:
+        await made.request(server, "resources/subscribe", {"uri": "note://a"}, caller)
+        with pytest.raises(UpstreamError):
+            await made.request(server, "tools/call", tool("crash"), caller)
+        await made.request(server, "tools/call", tool("echo"), caller)
+        with anyio.fail_after(30):
+            first = await anext(notices)  # it may have changed meanwhile
+            await made.request(server, "tools/call", tool("change"), caller)
+            heard = {(await anext(notices)).method for _ in range(2)}
+    assert (first.method, first.params) == ("notifications/resources/updated", {"uri": "note://a"})
+    assert heard == {"notifications/tools/list_changed", "notifications/resources/updated"}
+
+
+@eras
+async def test_what_is_watched_no_more_is_not_told_of(era: str) -> None:
+    server, caller = upstream(speaking(era)), Noting()
+    async with links() as made, made.notices() as notices:
+        for method in ("resources/subscribe", "resources/unsubscribe"):
+            await made.request(server, method, {"uri": "note://a"}, caller)
+        await made.request(server, "tools/call", tool("change"), caller)
+        assert (await anext(notices)).method == "notifications/tools/list_changed"
+        with pytest.raises(AnsweredError, match="`uri` is missing"):
+            await made.request(server, "resources/subscribe", {}, caller)
+
+
+async def test_all_who_wait_for_a_server_that_does_not_start_hear_of_it_at_once() -> None:
+    launch = Launch(command=sys.executable, args=("-c", "import sys; sys.stdin.read(1); sys.exit(4)"))
+    async with links() as made:
+        errors: list[str] = []
+
+        async def fail(name: str) -> None:
+            with pytest.raises(UpstreamError) as caught:
+                await made.request(upstream(launch), "tools/call", tool("echo"), Noting(session=name))
+            errors.append(str(caught.value))
+
+        async with anyio.create_task_group() as tasks:
+            for name in ("ada", "bob", "cleo", "dan", "eve"):
+                tasks.start_soon(fail, name)
+    assert errors == ["`speaking` ended before it answered (exit code 4)"] * 5
+
+
+async def test_sessions_are_bounded_and_the_one_unused_longest_ends_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(supervisor, "MAX_SESSIONS", 2)
+    server = upstream(speaking("old"))
+    async with links() as made:
+        counts: list[int] = []
+        for who in ("ada", "bob", "bob", "cleo", "bob", "ada"):
+            answer = await made.request(server, "tools/call", tool("count"), Noting(session=who))
+            counts.append(json.loads(said(answer))[0])
+        assert made.conditions()[0].sessions == 2
+    assert counts == [1, 1, 2, 1, 3, 1]
+
+
+async def test_who_comes_when_all_sessions_are_in_use_waits_for_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supervisor, "MAX_SESSIONS", 1)
+    server = upstream(speaking("old"))
+    is_asked, may_answer = anyio.Event(), anyio.Event()
+
+    async def slowly(_: str, __: Params) -> Answer:
+        is_asked.set()
+        await may_answer.wait()
+        return {"action": "decline"}
+
+    async with links() as made, anyio.create_task_group() as tasks:
+        ada = Noting(session="ada", answer=slowly)
+        asked = tool("ask", method="elicitation/create")
+        tasks.start_soon(made.request, server, "tools/call", asked, ada)
+        await is_asked.wait()
+        with anyio.move_on_after(0.2) as in_vain:
+            await made.request(server, "tools/call", tool("echo"), Noting(session="bob"))
+        may_answer.set()
+        answer = await made.request(server, "tools/call", tool("echo"), Noting(session="bob"))
+        assert in_vain.cancelled_caught
+        assert said(answer) == "{}"
+
+
+async def test_what_is_asked_for_a_request_that_was_given_up_is_not_asked_any_more() -> None:
+    server = upstream(speaking("old"))
+    was_cancelled = anyio.Event()
+
+    async def forever(_: str, __: Params) -> Answer:
+        try:
+            await anyio.sleep_forever()
+        finally:
+            was_cancelled.set()
+        raise AssertionError
+
+    async with links() as made:
+        caller = Noting(answer=forever)
+        with anyio.move_on_after(1):
+            await made.request(server, "tools/call", tool("ask", method="elicitation/create"), caller)
+        with anyio.fail_after(30):
+            await was_cancelled.wait()
+        await made.request(server, "tools/call", tool("echo"), caller)
+
+
+async def test_a_server_that_asks_when_nobody_asked_it_is_refused() -> None:
+    server = upstream(speaking("old"))
+    async with links() as made:
+        await made.stock(server, parts=frozenset({"tools", "resources"}))
+        told = json.loads(said(await made.request(server, "tools/call", tool("heard"), Noting())))
+    replies = [message for message in told["heard"] if "error" in message]
+    assert [reply["error"]["code"] for reply in replies] == [-32601]
+    assert [message["id"] for message in told["heard"] if "result" in message] == ["ping"]
