@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from remit.errors import EmbeddingError
-from remit.search.documents import split
 from remit.search.engine import open_engine
 from remit.search.evaluation import Measures, Trial, mean, measure, percentile
 from remit.search.given_tools import Brought
 from remit.search.search_service import Searcher
 from remit.search.tool_collection import Collection
+from remit.text.words import split
 from search_sets import Set, dev_sets, real_sets, real_tools, thinned
 
 HERE = Path(__file__).parent

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
 
 from remit.search import evaluation_folder
-from remit.search.documents import document, split
+from remit.search.documents import document
 from remit.search.evaluation import Question, Trial
 from remit.search.given_tools import Brought
+from remit.text.words import split
 
 MOST_QUERIES = 250  # of a set; every n-th of more
 

@@ -9,7 +9,8 @@ from typing import Any
 import anyio
 from anyio.streams.memory import MemoryObjectSendStream
 
-from remit.upstream.ports import Answer, AnsweredError, Caller, Change, Listing, Opening, Params, Part
+from remit.gateway.ports import Change, Listing, Opening, Part
+from remit.upstream.ports import Answer, AnsweredError, Caller, Params
 
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}}
 FORM = {"type": "object", "properties": {"name": {"type": "string"}}}

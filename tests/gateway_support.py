@@ -12,18 +12,9 @@ from remit.bootstrap import open_notifier
 from remit.decision.declarations import Key
 from remit.gateway.endpoint import LiveEndpoint
 from remit.gateway.open_endpoint import Means, serve
+from remit.gateway.ports import Opening
 from remit.upstream.offer_reader import read_offer
-from remit.upstream.ports import (
-    Answer,
-    AnsweredError,
-    Caller,
-    Condition,
-    Health,
-    Notice,
-    Opening,
-    Params,
-    Stock,
-)
+from remit.upstream.ports import Answer, AnsweredError, Caller, Condition, Health, Notice, Params, Stock
 from remit.upstream.upstream_model import Upstream
 from support import Desk
 

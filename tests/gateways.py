@@ -10,13 +10,13 @@ import httpx2
 
 from endpoints import SmallEndpoint, opened
 from remit.decision.projects import Project, identify
+from remit.gateway.ports import Opening
 from remit.gateway.transports.cors import open_to
 from remit.gateway.transports.endpoint_pool import Endpoints
 from remit.gateway.transports.host_check import Hosts
 from remit.gateway.transports.http_routes import Front, Site
 from remit.gateway.transports.http_server import Address, bound, on_http
 from remit.gateway.transports.token_grants import Grant
-from remit.upstream.ports import Opening
 
 SHOP = identify("/code/shop")
 BLOG = identify("/code/blog")

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from remit.decision.tools import Tool
     from remit.doctor.findings import Finding
     from remit.files.bounded_reader import Machine
+    from remit.gateway.ports import Endpoint, Opening
     from remit.gateway.transports.status_files import GatewayFiles
     from remit.gateway.transports.token_file import TokenFile
     from remit.install.installer import Installer
     from remit.memory.project_memory import Memory
-    from remit.names.generator import Generator as NameGenerator
     from remit.policy.callbacks import Filtering
     from remit.ports import Clock, Notifier, Store, Upstreams
     from remit.registry import Registry
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from remit.states.state_service import Situation
     from remit.store.memory_sign_search import Held
     from remit.upstream.launch.resources import Means, Reaching
-    from remit.upstream.ports import Endpoint, Links, Opening, Stock
+    from remit.upstream.ports import Links, Stock
     from remit.upstream.upstream_model import Offer, Upstream
 
 
@@ -67,8 +67,9 @@ class ConditionLanguage:
     ) -> "Iterable[tuple[Severity, File, Mistake]]":
         """List what contradicts itself, and what means nothing that is known."""
         from remit.configuration.lint import remarks
+        from remit.memory.scope_gate import TOOLS
 
-        return remarks(said, tools)
+        return remarks(said, tools, TOOLS)
 
 
 def judge(
@@ -91,13 +92,6 @@ def read_trial(folder: str) -> "Trial":
     from remit.search.evaluation_folder import read
 
     return read(folder)
-
-
-def open_generator() -> "NameGenerator":
-    """Make ready to read source files for the names of commands, and to write files of them."""
-    from remit.names.generator import Generator as NameGenerator
-
-    return NameGenerator()
 
 
 def open_registry() -> "Registry":

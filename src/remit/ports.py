@@ -10,6 +10,7 @@ if TYPE_CHECKING:  # a port is a shape: whoever runs needs nothing of what it is
 
     from remit.configuration.config_model import Content, Detector, File, FileText, Mistake, Said, ToolEntry
     from remit.configuration.layers import Configuration
+    from remit.configuration.stored_configuration import KeptConfiguration, KeptFile
     from remit.decision.client_reading import Reading, Remembered
     from remit.decision.decide import Context
     from remit.decision.declarations import Changes, Declaration, Key, Resolved
@@ -20,7 +21,6 @@ if TYPE_CHECKING:  # a port is a shape: whoever runs needs nothing of what it is
     from remit.decision.sightings import Sighting, Use
     from remit.decision.tools import Definition, Tool
     from remit.decision.views import Flags, View
-    from remit.doctor.findings import Facts
     from remit.install.record import Install, Target
     from remit.memory.ports import MemoryStore
     from remit.memory.traces import Left
@@ -30,7 +30,8 @@ if TYPE_CHECKING:  # a port is a shape: whoever runs needs nothing of what it is
     from remit.search.documents import Columns, Document, Sought
     from remit.search.ranking import Fusion, Hit, RankFusion
     from remit.sessions.suggestions import Call, Candidate, Made
-    from remit.states.observations import Kept, KeptConfiguration, KeptFile, Known, Observation
+    from remit.states.observations import Kept, Known, Observation
+    from remit.upstream.launch.launch_facts import Facts
     from remit.upstream.upstream_model import Offer, Upstream, Wares
     from remit.usage.familiarity import Tally
     from remit.usage.reports import ProjectUse, SessionUse, Total

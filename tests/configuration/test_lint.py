@@ -8,6 +8,7 @@ from remit.configuration.lint import remarks
 from remit.configuration.toml_positions import positions
 from remit.decision.kinds import Kind
 from remit.decision.tools import Tool
+from remit.memory.scope_gate import TOOLS
 from support import server
 
 MACHINE = File(Layer.MACHINE, "/machine.toml")
@@ -35,7 +36,7 @@ def said(text: str, file: File = PROJECT) -> Said:
 
 
 def told(*files: Said) -> list[tuple[str, str, str | None]]:
-    return [(severity, each.message, each.hint) for severity, _, each in remarks(files, KNOWN)]
+    return [(severity, each.message, each.hint) for severity, _, each in remarks(files, KNOWN, TOOLS)]
 
 
 def test_what_means_something_is_not_worth_a_word() -> None:

@@ -22,7 +22,8 @@ from remit.doctor.checks.name_collisions import colliding_names, long_names
 from remit.doctor.checks.unpinned_packages import unpinned_packages
 from remit.doctor.checks.upkeep import UNUSED_AFTER, unused_servers, waiting_servers
 from remit.doctor.diagnosis import Check, diagnose
-from remit.doctor.findings import Facts, Finding, Patient
+from remit.doctor.findings import Finding, Patient
+from remit.upstream.launch.launch_facts import Facts
 from support import CLIENT, context, declared
 from support import server as server_row
 

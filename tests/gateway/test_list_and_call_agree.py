@@ -98,7 +98,7 @@ async def _shown(served: LiveEndpoint) -> set[str]:
     shown = {*await names(served)}
     for name in shown - set(SERVED):
         answer = await call(served, name)
-        shown |= {item["name"] for item in answer["structuredContent"]["tools"]}
+        shown |= {item["name"] for item in answer["structuredContent"].get("tools", ())}  # memory's have none
     for scope in served.capabilities.get("extensions", {}).get("remit/scopes", {}).get("scopes", ()):
         shown |= {*await names(served, {"scope": scope})}
     return shown - {"git", "web", MEMORY_SERVER}

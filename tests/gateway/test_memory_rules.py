@@ -12,10 +12,11 @@ from remit.bootstrap import open_notifier
 from remit.errors import StoreError
 from remit.gateway.endpoint import LiveEndpoint
 from remit.gateway.open_endpoint import Means, serve
+from remit.gateway.ports import Opening
 from remit.memory.project_memory import Memory
 from remit.memory.scope_gate import TOOLS
 from remit.upstream.offer_reader import read_offer
-from remit.upstream.ports import Answer, AnsweredError, Opening, Stock
+from remit.upstream.ports import Answer, AnsweredError, Stock
 from support import Desk, servers
 
 pytestmark = pytest.mark.anyio

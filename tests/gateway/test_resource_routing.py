@@ -9,7 +9,8 @@ import pytest
 from gateway_support import FakeCaller, FakeLinks, call, endpoint, offered
 from remit.errors import UpstreamError
 from remit.gateway.endpoint import LiveEndpoint
-from remit.upstream.ports import AnsweredError, Change, Stock
+from remit.gateway.ports import Change
+from remit.upstream.ports import AnsweredError, Stock
 from support import Desk
 
 pytestmark = pytest.mark.anyio

@@ -8,7 +8,8 @@ import pytest
 
 from gateway_support import FakeCaller, FakeLinks, call, endpoint, names, offered, told
 from remit.gateway.endpoint import LiveEndpoint
-from remit.upstream.ports import AnsweredError, Listing, Stock
+from remit.gateway.ports import Listing
+from remit.upstream.ports import AnsweredError, Stock
 from support import Desk
 
 pytestmark = pytest.mark.anyio

@@ -3,7 +3,7 @@
 from remit.memory.artifacts import Content, Kept, Kind
 from remit.memory.freshness import DAY
 from remit.memory.session_sections import RECENT, memory_sections, since
-from remit.sessions.session_context import assemble
+from remit.text.sections import assemble
 
 
 def kept(kind: Kind, content: Content) -> Kept:

@@ -34,10 +34,10 @@ from remit.decision.tool_names import server_name
 from remit.decision.tools import Definition
 from remit.decision.views import View
 from remit.doctor.diagnosis import diagnose
-from remit.doctor.findings import Facts
 from remit.registry import Registry
 from remit.search.engine import SearchEngine
 from remit.store.sqlite_store import SqliteStore
+from remit.upstream.launch.launch_facts import Facts
 from remit.upstream.upstream_model import Offer, Upstream
 from support import CLIENT, stored
 

@@ -13,8 +13,8 @@ from remit.search.documents import (
     query_parts,
     query_words,
     read_query,
-    split,
 )
+from remit.text.words import split
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,12 @@ from remit.decision.tools import Tool
 from remit.sessions.session_context import (
     MAX_STATES,
     MAX_TOOLS,
-    Section,
-    assemble,
     obstacles_section,
     states_section,
     told_apart,
     tools_section,
 )
+from remit.text.sections import Section, assemble
 from remit.text.token_estimate import estimate
 from remit.usage.familiarity import Tally, familiarities, place_of
 from support import CLIENT, server

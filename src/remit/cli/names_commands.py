@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from remit.bootstrap import open_generator, open_registry
+from remit.bootstrap import open_registry
 from remit.cli import render
 from remit.cli.options import JSON
 from remit.errors import RemitError
+from remit.names.generator import Generator
 from remit.text.spelling import did_you_mean
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def names(context: click.Context, *, file: str, scopes: str | None, as_json: boo
     """
     if context.invoked_subcommand is not None:
         return
-    generator = open_generator()
+    generator = Generator()
     labelled = generator.labelled(file, scopes or _beside(file))
     if as_json:
         render.data({"names": file, "commands": [_shape(each) for each in labelled]})
@@ -60,7 +61,7 @@ def generate(*, source: str, out: str | None, check: bool, as_json: bool) -> Non
 
     SRC is the directory of a Python package, or one file of it.
     """
-    generator = open_generator()
+    generator = Generator()
     made = generator.names(source, as_json=as_json if out is None else out.endswith(".json"))
     _warn(made.warnings)
     if out is None and check:
@@ -88,7 +89,7 @@ def label(*, file: str, out: str | None, check: bool, as_json: bool) -> None:
     New names are added: off for agents, unless their words say that they only read. What is there stays as it
     is, to the byte; names that no command has any more are told, and left for you to take out.
     """
-    generator, scopes = open_generator(), out or _beside(file)
+    generator, scopes = Generator(), out or _beside(file)
     made = generator.scopes(file, scopes)
     changed = not generator.is_current(made, scopes) if check else generator.write_scopes(made, scopes)
     if as_json:
@@ -115,7 +116,7 @@ def server(*, file: str, scopes: str, out: str | None, check: bool, as_json: boo
     It shows, and runs, each command only where its scopes and the states of the directory it is started in
     allow that. A command runs as a process of its own.
     """
-    generator = open_generator()
+    generator = Generator()
     made = generator.server(file, scopes)
     for name in made.unlabelled:
         render.warning(RemitError(f"{scopes}: nothing is said of `{name}`, so that no agent may use it"))

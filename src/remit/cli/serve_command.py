@@ -14,8 +14,8 @@ from remit.cli.options import PROJECT
 from remit.decision.policy import Mode
 from remit.decision.views import runs_headless
 from remit.errors import ServingError
+from remit.gateway.ports import Opening
 from remit.gateway.transports.host_check import origin
-from remit.upstream.ports import Opening
 
 STRATEGIES = ("auto", "flat", "state", "namespace", "rooms", "manifest", "search")
 LOOPBACK = "127.0.0.1"

@@ -26,9 +26,9 @@ from remit.configuration.policy_compiler import Ruled, rule
 from remit.configuration.session_settings import Told, violations
 from remit.configuration.session_settings import combine as tell
 from remit.configuration.state_unlock import way_to
+from remit.configuration.stored_configuration import KeptConfiguration, KeptFile
 from remit.decision.problems import Problem, Severity
 from remit.decision.requirements import NO_REQUIREMENTS, Requirement, Requirements
-from remit.states.observations import KeptConfiguration, KeptFile
 
 if TYPE_CHECKING:
     from remit.decision.projects import Workspace

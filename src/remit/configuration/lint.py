@@ -10,7 +10,6 @@ from remit.decision.kinds import Kind
 from remit.decision.problems import Severity
 from remit.decision.tool_names import MEMORY_SERVER, full_label, server_name, tool_name
 from remit.decision.tools import Tool
-from remit.memory.scope_gate import TOOLS
 from remit.text.spelling import did_you_mean
 
 Remark = tuple[Severity, File, Mistake]
@@ -25,16 +24,16 @@ class _Known(NamedTuple):
     own_names: Collection[tuple[str, str]]  # of tools, with their servers
 
 
-def remarks(said: Sequence[Said], tools: Iterable[Tool]) -> Iterator[Remark]:
+def remarks(said: Sequence[Said], tools: Iterable[Tool], memory_tools: Sequence[str]) -> Iterator[Remark]:
     """List what contradicts itself, and what means nothing that is known here."""
-    known = _known(tools)
+    known = _known(tools, memory_tools)
     for each in said:
         yield from _unmatched(each, known)
         yield from _blocked(each)
         yield from _overruled(each, said)
 
 
-def _known(tools: Iterable[Tool]) -> _Known:
+def _known(tools: Iterable[Tool], memory_tools: Sequence[str]) -> _Known:
     listed = list(tools)
     servers = [tool for tool in listed if tool.kind is Kind.MCP_SERVER and tool.server is not None]
     labels = [
@@ -47,12 +46,12 @@ def _known(tools: Iterable[Tool]) -> _Known:
     ]
     agents = [tool.name for tool in listed if tool.kind is Kind.SUBAGENT]
     # What Remit brings along is known, whether a gateway has served it here before or not.
-    brought = {tool_name(MEMORY_SERVER, name) for name in TOOLS}
+    brought = {tool_name(MEMORY_SERVER, name) for name in memory_tools}
     return _Known(
         {*(tool.name for tool in listed), *brought},
         {*labels, MEMORY_SERVER},
         agents,
-        [*own, *((MEMORY_SERVER, name) for name in TOOLS)],
+        [*own, *((MEMORY_SERVER, name) for name in memory_tools)],
     )
 
 

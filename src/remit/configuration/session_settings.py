@@ -4,7 +4,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from remit.configuration.config_model import OF_A_PROJECT, File, Layer, Mistake, Said
-from remit.sessions.session_context import MAX_CHARACTERS, MAX_TOKENS, MAX_TOOLS_CHARACTERS
+
+MAX_CHARACTERS = 6_000
+MAX_TOOLS_CHARACTERS = 500
+MAX_TOKENS = 2_000
 
 
 class Told(NamedTuple):

@@ -11,7 +11,7 @@ from typing import NamedTuple, cast
 from remit.decision.kinds import Kind
 from remit.decision.tool_names import MCP
 from remit.decision.tools import Tool
-from remit.search.documents import split
+from remit.text.words import split
 
 
 class Danger(IntEnum):

@@ -3,19 +3,19 @@
 A patient holds launches, which may hold secrets: it lives in memory, and no finding shows a value of it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from remit.decision.client_settings import Rule
 from remit.decision.decide import Context
-from remit.decision.declarations import Declaration, Key, Resolved
-from remit.decision.kinds import RUNS, Kind
+from remit.decision.declarations import Declaration, Resolved
+from remit.decision.kinds import Kind
 from remit.decision.launch import Launch
 from remit.decision.problems import Problem, Severity
 from remit.decision.scopes import Scope
 from remit.decision.tools import Tool
-from remit.text.secrets import words_of
+from remit.upstream.launch.launch_facts import Facts
+from remit.upstream.launch.start_obstacles import started
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,16 +30,6 @@ class Finding:
     scope: Scope | None = None
     reason: str
     fix: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
-    """What the machine says about the declarations of a workspace; nothing was started to find out."""
-
-    variables: frozenset[str] = frozenset()  # the names of those that are set
-    # The places (`command`, `args[0]`) of programs and files that do not exist.
-    absent: Mapping[Key, Sequence[str]] = field(default_factory=dict[Key, Sequence[str]])
-    tracked: frozenset[str] = frozenset()  # files that are in a git repository's index
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,38 +53,12 @@ class Patient:
     @property
     def in_force(self) -> list[Declaration]:
         """The servers that the client starts here."""
-        return [
-            item.declaration
-            for item in self.servers
-            if item.config_status in RUNS and item.shadowed_by is None
-        ]
+        return started(self.resolved)
 
     @property
     def launches(self) -> list[tuple[Declaration, Launch]]:
         """The servers that the client starts here, with how; a file that is broken now has none."""
         return [(item, item.launch) for item in self.in_force if item.launch is not None]
-
-
-class Value(NamedTuple):
-    """One value of an entry."""
-
-    place: str
-    name: str  # the variable, header or option it is given to; empty where it has none
-    text: str
-
-
-def values(launch: Launch) -> Iterator[Value]:
-    """List all that an entry says of a server, with the place of each."""
-    if launch.is_remote:
-        yield Value("url", "", launch.url)
-    else:
-        yield Value("command", "", launch.command)
-    for at, word in enumerate(words_of(launch.args)):
-        yield Value(f"args[{at}]", word.name, word.value)
-    for name, text in launch.env.items():
-        yield Value(f"env.{name}", name, text)
-    for name, text in launch.headers.items():
-        yield Value(f"headers.{name}", name, text)
 
 
 def about(

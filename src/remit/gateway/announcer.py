@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 import anyio
 
-from remit.upstream.ports import Change
+from remit.gateway.ports import Change
 
 _MOST_WAITING = 1_000  # changes that one who is slow has not heard of yet
 

@@ -17,6 +17,7 @@ from remit.gateway.inventory import Inventory
 from remit.gateway.inventory_refresh import FIRST_LIST, Stocker
 from remit.gateway.json_members import members
 from remit.gateway.own_tool_calls import BadArgumentsError, arguments_of, open_group, report, text_of, why
+from remit.gateway.ports import Change, Listing, Part
 from remit.gateway.published_lists import Board
 from remit.gateway.quick_reads import Glances
 from remit.gateway.registry_worker import Clerk
@@ -26,7 +27,7 @@ from remit.presentation.instructions import instructions
 from remit.presentation.own_tools import DEFINITIONS, Own
 from remit.presentation.refusals import failure
 from remit.presentation.served_names import prefix, spelt
-from remit.upstream.ports import Answer, AnsweredError, Caller, Change, Links, Listing, Params, Part
+from remit.upstream.ports import Answer, AnsweredError, Caller, Links, Params
 
 SCOPES = "remit/scopes"  # under which scopes are told of, where the strategy has them
 SCOPE = "remit/scope"  # in `_meta`, or `scope` among the parameters

@@ -17,6 +17,7 @@ from remit.gateway.endpoint import LiveEndpoint
 from remit.gateway.inventory import Inventory
 from remit.gateway.inventory_refresh import ReadOffer, Stocker
 from remit.gateway.memory_upstream import Remembering
+from remit.gateway.ports import Opening
 from remit.gateway.quick_reads import Glances
 from remit.gateway.registry_worker import Clerk
 from remit.gateway.resource_routing import Passing
@@ -24,7 +25,7 @@ from remit.gateway.state_watcher import Pulse
 from remit.ports import Notifier
 from remit.presentation.plan import Chosen
 from remit.registry import Registry
-from remit.upstream.ports import Links, Opening
+from remit.upstream.ports import Links
 
 if TYPE_CHECKING:  # loaded when memory is first called
     from remit.memory.project_memory import Memory

@@ -11,6 +11,7 @@ from remit.decision.declarations import Key
 from remit.decision.kinds import Kind
 from remit.decision.tool_names import full_label
 from remit.gateway.endpoint_catalog import Catalog
+from remit.gateway.ports import Change, Listing, Part
 from remit.presentation.own_tools import DEFINITIONS, Own
 from remit.presentation.resource_addresses import Addresses
 from remit.presentation.strategies import (
@@ -24,7 +25,6 @@ from remit.presentation.strategies import (
     room_resource,
 )
 from remit.presentation.tool_items import Item
-from remit.upstream.ports import Change, Listing, Part
 
 EMPTY = Listing([], "")
 

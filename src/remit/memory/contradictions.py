@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
-from remit.search.documents import STOP_WORDS
+from remit.text.words import STOP_WORDS
 
 _WORD = re.compile(r"\w+")
 _APOSTROPHES = re.compile("['\u2019]")

@@ -36,9 +36,9 @@ from remit.memory.write_plan import Arguments, Plan, plan
 from remit.memory.writer import Bound, Turn, Writer, Written, place, summed
 from remit.policy.approvals import Approval
 from remit.ports import ApprovalStore, Clock, Engine
-from remit.sessions.session_context import Section
 from remit.text.redaction import redact
 from remit.text.secrets import secrets_in
+from remit.text.sections import Section
 
 
 class Seen(NamedTuple):

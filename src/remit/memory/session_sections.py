@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from remit.memory.artifacts import Kept, Kind, Observed, body_of, name_of
 from remit.memory.freshness import DAY
-from remit.sessions.session_context import Section
 from remit.text.one_line import one_line
+from remit.text.sections import Section
 
 _MOST = 200  # characters of a line
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import NamedTuple
 
-from remit.search.documents import STOP_WORDS
+from remit.text.words import STOP_WORDS
 
 SUPERSEDES = 0.7  # of all words of two decisions: what shares as many says the same anew
 IS_LIKE = 0.5  # what shares as many may say the same: somebody has to judge

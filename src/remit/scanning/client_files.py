@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from remit.decision.declarations import Declaration
     from remit.decision.projects import Workspace
     from remit.decision.views import View
-    from remit.doctor.findings import Facts
+    from remit.upstream.launch.launch_facts import Facts
 
 
 class ClientFiles:

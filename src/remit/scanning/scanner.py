@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from remit.decision.declarations import Changes, Key, Resolved
     from remit.decision.problems import Problem
     from remit.decision.views import View
-    from remit.doctor.findings import Facts
     from remit.ports import Clock, Sources, Store
     from remit.scanning.reread import Rereading
+    from remit.upstream.launch.launch_facts import Facts
 
 
 class Scan(NamedTuple):
@@ -98,11 +98,10 @@ class Scanner:
 
     def obstacles(self, context: Context) -> Mapping[Key, str]:
         """Say of the servers in force why they cannot be started here, as far as looking tells."""
-        from remit.doctor.findings import Patient
         from remit.upstream.launch.start_obstacles import obstacles
 
         resolved = self._rereading.in_force(self._views(context))
-        return obstacles(Patient(context=context, resolved=resolved, facts=self.facts(resolved, context)))
+        return obstacles(resolved, self.facts(resolved, context), by_remit=context.starts_servers)
 
     def _views(self, context: Context) -> list[View]:
         return [context.view(client) for client in self.clients(context)]

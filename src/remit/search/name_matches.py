@@ -7,7 +7,7 @@ from functools import cache, cached_property
 from remit.decision.kinds import Kind
 from remit.decision.tool_names import server_name, spellings
 from remit.decision.tools import Tool
-from remit.search.documents import split
+from remit.text.words import split
 
 _SHORTEST = 5  # letters of a name that may be mistyped
 _LONGEST = 80

@@ -14,8 +14,9 @@ from remit.decision.decide import Decision, Listed
 from remit.decision.kinds import Kind, Status
 from remit.decision.lookup import closest_to_being_visible
 from remit.decision.tools import Tool
-from remit.search.documents import query_words, split
+from remit.search.documents import query_words
 from remit.search.name_matches import Match
+from remit.text.words import split
 
 RRF_K = 60
 

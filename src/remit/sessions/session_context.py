@@ -5,24 +5,20 @@ The same state gives the same bytes: nothing here depends on the time, and every
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from remit.configuration.session_settings import MAX_CHARACTERS
 from remit.decision.decide import Gate, Listed
 from remit.decision.kinds import Kind, Status
 from remit.decision.snapshot import Snapshot
 from remit.decision.tool_names import full_label
 from remit.decision.tools import Tool
 from remit.text.one_line import one_line
-from remit.text.token_estimate import estimate
 from remit.usage.familiarity import UNFAMILIAR, Familiar, Familiarity, owner_of, place_of, with_servers
 
 if TYPE_CHECKING:
     from remit.decision.declarations import Key
 
-MAX_CHARACTERS = 6_000
-MAX_TOOLS_CHARACTERS = 500
-MAX_TOKENS = 2_000
 MAX_TOOLS = 10
 MAX_DESCRIPTION = 120
 MAX_STATES = 400  # characters of the line about states
@@ -35,22 +31,6 @@ _NAMED = 2  # tools of a server that are named beside it
 _CAUSES = 3  # reasons why states hide something that are named
 
 Called = Callable[[Tool], str]  # how the model that is told of a tool can call it
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
-    """A part of the session context; when space is short, the lowest `keep` goes first."""
-
-    text: str
-    keep: int
-
-
-def assemble(sections: Sequence[Section], *, budget: int = MAX_CHARACTERS, tokens: int = MAX_TOKENS) -> str:
-    """Join sections, dropping whole ones until the rest fits."""
-    kept = [section for section in sections if section.text]
-    while len(text := "\n\n".join(section.text for section in kept)) > budget or estimate(text) > tokens:
-        kept.remove(min(kept, key=lambda section: section.keep))
-    return text
 
 
 def tools_section(

@@ -18,8 +18,6 @@ from remit.sessions.callable_names import called_by, can_discover, sends_a_part
 from remit.sessions.session_context import (
     KEEP_STATES,
     KEEP_TOOLS,
-    Section,
-    assemble,
     obstacles_section,
     states_section,
     told_apart,
@@ -37,6 +35,7 @@ from remit.sessions.suggestions import (
     write,
 )
 from remit.states.context_states import States
+from remit.text.sections import Section, assemble
 from remit.usage.familiarity import familiarities
 from remit.usage.reports import ProjectUse, Proposal, Usage, proposals, usage
 

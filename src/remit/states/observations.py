@@ -1,6 +1,6 @@
 """Observations: what detectors found, what host applications pushed, and until when either counts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 STALE_LIFETIMES = 10  # for so many lifetimes an answer may be used while somebody finds out anew
@@ -58,22 +58,3 @@ class Known(NamedTuple):
     workflow: Mapping[str, Step]
     pushed: Mapping[str, Pushed]
     observed: Mapping[str, Kept]
-
-
-class KeptFile(NamedTuple):
-    """A configuration file as it was last read; the texts are JSON."""
-
-    source: str
-    fingerprint: str
-    content: str
-    places: str
-    problems: str
-
-
-class KeptConfiguration(NamedTuple):
-    """What the files come to in a workspace."""
-
-    inputs: Mapping[str, str]  # each file with its fingerprint
-    problems: Sequence[Sequence[str]]  # source, place, reason
-    transitions: Sequence[Sequence[str | bool]]  # pattern, state, truth
-    observes: bool = True  # whether what calls leave behind is kept

@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from remit.states.observations import Kept, KeptConfiguration, KeptFile, Known, Observation, Pushed, Step
+from remit.configuration.stored_configuration import KeptConfiguration, KeptFile
+from remit.states.observations import Kept, Known, Observation, Pushed, Step
 from remit.store.workflow_transitions import advance
 
 if TYPE_CHECKING:

@@ -3,8 +3,8 @@
 import anyio
 import pytest
 
+from remit.gateway.ports import Change, Part
 from remit.gateway.requests.subscribers import Audience, Listener, notification
-from remit.upstream.ports import Change, Part
 
 TOOLS, PROMPTS = Change(Part.TOOLS), Change(Part.PROMPTS)
 NOTE = Change(Part.RESOURCES, "note://one")

@@ -14,9 +14,9 @@ from endpoints import SmallEndpoint
 from gateways import ACCEPT, BLOG, SHOP, Gateway, gateway
 from remit.decision.projects import identify
 from remit.errors import AgentError
+from remit.gateway.ports import Opening
 from remit.gateway.transports.host_check import Hosts
 from remit.gateway.transports.token_grants import Grant, digest
-from remit.upstream.ports import Opening
 
 CI = "Bearer token_of_ci"
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}

@@ -11,9 +11,9 @@ from starlette.types import Message
 
 from endpoints import SmallEndpoint
 from gateways import Gateway, gateway
+from remit.gateway.ports import Listing
 from remit.gateway.transports.list_encoding import Prepared
 from remit.gateway.transports.list_splicing import Splicing, spliced
-from remit.upstream.ports import Listing
 
 ODD = {"name": "odd", "description": "größer\u2028and\x85more\r\n", "inputSchema": {"default": None}}
 META: dict[str, object] = {

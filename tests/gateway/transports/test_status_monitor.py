@@ -7,11 +7,12 @@ from typing import Any
 import anyio
 
 from endpoints import SmallEndpoint, opened
+from remit.gateway.ports import Opening
 from remit.gateway.requests.call_tally import Tally
 from remit.gateway.requests.open_dispatcher import open_desk
 from remit.gateway.transports.http_server import Address, bound
 from remit.gateway.transports.status_monitor import Monitor
-from remit.upstream.ports import Condition, Health, Opening
+from remit.upstream.ports import Condition, Health
 from remit.upstream.upstream_model import Failure
 
 

@@ -5,7 +5,7 @@ import pytest
 from remit.decision.declarations import Declaration, Resolved
 from remit.decision.kinds import ConfigStatus
 from remit.decision.launch import Launch, Syntax
-from remit.doctor.findings import Facts, Patient
+from remit.upstream.launch.launch_facts import Facts
 from remit.upstream.launch.start_obstacles import obstacles
 from support import context, declared
 
@@ -13,7 +13,7 @@ from support import context, declared
 def found(declaration: Declaration, facts: Facts, *, starts_servers: bool = True) -> list[str]:
     resolved = [Resolved(declaration=declaration, config_status=ConfigStatus.ENABLED)]
     here = replace(context(), starts_servers=starts_servers)
-    return list(obstacles(Patient(context=here, resolved=resolved, facts=facts)).values())
+    return list(obstacles(resolved, facts, by_remit=here.starts_servers).values())
 
 
 def git(**launch: object) -> Declaration:

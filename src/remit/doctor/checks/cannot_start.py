@@ -8,7 +8,8 @@ from remit.decision.decide import shorten
 from remit.decision.launch import Transport
 from remit.decision.problems import Severity
 from remit.decision.scopes import Scope
-from remit.doctor.findings import Finding, Patient, about, values
+from remit.doctor.findings import Finding, Patient, about
+from remit.upstream.launch.launch_facts import values
 from remit.upstream.launch.start_obstacles import absence, is_path
 from remit.upstream.launch.variable_expansion import unset
 

@@ -8,8 +8,9 @@ from remit.decision.launch import Syntax
 from remit.decision.problems import Severity
 from remit.decision.scopes import Scope
 from remit.decision.tool_names import normalise
-from remit.doctor.findings import Finding, Patient, Value, about, to_its_owner, values
+from remit.doctor.findings import Finding, Patient, about, to_its_owner
 from remit.text.secrets import is_secret
+from remit.upstream.launch.launch_facts import Value, values
 
 _WRITTEN = {  # the plainest first
     Syntax.DEFAULTS: "${{{}}}",

@@ -13,6 +13,7 @@ from anyio.abc import TaskGroup
 
 from remit import __version__
 from remit.errors import RemitError
+from remit.gateway.ports import Change, Endpoint, Listing, Opening, Part
 from remit.gateway.requests.call_tally import Tally
 from remit.gateway.requests.era_adapters import (
     as_object,
@@ -28,17 +29,7 @@ from remit.gateway.requests.request_contexts import Nobody, RequestCaller, Sessi
 from remit.gateway.requests.subscribers import Audience, Listener, notification
 from remit.gateway.transports.list_encoding import Lists
 from remit.protocol.constants import CAPABILITIES_KEY, INTERNAL_ERROR, LOG_LEVEL_KEY, NEWER, SUBSCRIPTION_KEY
-from remit.upstream.ports import (
-    Answer,
-    AnsweredError,
-    Caller,
-    Change,
-    Endpoint,
-    Listing,
-    Opening,
-    Params,
-    Part,
-)
+from remit.upstream.ports import Answer, AnsweredError, Caller, Params
 
 INFO = {"name": "remit", "title": "Remit", "version": __version__}
 

@@ -5,8 +5,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import anyio
 
+from remit.gateway.ports import Endpoint, Opening
 from remit.gateway.requests.dispatcher import Desk
-from remit.upstream.ports import Endpoint, Opening
 
 
 @asynccontextmanager

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 
 from anyio.abc import TaskGroup
 
-from remit.upstream.ports import Change, Part
+from remit.gateway.ports import Change, Part
 
 MOST_WAITING = 1024
 

@@ -10,11 +10,11 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.types import Receive, Scope, Send
 
 from remit.errors import ServingError
+from remit.gateway.ports import Endpoint, Opening
 from remit.gateway.requests.dispatcher import Desk
 from remit.gateway.requests.open_dispatcher import open_desk
 from remit.gateway.transports.list_splicing import Splicing
 from remit.gateway.transports.sdk_server import SdkServer
-from remit.upstream.ports import Endpoint, Opening
 
 MOST = 64
 MOST_SESSIONS = 1000  # of one endpoint

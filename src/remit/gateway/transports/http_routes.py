@@ -21,11 +21,11 @@ from starlette.types import Receive, Scope, Send
 from remit import __version__
 from remit.decision.projects import Project, called
 from remit.errors import RemitError, ServingError, TokenError
+from remit.gateway.ports import Opening
 from remit.gateway.transports.endpoint_pool import Endpoints
 from remit.gateway.transports.host_check import Hosts
 from remit.gateway.transports.token_grants import Grant, presented
 from remit.memory.scope_gate import memory_id
-from remit.upstream.ports import Opening
 
 LARGEST_STATE = 2**18  # bytes
 

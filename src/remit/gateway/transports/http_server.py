@@ -13,12 +13,12 @@ from starlette.types import ASGIApp
 from remit.bootstrap import open_endpoint, open_links, open_registry, open_tokens
 from remit.decision.projects import Project
 from remit.errors import ServingError
+from remit.gateway.ports import Opening
 from remit.gateway.transports.cors import open_to
 from remit.gateway.transports.endpoint_pool import Endpoints
 from remit.gateway.transports.host_check import Hosts, is_loopback
 from remit.gateway.transports.http_routes import Front, Site
 from remit.gateway.transports.lifecycle import Say, described, monitor, run
-from remit.upstream.ports import Opening
 
 GRACE = 2  # seconds that requests have to end
 

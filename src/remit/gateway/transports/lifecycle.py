@@ -11,9 +11,10 @@ from anyio.abc import TaskStatus
 
 from remit.bootstrap import memory_of_this_process, open_gateway_files
 from remit.errors import RemitError
+from remit.gateway.ports import Opening
 from remit.gateway.requests.dispatcher import Desk
 from remit.gateway.transports.status_monitor import Monitor
-from remit.upstream.ports import Links, Opening
+from remit.upstream.ports import Links
 
 # The event loop of Windows knows none; there, the interpreter's own way of being interrupted has to do.
 SIGNALS = [] if sys.platform == "win32" else [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]

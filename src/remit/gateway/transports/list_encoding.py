@@ -4,7 +4,7 @@ import json
 import math
 from typing import Any, cast
 
-from remit.upstream.ports import Listing
+from remit.gateway.ports import Listing
 
 # Ends of a line to Python and to some who read events, and not to JSON.
 _LINE_ENDS = {char.encode(): json.dumps(char)[1:-1].encode() for char in "\x85\u2028\u2029"}

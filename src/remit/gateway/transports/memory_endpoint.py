@@ -9,12 +9,13 @@ import anyio
 from remit.bootstrap import open_memory
 from remit.gateway.memory_tools import MemoryTools
 from remit.gateway.memory_upstream import call_memory
+from remit.gateway.ports import Change, Listing, Opening
 from remit.gateway.transports.lifecycle import Say, run
 from remit.gateway.transports.stdio_server import on_stdio
 from remit.memory.project_memory import Memory
 from remit.memory.tool_definitions import instructions
 from remit.protocol.constants import INVALID_PARAMS, METHOD_NOT_FOUND
-from remit.upstream.ports import Answer, AnsweredError, Caller, Change, Listing, Opening, Params
+from remit.upstream.ports import Answer, AnsweredError, Caller, Params
 
 _NOTHING = Listing([], "none")
 

@@ -6,8 +6,9 @@ from typing import Any, Protocol
 import anyio
 
 from remit import __version__
+from remit.gateway.ports import Opening
 from remit.gateway.requests.dispatcher import Desk
-from remit.upstream.ports import Condition, Opening
+from remit.upstream.ports import Condition
 
 PACE = 1.0  # seconds between two looks
 

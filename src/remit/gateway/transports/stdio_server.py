@@ -6,12 +6,12 @@ from contextlib import AbstractAsyncContextManager
 import anyio
 
 from remit.bootstrap import open_endpoint, open_links
+from remit.gateway.ports import Endpoint, Opening
 from remit.gateway.requests.dispatcher import Desk
 from remit.gateway.requests.open_dispatcher import open_desk
 from remit.gateway.transports.json_rpc import speak
 from remit.gateway.transports.lifecycle import Say, described, monitor, run
 from remit.gateway.transports.standard_streams import standard_streams
-from remit.upstream.ports import Endpoint, Opening
 
 OnOpen = Callable[[Desk], Awaitable[None]]
 

@@ -8,9 +8,9 @@ from remit.decision.declarations import Declaration
 from remit.decision.launch import Launch, program
 from remit.decision.projects import Workspace
 from remit.decision.scopes import Scope
-from remit.doctor.findings import Facts
 from remit.files.bounded_reader import Machine
 from remit.files.git_index import is_tracked
+from remit.upstream.launch.launch_facts import Facts
 
 _INTERPRETERS = re.compile(r"(?:node|nodejs|bun|tsx|ruby|perl|php|sh|bash|python[\d.]*)")
 _EXTENSIONS = ".COM;.EXE;.BAT;.CMD"

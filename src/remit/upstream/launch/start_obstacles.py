@@ -1,36 +1,40 @@
 """Obstacles: what keeps a server from being started here, as far as can be told without starting it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from remit.decision.declarations import Key
+from remit.decision.declarations import Declaration, Key, Resolved
+from remit.decision.kinds import RUNS, Kind
 from remit.decision.launch import Launch
-from remit.doctor.findings import Facts, Patient, values
 from remit.text.secrets import shown
+from remit.upstream.launch.launch_facts import Facts, values
 from remit.upstream.launch.variable_expansion import unset
 
 
-def obstacles(patient: Patient) -> dict[Key, str]:
-    """Say of the servers in force why they cannot be started, where something is in the way.
+def started(resolved: Iterable[Resolved]) -> list[Declaration]:
+    """The servers that the client starts here."""
+    return [
+        item.declaration
+        for item in resolved
+        if item.declaration.kind is Kind.MCP_SERVER
+        and item.config_status in RUNS
+        and item.shadowed_by is None
+    ]
 
-    That a variable is missing counts where Remit starts them.
+
+def obstacles(resolved: Iterable[Resolved], facts: Facts, *, by_remit: bool) -> dict[Key, str]:
+    """Explain why servers cannot be started here, for those that cannot.
+
+    A missing variable counts only where Remit starts them: clients leave the gap as it is.
     """
-    return _found(patient, is_served=patient.context.starts_servers)
-
-
-def obstacles_to_asking(patient: Patient) -> dict[Key, str]:
-    """Say of the servers in force why Remit itself cannot start them to ask for their tools."""
-    return _found(patient, is_served=True)
-
-
-def _found(patient: Patient, *, is_served: bool) -> dict[Key, str]:
     found = {
-        declaration.key: ", ".join(
+        item.key: ", ".join(
             [
-                *(absence(launch, place) for place in patient.facts.absent.get(declaration.key, ())),
-                *(_unset(launch, patient.facts) if is_served else ()),
+                *(absence(item.launch, place) for place in facts.absent.get(item.key, ())),
+                *(_unset(item.launch, facts) if by_remit else ()),
             ]
         )
-        for declaration, launch in patient.launches
+        for item in started(resolved)
+        if item.launch is not None
     }
     return {key: reason for key, reason in found.items() if reason}
 
@@ -49,6 +53,6 @@ def is_path(launch: Launch, place: str) -> bool:
 
 
 def _unset(launch: Launch, facts: Facts) -> Iterator[str]:
-    """Name the variables without which Remit starts nothing; clients leave the gaps as they are."""
+    """Name the variables that are missing."""
     names = (name for value in values(launch) for name in unset(value.text, launch, facts.variables))
     return (f"`{name}` is not set" for name in dict.fromkeys(names))
