@@ -11,10 +11,10 @@ import os
 import random
 import tempfile
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from gateway_client import META, NEW, OLD, Client, Pipes, machine
 from processes import Place, server
@@ -49,12 +49,27 @@ class Change(Protocol):
 Figures = dict[str, dict[str, float]]
 
 
+class Changing(NamedTuple):
+    """A client that listens to a gateway, and the ways to change what it is served."""
+
+    client: Client
+    pipes: Pipes
+    kinds: Mapping[str, Change]
+
+
 def changes(folder: Path, times: int = TIMES) -> dict[str, Figures]:
     """Measure each kind of change, for a client of each era."""
     return {era: _measured(folder / era, era, times) for era in (OLD, NEW)}
 
 
 def _measured(folder: Path, era: str, times: int) -> Figures:
+    with changing_client(folder, era) as changing:
+        return latencies(changing, times, changing.kinds)
+
+
+@contextmanager
+def changing_client(folder: Path, era: str) -> Generator[Changing]:
+    """Serve a project to a client that listens."""
     place = Place(folder)
     place.declare({"hand": server("by_hand.py")}, 'strategy = "state"\n')
     _write(place.project / "remit.toml", RULES)
@@ -66,10 +81,15 @@ def _measured(folder: Path, era: str, times: int) -> Figures:
         if era == NEW:
             _listen(pipes, client)
         with _registry(place) as registry:
-            kinds = _kinds(place, registry)
-            return {kind: _timed(client, pipes, change, times) for kind, change in kinds.items()}
+            yield Changing(client, pipes, _kinds(place, registry))
     finally:
         pipes.close()
+
+
+def latencies(changing: Changing, times: int, kinds: Iterable[str]) -> Figures:
+    """Measure some kinds of change."""
+    client, pipes = changing.client, changing.pipes
+    return {kind: _timed(client, pipes, changing.kinds[kind], times) for kind in kinds}
 
 
 def _kinds(place: Place, registry: Registry) -> Mapping[str, Change]:
