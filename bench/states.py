@@ -107,7 +107,9 @@ def flips(*, shared: bool) -> list[float]:
     for holding in (False, True) * 2:  # conditions that are asked often are compiled first
         roster.at(reading(holding))
     samples = [timed(lambda at=at: roster.at(reading(at % 2 == 0))) * 1e3 for at in range(ROUNDS)]
-    counts = [sum(item.decision.visible for item in roster.at(reading(holds))) for holds in (True, False)]
+    counts = [
+        sum(item.decision.is_available for item in roster.at(reading(holds))) for holds in (True, False)
+    ]
     assert counts == [TOOLS, 0] if shared else counts[0] - counts[1] == len(range(0, TOOLS, STATES))
     return samples
 

@@ -278,5 +278,5 @@ def names(registry: Registry, at: Context, *, keep: Callable[[Tool], bool] = lam
     return sorted(
         f"{tool.scope} {tool.server or tool.name}"
         for tool, decision in registry.tools(at)
-        if decision.visible and keep(tool)
+        if decision.is_available and keep(tool)
     )

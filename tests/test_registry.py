@@ -96,7 +96,7 @@ def test_a_removed_server_goes_stale_and_comes_back_with_its_history(
     assert registry.explain("mcp__till__ring", here).decision.gate is Gate.CONFIG
     desk.write(shop / ".mcp.json", servers("till", "scale"))
     back = registry.explain("till", here)
-    assert back.decision.visible
+    assert back.decision.is_available
     assert back.tool is not None
     assert back.tool.usage_count == 1
 
@@ -164,7 +164,7 @@ def test_a_tool_nobody_has_seen_is_explained_by_its_server(
     explained = registry.explain("mcp__my__server__new", at(registry, shop))
     assert (explained.name, explained.is_assumed) == ("mcp__my__server__new", True)
     assert explained.tool is not None
-    assert (explained.tool.server, explained.decision.visible) == ("my__server", True)
+    assert (explained.tool.server, explained.decision.is_available) == ("my__server", True)
     for name in ("my__server", "mcp__my__server__*"):
         assert not registry.explain(name, at(registry, shop)).is_assumed
 
@@ -172,7 +172,7 @@ def test_a_tool_nobody_has_seen_is_explained_by_its_server(
 def test_a_server_whose_name_looks_odd_is_found_by_it(desk: Desk, shop: Path, registry: Registry) -> None:
     desk.write(shop / ".mcp.json", servers("we ird.näme"))
     for name in ("we ird.näme", "mcp__we_ird_n_me__*"):
-        assert registry.explain(name, at(registry, shop)).decision.visible
+        assert registry.explain(name, at(registry, shop)).decision.is_available
 
 
 def test_remits_own_entry_is_kept_as_a_row_and_hidden(desk: Desk, shop: Path, registry: Registry) -> None:
@@ -340,7 +340,7 @@ def test_another_config_directory_shows_its_own_tools_and_stales_nothing(
     assert names(registry, at(registry, shop)) == ["global moved"]
     del desk.variables["CLAUDE_CONFIG_DIR"]
     wiki = registry.explain("wiki", at(registry, blog))
-    assert (wiki.decision.visible, wiki.decision.reason) == (True, "declared in ~/.claude.json")
+    assert (wiki.decision.is_available, wiki.decision.reason) == (True, "declared in ~/.claude.json")
     assert names(registry, at(registry, shop)) == ["global default", "global wiki"]
 
 
@@ -378,7 +378,7 @@ def test_a_tool_whose_old_server_is_gone_is_explained_by_the_one_in_force(
     desk.write_state("git", local={shop: servers("git")})
     registry.record("mcp__git__commit", here)
     desk.write_state("git")
-    assert registry.explain("mcp__git__commit", here).decision.visible
+    assert registry.explain("mcp__git__commit", here).decision.is_available
 
 
 def test_a_server_is_found_by_its_name_as_written_before_any_that_looks_alike(
@@ -388,7 +388,7 @@ def test_a_server_is_found_by_its_name_as_written_before_any_that_looks_alike(
     for name, visible in (("a.b", False), ("a_b", True)):
         explained = registry.explain(name, at(registry, shop))
         assert explained.tool is not None
-        assert (explained.tool.server, explained.decision.visible) == (name, visible)
+        assert (explained.tool.server, explained.decision.is_available) == (name, visible)
 
 
 def test_a_tool_of_a_server_that_an_agent_brings_along_is_visible_to_that_agent_alone(
@@ -402,7 +402,7 @@ def test_a_tool_of_a_server_that_an_agent_brings_along_is_visible_to_that_agent_
         agent: registry.explain("mcp__vault__read", registry.at(str(shop), agent=agent)).decision
         for agent in (None, "auditor", "other")
     }
-    assert {agent: answer.visible for agent, answer in answers.items()} == {
+    assert {agent: answer.is_available for agent, answer in answers.items()} == {
         None: False,
         "auditor": True,
         "other": False,
@@ -418,7 +418,10 @@ def test_an_agent_has_the_servers_of_its_own_definition_and_not_of_one_it_shadow
         desk.write(folder / ".claude" / "agents" / "auditor.md", own)
     here = registry.at(str(shop), agent="auditor")
     servers = [item for item in registry.tools(here) if item.tool.agent == "auditor"]
-    assert {tool.server: decision.visible for tool, decision in servers} == {"ours": True, "theirs": False}
+    assert {tool.server: decision.is_available for tool, decision in servers} == {
+        "ours": True,
+        "theirs": False,
+    }
 
 
 @pytest.mark.parametrize("is_scanned", [True, False])
@@ -572,7 +575,7 @@ def test_all_clients_are_an_inventory(desk: Desk, shop: Path, registry: Registry
     desk.write(desk.home / ".config/zed/settings.json", {"context_servers": {"kite": {"command": "x"}}})
     everything = registry.at(str(shop), "all")
     registry.record("mcp__x__y", everything)
-    visible = [item.tool for item in registry.tools(everything) if item.decision.visible]
+    visible = [item.tool for item in registry.tools(everything) if item.decision.is_available]
     assert sorted(f"{tool.client} {tool.scope} {tool.server}" for tool in visible) == [
         "claude-code project till",
         "claude-code project x",

@@ -229,7 +229,7 @@ class Registry:
         """
         context, listed = self._listed(context)
         explained = explain_name(name, listed, context)
-        if explained.tool is None or explained.tool.server is None or not explained.decision.visible:
+        if explained.tool is None or explained.tool.server is None or not explained.decision.is_available:
             return explained
         obstacle = obstacle_of(explained.tool, listed, self._scanner.obstacles(context))
         return explained._replace(obstacle=obstacle)

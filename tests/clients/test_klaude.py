@@ -17,7 +17,7 @@ def used(registry: Registry, root: Path) -> tuple[str, str]:
     [tool] = [
         item.tool
         for item in registry.tools(registry.at(str(root), "klaude"))
-        if item.decision.visible and item.tool.server == "git"
+        if item.decision.is_available and item.tool.server == "git"
     ]
     return tool.scope, tool.source
 
@@ -94,4 +94,4 @@ def test_a_local_server_that_lies_in_the_repository_is_not_started_without_trust
         here = registry.at(str(root), "klaude")
         assert [item.declaration.server for item in registry.trustable(here)] == ["git"]
         starting = registry.explain("git", replace(here, starts_servers=True)).decision
-    assert (starting.gate, starting.visible) == ("config", False)
+    assert (starting.gate, starting.is_available) == ("config", False)

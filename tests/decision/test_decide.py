@@ -20,7 +20,7 @@ def test_a_declared_tool_is_visible_and_says_where_it_is_declared() -> None:
     decision = decide(server(), context())
     assert (decision.verdict, decision.gate) == (Verdict.VISIBLE, None)
     assert decision.reason == "declared in ~/.claude.json"
-    assert decision.visible
+    assert decision.is_available
 
 
 def test_a_tool_of_another_project_is_answered_like_one_that_does_not_exist() -> None:
@@ -31,11 +31,11 @@ def test_a_tool_of_another_project_is_answered_like_one_that_does_not_exist() ->
 def test_a_tool_of_another_client_is_hidden_at_config() -> None:
     decision = decide(server(client="cursor"), context())
     assert (decision.gate, decision.reason) == (Gate.CONFIG, "declared for cursor")
-    assert not decision.visible
+    assert not decision.is_available
 
 
 def test_an_inventory_asks_no_client() -> None:
-    assert decide(server(client="cursor"), context(client=None)).visible
+    assert decide(server(client="cursor"), context(client=None)).is_available
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_a_stale_tool_is_hidden_and_says_how_to_get_it_back() -> None:
 def test_a_demoted_tool_is_visible_and_says_how_often_it_failed() -> None:
     tool = server(status=Status.DEMOTED)._replace(outcomes="+----")
     decision = decide(tool, context())
-    assert decision.visible
+    assert decision.is_available
     assert decision.reason == "declared in ~/.claude.json; 4 of its last 5 calls here failed"
 
 
@@ -134,18 +134,18 @@ def test_a_projects_server_is_hidden_from_those_who_would_start_it_until_it_is_t
     decision = decide(waiting, starting)
     assert (decision.gate, decision.reason) == (Gate.CONFIG, "declared in ~/.claude.json, not trusted")
     assert decision.unlock == "look at it with `remit trust`, then run `remit trust till`"
-    assert decide(server("till", scope=Scope.PROJECT, is_trusted=True), starting).visible
-    assert decide(server("git", is_trusted=None), starting).visible
+    assert decide(server("till", scope=Scope.PROJECT, is_trusted=True), starting).is_available
+    assert decide(server("git", is_trusted=None), starting).is_available
 
 
 def test_what_an_agent_brings_along_is_started_by_its_client_and_needs_no_trust() -> None:
     brought = server("till", scope=Scope.PROJECT, is_trusted=False)._replace(agent="auditor")
     auditor = Agent(name="auditor", profile=Profile())
-    assert decide(brought, replace(context(), starts_servers=True, agent=auditor)).visible
+    assert decide(brought, replace(context(), starts_servers=True, agent=auditor)).is_available
 
 
 def test_where_the_client_starts_its_servers_the_clients_rules_are_all_that_counts() -> None:
-    assert decide(server("till", scope=Scope.PROJECT, is_trusted=False), context()).visible
+    assert decide(server("till", scope=Scope.PROJECT, is_trusted=False), context()).is_available
 
 
 def test_a_server_that_waits_for_approval_waits_whoever_trusts_it() -> None:
@@ -166,7 +166,7 @@ def test_a_tool_that_its_server_no_longer_lists_is_hidden_and_says_so() -> None:
 
 def test_a_tool_that_was_listed_before_its_entry_changed_is_visible_and_says_so() -> None:
     decision = decide(listed_tool(is_outdated=True), context())
-    assert decision.visible
+    assert decision.is_available
     assert decision.reason.endswith("listed before its entry changed")
 
 

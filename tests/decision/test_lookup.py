@@ -75,4 +75,4 @@ def test_a_name_that_is_nearly_one_is_answered_with_what_may_be_meant(name: str,
 def test_of_several_rows_the_one_that_can_be_used_comes_first() -> None:
     hidden = server("git", client="cursor")
     rows = [Listed(tool, decide(tool, context())) for tool in (hidden, server("git"))]
-    assert sorted(rows, key=closest_to_being_visible)[0].decision.visible
+    assert sorted(rows, key=closest_to_being_visible)[0].decision.is_available

@@ -187,7 +187,7 @@ def test_approval_is_asked_for_whatever_the_danger_unless_the_mode_lifts_or_hide
     decision = decide(tool("x"), here(label))
     assert decision.reason == 'needs approval: `tools."*".approval` in ~/.config/remit/remit.toml line 3'
     assert decision.unlock == "call it, then answer with `remit approve`"
-    assert decision.visible
+    assert decision.is_available
 
 
 def test_no_mode_lifts_the_approval_that_an_administrator_wants() -> None:

@@ -35,7 +35,7 @@ def judged(requirements: Requirements, snapshot: Snapshot | None) -> Context:
 
 def test_a_tool_without_requirements_passes() -> None:
     needed = Requirements([needing("mcp__deploy__*", "a")])
-    assert decide(server("git"), judged(needed, reading())).visible
+    assert decide(server("git"), judged(needed, reading())).is_available
 
 
 def test_a_tool_is_hidden_with_what_it_lacks_and_what_would_bring_it() -> None:
@@ -44,7 +44,7 @@ def test_a_tool_is_hidden_with_what_it_lacks_and_what_would_bring_it() -> None:
     assert decision.gate is Gate.STATE
     assert decision.reason == "needs state a (false: so)"
     assert decision.unlock == "make a"
-    assert decide(server("git"), judged(needed, reading("a", "b"))).visible
+    assert decide(server("git"), judged(needed, reading("a", "b"))).is_available
 
 
 def test_without_a_known_way_the_states_are_where_to_look() -> None:
@@ -55,10 +55,10 @@ def test_without_a_known_way_the_states_are_where_to_look() -> None:
 def test_every_rule_that_covers_a_tool_must_hold() -> None:
     needed = Requirements([needing("*", "a"), needing("git__commit", "c"), needing("mcp__git__*", "b")])
     commit = server("git")._replace(name="mcp__git__commit")
-    assert not decide(commit, judged(needed, reading("a", "b"))).visible
-    assert not decide(server("git"), judged(needed, reading("a"))).visible
-    assert not decide(server("git"), judged(needed, reading("b"))).visible
-    assert decide(server("git"), judged(needed, reading("a", "b"))).visible
+    assert not decide(commit, judged(needed, reading("a", "b"))).is_available
+    assert not decide(server("git"), judged(needed, reading("a"))).is_available
+    assert not decide(server("git"), judged(needed, reading("b"))).is_available
+    assert decide(server("git"), judged(needed, reading("a", "b"))).is_available
 
 
 def test_a_tool_that_needs_states_is_hidden_where_nobody_looked_at_them() -> None:
@@ -130,4 +130,4 @@ def test_more_may_be_asked_for_with_ways_to_bring_it() -> None:
     more = needed.including([needing("mcp__git__*", "b")], {"b": "make b"})
     assert decide(server("git"), judged(more, reading())).unlock == "make a"
     assert decide(server("git"), judged(more, reading("a"))).unlock == "make b"
-    assert decide(server("git"), judged(needed, reading("a"))).visible
+    assert decide(server("git"), judged(needed, reading("a"))).is_available

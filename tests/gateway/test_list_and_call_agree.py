@@ -171,7 +171,7 @@ async def _check_installed(desk: Desk, shop: Path, held: Mapping[str, Held], is_
         listed = {label for label, each in held.items() if each.scope != "project" or each.is_approved}
     with desk.registry() as registry:
         here = registry.at(str(shop))
-        visible = [tool for tool, said in registry.tools(here) if said.visible and tool.source != REMIT]
+        visible = [tool for tool, said in registry.tools(here) if said.is_available and tool.source != REMIT]
         assert {tool.server for tool in visible if tool.kind is Kind.MCP_SERVER} == listed
         if not is_taken_out:
             assert {tool.server for tool in visible if tool.kind is Kind.MCP_TOOL} == listed
@@ -179,8 +179,8 @@ async def _check_installed(desk: Desk, shop: Path, held: Mapping[str, Held], is_
         assert {label for label in held if f"- MCP: {label} (" in told} == listed
         for label, each in held.items():
             decision = registry.explain(label, here).decision
-            assert decision.visible == (label in listed)
-            if not decision.visible and each.is_approved:
+            assert decision.is_available == (label in listed)
+            if not decision.is_available and each.is_approved:
                 assert decision.unlock == f"look at it with `remit trust`, then run `remit trust {label}`"
 
 

@@ -106,7 +106,7 @@ def test_why_names_the_gate_and_what_is_missing(supernal: ToolRegistry, tmp_path
     assert off.unlock.endswith("test_tool_registry:delete_user")
     assert [gate for gate, ruling in why.gates if not ruling.passed] == [Gate.STATE]
     (tmp_path / "supernal.yaml").touch()
-    assert supernal.why("requirement.list").decision.visible
+    assert supernal.why("requirement.list").decision.is_available
     unknown = supernal.why("requirement.lst")
     assert (unknown.tool, unknown.suggestions) == (None, ["requirement.list"])
 

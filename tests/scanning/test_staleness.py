@@ -101,7 +101,7 @@ def test_a_tool_that_an_agent_reported_is_not_stale_because_no_file_has_it(
     registry.scan(here)
     asked = registry.explain("mcp__agent__ask", here)
     assert asked.tool is not None
-    assert (asked.tool.status, asked.decision.visible) == ("active", True)
+    assert (asked.tool.status, asked.decision.is_available) == ("active", True)
 
 
 def test_a_tool_seen_while_its_server_waited_for_approval_goes_stale_when_the_server_leaves(
@@ -112,12 +112,12 @@ def test_a_tool_seen_while_its_server_waited_for_approval_goes_stale_when_the_se
     (desk.home / ".claude" / "settings.json").unlink()
     desk.write(blog / ".mcp.json", servers("till"))
     registry.record("mcp__till__ring", here, server="till")
-    assert not registry.explain("mcp__till__ring", here).decision.visible
+    assert not registry.explain("mcp__till__ring", here).decision.is_available
     desk.write(blog / ".mcp.json", servers())
     registry.scan(here)
     ring = registry.explain("mcp__till__ring", here)
     assert ring.tool is not None
-    assert (ring.tool.status, ring.decision.visible) == ("stale", False)
+    assert (ring.tool.status, ring.decision.is_available) == ("stale", False)
     assert ring.decision.reason == "no longer configured in .mcp.json"
 
 
@@ -129,12 +129,12 @@ def test_a_tool_reported_while_its_server_waited_for_approval_stays_when_the_ser
     (desk.home / ".claude" / "settings.json").unlink()
     desk.write(blog / ".mcp.json", servers("till"))
     registry.report("mcp__till__ring", here)
-    assert not registry.explain("mcp__till__ring", here).decision.visible
+    assert not registry.explain("mcp__till__ring", here).decision.is_available
     desk.write(blog / ".mcp.json", servers())
     registry.scan(here)
     ring = registry.explain("mcp__till__ring", here)
     assert ring.tool is not None
-    assert (ring.tool.status, ring.decision.visible) == ("active", True)
+    assert (ring.tool.status, ring.decision.is_available) == ("active", True)
 
 
 def test_a_tool_of_a_server_given_at_the_start_is_stale_in_a_session_without_it(
@@ -143,8 +143,8 @@ def test_a_tool_of_a_server_given_at_the_start_is_stale_in_a_session_without_it(
     file = desk.write(desk.root / "given.json", servers("desk"))
     given = registry.at(str(shop), mcp_configs=[str(file)])
     registry.record("mcp__desk__find", given, server="desk")
-    assert registry.explain("mcp__desk__find", given).decision.visible
-    assert not registry.explain("mcp__desk__find", registry.at(str(shop))).decision.visible
+    assert registry.explain("mcp__desk__find", given).decision.is_available
+    assert not registry.explain("mcp__desk__find", registry.at(str(shop))).decision.is_available
 
 
 def test_a_demoted_tool_stays_visible_and_says_what_happened(
@@ -156,7 +156,7 @@ def test_a_demoted_tool_stays_visible_and_says_what_happened(
         registry.record("mcp__till__ring", here, succeeded=succeeded)
     ring = registry.explain("mcp__till__ring", here)
     assert ring.tool is not None
-    assert (ring.tool.status, ring.decision.visible) == ("demoted", True)
+    assert (ring.tool.status, ring.decision.is_available) == ("demoted", True)
     assert ring.decision.reason.endswith("; 3 of its last 5 calls here failed")
 
 

@@ -104,4 +104,4 @@ def test_tools_are_listed_as_in_a_catalog_each_by_its_place() -> None:
         ("commit", None, 2),
     ]
     assert len({item.tool.key for item in tools}) == 3
-    assert all(item.decision.visible for item in tools)
+    assert all(item.decision.is_available for item in tools)

@@ -117,7 +117,7 @@ def test_hidden_tools_are_found_on_request_with_gate_and_reason(desk: Desk, regi
     assert not [name for name in names(found(registry, "send an email", shop(desk))) if "mail" in name]
     hidden = found(registry, "send an email", shop(desk), include_hidden=True).results[0]
     assert hidden.tool.name == "mcp__mail__send_email"
-    assert (hidden.decision.gate, hidden.decision.visible) == ("config", False)
+    assert (hidden.decision.gate, hidden.decision.is_available) == ("config", False)
 
 
 def test_what_is_no_good_match_for_anything_is_said_so_with_the_nearest_names(

@@ -73,7 +73,7 @@ class Nobody:
 
 
 def visible(registry: Registry, at: Context) -> set[str]:
-    return {tool.name for tool, decision in registry.tools(at) if decision.visible}
+    return {tool.name for tool, decision in registry.tools(at) if decision.is_available}
 
 
 def value(registry: Registry, at: Context, name: str) -> Value:

@@ -73,7 +73,9 @@ def for_agent(context: Context, agent: str, parents: Sequence[str], listed: Sequ
         AgentError: there is no such agent, or it cannot be put to work as it is defined.
     """
     profiles = {
-        tool.name: tool.profile for tool, decision in listed if tool.profile is not None and decision.visible
+        tool.name: tool.profile
+        for tool, decision in listed
+        if tool.profile is not None and decision.is_available
     }
     employed = employ(agent, parents, profiles)
     known = [tool for tool, _ in listed if context.client in (None, tool.client)]

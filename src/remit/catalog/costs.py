@@ -39,10 +39,10 @@ def add_up(listed: Iterable[Listed]) -> Costs:
     visible = everything = uncounted = 0
     for tool, decision in listed:
         if _is_server(tool):
-            uncounted += decision.visible and tool.tokens is None
+            uncounted += decision.is_available and tool.tokens is None
         elif tool.status is not Status.STALE and not is_held_back(tool):
             everything += tool.tokens or 0
-            visible += (tool.tokens or 0) if decision.visible else 0
+            visible += (tool.tokens or 0) if decision.is_available else 0
     return Costs(visible=visible, all=everything, uncounted=uncounted)
 
 

@@ -51,7 +51,7 @@ def obstacle_of(tool: Tool, listed: Sequence[Listed], obstacles: Mapping[Key, st
     """Say why the server of a tool cannot be started, where it is the one in force."""
     for server, decision in listed:
         is_its = server.key == tool.key or is_covered(tool.name, server.name)
-        if is_its and decision.visible and server.client == tool.client and server.key in obstacles:
+        if is_its and decision.is_available and server.client == tool.client and server.key in obstacles:
             return obstacles[server.key]
     return None
 

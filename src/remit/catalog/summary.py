@@ -74,7 +74,7 @@ def summarise(listed: Sequence[Listed], context: Context) -> Summary:
     mine = [item for item in listed if context.client in (None, item.tool.client)]
     return Summary(
         visible=_count(mine),
-        hidden_count=sum(not item.decision.visible for item in mine),
+        hidden_count=sum(not item.decision.is_available for item in mine),
         costs=add_up(mine),
         origins=_origins(mine),
         hidden=_hidden(listed, context),
@@ -84,7 +84,7 @@ def summarise(listed: Sequence[Listed], context: Context) -> Summary:
 
 
 def _count(listed: Sequence[Listed]) -> dict[Kind, int]:
-    found = Counter(item.tool.kind for item in listed if item.decision.visible)
+    found = Counter(item.tool.kind for item in listed if item.decision.is_available)
     return {kind: found[kind] for kind in Kind if found[kind]}
 
 
@@ -102,7 +102,7 @@ def _origin(items: Sequence[Listed]) -> Origin:
         scope=first.scope,
         sources=_sources(items),
         visible=_count(items),
-        hidden=sum(not item.decision.visible for item in items),
+        hidden=sum(not item.decision.is_available for item in items),
         costs=add_up(items),
     )
 
@@ -116,7 +116,7 @@ def _sources(items: Sequence[Listed]) -> list[str]:
 def _hidden(listed: Sequence[Listed], context: Context) -> list[Hidden]:
     groups: dict[str, list[Listed]] = {cause: [] for cause in CAUSES}
     for item in listed:
-        if not item.decision.visible:
+        if not item.decision.is_available:
             groups.setdefault(_cause(item, context), []).append(item)
     return [Hidden(cause=cause, items=_heads(items)) for cause, items in groups.items() if items]
 
@@ -148,13 +148,13 @@ def _server(tool: Tool) -> tuple[str, str | None]:
 def _duplicates(listed: Sequence[Listed]) -> list[Sequence[Tool]]:
     groups: dict[tuple[str, str], list[Tool]] = {}
     for tool, decision in listed:
-        if decision.visible and tool.kind is Kind.MCP_SERVER and tool.endpoint is not None:
+        if decision.is_available and tool.kind is Kind.MCP_SERVER and tool.endpoint is not None:
             groups.setdefault((tool.client, tool.endpoint), []).append(tool)
     return [sorted(group, key=attrgetter("name")) for group in groups.values() if len(group) > 1]
 
 
 def _costliest(listed: Sequence[Listed]) -> list[Tool]:
-    servers = [tool for tool, decision in listed if decision.visible and tool.kind is Kind.MCP_SERVER]
+    servers = [tool for tool, decision in listed if decision.is_available and tool.kind is Kind.MCP_SERVER]
     return sorted(
         (tool for tool in servers if tool.tokens), key=lambda tool: (-(tool.tokens or 0), tool.name)
     )

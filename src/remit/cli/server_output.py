@@ -42,7 +42,7 @@ def progress(title: str) -> Generator[Callable[[Progress], None]]:
 
 def unasked(listed: Sequence[Listed]) -> None:
     """Tell of servers in force whose tools nobody has asked for yet."""
-    servers = [tool for tool, decision in listed if tool.kind is Kind.MCP_SERVER and decision.visible]
+    servers = [tool for tool, decision in listed if tool.kind is Kind.MCP_SERVER and decision.is_available]
     if count := sum(server.listed_at is None for server in servers):
         whose = "1 server" if count == 1 else f"{count} servers"
         sys.stderr.write(f"hint: the tools of {whose} are not known yet: run `remit scan --connect`\n")

@@ -34,7 +34,7 @@ def tools(*, asked: Asked, everything: bool, is_followed: bool, as_json: bool) -
         is_part = not as_json and registry.sends_a_part(known, context)
     render.problems(problems, context)
     summary = summarise(known, context)
-    listed = [item for item in known if everything or item.decision.visible]
+    listed = [item for item in known if everything or item.decision.is_available]
     if as_json:
         render.data(json_output.listing(listed, summary, context))
     else:

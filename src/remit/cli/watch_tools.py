@@ -80,7 +80,7 @@ def _followed(registry: Registry, asked: Asked, *, everything: bool) -> Iterator
 
 def _look(registry: Registry, context: Context, *, everything: bool) -> _Seen:
     known = registry.tools(context)
-    shown = [item for item in known if everything or item.decision.visible]
+    shown = [item for item in known if everything or item.decision.is_available]
     return _Seen(context, known, shown, registry.problems(context))
 
 

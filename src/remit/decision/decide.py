@@ -79,8 +79,8 @@ class Decision:
     unlock: str | None  # what would change it, where something would
 
     @property
-    def visible(self) -> bool:
-        """Whether the tool may be shown and called."""
+    def is_available(self) -> bool:
+        """Whether the tool is listed and can be called, perhaps after a person approves."""
         return self.verdict is not Verdict.HIDDEN
 
 

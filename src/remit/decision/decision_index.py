@@ -23,7 +23,7 @@ class Roster:
         self._needing: dict[Needed, list[int]] = {}  # tools by what they need, where only that can hide them
         for at, (tool, decision) in enumerate(self._listed):
             needed = context.requirements.of(tool.name)
-            if needed and (decision.visible or decision.gate is Gate.DANGER):
+            if needed and (decision.is_available or decision.gate is Gate.DANGER):
                 self._needing.setdefault(needed, []).append(at)
         self._by_state = _index(self._needing, lambda each: each.condition.about().states)
         self._by_variable = _index(self._needing, lambda each: each.condition.about().variables)
@@ -49,7 +49,7 @@ class Roster:
         tools = [self._tools[at] for at in members]
         first = decide_by(PASSING, tools[0], context)
         decisions: Iterable[Decision] = (
-            [self._settled[at] for at in members] if first.visible else repeat(first)
+            [self._settled[at] for at in members] if first.is_available else repeat(first)
         )
         for at, item in zip(members, map(Listed, tools, decisions), strict=True):
             self._listed[at] = item

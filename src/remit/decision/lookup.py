@@ -54,7 +54,7 @@ def _bare(name: str) -> str:
 def closest_to_being_visible(item: Listed) -> tuple[bool, bool, bool]:
     """Order rows of one name by how near they are to being used."""
     tool, decision = item
-    return not decision.visible, tool.status is Status.STALE, tool.shadowed_by is not None
+    return not decision.is_available, tool.status is Status.STALE, tool.shadowed_by is not None
 
 
 def suggest(name: str, listed: Sequence[Listed]) -> list[str]:

@@ -134,7 +134,7 @@ class Catalog:
                 return self._decided(row, take)
         context = self._at(tool, take)
         decision = decide(server, self._at(server, take))
-        if decision.visible:
+        if decision.is_available:
             if server.listed_at is not None and not server.is_outdated:
                 return None
             decision = decide(tool, context)

@@ -105,7 +105,7 @@ def _entries(
 ) -> Iterator[Entry]:
     requirements = catalog.context.requirements
     for tool, decision in listed:
-        if decision.visible and (item := catalog.items.get(tool.key)) is not None:
+        if decision.is_available and (item := catalog.items.get(tool.key)) is not None:
             yield Entry(tool, item, uses.get(tool.key, NEVER), bool(requirements.of(tool.name)))
 
 
@@ -130,7 +130,7 @@ def _servers(catalog: Catalog, decisions: Mapping[Key, Decision]) -> Iterator[Ke
         if (
             key in catalog.upstreams
             and key in decisions
-            and decisions[key].visible
+            and decisions[key].is_available
             and row.kind is Kind.MCP_SERVER
         ):
             yield key

@@ -73,7 +73,7 @@ def _entry(item: Ranked, definitions: Mapping[Key, Definition] | None) -> _Entry
         "score": round(score, 3),
     }
     lines = [_headline(item), _facts(item)]
-    if not decision.visible:
+    if not decision.is_available:
         data |= {"gate": decision.gate, "reason": decision.reason, "unlock": decision.unlock}
     if definitions is not None:
         defined = definitions.get(tool.key)
@@ -97,7 +97,7 @@ def _facts(item: Ranked) -> str:
     tool, decision, score = item
     uses = f"{tool.usage_count} uses" if tool.usage_count else "never used"
     last = [] if tool.last_used_at is None else [f"last {_day(tool.last_used_at)}"]
-    hidden = [] if decision.visible else [f"hidden by {decision.gate}: {one_line(decision.reason, 200)}"]
+    hidden = [] if decision.is_available else [f"hidden by {decision.gate}: {one_line(decision.reason, 200)}"]
     return "   " + " | ".join([f"[{tool.scope}]", uses, *last, f"score {score:.2f}", *hidden])
 
 

@@ -33,7 +33,7 @@ class Connected(NamedTuple):
     @property
     def why_not(self) -> str:
         """Why it was not asked, where it was not."""
-        return "its file cannot be read now" if self.decision.visible else self.decision.reason
+        return "its file cannot be read now" if self.decision.is_available else self.decision.reason
 
 
 class Connecting:
@@ -103,14 +103,14 @@ class Connecting:
         made = None if found is None else upstream(found, workspace=place, home=home, deadline=DEADLINE)
         if made is None:
             decision = item.decision
-            reason = "its file cannot be read now" if decision.visible else decision.reason
+            reason = "its file cannot be read now" if decision.is_available else decision.reason
             raise UpstreamError(f"`{name}` cannot be used here: {reason}", hint=decision.unlock)
         return made
 
 
 def _as_decided(item: Listed, declared: dict[Key, Declaration]) -> Declaration | None:
     """Find the entry that was decided about; None where it may not be started, or is another one by now."""
-    found = declared.get(item.tool.key) if item.decision.visible else None
+    found = declared.get(item.tool.key) if item.decision.is_available else None
     return found if found is not None and found.digest == item.tool.digest else None
 
 
@@ -126,7 +126,9 @@ def _to_connect(listed: Sequence[Listed], names: Sequence[str], context: Context
     if names:
         return list(_chosen(servers, names))
     as_client = replace(context, starts_servers=False)
-    return [item for item in servers if item.decision.visible or decide(item.tool, as_client).visible]
+    return [
+        item for item in servers if item.decision.is_available or decide(item.tool, as_client).is_available
+    ]
 
 
 def _chosen(servers: Sequence[Listed], names: Sequence[str]) -> Iterator[Listed]:

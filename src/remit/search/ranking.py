@@ -142,7 +142,7 @@ def _ranked(item: Listed, scores: Mapping[int, float], matches: Mapping[str, Mat
 def _best_first(item: Ranked) -> tuple[float, bool, float, int, str, str]:
     tool, decision, score = item
     likely = _LESS_LIKELY.get(tool.status, 1.0)  # counts where a name makes scores equal
-    return -score, not decision.visible, -likely, -tool.usage_count, tool.name, tool.client
+    return -score, not decision.is_available, -likely, -tool.usage_count, tool.name, tool.client
 
 
 def _each_once(found: Iterable[Listed]) -> list[Listed]:

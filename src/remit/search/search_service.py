@@ -105,7 +105,7 @@ class Searcher:
             chosen = [
                 item
                 for item in self.listed
-                if (include_hidden or item.decision.visible) and scope in (None, item.tool.scope)
+                if (include_hidden or item.decision.is_available) and scope in (None, item.tool.scope)
             ]
             self._selections[key] = _Selected(chosen, self.index)
         return self._selections[key]

@@ -25,7 +25,7 @@ def can_discover(listed: Sequence[Listed], context: Context, plan: Plan) -> bool
     """Tell whether a model has `discover_tools`, which is listed only where not all tools are."""
     if not is_served(listed, context) or Own.DISCOVER not in plan.own_tools:
         return False
-    visible = [item.tool for item in listed if item.tool.kind is Kind.MCP_TOOL and item.decision.visible]
+    visible = [item.tool for item in listed if item.tool.kind is Kind.MCP_TOOL and item.decision.is_available]
     return plan.strategy == SEARCH or (plan.strategy == AUTO and _cost(visible) > plan.token_budget)
 
 
@@ -33,7 +33,7 @@ def sends_a_part(listed: Sequence[Listed], context: Context, plan: Plan) -> bool
     """Tell whether Remit serves a client all its tools, and sends only some of them: the rest are found."""
     if not context.starts_servers:
         return False
-    visible = [item.tool for item in listed if item.tool.kind is Kind.MCP_TOOL and item.decision.visible]
+    visible = [item.tool for item in listed if item.tool.kind is Kind.MCP_TOOL and item.decision.is_available]
     at_hand = [tool for tool in visible if plan.lists_memory or not is_held_back(tool)]
     return plan.strategy == SEARCH or (plan.strategy == AUTO and _cost(at_hand) > plan.token_budget)
 

@@ -88,7 +88,7 @@ class Sessions:
         """
         told = self._states.told(context)
         budget = told.characters if budget is None else budget
-        visible, idle = told_apart([item.tool for item in listed if item.decision.visible], obstacles)
+        visible, idle = told_apart([item.tool for item in listed if item.decision.is_available], obstacles)
         left = self._store.sessions.news(context.workspace) if told.observes else ()
         sections = [
             *memory.sections(self._store.memory, memory_id(context.workspace.project), self._clock(), left),
@@ -182,7 +182,7 @@ class Sessions:
                 for state in each.condition.about().states
             }
             for item in listed
-            if item.decision.visible
+            if item.decision.is_available
         }
         return by_state(needing, _holding(context), json.loads(at_start))
 
@@ -204,5 +204,7 @@ def _by_prompt(prompt: str, searcher: Searcher) -> list[Candidate]:
 
 def _is_suggestable(item: Listed) -> bool:
     return (
-        item.decision.visible and item.tool.kind not in _NEVER_SUGGESTED and item.tool.status is Status.ACTIVE
+        item.decision.is_available
+        and item.tool.kind not in _NEVER_SUGGESTED
+        and item.tool.status is Status.ACTIVE
     )

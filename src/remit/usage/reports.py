@@ -80,7 +80,9 @@ def usage(listed: Iterable[Listed], totals: Iterable[Total], sessions: Sequence[
     items = list(listed)
     by_place = {total.place: total for total in totals}
     uses = [_use(item.tool, by_place) for item in items if not _is_whole(item.tool)]
-    unused = [_use(item.tool, by_place) for item in items if item.decision.visible and _is_weighed(item.tool)]
+    unused = [
+        _use(item.tool, by_place) for item in items if item.decision.is_available and _is_weighed(item.tool)
+    ]
     used_servers = {owner_of(each.tool) for each in uses if each.uses and each.tool.kind is Kind.MCP_TOOL}
     idle = [
         each

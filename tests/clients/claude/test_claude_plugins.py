@@ -47,7 +47,7 @@ def switch(desk: Desk, path: Path, **plugins: object) -> None:
 def visible(desk: Desk, directory: Path) -> list[str]:
     registry = desk.registry()
     listed = registry.tools(registry.at(str(directory)))
-    return sorted(item.tool.name for item in listed if item.decision.visible)
+    return sorted(item.tool.name for item in listed if item.decision.is_available)
 
 
 @pytest.fixture

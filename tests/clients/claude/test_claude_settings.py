@@ -87,7 +87,7 @@ def test_only_an_administrator_can_reserve_the_allow_list() -> None:
 def visible(desk: Desk, directory: str = "", *, is_headless: bool = False) -> list[str]:
     registry = desk.registry()
     listed = registry.tools(registry.at(str(desk.root / "code/shop" / directory), is_headless=is_headless))
-    return sorted(item.tool.server or "" for item in listed if item.decision.visible)
+    return sorted(item.tool.server or "" for item in listed if item.decision.is_available)
 
 
 def test_a_projects_server_waits_for_approval_unless_the_client_has_no_terminal(desk: Desk) -> None:

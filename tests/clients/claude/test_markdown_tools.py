@@ -31,7 +31,7 @@ def listed(registry: Registry, directory: Path) -> dict[str, str]:
     """Every command, skill and agent: its decision's reason, or its description where it is visible."""
     context = registry.at(str(directory))
     return {
-        f"{tool.scope} {tool.name}": (tool.description or "") if decision.visible else decision.reason
+        f"{tool.scope} {tool.name}": (tool.description or "") if decision.is_available else decision.reason
         for tool, decision in registry.tools(context)
         if tool.kind in KINDS
     }
@@ -119,7 +119,7 @@ def test_the_nearer_directory_wins_up_to_the_root_of_the_repository(
     visible = [
         tool.description
         for tool, decision in registry.tools(registry.at(str(shop / "api")))
-        if decision.visible
+        if decision.is_available
     ]
     assert visible == ["api"]
 
@@ -219,14 +219,14 @@ def test_an_agent_has_what_its_definition_gives_it(desk: Desk, shop: Path, regis
 
     def visible(agent: str | None = None) -> set[str]:
         tools = registry.tools(registry.at(str(shop), agent=agent))
-        return {tool.server or tool.name for tool, decision in tools if decision.visible}
+        return {tool.server or tool.name for tool, decision in tools if decision.is_available}
 
     assert visible() == {"git", "wiki", "scout", "ship"}
     assert visible("scout") == {"git", "ship"}
     reasons = {
         tool.server: decision.reason
         for tool, decision in registry.tools(registry.at(str(shop), agent="scout"))
-        if not decision.visible
+        if not decision.is_available
     }
     assert reasons["wiki"] == "agent `scout` has only the servers it lists: `git`, `maps`"
     assert reasons["maps"] == "it is not among the tools of agent `scout`"

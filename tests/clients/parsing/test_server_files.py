@@ -18,7 +18,7 @@ def source(desk: Desk, client: str, directory: Path) -> str:
     """The file of the server `git` that is in force."""
     with desk.registry() as registry:
         explained = registry.explain("git", registry.at(str(directory), client))
-    assert explained.decision.visible
+    assert explained.decision.is_available
     assert explained.tool is not None
     return explained.tool.source
 
