@@ -13,7 +13,7 @@ from typing import Any
 
 import apsw
 
-from remit.bootstrap import judge, memory_at, open_situation
+from remit.bootstrap import memory_at, open_situation
 from remit.decision.decide import Context
 from remit.decision.declarations import Declaration
 from remit.decision.kinds import Authority, ConfigStatus, Kind, Status
@@ -161,7 +161,7 @@ class Desk:
         store = SqliteStore(str(self.database))
         situation = open_situation(store, machine, self._tick, self.now_ns)
         engine = SearchEngine(self.variables)
-        return Registry(store, self.client_files(), self._tick, engine, situation, judge)
+        return Registry(store, self.client_files(), self._tick, engine, situation)
 
     def client_files(self) -> ClientFiles:
         """The clients' files on this machine."""

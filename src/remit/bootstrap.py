@@ -3,7 +3,7 @@
 import os
 import sys
 import time
-from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -11,15 +11,9 @@ from remit import settings
 from remit.search.engine import SearchEngine
 
 if TYPE_CHECKING:
-    from remit.configuration.config_model import Content, File, Mistake, Said, ToolEntry
-    from remit.configuration.layers import Configuration
     from remit.configuration.personal_file import PersonalFile
     from remit.decision.decide import Context
-    from remit.decision.declarations import Key
-    from remit.decision.problems import Severity
     from remit.decision.projects import Workspace
-    from remit.decision.requirements import Condition
-    from remit.decision.tools import Tool
     from remit.doctor.findings import Finding
     from remit.files.bounded_reader import Machine
     from remit.gateway.ports import Endpoint, Opening
@@ -27,58 +21,18 @@ if TYPE_CHECKING:
     from remit.gateway.transports.token_file import TokenFile
     from remit.install.installer import Installer
     from remit.memory.project_memory import Memory
-    from remit.policy.callbacks import Filtering
-    from remit.ports import Clock, Notifier, Store, Upstreams
     from remit.registry import Registry
+    from remit.scanning.ports import Notifier, Upstreams
     from remit.search.evaluation import Trial
     from remit.states.state_service import Situation
     from remit.store.memory_sign_search import Held
+    from remit.store.ports import Clock, Store
     from remit.upstream.launch.resources import Means, Reaching
     from remit.upstream.ports import Links, Stock
     from remit.upstream.upstream_model import Offer, Upstream
 
 
 MEMORY_PATIENCE = 5.0  # seconds that a write of memory waits for others before it is queued
-
-
-class ConditionLanguage:
-    """Opens the language of conditions when a configuration has one."""
-
-    def condition(self, entry: "ToolEntry", withheld: "Collection[str]") -> "Condition":
-        """Make a condition of what a rule asks for."""
-        from remit.configuration.condition_rules import RuleCondition
-
-        return RuleCondition(entry, withheld)
-
-    def mistakes_in(self, content: "Content") -> "Sequence[Mistake]":
-        """List what is wrong with the conditions of one file."""
-        from remit.configuration.condition_rules import mistakes_in
-
-        return mistakes_in(content)
-
-    def mistakes_of(self, configuration: "Configuration") -> "Iterable[tuple[File, Mistake]]":
-        """List what is wrong when all files are put together."""
-        from remit.configuration.condition_rules import mistakes_of
-
-        return mistakes_of(configuration)
-
-    def remarks(
-        self, said: "Sequence[Said]", tools: "Iterable[Tool]"
-    ) -> "Iterable[tuple[Severity, File, Mistake]]":
-        """List what contradicts itself, and what means nothing that is known."""
-        from remit.configuration.lint import remarks
-        from remit.memory.scope_gate import TOOLS
-
-        return remarks(said, tools, TOOLS)
-
-
-def judge(
-    filterings: "Sequence[Filtering]", tools: "Sequence[Tool]", context: "Context"
-) -> "Mapping[Key, str]":
-    """Ask the filters of an application about tools."""
-    from remit.policy.callback_runner import refusals
-
-    return refusals(filterings, tools, context)
 
 
 def read_trial(folder: str) -> "Trial":
@@ -108,7 +62,7 @@ def open_registry() -> "Registry":
     machine = _machine()
     store = SqliteStore(database_path(machine))
     engine = SearchEngine(machine.variables)
-    return Registry(store, ClientFiles(machine), _now, engine, open_situation(store, machine), judge)
+    return Registry(store, ClientFiles(machine), _now, engine, open_situation(store, machine))
 
 
 def open_memory(directory: str = ".") -> "Memory":
@@ -160,9 +114,7 @@ def open_situation(
     from remit.states.state_service import Situation
 
     clock = clock or _now
-    configurations = Configurations(
-        store.states, TomlFiles(machine, now_ns=now_ns), ConditionLanguage(), clock
-    )
+    configurations = Configurations(store.states, TomlFiles(machine, now_ns=now_ns), clock)
     return Situation(store.states, configurations, LocalDetectors(machine, now_ns=now_ns), clock)
 
 

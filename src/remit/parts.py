@@ -10,14 +10,16 @@ if TYPE_CHECKING:
     from remit.decision.decide import Context, Listed
     from remit.doctor.examination import Examining
     from remit.policy.approval_service import Approvals
-    from remit.ports import Clock, Engine, Notifier, Sources, Store
     from remit.scanning.catalog_source import Supplying
     from remit.scanning.live_listing import Connecting
+    from remit.scanning.ports import Notifier, Sources
     from remit.scanning.scanner import Scanner
     from remit.scanning.watch import Follower
+    from remit.search.ports import Engine
     from remit.search.search_service import Search
     from remit.sessions.session_service import Sessions
     from remit.states.context_states import States
+    from remit.store.ports import Clock, Store
     from remit.trust.trust_service import Trusting
     from remit.usage.recorder import Recording
 

@@ -34,14 +34,16 @@ if TYPE_CHECKING:
     from remit.doctor.findings import Patient
     from remit.policy.approval_service import Approvals
     from remit.policy.callbacks import Filter
-    from remit.ports import Clock, Engine, Judge, Notifier, Sources, Store, Upstreams
     from remit.scanning.catalog_source import Supplying
     from remit.scanning.live_listing import Connected
+    from remit.scanning.ports import Notifier, Sources, Upstreams
     from remit.scanning.watch import Follower
+    from remit.search.ports import Engine
     from remit.search.ranking import Found
     from remit.search.search_service import Searcher
     from remit.sessions.session_service import Opening, Suggested
     from remit.states.state_watch import Watch
+    from remit.store.ports import Clock, Store
     from remit.trust.trust_rule import Trustable
     from remit.upstream.upstream_model import Upstream
     from remit.usage.reports import ProjectUse, Proposal, Usage
@@ -57,13 +59,12 @@ class Registry:
         clock: Clock,
         engine: Engine,
         situation: Situation | None = None,  # None: no configuration of Remit's own counts, and no state
-        judge: Judge | None = None,  # None: no filter can be added
     ) -> None:
         self._store = store
         self._contexts = Contexts(sources)
         self._scanner = Scanner(store, sources, clock)
         self._states = States(situation)
-        self._listings = Listings(store, self._states, judge, clock)
+        self._listings = Listings(store, self._states, clock)
         self._parts = Parts(store, sources, clock, engine, self._scanner, self._states, self._listings)
 
     def __enter__(self) -> Registry:
@@ -119,9 +120,6 @@ class Registry:
 
         It may be plain or async, and gets a `FilterContext` and the tool. One that raises, takes too long or
         answers with anything but true hides the tool.
-
-        Raises:
-            PolicyError: this registry was opened without filters.
         """
         self._listings.add_filter(filter, server)
 
@@ -212,7 +210,9 @@ class Registry:
 
     def check_policy(self, context: Context) -> list[Noticed]:
         """List all that is wrong, contradictory or meaningless in Remit's own configuration."""
-        return self._states.check([item.tool for item in self.tools(context)], context)
+        from remit.memory.scope_gate import TOOLS
+
+        return self._states.check([item.tool for item in self.tools(context)], TOOLS, context)
 
     def clients(self, context: Context) -> list[Presence]:
         """Look which clients have files here, and what these declare; nothing is stored."""

@@ -12,13 +12,9 @@ from remit.decision.danger import Danger, by_annotations
 from remit.decision.decide import Context, Decision, Gate, Verdict
 from remit.decision.problems import Severity
 from remit.decision.tools import Definition, Tool
-from remit.errors import PolicyError
-from remit.files.bounded_reader import Machine
 from remit.policy.callback_runner import refusals
 from remit.policy.callbacks import FilterContext, Filtering
 from remit.registry import Registry
-from remit.scanning.client_files import ClientFiles
-from remit.search.engine import SearchEngine
 from remit.store.sqlite_store import SqliteStore
 from remit.upstream.upstream_model import Offer, Upstream
 from support import Desk, older_database, server, servers, stored
@@ -263,14 +259,6 @@ def test_filters_of_both_sorts_are_asked_in_their_order(shop: Path, registry: Re
     }
     failing = [Filtering(yes), Filtering(fails)]
     assert set(refusals(failing, tools, at).values()) == {"the filter `fails` failed: KeyError"}
-
-
-def test_without_the_means_no_filter_can_be_added(desk: Desk) -> None:
-    files = ClientFiles(Machine(home=str(desk.home), variables={}))
-    with Registry(SqliteStore(":memory:"), files, lambda: 0, SearchEngine({})) as plain:
-        assert plain.check_policy(plain.at(str(desk.root))) == []
-        with pytest.raises(PolicyError):
-            plain.add_filter(lambda _, tool: bool(tool))
 
 
 HINTS = [

@@ -34,6 +34,7 @@ from remit.decision.tool_names import server_name
 from remit.decision.tools import Definition
 from remit.decision.views import View
 from remit.doctor.diagnosis import diagnose
+from remit.files.file_stamps import Stamps
 from remit.registry import Registry
 from remit.search.engine import SearchEngine
 from remit.store.sqlite_store import SqliteStore
@@ -215,14 +216,15 @@ def _declaration(place: Place, label: str) -> Declaration:
     )
 
 
-class PaperStamps(NamedTuple):
+class PaperStamps(Stamps):
     """The revision of the paper at one moment."""
 
-    paper: Paper
-    revision: int
+    def __init__(self, paper: Paper, revision: int) -> None:
+        self._paper = paper
+        self._revision = revision
 
     def are_same(self) -> bool:
-        return self.paper.revision == self.revision
+        return self._paper.revision == self._revision
 
 
 class PaperServers:

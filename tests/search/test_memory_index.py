@@ -5,9 +5,9 @@ import struct
 
 import pytest
 
-from remit.ports import Entry, Vector
 from remit.search.documents import Columns, read_query
 from remit.search.memory_index import Arrays
+from remit.search.ports import IndexEntry, Vector
 from remit.search.ranking import Fusion, Hit
 
 HALF = Fusion(word_weight=0.5)
@@ -17,8 +17,8 @@ def vector(degrees: float) -> Vector:
     return struct.pack("<2f", math.cos(math.radians(degrees)), math.sin(math.radians(degrees)))
 
 
-def entry(document: int, name: str, degrees: float | None = None) -> Entry:
-    return Entry(document, Columns(name, "", "", "", ""), None if degrees is None else vector(degrees))
+def entry(document: int, name: str, degrees: float | None = None) -> IndexEntry:
+    return IndexEntry(document, Columns(name, "", "", "", ""), None if degrees is None else vector(degrees))
 
 
 def hits(index: Arrays, words: str, degrees: float | None, among: range, depth: int = 10) -> list[Hit]:

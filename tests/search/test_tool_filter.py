@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import remit
-from remit.ports import Vector
 from remit.search.documents import Document
+from remit.search.ports import Vector
 from remit.search.ranking import Fusion
 from remit.search.tool_collection import Vectors
 from remit.search.tool_filter import ToolFilter, filter_tools

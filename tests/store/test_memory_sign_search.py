@@ -10,8 +10,8 @@ import pytest
 from remit.memory.artifacts import Kind, Status, artifact
 from remit.memory.ports import Home
 from remit.memory.scope_gate import MemoryScope
-from remit.ports import Vector
 from remit.search.documents import read_query
+from remit.search.ports import Vector
 from remit.search.ranking import Hit
 from remit.search.sign_index import HeldCodes
 from remit.store.database import Database

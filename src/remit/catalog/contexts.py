@@ -16,7 +16,7 @@ from remit.errors import NoSuchFileError, UnknownClientError
 
 if TYPE_CHECKING:
     from remit.decision.tools import Tool
-    from remit.ports import Sources
+    from remit.scanning.ports import Sources
 
 DEFAULT_CLIENT = "claude-code"
 ALL_CLIENTS = "all"

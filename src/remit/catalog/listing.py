@@ -14,13 +14,12 @@ from remit.decision.kinds import Authority, Kind
 from remit.decision.lookup import closest_to_being_visible, find
 from remit.decision.scopes import Scope
 from remit.decision.tools import Definition, Tool
-from remit.errors import PolicyError
 from remit.policy.callbacks import Filter, Filtering
 
 if TYPE_CHECKING:
     from remit.decision.declarations import Key
-    from remit.ports import Clock, Judge, Store
     from remit.states.context_states import States
+    from remit.store.ports import Clock, Store
 
 _FILTERED_MS = 2_000  # for which an answer counts: what else a filter goes by, nobody here can see
 _NOT_CALLED = (Kind.MCP_SERVER, Kind.PLUGIN)
@@ -38,22 +37,15 @@ class _Refused(NamedTuple):
 class Listings:
     """Puts what is stored, what the states are and what filters say before `decide`."""
 
-    def __init__(self, store: Store, states: States, judge: Judge | None, clock: Clock) -> None:
+    def __init__(self, store: Store, states: States, clock: Clock) -> None:
         self._store = store
         self._states = states
-        self._judge = judge
         self._clock = clock
         self._filterings: list[Filtering] = []
         self._refused: _Refused | None = None
 
     def add_filter(self, filter: Filter, server: str | None) -> None:
-        """Have a function say which tools may be used, or which of the servers that a pattern names.
-
-        Raises:
-            PolicyError: there is nobody to ask filters.
-        """
-        if self._judge is None:
-            raise PolicyError("this registry was opened without filters")
+        """Have a function say which tools may be used, or which of the servers that a pattern names."""
         self._filterings.append(Filtering(filter, None if server is None else glob(server)))
         self._refused = None
 
@@ -98,12 +90,14 @@ class Listings:
 
     def _filtered(self, tools: Sequence[Tool], context: Context) -> Context:
         """Ask the filters about tools, unless nothing that is known here changed since a moment ago."""
-        if self._judge is None or not self._filterings:
+        if not self._filterings:
             return context
         asked, now = (tools, replace(context, refusals=None)), self._clock()
         known = self._refused
         if known is None or not 0 <= now - known.at < _FILTERED_MS or known.asked != asked:
-            known = self._refused = _Refused(asked, now, self._judge(self._filterings, tools, context))
+            from remit.policy.callback_runner import refusals  # few applications add filters
+
+            known = self._refused = _Refused(asked, now, refusals(self._filterings, tools, context))
         return replace(context, refusals=known.refusals)
 
 

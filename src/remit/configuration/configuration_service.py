@@ -31,9 +31,10 @@ from remit.decision.problems import Problem, Severity
 from remit.decision.requirements import NO_REQUIREMENTS, Requirement, Requirements
 
 if TYPE_CHECKING:
+    from remit.configuration.toml_files import TomlFiles
     from remit.decision.projects import Workspace
     from remit.decision.tools import Tool
-    from remit.ports import Clock, ConfigurationFiles, Language, StateStore
+    from remit.store.ports import Clock, StateStore
 
 _NOTHING = "{}"
 _FLAWLESS = "[]"
@@ -71,12 +72,9 @@ class Noticed(NamedTuple):
 class Configurations:
     """Reads the configuration of workspaces, and keeps it."""
 
-    def __init__(
-        self, store: StateStore, files: ConfigurationFiles, language: Language, clock: Clock
-    ) -> None:
+    def __init__(self, store: StateStore, files: TomlFiles, clock: Clock) -> None:
         self._store = store
         self._files = files
-        self._language = language
         self._clock = clock
         self._current: dict[str, Current] = {}
 
@@ -114,14 +112,18 @@ class Configurations:
         own = [row for path in kept.inputs if path in files for row in json.loads(files[path].problems)]
         return [Problem(source=row[0], place=row[1], reason=row[2]) for row in (*own, *kept.problems)]
 
-    def check(self, tools: Iterable[Tool], workspace: Workspace) -> list[Noticed]:
+    def check(
+        self, tools: Iterable[Tool], memory_tools: Sequence[str], workspace: Workspace
+    ) -> list[Noticed]:
         """List all that is wrong, contradictory or meaningless in the files, in their order."""
+        from remit.configuration.lint import remarks  # only `remit policy check` and `doctor` need it
+
         current = self.current(workspace)
         files = {each.file.path: at for at, each in enumerate(current.said)}
         places = {each.file.path: each.places for each in current.said}
         found = [Noticed(Severity.ERROR, each) for each in self.problems(workspace)]
         broken = _broken(self._store.files(current.inputs, workspace).values())
-        for severity, file, mistake in self._language.remarks(current.said, tools):
+        for severity, file, mistake in remarks(current.said, tools, memory_tools):
             if file.path in broken:
                 continue
             source, place, reason = _told(file, places.get(file.path, {}), mistake)
@@ -198,7 +200,10 @@ class Configurations:
         if text.problem:
             return [(file.path, text.place, text.problem)]
         content, mistakes = read(text.content)
-        mistakes = mistakes or [*self._language.mistakes_in(content)] if _has_logic(content) else mistakes
+        if not mistakes and _has_logic(content):
+            from remit.configuration.condition_rules import mistakes_in  # most files have no conditions
+
+            mistakes = mistakes_in(content)
         return [_told(file, text.places, each) for each in mistakes]
 
     def _problems(
@@ -207,7 +212,9 @@ class Configurations:
         """List what is wrong only when all files are put together; of a broken one, its places are old."""
         found = [*rule(said, trusted).violations, *violations(said)]
         if any(each.content.states or each.content.tools for each in said):
-            found.extend(self._language.mistakes_of(configuration))
+            from remit.configuration.condition_rules import mistakes_of  # most files have no conditions
+
+            found.extend(mistakes_of(configuration))
         places = {each.file.path: each.places for each in said}
         return [
             _told(file, places.get(file.path, {}), each) for file, each in found if file.path not in broken
@@ -223,12 +230,14 @@ class Configurations:
     def _needed(self, configuration: Configuration) -> Requirements:
         if not configuration.has_conditions:
             return NO_REQUIREMENTS
+        from remit.configuration.condition_rules import RuleCondition  # most files have no conditions
+
         own = frozenset(configuration.states) - configuration.foreign
         return Requirements(
             (
                 Requirement(
                     rule.entry.pattern,
-                    self._language.condition(rule.entry, () if rule.file.layer in OF_A_PROJECT else own),
+                    RuleCondition(rule.entry, () if rule.file.layer in OF_A_PROJECT else own),
                     rule.file.path,
                 )
                 for rule in configuration.rules

@@ -1,11 +1,17 @@
 """Examining: all that is known of a workspace's configuration, for a diagnosis."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from remit.catalog.listing import Listings
 from remit.decision.decide import Context
 from remit.doctor.findings import Patient
 from remit.memory.own_server import is_own
-from remit.ports import Clock
 from remit.scanning.scanner import Scanner
+
+if TYPE_CHECKING:
+    from remit.store.ports import Clock
 
 
 class Examining:

@@ -18,10 +18,10 @@ from remit.decision.requirements import NO_REQUIREMENTS
 from remit.decision.snapshot import Snapshot
 from remit.decision.tool_names import MCP, OWN
 from remit.errors import UnknownRoomError
+from remit.files.file_stamps import Stamps
 from remit.gateway.catalog_builder import Known, catalogue
 from remit.gateway.endpoint_catalog import Catalog, Target
 from remit.gateway.published_lists import Board, post
-from remit.ports import Stamps
 from remit.presentation.plan import Chosen, plan
 from remit.registry import Registry
 from remit.scanning.catalog_source import Configured

@@ -1,5 +1,7 @@
 """Opening: makes an endpoint ready in one directory, for one client, and perhaps one agent or room."""
 
+from __future__ import annotations
+
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -22,13 +24,13 @@ from remit.gateway.quick_reads import Glances
 from remit.gateway.registry_worker import Clerk
 from remit.gateway.resource_routing import Passing
 from remit.gateway.state_watcher import Pulse
-from remit.ports import Notifier
 from remit.presentation.plan import Chosen
 from remit.registry import Registry
 from remit.upstream.ports import Links
 
 if TYPE_CHECKING:  # loaded when memory is first called
     from remit.memory.project_memory import Memory
+    from remit.scanning.ports import Notifier
 
 
 class Means(NamedTuple):
@@ -38,7 +40,7 @@ class Means(NamedTuple):
     open_notifier: Callable[[], Notifier]
     read_offer: ReadOffer
     now: Callable[[], int]  # Unix milliseconds
-    open_memory: "Callable[[str], Memory]"  # for whoever works in a directory
+    open_memory: Callable[[str], Memory]  # for whoever works in a directory
 
 
 @asynccontextmanager

@@ -1,15 +1,20 @@
 """The pulse: has an endpoint look again as soon as something happened that its decisions may depend on."""
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import anyio.abc
 from anyio import CapacityLimiter, from_thread, to_thread
 
 from remit.decision.decide import Context
 from remit.errors import RemitError
-from remit.ports import Notifier
 from remit.registry import Registry
+
+if TYPE_CHECKING:
+    from remit.scanning.ports import Notifier
 
 _log = logging.getLogger("remit.gateway")
 

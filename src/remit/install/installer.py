@@ -1,8 +1,10 @@
 """Puts Remit into a client and takes it out: in place, on record, and never over others' changes."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from remit.decision.client_settings import ClientSettings
 from remit.decision.declarations import Declaration, Key
@@ -12,8 +14,13 @@ from remit.decision.views import View
 from remit.errors import FileChangeError, InstallError, NoSuchDirectoryError, NotInstalledError
 from remit.install.file_edits import Document, Taken, UneditableError, is_in_place, put_in, take_out
 from remit.install.own_entries import own_keys, starts
+from remit.install.ports import Places
 from remit.install.record import SERVER, EditedFile, Format, Install, Target, kept
-from remit.ports import Clock, InstallStore, Places, Sources
+from remit.install.record_store import InstallRecords
+
+if TYPE_CHECKING:
+    from remit.scanning.ports import Sources
+    from remit.store.ports import Clock
 
 ALIASES = {"gemini": "gemini-cli", "claude": "claude-code"}
 _LEFT_OUT = (ConfigStatus.DENIED, ConfigStatus.REJECTED)
@@ -36,7 +43,7 @@ class FileChange(NamedTuple):
 class Installer:
     """Knows where Remit goes, and what is there."""
 
-    def __init__(self, places: Places, records: InstallStore, sources: Sources, clock: Clock) -> None:
+    def __init__(self, places: Places, records: InstallRecords, sources: Sources, clock: Clock) -> None:
         self._places = places
         self._records = records
         self._sources = sources

@@ -8,8 +8,8 @@ from remit.errors import EmbeddingError, StoreUnavailableError
 from remit.memory.artifacts import Kind
 from remit.memory.ports import Home, MemoryStore
 from remit.memory.results import Found
-from remit.ports import Embedder, Engine, Vector
 from remit.search.documents import document, read_query
+from remit.search.ports import Embedder, Engine, Vector
 from remit.search.search_service import BATCH, WORDS_ALONE
 
 READING = 1.0  # seconds that a search may take for what nobody has read yet

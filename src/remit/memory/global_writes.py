@@ -1,6 +1,9 @@
 """Approving: what would be seen in every project is written with a person's word for that very content."""
 
+from __future__ import annotations
+
 import os
+from typing import TYPE_CHECKING
 
 from remit.decision.projects import Workspace
 from remit.errors import NotApprovedError
@@ -8,7 +11,9 @@ from remit.memory.ports import MemoryStore
 from remit.memory.write_plan import Arguments
 from remit.policy.approval_service import MOST_WAITING
 from remit.policy.approvals import LIFETIME, Approval, ApprovalStatus, Binding, digest_of_arguments, readable
-from remit.ports import ApprovalStore, Clock
+
+if TYPE_CHECKING:
+    from remit.store.ports import ApprovalStore, Clock
 
 _KEPT = 86_400_000  # milliseconds for which an approval is remembered after its end
 _WHY = "would be seen in every project"

@@ -13,8 +13,8 @@ if TYPE_CHECKING:  # a port is a shape: whoever runs needs nothing of what it is
     from remit.memory.export_format import Record
     from remit.memory.hygiene import Checked
     from remit.policy.approvals import Binding
-    from remit.ports import Vector
     from remit.search.documents import Sought
+    from remit.search.ports import Vector
     from remit.search.ranking import Hit
 
 

@@ -4,10 +4,12 @@ What is acknowledged is on disk: in the store, or, where that cannot be written 
 later call tries again.
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from remit.decision.projects import Workspace
 from remit.errors import StoreUnavailableError, UnknownArtifactError
@@ -35,10 +37,13 @@ from remit.memory.transfer import Imported, export, restore
 from remit.memory.write_plan import Arguments, Plan, plan
 from remit.memory.writer import Bound, Turn, Writer, Written, place, summed
 from remit.policy.approvals import Approval
-from remit.ports import ApprovalStore, Clock, Engine
+from remit.search.ports import Engine
 from remit.text.redaction import redact
 from remit.text.secrets import secrets_in
 from remit.text.sections import Section
+
+if TYPE_CHECKING:
+    from remit.store.ports import ApprovalStore, Clock
 
 
 class Seen(NamedTuple):
@@ -80,7 +85,7 @@ class Memory:
         self._backlog = Backlog(queue, store, self._writer)
         self._global = GlobalWrites(store, approvals, workspace, clock)
 
-    def __enter__(self) -> "Memory":
+    def __enter__(self) -> Memory:
         return self
 
     def __exit__(self, *_: object) -> None:

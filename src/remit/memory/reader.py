@@ -1,8 +1,10 @@
 """Reading memory: what a place has to say, what answers a query, and what should be looked at."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from remit.errors import ArtifactError, ScopeError, StoreError, StoreTimeoutError, StoreUnavailableError
 from remit.memory.argument_checks import MAX_QUERY, Fields
@@ -30,7 +32,9 @@ from remit.memory.scope_gate import (
     objection,
 )
 from remit.memory.writer import Bound, place
-from remit.ports import Clock
+
+if TYPE_CHECKING:
+    from remit.store.ports import Clock
 
 TIME_LIMIT = 5.0  # seconds
 MAX_SURFACED = 50

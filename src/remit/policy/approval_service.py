@@ -1,8 +1,10 @@
 """Approvals: asked for by those who would call a tool, answered by a person, used once."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from remit.decision.decide import Context, Decision, Listed, Verdict
 from remit.decision.tools import Definition
@@ -17,7 +19,9 @@ from remit.policy.approvals import (
     digest_of_definition,
     readable,
 )
-from remit.ports import ApprovalStore, Clock
+
+if TYPE_CHECKING:
+    from remit.store.ports import ApprovalStore, Clock
 
 MOST_WAITING = 1_000  # calls in one project: more than anybody answers
 _KEPT = 86_400_000  # milliseconds for which an approval is remembered after its end

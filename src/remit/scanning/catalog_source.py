@@ -1,19 +1,25 @@
 """Supplying: for those who keep a catalog in memory, what it is made of and whether it is still right."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from remit.catalog.listing import Listings
 from remit.configuration.layers import Configuration, combine
 from remit.decision.decide import Context, Listed
 from remit.decision.declarations import Declaration, Key, Resolved
 from remit.decision.tools import Tool
+from remit.files.file_stamps import Stamps
 from remit.policy.audit import AUDIT_LIFETIME, MOST_AUDITED, AuditEntry
-from remit.ports import Clock, Sources, Stamps, Store
 from remit.scanning.scanner import Scanner
 from remit.states.context_states import States
 from remit.upstream.upstream_model import Offer, Wares
+
+if TYPE_CHECKING:
+    from remit.scanning.ports import Sources
+    from remit.store.ports import Clock, Store
 
 _PRUNE_EVERY = 60_000  # milliseconds
 

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from remit.catalog.listing import Listings
     from remit.decision.declarations import Declaration, Key
     from remit.decision.tools import Tool
-    from remit.ports import Clock, Store, Upstreams
+    from remit.scanning.ports import Upstreams
     from remit.scanning.scanner import Scanner
+    from remit.store.ports import Clock, Store
 
 
 class Connected(NamedTuple):

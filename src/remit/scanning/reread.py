@@ -1,7 +1,10 @@
 """Reading again: what the clients' files say, and of one that is broken for the moment, said before."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from remit.decision.client_reading import Reading, Remembered
 from remit.decision.client_settings import ClientSettings
@@ -12,8 +15,11 @@ from remit.decision.resolve import resolve
 from remit.decision.tool_names import REMIT
 from remit.decision.views import View
 from remit.memory.own_server import beside, is_own, own_offer
-from remit.ports import Clock, Sources, Store
 from remit.scanning.scanner import Presence
+
+if TYPE_CHECKING:
+    from remit.scanning.ports import Sources
+    from remit.store.ports import Clock, Store
 
 
 class Rereading:

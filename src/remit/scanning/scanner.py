@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from remit.decision.declarations import Changes, Key, Resolved
     from remit.decision.problems import Problem
     from remit.decision.views import View
-    from remit.ports import Clock, Sources, Store
+    from remit.scanning.ports import Sources
     from remit.scanning.reread import Rereading
+    from remit.store.ports import Clock, Store
     from remit.upstream.launch.launch_facts import Facts
 
 

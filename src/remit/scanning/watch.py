@@ -4,13 +4,18 @@ Files are watched only to be fast. What no file tells (a variable, a pushed stat
 found by looking again, at a modest interval.
 """
 
+from __future__ import annotations
+
 from collections.abc import AsyncIterator, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from remit.decision.decide import Context
-from remit.ports import Notifier, Store
 from remit.scanning.scanner import Scanner
 from remit.states.context_states import States
+
+if TYPE_CHECKING:
+    from remit.scanning.ports import Notifier
+    from remit.store.ports import Store
 
 STEP_SECONDS = 0.1  # between two looks at whether others wrote into the store, which take microseconds
 STEPS = 10  # after which everything is looked at, whatever was noticed

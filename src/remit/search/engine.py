@@ -11,8 +11,8 @@ from remit import settings
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping
 
-    from remit.ports import Embedder, Entry, Index
     from remit.search.embeddings.static_embedder import Adder, Table
+    from remit.search.ports import Embedder, Index, IndexEntry
     from remit.search.ranking import Fusion, RankFusion
 
 WORDS = "words"  # no embeddings at all
@@ -50,7 +50,7 @@ class SearchEngine:
             self._opened = open_embedder(settings.embeddings(self._variables))
         return self._opened
 
-    def in_memory(self, entries: Iterable[Entry], fusion: Fusion) -> Index:
+    def in_memory(self, entries: Iterable[IndexEntry], fusion: Fusion) -> Index:
         """Make an index in memory."""
         from remit.search.memory_index import Arrays
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from remit.ports import Selection, Vector
 from remit.search.documents import Columns, Sought
+from remit.search.ports import Selection, Vector
 from remit.search.ranking import Fusion, Hit
 from remit.search.word_index import Floats, Terms, build
 

@@ -17,7 +17,8 @@ from remit.search.ranking import Found, Fusion, Hit, Ranked, RankFusion, rank
 if TYPE_CHECKING:
     from remit.decision.decide import Listed
     from remit.decision.projects import Workspace
-    from remit.ports import DocumentStore, Embedder, Engine, Index, Selection, Vector
+    from remit.search.ports import Embedder, Engine, Index, Selection, Vector
+    from remit.store.ports import DocumentStore
 
 BATCH = 64  # texts that are turned into vectors at once
 BY_WORDS_ALONE = "found by words alone"

@@ -4,9 +4,9 @@ from collections import OrderedDict
 from collections.abc import Sequence
 
 from remit.decision.decide import Listed
-from remit.ports import Embedder, Engine, Entry, Index, Vector
 from remit.search.documents import Document, columns
 from remit.search.given_tools import Brought, listed
+from remit.search.ports import Embedder, Engine, Index, IndexEntry, Vector
 from remit.search.search_service import WORDS_ALONE, Searcher
 
 MOST_VECTORS = 20_000  # of 1 KB each, with the bundled model
@@ -63,7 +63,7 @@ class Collection:
         if self.embedder is not None:
             known = vectors.of(documents, self.embedder)
         entries = (
-            Entry(at, columns(document), vector)
+            IndexEntry(at, columns(document), vector)
             for at, (document, vector) in enumerate(zip(documents, known, strict=True))
         )
         return engine.in_memory(entries, WORDS_ALONE if self.embedder is None else self.embedder.fusion)

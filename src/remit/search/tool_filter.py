@@ -7,10 +7,10 @@ from threading import Lock
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from remit.decision.defaults import DEFAULT_LIMIT, MAX_LIMIT
-from remit.ports import Engine
 from remit.search.conversation import last_said
 from remit.search.engine import open_engine
 from remit.search.given_tools import Brought, read
+from remit.search.ports import Engine
 from remit.search.search_service import Searcher
 from remit.search.tool_collection import Collection, Vectors
 

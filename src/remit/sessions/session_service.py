@@ -1,9 +1,11 @@
 """Sessions: what an agent is told when one begins, what is suggested to it, and what came of it all."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from remit.catalog.contexts import DEFAULT_CLIENT
 from remit.decision.decide import Context, Listed
@@ -12,7 +14,6 @@ from remit.decision.kinds import Kind, Status
 from remit.decision.tools import Tool
 from remit.memory import session_start as memory
 from remit.memory.scope_gate import memory_id
-from remit.ports import Clock, Store
 from remit.search.search_service import Searcher
 from remit.sessions.callable_names import called_by, can_discover, sends_a_part
 from remit.sessions.session_context import (
@@ -38,6 +39,9 @@ from remit.states.context_states import States
 from remit.text.sections import Section, assemble
 from remit.usage.familiarity import familiarities
 from remit.usage.reports import ProjectUse, Proposal, Usage, proposals, usage
+
+if TYPE_CHECKING:
+    from remit.store.ports import Clock, Store
 
 Searching = Callable[[Context], Searcher]
 

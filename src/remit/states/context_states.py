@@ -107,8 +107,8 @@ class States:
         """List what is wrong in the configuration."""
         return [] if self._situation is None else self._situation.configurations.problems(context.workspace)
 
-    def check(self, tools: Sequence[Tool], context: Context) -> list[Noticed]:
+    def check(self, tools: Sequence[Tool], memory_tools: Sequence[str], context: Context) -> list[Noticed]:
         """List all that is wrong, contradictory or meaningless in the configuration."""
         if self._situation is None:
             return []
-        return self._situation.configurations.check(tools, context.workspace)
+        return self._situation.configurations.check(tools, memory_tools, context.workspace)

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from remit.decision.decide import Context
     from remit.decision.projects import Workspace
     from remit.decision.requirements import About
-    from remit.ports import Clock, Detectors, Look, StateStore
+    from remit.states.detectors.local_detectors import LocalDetectors, LocalLook
+    from remit.store.ports import Clock, StateStore
 
 PUSH_SECONDS = 60.0  # for which a location counts
 _MOST_PUSHED = 65_536  # characters of JSON
@@ -89,7 +90,7 @@ class Situation:
     """Reads the configuration, takes snapshots, and keeps what states are set to."""
 
     def __init__(
-        self, store: StateStore, configurations: Configurations, detectors: Detectors, clock: Clock
+        self, store: StateStore, configurations: Configurations, detectors: LocalDetectors, clock: Clock
     ) -> None:
         self._store = store
         self._detectors = detectors
@@ -283,7 +284,7 @@ class _Moment(NamedTuple):
     workspace: Workspace
     now: int
     known: Known
-    look: Look
+    look: LocalLook
 
     @property
     def location(self) -> dict[str, object]:

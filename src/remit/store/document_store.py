@@ -11,8 +11,8 @@ from itertools import count, islice
 from typing import TYPE_CHECKING
 
 from remit.decision.tools import Definition
-from remit.ports import Entry, Vector
 from remit.search.documents import PAIR_WEIGHT, Columns, Document, Sought, columns, document_of
+from remit.search.ports import IndexEntry, Vector
 from remit.search.ranking import Hit
 from remit.store.database import Database, seen_from
 
@@ -72,10 +72,10 @@ class SqliteDocuments:
         """Make ready to search the tools of a workspace; with a model, `can_compare` has been asked."""
         return SqlIndex(self._database, workspace, model)
 
-    def entries(self, model: str | None) -> list[Entry]:
+    def entries(self, model: str | None) -> list[IndexEntry]:
         """List all that is indexed, of every project, for an index in memory."""
         found = self._database.rows("indexed", model=model)
-        return [Entry(row[0], Columns(*row[1:6]), row[6]) for row in found]
+        return [IndexEntry(row[0], Columns(*row[1:6]), row[6]) for row in found]
 
 
 class SqlIndex:

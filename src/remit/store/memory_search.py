@@ -7,8 +7,8 @@ from itertools import islice
 
 from remit.memory.artifacts import Kind
 from remit.memory.ports import Home
-from remit.ports import Vector
 from remit.search.documents import Sought
+from remit.search.ports import Vector
 from remit.search.ranking import Hit
 from remit.store.database import Database
 from remit.store.memory_sign_search import MemoryCodes, OpenHeld

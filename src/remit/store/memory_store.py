@@ -13,8 +13,8 @@ from remit.memory.ports import Home
 from remit.memory.scope_gate import memory_id
 from remit.memory.similarity import can_be_like, telling_words, words_of
 from remit.policy.approvals import Binding
-from remit.ports import Vector
 from remit.search.documents import Sought
+from remit.search.ports import Vector
 from remit.search.ranking import Hit
 from remit.store.approval_store import use_up
 from remit.store.database import Database, Row

@@ -1,14 +1,19 @@
 """Trusting: the servers of a project that are only started with the user's trust."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from remit.decision.decide import Context
 from remit.decision.declarations import Declaration
 from remit.decision.projects import Workspace
 from remit.errors import UnknownServerError
-from remit.ports import Clock, Store
 from remit.scanning.scanner import Scanner
 from remit.trust.trust_rule import Trustable, needs_trust
+
+if TYPE_CHECKING:
+    from remit.store.ports import Clock, Store
 
 
 class Trusting:

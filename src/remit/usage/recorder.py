@@ -1,8 +1,11 @@
 """Recording: what agents use and report, and the projects that something is kept about."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from remit.catalog.contexts import DEFAULT_CLIENT
 from remit.decision.decide import Context
@@ -14,9 +17,12 @@ from remit.decision.tool_names import canonical, classify, storable
 from remit.decision.tools import Definition
 from remit.decision.views import USUAL
 from remit.errors import NoSuchDirectoryError, UnknownProjectError
-from remit.ports import Clock, Sources, Store
 from remit.scanning.scanner import Scanner
 from remit.states.context_states import States
+
+if TYPE_CHECKING:
+    from remit.scanning.ports import Sources
+    from remit.store.ports import Clock, Store
 
 
 class Recording:

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from remit.errors import EmbeddingError
-from remit.ports import Vector
 from remit.search.documents import document
 from remit.search.embeddings.endpoint_connection import is_loopback
 from remit.search.embeddings.endpoint_embedder import EndpointEmbedder, Patience, written
+from remit.search.ports import Vector
 
 KEY = "sk-very-secret"
 READ = document("read_file", "disk", "Reads a file.", ["path"])

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from remit.ports import Embedder, Vector
 from remit.search.documents import Document, document
 from remit.search.embeddings.weights import data_file
+from remit.search.ports import Embedder, Vector
 
 pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: `pip install 'remit[onnx]'`")
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remit.ports import Embedder, Vector
 from remit.search.documents import Document, document
 from remit.search.embeddings.numpy_sums import Arrays
 from remit.search.embeddings.static_embedder import FIRST_WORD, StaticEmbedder
 from remit.search.embeddings.token_sequences import query_ids, tool_ids
 from remit.search.embeddings.weights import data_file, read_tensors
 from remit.search.embeddings.wordpiece import WordPiece, vocabulary
+from remit.search.ports import Embedder, Vector
 
 FILE = document("fs_access", "disk", "Read and write files.", ["path"])
 MAIL = document("send_mail", "post", "Sends an email to a person.", ["to", "body"])

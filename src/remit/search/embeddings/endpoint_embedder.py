@@ -11,10 +11,10 @@ from typing import NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
 from remit.errors import EmbeddingError
-from remit.ports import Vector
 from remit.search.documents import Document
 from remit.search.embeddings.endpoint_connection import Answer, Line, NoAnswerError, is_loopback
 from remit.search.embeddings.endpoint_response import vectors_of
+from remit.search.ports import Vector
 from remit.search.ranking import Fusion
 
 _BATCH = 64  # texts in one request

@@ -5,7 +5,7 @@ import math
 import struct
 from typing import TypeGuard, cast
 
-from remit.ports import Vector
+from remit.search.ports import Vector
 
 
 def vectors_of(body: bytes, count: int) -> list[Vector]:

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from remit.ports import Vector
 from remit.search.embeddings.static_embedder import FIRST_WORD, Table, nothing
 from remit.search.embeddings.token_sequences import MARK, NAME, Reading
+from remit.search.ports import Vector
 
 Floats = NDArray[np.float32]
 

@@ -7,11 +7,11 @@ import numpy as np
 import onnxruntime  # pyright: ignore[reportMissingTypeStubs] - it has none
 from numpy.typing import NDArray
 
-from remit.ports import Vector
 from remit.search.documents import Document
 from remit.search.embeddings.token_sequences import END, START, query_ids, tool_ids
 from remit.search.embeddings.weights import data_file
 from remit.search.embeddings.wordpiece import PIECES, WordPiece, vocabulary
+from remit.search.ports import Vector
 from remit.search.ranking import Fusion
 
 

@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import NamedTuple, Protocol
 
-from remit.ports import Vector
 from remit.search.documents import Document
 from remit.search.embeddings.token_sequences import MARK, Reading, query_ids, tool_ids
 from remit.search.embeddings.weights import data_file, read_tensors
 from remit.search.embeddings.wordpiece import WordPiece, vocabulary
+from remit.search.ports import Vector
 from remit.search.ranking import Fusion
 
 FIRST_WORD = 999  # lower ids are special or unused: they have no row

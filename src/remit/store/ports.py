@@ -1,90 +1,31 @@
-"""What the registry needs from the outside, in the words of the domain."""
+"""The store as other packages see it; they import this module for type checking only."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
 
-if TYPE_CHECKING:  # a port is a shape: whoever runs needs nothing of what it is made of
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    from remit.configuration.config_model import Content, Detector, File, FileText, Mistake, Said, ToolEntry
-    from remit.configuration.layers import Configuration
+if TYPE_CHECKING:
     from remit.configuration.stored_configuration import KeptConfiguration, KeptFile
     from remit.decision.client_reading import Reading, Remembered
-    from remit.decision.decide import Context
     from remit.decision.declarations import Changes, Declaration, Key, Resolved
-    from remit.decision.problems import Problem, Severity
+    from remit.decision.problems import Problem
     from remit.decision.projects import Project, Workspace
-    from remit.decision.requirements import Condition
     from remit.decision.scopes import Scope
     from remit.decision.sightings import Sighting, Use
     from remit.decision.tools import Definition, Tool
     from remit.decision.views import Flags, View
-    from remit.install.record import Install, Target
     from remit.memory.ports import MemoryStore
     from remit.memory.traces import Left
     from remit.policy.approvals import Approval, Binding
     from remit.policy.audit import AuditEntry
-    from remit.policy.callbacks import Filtering
-    from remit.search.documents import Columns, Document, Sought
-    from remit.search.ranking import Fusion, Hit, RankFusion
+    from remit.search.documents import Document
+    from remit.search.ports import Index, IndexEntry, Vector
     from remit.sessions.suggestions import Call, Candidate, Made
-    from remit.states.observations import Kept, Known, Observation
-    from remit.upstream.launch.launch_facts import Facts
-    from remit.upstream.upstream_model import Offer, Upstream, Wares
+    from remit.states.observations import Kept, Known
+    from remit.upstream.upstream_model import Offer, Wares
     from remit.usage.familiarity import Tally
     from remit.usage.reports import ProjectUse, SessionUse, Total
-
-Vector = bytes  # numbers of 32 bits, little-endian, of length one: its cosine with another is their product
-
-
-class Embedder(Protocol):
-    """Turns tools and queries into vectors, so that those of like meaning are near each other."""
-
-    model: str  # names the weights and how texts are read: vectors of two models are never compared
-    fusion: Fusion  # how much its cosine says, beside the words
-
-    def embed_tools(self, documents: Sequence[Document]) -> Sequence[Vector]: ...
-
-    def embed_query(self, text: str) -> Vector: ...
-
-
-Selection = Any  # documents to search among, in the form that an index wants them
-
-
-class Entry(NamedTuple):
-    """A document as an index takes it in."""
-
-    document_id: int
-    columns: Columns
-    vector: Vector | None
-
-
-class Index(Protocol):
-    """Finds the tools that share words with a query, or are near it in meaning."""
-
-    def select(self, documents: Iterable[int]) -> Selection: ...
-
-    def drop(self, among: Selection) -> None: ...
-
-    def hits(
-        self, sought: Sought, vectors: Sequence[Vector], among: Selection, depth: int
-    ) -> Sequence[Hit]: ...
-
-
-class Engine(Protocol):
-    """What search is made of; opened only by those who search."""
-
-    @property
-    def model(self) -> str | None: ...  # None: nothing is compared by meaning
-
-    @property
-    def fusion(self) -> RankFusion | None: ...  # None: the model's own
-
-    def embedder(self) -> Embedder: ...
-
-    def in_memory(self, entries: Iterable[Entry], fusion: Fusion) -> Index: ...
 
 
 class DocumentStore(Protocol):
@@ -100,7 +41,7 @@ class DocumentStore(Protocol):
 
     def index(self, workspace: Workspace, model: str | None) -> Index: ...
 
-    def entries(self, model: str | None) -> Iterable[Entry]: ...
+    def entries(self, model: str | None) -> Iterable[IndexEntry]: ...
 
 
 class ServerStore(Protocol):
@@ -201,14 +142,6 @@ class SessionStore(Protocol):
     ) -> None: ...
 
 
-class Judge(Protocol):
-    """Asks the filters of an application about tools; opened only by those who have any."""
-
-    def __call__(
-        self, filterings: Sequence[Filtering], tools: Sequence[Tool], context: Context
-    ) -> Mapping[Key, str]: ...
-
-
 class Store(Protocol):
     """Keeps what was found; each reading method answers inside one workspace's scope."""
 
@@ -271,128 +204,6 @@ class Store(Protocol):
     def prune_events(self, before: int) -> None: ...
 
     def definitions(self, tools: Iterable[Tool], workspace: Workspace) -> Mapping[Key, Definition]: ...
-
-
-class ConfigurationFiles(Protocol):
-    """The files of Remit's own configuration."""
-
-    def files(self, workspace: Workspace) -> Sequence[File]: ...
-
-    def fingerprint(self, file: File) -> str: ...
-
-    def read(self, file: File, workspace: Workspace) -> FileText | None: ...
-
-
-class Look(Protocol):
-    """One look at a workspace, within bounds of time, size and place."""
-
-    def detect(self, detector: Detector, bases: Sequence[str]) -> Observation: ...
-
-    def basis(self, detector: Detector, bases: Sequence[str]) -> str | None: ...
-
-    def places(self, detector: Detector, bases: Sequence[str]) -> Iterable[str]: ...
-
-    def variables(self, env: Sequence[str]) -> Mapping[str, object]: ...
-
-
-class Detectors(Protocol):
-    """Finds out about workspaces."""
-
-    def look(self, workspace: Workspace) -> Look: ...
-
-
-class Language(Protocol):
-    """The language of conditions; opened only by those who have one."""
-
-    def condition(self, entry: ToolEntry, withheld: Collection[str]) -> Condition: ...
-
-    def mistakes_in(self, content: Content) -> Sequence[Mistake]: ...
-
-    def mistakes_of(self, configuration: Configuration) -> Iterable[tuple[File, Mistake]]: ...
-
-    def remarks(
-        self, said: Sequence[Said], tools: Iterable[Tool]
-    ) -> Iterable[tuple[Severity, File, Mistake]]: ...
-
-
-class Stamps(Protocol):
-    """How files and variables were at one moment."""
-
-    def are_same(self) -> bool: ...
-
-
-class Sources(Protocol):
-    """The clients' files on this machine."""
-
-    home: str
-    clients: Sequence[str]
-
-    def locate(self, directory: str) -> Workspace: ...
-
-    def canonical(self, path: str) -> str: ...
-
-    def exists(self, path: str) -> bool: ...
-
-    def is_unchanged(self, inputs: Mapping[str, str]) -> bool: ...
-
-    def stamps(self, inputs: Iterable[str]) -> Stamps: ...
-
-    def read(self, view: View) -> Reading: ...
-
-    def examine(self, declarations: Sequence[Declaration], workspace: Workspace) -> Facts: ...
-
-    def leaves_servers(self, client: str) -> bool: ...  # to Remit, which starts them in its place
-
-
-class Notifier(Protocol):
-    """Tells at once that something happened at places, as far as it can; nobody may rely on it."""
-
-    @property
-    def is_stopped(self) -> bool: ...
-
-    def watch(self, places: Collection[str]) -> None: ...
-
-    def wait(self, seconds: float) -> bool: ...
-
-    def stop(self) -> None: ...
-
-
-class Upstreams(Protocol):
-    """Servers that are started or reached for real."""
-
-    def ask(
-        self, upstreams: Sequence[Upstream], on_answer: Callable[[Upstream, Offer], None]
-    ) -> Sequence[Offer]: ...
-
-
-class InstallStore(Protocol):
-    """Keeps what Remit put into clients' files, and what stood there before."""
-
-    def load(self, client: str) -> Install | None: ...
-
-    def save(self, install: Install) -> None: ...
-
-    def drop(self, client: str) -> None: ...
-
-
-class Places(Protocol):
-    """The clients that Remit can be put into, and their files."""
-
-    clients: Sequence[str]
-
-    def title(self, client: str) -> str: ...
-
-    def targets(self, client: str, declared: Sequence[Declaration]) -> Sequence[Target]: ...
-
-    def projects(self, client: str) -> Sequence[str]: ...
-
-    def read(self, path: str) -> str | None: ...
-
-    def change(self, path: str, change: Callable[[str | None], str | None]) -> None: ...
-
-    def missing_directories(self, path: str) -> Sequence[str]: ...  # above a file, the innermost first
-
-    def remove_empty(self, directories: Sequence[str]) -> None: ...
 
 
 Clock = Callable[[], int]  # Unix milliseconds

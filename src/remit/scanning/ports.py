@@ -1,0 +1,59 @@
+"""What scanning needs from outside: the clients' files, notifications of changes, and live servers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from remit.decision.client_reading import Reading
+    from remit.decision.declarations import Declaration
+    from remit.decision.projects import Workspace
+    from remit.decision.views import View
+    from remit.files.file_stamps import Stamps
+    from remit.upstream.launch.launch_facts import Facts
+    from remit.upstream.upstream_model import Offer, Upstream
+
+
+class Sources(Protocol):
+    """The clients' files on this machine."""
+
+    home: str
+    clients: Sequence[str]
+
+    def locate(self, directory: str) -> Workspace: ...
+
+    def canonical(self, path: str) -> str: ...
+
+    def exists(self, path: str) -> bool: ...
+
+    def is_unchanged(self, inputs: Mapping[str, str]) -> bool: ...
+
+    def stamps(self, inputs: Iterable[str]) -> Stamps: ...
+
+    def read(self, view: View) -> Reading: ...
+
+    def examine(self, declarations: Sequence[Declaration], workspace: Workspace) -> Facts: ...
+
+    def leaves_servers(self, client: str) -> bool: ...  # to Remit, which starts them in its place
+
+
+class Notifier(Protocol):
+    """Tells at once that something happened at places, as far as it can; nobody may rely on it."""
+
+    @property
+    def is_stopped(self) -> bool: ...
+
+    def watch(self, places: Collection[str]) -> None: ...
+
+    def wait(self, seconds: float) -> bool: ...
+
+    def stop(self) -> None: ...
+
+
+class Upstreams(Protocol):
+    """Servers that are started or reached for real."""
+
+    def ask(
+        self, upstreams: Sequence[Upstream], on_answer: Callable[[Upstream, Offer], None]
+    ) -> Sequence[Offer]: ...
