@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from remit.catalog.listing import Listings
-    from remit.decision.decide import Context, Listed
+    from remit.decision.decide import Context, ToolDecision
     from remit.doctor.examination import Examining
     from remit.policy.approval_service import Approvals
     from remit.scanning.catalog_source import Supplying
@@ -107,6 +107,6 @@ class Parts:
 
         return Follower(context, self._scanner, self._states, self._store, notifier)
 
-    def _callable(self, name: str, context: Context) -> Listed:
+    def _callable(self, name: str, context: Context) -> ToolDecision:
         self._scanner.refresh(context)
         return self._listings.callable(name, context)

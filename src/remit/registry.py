@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from remit.configuration.configuration_service import Noticed
     from remit.configuration.layers import Demand
     from remit.configuration.session_settings import Told
-    from remit.decision.decide import Context, Decision, Listed
+    from remit.decision.decide import Context, Decision, ToolDecision
     from remit.decision.declarations import Key
     from remit.decision.problems import Problem
     from remit.decision.projects import Project
@@ -196,7 +196,7 @@ class Registry:
         """Follow a context: with each turn of a `for`, or of an `async for`, its tools may be others."""
         return self._parts.follower(context, notifier)
 
-    def tools(self, context: Context) -> list[Listed]:
+    def tools(self, context: Context) -> list[ToolDecision]:
         """List every tool known here with the decision about it, hidden ones too."""
         return self._listed(context)[1]
 
@@ -347,7 +347,7 @@ class Registry:
         context = self._states.now(context) if any(map(context.requirements.of, call.names)) else context
         return judge_call(call, self._store.catalog(context.workspace, context.flags), context), watch
 
-    def sends_a_part(self, listed: Sequence[Listed], context: Context) -> bool:
+    def sends_a_part(self, listed: Sequence[ToolDecision], context: Context) -> bool:
         """Tell whether the gateway sends a model only some of the tools that were listed."""
         return context.starts_servers and self._parts.sessions.sends_a_part(listed, context)
 
@@ -452,7 +452,7 @@ class Registry:
         """Drop single usage events older than a time in Unix milliseconds; totals stay."""
         self._store.prune_events(before)
 
-    def _listed(self, context: Context) -> tuple[Context, list[Listed]]:
+    def _listed(self, context: Context) -> tuple[Context, list[ToolDecision]]:
         """List what is known as the files are now, with the context in which it was decided."""
         self.refresh(context)
         return self._listings.list(context)

@@ -1,5 +1,5 @@
 from remit.catalog.costs import Costs, add_up, charge
-from remit.decision.decide import Listed, decide
+from remit.decision.decide import ToolDecision, decide
 from remit.decision.kinds import Authority, ConfigStatus, Kind, Status
 from remit.decision.scopes import Scope
 from remit.decision.tool_names import REMIT, server_name
@@ -12,8 +12,8 @@ def tool(of: Tool, name: str, tokens: int | None) -> Tool:
     return of._replace(name=f"{of.name[:-1]}{name}", kind=Kind.MCP_TOOL, tokens=tokens)
 
 
-def listed(*tools: Tool) -> list[Listed]:
-    return [Listed(item, decide(item, context())) for item in tools]
+def listed(*tools: Tool) -> list[ToolDecision]:
+    return [ToolDecision(item, decide(item, context())) for item in tools]
 
 
 def costs(*tools: Tool) -> dict[tuple[str, str], int | None]:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from remit.catalog.list_changes import Difference, changed_states, difference
-from remit.decision.decide import Decision, Gate, Listed, Verdict
+from remit.decision.decide import Decision, Gate, ToolDecision, Verdict
 from remit.decision.snapshot import Snapshot, Value
 from remit.decision.tools import Tool
 from support import server
@@ -12,8 +12,8 @@ SHOWN = Decision(verdict=Verdict.VISIBLE, gate=None, reason="declared", unlock=N
 HIDDEN = Decision(verdict=Verdict.HIDDEN, gate=Gate.STATE, reason="needs state editing", unlock=None)
 
 
-def listed(tool: Tool, decision: Decision = SHOWN) -> Listed:
-    return Listed(tool, decision)
+def listed(tool: Tool, decision: Decision = SHOWN) -> ToolDecision:
+    return ToolDecision(tool, decision)
 
 
 def test_equal_lists_have_no_difference() -> None:

@@ -7,7 +7,7 @@ import pytest
 from remit.catalog import summary
 from remit.catalog.summary import summarise
 from remit.cli import first_screen
-from remit.decision.decide import Decision, Gate, Listed, Verdict, decide
+from remit.decision.decide import Decision, Gate, ToolDecision, Verdict, decide
 from remit.decision.declarations import Changes
 from remit.decision.kinds import ConfigStatus
 from remit.scanning.scanner import Scan
@@ -131,7 +131,7 @@ def test_an_inventory_names_the_clients(desk: Desk, shop: Path) -> None:
 def test_what_other_clients_have_is_one_line_each(capsys: pytest.CaptureFixture[str]) -> None:
     here = context()
     tools = [server("wiki"), *(server(label, client="cursor") for label in ("a", "b"))]
-    listed = [Listed(tool, decide(tool, here)) for tool in tools]
+    listed = [ToolDecision(tool, decide(tool, here)) for tool in tools]
     first_screen.show(Scan(changes=Changes(), problems=[], tools=listed), summarise(listed, here), here)
     lines = capsys.readouterr().out.splitlines()
     at = lines.index("Declared for other clients: 2")
@@ -143,7 +143,7 @@ def test_what_a_gate_without_a_word_of_its_own_hides_is_shown_with_the_reason(
 ) -> None:
     here = context()
     decision = Decision(verdict=Verdict.HIDDEN, gate=Gate.SCOPE, reason="because", unlock=None)
-    listed = [Listed(server("git"), decision)]
+    listed = [ToolDecision(server("git"), decision)]
     first_screen.show(Scan(changes=Changes(), problems=[], tools=listed), summarise(listed, here), here)
     shown = capsys.readouterr().out
     assert "Hidden by the gate `scope`: 1\n  git (global): because\n" in shown

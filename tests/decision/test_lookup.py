@@ -1,6 +1,6 @@
 import pytest
 
-from remit.decision.decide import Listed, decide
+from remit.decision.decide import ToolDecision, decide
 from remit.decision.kinds import Kind, Status
 from remit.decision.lookup import closest_to_being_visible, find, suggest
 from remit.decision.tools import Tool
@@ -12,7 +12,7 @@ def made(name: str, kind: Kind, **more: object) -> Tool:
 
 
 LISTED = [
-    Listed(tool, decide(tool, context()))
+    ToolDecision(tool, decide(tool, context()))
     for tool in (
         server("git"),
         server("wiki")._replace(listed_at=1),
@@ -74,5 +74,5 @@ def test_a_name_that_is_nearly_one_is_answered_with_what_may_be_meant(name: str,
 
 def test_of_several_rows_the_one_that_can_be_used_comes_first() -> None:
     hidden = server("git", client="cursor")
-    rows = [Listed(tool, decide(tool, context())) for tool in (hidden, server("git"))]
+    rows = [ToolDecision(tool, decide(tool, context())) for tool in (hidden, server("git"))]
     assert sorted(rows, key=closest_to_being_visible)[0].decision.is_available

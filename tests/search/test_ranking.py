@@ -2,7 +2,7 @@
 
 import pytest
 
-from remit.decision.decide import Decision, Listed, Verdict
+from remit.decision.decide import Decision, ToolDecision, Verdict
 from remit.decision.kinds import Authority, Kind, Status
 from remit.decision.scopes import Scope
 from remit.decision.tools import Tool
@@ -22,7 +22,7 @@ def listed(
     status: Status = Status.ACTIVE,
     uses: int = 0,
     decision: Decision = VISIBLE,
-) -> Listed:
+) -> ToolDecision:
     tool = Tool(
         name,
         kind,
@@ -35,10 +35,10 @@ def listed(
         usage_count=uses,
         document_id=document,
     )
-    return Listed(tool, decision)
+    return ToolDecision(tool, decision)
 
 
-def ordered(query: str, found: list[Listed], scores: dict[int, float]) -> list[Ranked]:
+def ordered(query: str, found: list[ToolDecision], scores: dict[int, float]) -> list[Ranked]:
     return rank(query, found, scores, NameMatches(item.tool for item in found).find(query))
 
 

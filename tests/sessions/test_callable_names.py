@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from remit.configuration.config_model import Running
-from remit.decision.decide import Decision, Listed, Verdict
+from remit.decision.decide import Decision, ToolDecision, Verdict
 from remit.decision.globs import glob
 from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.scopes import Scope
@@ -19,9 +19,9 @@ COMMIT = server("git")._replace(name="mcp__git__commit", kind=Kind.MCP_TOOL)
 DEPLOY = COMMIT._replace(name="deploy", kind=Kind.SKILL, server=None)
 
 
-def listed(*tools: Tool) -> list[Listed]:
+def listed(*tools: Tool) -> list[ToolDecision]:
     seen = Decision(verdict=Verdict.VISIBLE, gate=None, reason="", unlock=None)
-    return [Listed(tool, seen) for tool in tools]
+    return [ToolDecision(tool, seen) for tool in tools]
 
 
 def test_without_a_gateway_every_tool_goes_by_its_own_name() -> None:

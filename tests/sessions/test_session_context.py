@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remit.decision.decide import Decision, Gate, Listed, Verdict
+from remit.decision.decide import Decision, Gate, ToolDecision, Verdict
 from remit.decision.kinds import Authority, Kind, Status
 from remit.decision.scopes import Scope
 from remit.decision.snapshot import Snapshot, Value
@@ -173,9 +173,9 @@ def test_the_rest_is_said_to_be_found_in_the_way_that_is_given() -> None:
     assert tools_section(many, more="to be found").endswith("(2 more to be found)")
 
 
-def hidden(name: str, reason: str, gate: Gate = Gate.STATE) -> Listed:
+def hidden(name: str, reason: str, gate: Gate = Gate.STATE) -> ToolDecision:
     decision = Decision(verdict=Verdict.HIDDEN, gate=gate, reason=reason, unlock=None)
-    return Listed(tool(name, Kind.SKILL), decision)
+    return ToolDecision(tool(name, Kind.SKILL), decision)
 
 
 def test_states_in_force_and_what_they_hide_are_one_line() -> None:

@@ -1,6 +1,6 @@
 """What was used, what never was, and what could be switched off."""
 
-from remit.decision.decide import Decision, Gate, Listed, Verdict
+from remit.decision.decide import Decision, Gate, ToolDecision, Verdict
 from remit.decision.kinds import Authority, Kind, Status
 from remit.decision.scopes import Scope
 from remit.decision.tool_names import REMIT
@@ -37,8 +37,8 @@ def tool(name: str, kind: Kind = Kind.MCP_TOOL, *, of: str | None = None, tokens
     )
 
 
-def listed(*tools: Tool) -> list[Listed]:
-    return [Listed(each, VISIBLE) for each in tools]
+def listed(*tools: Tool) -> list[ToolDecision]:
+    return [ToolDecision(each, VISIBLE) for each in tools]
 
 
 def total(used: Tool, uses: int, failures: int = 0) -> Total:
@@ -72,9 +72,9 @@ def test_a_server_of_which_nothing_was_used_stands_for_its_tools() -> None:
 
 
 def test_what_is_hidden_costs_nothing_and_what_the_client_has_of_itself_is_not_counted() -> None:
-    hidden = Listed(tool("off", Kind.SKILL, tokens=7), HIDDEN)
-    own = Listed(tool("Read", Kind.BUILTIN), VISIBLE)
-    plugin = Listed(tool("quill", Kind.PLUGIN), VISIBLE)
+    hidden = ToolDecision(tool("off", Kind.SKILL, tokens=7), HIDDEN)
+    own = ToolDecision(tool("Read", Kind.BUILTIN), VISIBLE)
+    plugin = ToolDecision(tool("quill", Kind.PLUGIN), VISIBLE)
     assert usage([hidden, own, plugin], [], []) == Usage([], [], [], 0)
 
 
@@ -90,7 +90,7 @@ def test_what_remit_brings_along_and_holds_back_until_it_is_used_is_no_loss() ->
 
 def test_what_was_hidden_after_it_was_used_is_still_among_what_was_used() -> None:
     off = tool("off", Kind.SKILL)
-    assert names(usage([Listed(off, HIDDEN)], [total(off, 1)], []))[0] == ["off"]
+    assert names(usage([ToolDecision(off, HIDDEN)], [total(off, 1)], []))[0] == ["off"]
 
 
 def test_what_lay_unused_for_long_is_proposed_and_its_server_as_a_whole() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from remit.decision.agents import check_servers, employ
-from remit.decision.decide import Context, Listed
+from remit.decision.decide import Context, ToolDecision
 from remit.decision.kinds import Kind, Status
 from remit.decision.policy import Mode
 from remit.decision.tool_names import full_label, storable
@@ -66,7 +66,9 @@ class Contexts:
         return path
 
 
-def for_agent(context: Context, agent: str, parents: Sequence[str], listed: Sequence[Listed]) -> Context:
+def for_agent(
+    context: Context, agent: str, parents: Sequence[str], listed: Sequence[ToolDecision]
+) -> Context:
     """Put one of the agents that were listed to work, below its parents.
 
     Raises:

@@ -10,7 +10,7 @@ from remit.decision.kinds import Kind, Status
 from remit.decision.tool_names import REMIT, is_covered
 
 if TYPE_CHECKING:
-    from remit.decision.decide import Listed
+    from remit.decision.decide import ToolDecision
     from remit.decision.tools import Tool
 
 Place = tuple[str | None, ...]
@@ -34,7 +34,7 @@ def charge(tools: Sequence[Tool]) -> list[Tool]:
     return [tool._replace(tokens=sums.get(id(tool))) if _is_server(tool) else tool for tool in tools]
 
 
-def add_up(listed: Iterable[Listed]) -> Costs:
+def add_up(listed: Iterable[ToolDecision]) -> Costs:
     """Add up what tools cost; a server's cost is that of its tools, and is not counted again."""
     visible = everything = uncounted = 0
     for tool, decision in listed:

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from remit.decision.decide import UNKNOWN, Context, Decision, Explained, Gate, Listed, Ruling, decide, explain
+from remit.decision.decide import (
+    UNKNOWN,
+    Context,
+    Decision,
+    ExplainedGate,
+    Gate,
+    GateResult,
+    ToolDecision,
+    decide,
+    explain,
+)
 from remit.decision.kinds import Kind
 from remit.decision.lookup import closest_to_being_visible, find, suggest
 from remit.decision.tool_names import is_covered, spellings
@@ -21,15 +31,15 @@ class Explanation(NamedTuple):
     name: str
     tool: Tool | None  # None: no tool of this name is known here
     decision: Decision
-    gates: Sequence[Explained] = ()
-    shadowed: Sequence[Listed] = ()  # the other declarations of the same name
+    gates: Sequence[ExplainedGate] = ()
+    shadowed: Sequence[ToolDecision] = ()  # the other declarations of the same name
     tools: Sequence[Tool] = ()  # of a server: those that are known
     suggestions: Sequence[str] = ()  # where the name is not known: names that are, and nearly are it
     is_assumed: bool = False  # its server is known, and was not asked yet whether it has such a tool
     obstacle: str | None = None  # of what is visible: why its server cannot be started here
 
 
-def explain_name(name: str, listed: Sequence[Listed], context: Context) -> Explanation:
+def explain_name(name: str, listed: Sequence[ToolDecision], context: Context) -> Explanation:
     """Explain what a name means among the tools that were listed in a context."""
     found = find(name, listed)
     if not found:
@@ -47,7 +57,7 @@ def explain_name(name: str, listed: Sequence[Listed], context: Context) -> Expla
     )
 
 
-def obstacle_of(tool: Tool, listed: Sequence[Listed], obstacles: Mapping[Key, str]) -> str | None:
+def obstacle_of(tool: Tool, listed: Sequence[ToolDecision], obstacles: Mapping[Key, str]) -> str | None:
     """Say why the server of a tool cannot be started, where it is the one in force."""
     for server, decision in listed:
         is_its = server.key == tool.key or is_covered(tool.name, server.name)
@@ -56,7 +66,7 @@ def obstacle_of(tool: Tool, listed: Sequence[Listed], obstacles: Mapping[Key, st
     return None
 
 
-def _assumed(name: str, item: Listed, context: Context) -> Listed:
+def _assumed(name: str, item: ToolDecision, context: Context) -> ToolDecision:
     """Decide about a tool that only its server stands for: what is said of that very tool counts."""
     server = item.tool
     if server.kind is not Kind.MCP_SERVER or name == server.server:
@@ -65,11 +75,11 @@ def _assumed(name: str, item: Listed, context: Context) -> Listed:
     if form == server.name:
         return item
     tool = server._replace(name=form, kind=Kind.MCP_TOOL, description=None, tokens=None, usage_count=0)
-    return Listed(tool, decide(tool, context))
+    return ToolDecision(tool, decide(tool, context))
 
 
-def _unknown(name: str, listed: Sequence[Listed]) -> Explanation:
-    gates = [Explained(Gate.SCOPE, Ruling(False, UNKNOWN.reason))]
+def _unknown(name: str, listed: Sequence[ToolDecision]) -> Explanation:
+    gates = [ExplainedGate(Gate.SCOPE, GateResult(False, UNKNOWN.reason))]
     return Explanation(name=name, tool=None, decision=UNKNOWN, gates=gates, suggestions=suggest(name, listed))
 
 

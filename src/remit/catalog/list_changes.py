@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from remit.decision.decide import UNKNOWN, Listed
+from remit.decision.decide import UNKNOWN, ToolDecision
 
 if TYPE_CHECKING:
     from remit.decision.declarations import Key
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 class Difference(NamedTuple):
     """What is other than before."""
 
-    appeared: Sequence[Listed] = ()
-    disappeared: Sequence[Listed] = ()  # each with what is decided about it now
-    changed: Sequence[Listed] = ()
+    appeared: Sequence[ToolDecision] = ()
+    disappeared: Sequence[ToolDecision] = ()  # each with what is decided about it now
+    changed: Sequence[ToolDecision] = ()
     states: Mapping[str, Value] = {}  # those with another value
 
     @property
@@ -26,13 +26,17 @@ class Difference(NamedTuple):
         return not any(self)
 
 
-def difference(before: Sequence[Listed], after: Sequence[Listed], known: Sequence[Listed]) -> Difference:
+def difference(
+    before: Sequence[ToolDecision], after: Sequence[ToolDecision], known: Sequence[ToolDecision]
+) -> Difference:
     """Compare two lists; of what has disappeared, what is known now tells why."""
     old, new = _by_key(before), _by_key(after)
     now = _by_key(known)
     return Difference(
         appeared=[item for key, item in new.items() if key not in old],
-        disappeared=[now.get(key, Listed(item.tool, UNKNOWN)) for key, item in old.items() if key not in new],
+        disappeared=[
+            now.get(key, ToolDecision(item.tool, UNKNOWN)) for key, item in old.items() if key not in new
+        ],
         changed=[item for key, item in new.items() if key in old and _told(item) != _told(old[key])],
     )
 
@@ -49,11 +53,11 @@ def changed_states(before: Snapshot, after: Snapshot) -> dict[str, Value]:
     }
 
 
-def _by_key(listed: Sequence[Listed]) -> dict[Key, Listed]:
+def _by_key(listed: Sequence[ToolDecision]) -> dict[Key, ToolDecision]:
     return {item.tool.key: item for item in listed}
 
 
-def _told(item: Listed) -> tuple[object, ...]:
+def _told(item: ToolDecision) -> tuple[object, ...]:
     """What counts as a change: that a tool was used is none."""
     tool = item.tool
     return item.decision, tool.source, tool.status, tool.description, tool.tokens

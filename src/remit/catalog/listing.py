@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.catalog.costs import charge
-from remit.decision.decide import UNKNOWN, Context, Listed, decide
+from remit.decision.decide import UNKNOWN, Context, ToolDecision, decide
 from remit.decision.globs import glob
 from remit.decision.inherited_status import adopt
 from remit.decision.kinds import Authority, Kind
@@ -59,20 +59,20 @@ class Listings:
         tools = charge(adopt(self._store.catalog(context.workspace, context.flags)))
         return sorted(tools, key=_by_name)
 
-    def list(self, context: Context) -> tuple[Context, list[Listed]]:
+    def list(self, context: Context) -> tuple[Context, list[ToolDecision]]:
         """List every tool with the decision about it, and the context in which that was made."""
         catalog = self.tools(context)
         context = self._filtered(catalog, self._judging(context))
-        return context, [Listed(tool, decide(tool, context)) for tool in catalog]
+        return context, [ToolDecision(tool, decide(tool, context)) for tool in catalog]
 
-    def callable(self, name: str, context: Context) -> Listed:
+    def callable(self, name: str, context: Context) -> ToolDecision:
         """Find the one tool that a call would mean; what is no tool by itself cannot be called."""
         tools = [item for item in self.list(context)[1] if item.tool.kind not in _NOT_CALLED]
         exact = [item for item in tools if item.tool.name == name]
         found = exact or find(name, tools)
-        return min(found, key=closest_to_being_visible, default=Listed(_NOBODY, UNKNOWN))
+        return min(found, key=closest_to_being_visible, default=ToolDecision(_NOBODY, UNKNOWN))
 
-    def definition(self, item: Listed, context: Context) -> Definition | None:
+    def definition(self, item: ToolDecision, context: Context) -> Definition | None:
         """Find what is said of a tool that was listed."""
         tool = item.tool
         found = self._store.definitions([tool], context.workspace)

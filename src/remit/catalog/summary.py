@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.catalog.costs import Costs, add_up
-from remit.decision.decide import Context, Gate, Listed
+from remit.decision.decide import Context, Gate, ToolDecision
 from remit.decision.kinds import ConfigStatus, Kind, Status
 from remit.decision.scopes import Scope
 from remit.decision.tool_names import REMIT
@@ -54,7 +54,7 @@ class Hidden(NamedTuple):
     """What is hidden for one cause; a tool is left out where its server is hidden for the same."""
 
     cause: str
-    items: Sequence[Listed]
+    items: Sequence[ToolDecision]
 
 
 class Summary(NamedTuple):
@@ -69,7 +69,7 @@ class Summary(NamedTuple):
     costliest: Sequence[Tool]  # visible servers whose cost is known
 
 
-def summarise(listed: Sequence[Listed], context: Context) -> Summary:
+def summarise(listed: Sequence[ToolDecision], context: Context) -> Summary:
     """Count and group a catalog; what is declared for other clients is a group of its own and not counted."""
     mine = [item for item in listed if context.client in (None, item.tool.client)]
     return Summary(
@@ -83,19 +83,19 @@ def summarise(listed: Sequence[Listed], context: Context) -> Summary:
     )
 
 
-def _count(listed: Sequence[Listed]) -> dict[Kind, int]:
+def _count(listed: Sequence[ToolDecision]) -> dict[Kind, int]:
     found = Counter(item.tool.kind for item in listed if item.decision.is_available)
     return {kind: found[kind] for kind in Kind if found[kind]}
 
 
-def _origins(listed: Sequence[Listed]) -> list[Origin]:
-    groups: dict[tuple[str, int], list[Listed]] = {}
+def _origins(listed: Sequence[ToolDecision]) -> list[Origin]:
+    groups: dict[tuple[str, int], list[ToolDecision]] = {}
     for item in listed:
         groups.setdefault((item.tool.client, _SCOPES[item.tool.scope]), []).append(item)
     return [_origin(items) for _, items in sorted(groups.items())]
 
 
-def _origin(items: Sequence[Listed]) -> Origin:
+def _origin(items: Sequence[ToolDecision]) -> Origin:
     first = items[0].tool
     return Origin(
         client=first.client,
@@ -107,21 +107,21 @@ def _origin(items: Sequence[Listed]) -> Origin:
     )
 
 
-def _sources(items: Sequence[Listed]) -> list[str]:
+def _sources(items: Sequence[ToolDecision]) -> list[str]:
     """Name where items come from, what says the most first; Remit itself is no file, and comes last."""
     found = [source for source, _ in Counter(item.tool.source for item in items).most_common()]
     return sorted(found, key=lambda source: source == REMIT)
 
 
-def _hidden(listed: Sequence[Listed], context: Context) -> list[Hidden]:
-    groups: dict[str, list[Listed]] = {cause: [] for cause in CAUSES}
+def _hidden(listed: Sequence[ToolDecision], context: Context) -> list[Hidden]:
+    groups: dict[str, list[ToolDecision]] = {cause: [] for cause in CAUSES}
     for item in listed:
         if not item.decision.is_available:
             groups.setdefault(_cause(item, context), []).append(item)
     return [Hidden(cause=cause, items=_heads(items)) for cause, items in groups.items() if items]
 
 
-def _cause(item: Listed, context: Context) -> str:
+def _cause(item: ToolDecision, context: Context) -> str:
     tool, decision = item
     if context.client not in (None, tool.client):
         return ELSEWHERE
@@ -134,7 +134,7 @@ def _cause(item: Listed, context: Context) -> str:
     return UNTRUSTED if tool.config_status is ConfigStatus.ENABLED else tool.config_status
 
 
-def _heads(items: Sequence[Listed]) -> list[Listed]:
+def _heads(items: Sequence[ToolDecision]) -> list[ToolDecision]:
     servers = {_server(item.tool) for item in items if item.tool.kind is Kind.MCP_SERVER}
     return [
         item for item in items if item.tool.kind is not Kind.MCP_TOOL or _server(item.tool) not in servers
@@ -145,7 +145,7 @@ def _server(tool: Tool) -> tuple[str, str | None]:
     return tool.client, tool.server
 
 
-def _duplicates(listed: Sequence[Listed]) -> list[Sequence[Tool]]:
+def _duplicates(listed: Sequence[ToolDecision]) -> list[Sequence[Tool]]:
     groups: dict[tuple[str, str], list[Tool]] = {}
     for tool, decision in listed:
         if decision.is_available and tool.kind is Kind.MCP_SERVER and tool.endpoint is not None:
@@ -153,7 +153,7 @@ def _duplicates(listed: Sequence[Listed]) -> list[Sequence[Tool]]:
     return [sorted(group, key=attrgetter("name")) for group in groups.values() if len(group) > 1]
 
 
-def _costliest(listed: Sequence[Listed]) -> list[Tool]:
+def _costliest(listed: Sequence[ToolDecision]) -> list[Tool]:
     servers = [tool for tool, decision in listed if decision.is_available and tool.kind is Kind.MCP_SERVER]
     return sorted(
         (tool for tool in servers if tool.tokens), key=lambda tool: (-(tool.tokens or 0), tool.name)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from remit.catalog.summary import ELSEWHERE, SHADOWED, UNTRUSTED, Hidden, Origin, Summary
 from remit.cli.render import NOTHING, counted, heading, out, printable, rounded, total
-from remit.decision.decide import Context, Gate, Listed, shorten
+from remit.decision.decide import Context, Gate, ToolDecision, shorten
 from remit.decision.kinds import ConfigStatus, Kind, Status
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def _hidden(group: Hidden, context: Context) -> Iterator[str]:
         yield from _cut([f"  {_exception(item, context)}" for item in group.items], MOST_HIDDEN)
 
 
-def _exception(item: Listed, context: Context) -> str:
+def _exception(item: ToolDecision, context: Context) -> str:
     """Write what the title of its group leaves open."""
     tool, winner = item.tool, item.tool.shadowed_by
     if winner is not None and item.decision.gate is Gate.PRECEDENCE:
@@ -154,7 +154,7 @@ def _exception(item: Listed, context: Context) -> str:
     return f"{_label(tool)} ({tool.scope}): {item.decision.reason}"
 
 
-def _by_client(items: Sequence[Listed]) -> Iterator[str]:
+def _by_client(items: Sequence[ToolDecision]) -> Iterator[str]:
     for client, count in Counter(item.tool.client for item in items).items():
         yield f"  {client}: {count:,}; `remit scan --client {client}`"
 

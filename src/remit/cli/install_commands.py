@@ -10,7 +10,7 @@ import click
 from remit.bootstrap import diagnose, open_installer, open_registry, own_command
 from remit.cli import render, server_output
 from remit.cli.options import confirm
-from remit.decision.decide import Context, Listed
+from remit.decision.decide import Context, ToolDecision
 from remit.decision.kinds import COULD_RUN, ConfigStatus
 from remit.decision.problems import Severity
 from remit.errors import RemitError
@@ -213,7 +213,7 @@ def _after(installer: Installer, client: str) -> None:
     _say("hint: add servers with `remit add`: `claude mcp add` takes none that its list does not name")
 
 
-def _could_run(item: Listed) -> bool:
+def _could_run(item: ToolDecision) -> bool:
     """Tell whether a client loads Remit, now or when it has asked its user about the directory."""
     tool = item.tool
     return tool.server == SERVER and tool.config_status in COULD_RUN and tool.shadowed_by is None

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from remit.catalog.contexts import ALL_CLIENTS
-from remit.decision.decide import Context, Listed
+from remit.decision.decide import Context, ToolDecision
 from remit.decision.kinds import Kind
 from remit.decision.launch import Launch, references
 from remit.decision.problems import Severity
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 Shape = dict[str, object]
 
 
-def listing(listed: Sequence[Listed], summary: Summary, context: Context) -> Shape:
+def listing(listed: Sequence[ToolDecision], summary: Summary, context: Context) -> Shape:
     """The answer of `remit tools`."""
     return {
         **asked_for(context),
@@ -63,7 +63,7 @@ def explanation(explained: Explanation) -> Shape:
     subject: Shape = {"name": explained.name}
     if explained.tool is not None:
         listed_at = explained.tool.listed_at
-        subject = _listed(Listed(explained.tool, decision))
+        subject = _listed(ToolDecision(explained.tool, decision))
         subject["listed_at"] = None if listed_at is None else moment(listed_at)
     return {
         **subject,
@@ -155,7 +155,7 @@ def _place(context: Context) -> Shape:
     return {"project": {"path": project.path, "hash": project.hash}, "workspace": context.workspace.dir}
 
 
-def _listed(item: Listed) -> Shape:
+def _listed(item: ToolDecision) -> Shape:
     tool, decision = item
     return {
         "name": tool.name,

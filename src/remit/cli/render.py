@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from remit.catalog.contexts import ALL_CLIENTS
-from remit.decision.decide import Context, Listed, Ruling, shorten
+from remit.decision.decide import Context, GateResult, ToolDecision, shorten
 from remit.decision.kinds import Kind, Status
 from remit.decision.problems import Severity
 from remit.decision.scopes import Scope, is_at_or_below
@@ -101,7 +101,7 @@ def error(failure: RemitError) -> None:
 
 
 def listing(
-    listed: Sequence[Listed], summary: Summary, context: Context, *, sends_a_part: bool = False
+    listed: Sequence[ToolDecision], summary: Summary, context: Context, *, sends_a_part: bool = False
 ) -> None:
     """Show tools by scope, and what they cost together."""
     out(heading(context))
@@ -142,7 +142,7 @@ def explanation(explained: Explanation, context: Context) -> None:
         table("others of this name", ("scope", "source", "reason"), others)
 
 
-def _answer(ruling: Ruling) -> str:
+def _answer(ruling: GateResult) -> str:
     if ruling.asks:
         return "asks"
     return "passed" if ruling.passed else "hidden"
@@ -245,7 +245,7 @@ def _rows(item: Presence, context: Context) -> list[tuple[str, ...]]:
     return [counts, *(("", "", "", file) for file in others)]
 
 
-def _order(item: Listed) -> tuple[int, str, str, bool, str, str]:
+def _order(item: ToolDecision) -> tuple[int, str, str, bool, str, str]:
     """By kind, with each server's tools below it."""
     tool = item.tool
     is_of_server = tool.kind is Kind.MCP_TOOL and tool.server is not None
@@ -253,14 +253,14 @@ def _order(item: Listed) -> tuple[int, str, str, bool, str, str]:
     return rank, tool.server or "", tool.client, is_of_server, tool.name, tool.dir or ""
 
 
-def _columns(listed: Sequence[Listed], context: Context) -> list[str]:
+def _columns(listed: Sequence[ToolDecision], context: Context) -> list[str]:
     owner = ["client"] if context.client is None else []
     tokens = ["tokens"] if any(item.tool.tokens is not None for item in listed) else []
     why = [] if all(item.decision.gate is None for item in listed) else ["decision", "reason"]
     return [*owner, "tool", "kind", "uses", *tokens, "source", *why]
 
 
-def _cells(item: Listed, context: Context) -> dict[str, str]:
+def _cells(item: ToolDecision, context: Context) -> dict[str, str]:
     tool, decision = item
     mark = "" if tool.status is Status.ACTIVE else f" [{tool.status}]"
     return {

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from remit.cli import render
-from remit.decision.decide import Context, Listed, objection, shorten
+from remit.decision.decide import Context, ToolDecision, objection, shorten
 from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.launch import Syntax, references, steers_code
 from remit.text.redaction import redact_url, redact_words
@@ -40,7 +40,7 @@ def progress(title: str) -> Generator[Callable[[Progress], None]]:
         yield show
 
 
-def unasked(listed: Sequence[Listed]) -> None:
+def unasked(listed: Sequence[ToolDecision]) -> None:
     """Tell of servers in force whose tools nobody has asked for yet."""
     servers = [tool for tool, decision in listed if tool.kind is Kind.MCP_SERVER and decision.is_available]
     if count := sum(server.listed_at is None for server in servers):

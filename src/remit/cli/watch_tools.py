@@ -13,7 +13,7 @@ from remit.bootstrap import open_notifier, open_registry
 from remit.catalog.list_changes import Difference, changed_states, difference
 from remit.catalog.summary import Summary, summarise
 from remit.cli import json_output, render
-from remit.decision.decide import Context, Listed, shorten
+from remit.decision.decide import Context, ToolDecision, shorten
 from remit.decision.snapshot import Snapshot
 from remit.errors import RemitError, StoreError
 
@@ -30,8 +30,8 @@ class _Seen(NamedTuple):
     """What is in force at one moment."""
 
     context: Context
-    known: Sequence[Listed]
-    shown: Sequence[Listed]
+    known: Sequence[ToolDecision]
+    shown: Sequence[ToolDecision]
     problems: Sequence[Problem]
 
     @property

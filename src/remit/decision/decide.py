@@ -84,14 +84,14 @@ class Decision:
         return self.verdict is not Verdict.HIDDEN
 
 
-class Listed(NamedTuple):
+class ToolDecision(NamedTuple):
     """A tool with the decision about it."""
 
     tool: Tool
     decision: Decision
 
 
-class Ruling(NamedTuple):
+class GateResult(NamedTuple):
     """One gate's answer."""
 
     passed: bool
@@ -100,11 +100,11 @@ class Ruling(NamedTuple):
     asks: bool = False  # it passes, and a person is asked at every call
 
 
-class Explained(NamedTuple):
+class ExplainedGate(NamedTuple):
     """One line of an explanation."""
 
     gate: Gate
-    ruling: Ruling
+    ruling: GateResult
 
 
 UNKNOWN = Decision(
@@ -130,9 +130,9 @@ def decide_by(gates: "Gates", tool: Tool, context: Context) -> Decision:
     return Decision(verdict=Verdict.VISIBLE, gate=None, reason=reason, unlock=None)
 
 
-def explain(tool: Tool, context: Context) -> list[Explained]:
+def explain(tool: Tool, context: Context) -> list[ExplainedGate]:
     """List what every gate says of a tool, also after the one that decides."""
-    return [Explained(gate, rule(tool, context)) for gate, rule in GATES]
+    return [ExplainedGate(gate, rule(tool, context)) for gate, rule in GATES]
 
 
 def shorten(path: str, context: Context) -> str:
@@ -145,67 +145,69 @@ def shorten(path: str, context: Context) -> str:
 
 
 _IN_SCOPE = {
-    Scope.MANAGED: Ruling(True, "managed: applies to everyone on this machine"),
-    Scope.DYNAMIC: Ruling(True, "dynamic: given to the client when it is started"),
-    Scope.LOCAL: Ruling(True, "local: yours, in this project"),
-    Scope.PROJECT: Ruling(True, "project: shared by the files of this directory or one above it"),
-    Scope.GLOBAL: Ruling(True, "global: applies in all your projects"),
-    Scope.PLUGIN: Ruling(True, "plugin: installed for this project or everywhere"),
+    Scope.MANAGED: GateResult(True, "managed: applies to everyone on this machine"),
+    Scope.DYNAMIC: GateResult(True, "dynamic: given to the client when it is started"),
+    Scope.LOCAL: GateResult(True, "local: yours, in this project"),
+    Scope.PROJECT: GateResult(True, "project: shared by the files of this directory or one above it"),
+    Scope.GLOBAL: GateResult(True, "global: applies in all your projects"),
+    Scope.PLUGIN: GateResult(True, "plugin: installed for this project or everywhere"),
 }
-_OUT_OF_SCOPE = Ruling(False, UNKNOWN.reason)  # isolation: never a hint that it exists
+_OUT_OF_SCOPE = GateResult(False, UNKNOWN.reason)  # isolation: never a hint that it exists
 _TOLD = {Authority.REPORT: "reported by an agent", Authority.HOOK: "seen in use"}
-_MAIN_SESSION = Ruling(True, "the main session has all that is in force")
-_NEEDS_NOTHING = Ruling(True, "it needs no state")
-_HAS_ALL = Ruling(True, "all that it needs of the states holds")
-_NOTHING_SAID = Ruling(True, "no list and no filter says anything of it")
-_LET_THROUGH = Ruling(True, "no list and no filter is against it")
-_UNSHADOWED = Ruling(True, "no stronger declaration of the same name")
+_MAIN_SESSION = GateResult(True, "the main session has all that is in force")
+_NEEDS_NOTHING = GateResult(True, "it needs no state")
+_HAS_ALL = GateResult(True, "all that it needs of the states holds")
+_NOTHING_SAID = GateResult(True, "no list and no filter says anything of it")
+_LET_THROUGH = GateResult(True, "no list and no filter is against it")
+_UNSHADOWED = GateResult(True, "no stronger declaration of the same name")
 
 
-def _scope(tool: Tool, context: Context) -> Ruling:
+def _scope(tool: Tool, context: Context) -> GateResult:
     seen = in_scope(tool.scope, tool.project_hash, tool.dir, context.workspace)
     return _IN_SCOPE[tool.scope] if seen else _OUT_OF_SCOPE
 
 
-def _config(tool: Tool, context: Context) -> Ruling:
+def _config(tool: Tool, context: Context) -> GateResult:
     if context.client is not None and tool.client != context.client:
-        return Ruling(False, f"declared for {tool.client}", f"ask with `--client {tool.client}`")
+        return GateResult(False, f"declared for {tool.client}", f"ask with `--client {tool.client}`")
     if tool.authority is not Authority.CONFIG:
-        return Ruling(True, _origin(tool, context))
+        return GateResult(True, _origin(tool, context))
     if tool.config_status is None or (tool.status is Status.STALE and not tool.is_unlisted):
         place = shorten(tool.source, context)
-        return Ruling(False, f"no longer configured in {place}", f"declare it again in {place}")
+        return GateResult(False, f"no longer configured in {place}", f"declare it again in {place}")
     is_served = context.starts_servers and tool.config_status is ConfigStatus.UNSERVED
     if not is_served and (objection := _OBJECTIONS.get(tool.config_status)):
-        return Ruling(False, f"{_origin(tool, context)}, {objection.reason}", objection.unlock)
+        return GateResult(False, f"{_origin(tool, context)}, {objection.reason}", objection.unlock)
     if tool.is_unlisted:
-        return Ruling(False, f"its server `{tool.server}` no longer lists it", "run `remit scan --connect`")
+        return GateResult(
+            False, f"its server `{tool.server}` no longer lists it", "run `remit scan --connect`"
+        )
     # What an agent brings along, its client starts.
     if context.starts_servers and tool.is_trusted is False and tool.agent is None:
-        return Ruling(
+        return GateResult(
             False,
             f"{_origin(tool, context)}, not trusted",
             f"look at it with `remit trust`, then run `remit trust {tool.server}`",
         )
-    return Ruling(True, _origin(tool, context))
+    return GateResult(True, _origin(tool, context))
 
 
 _OBJECTIONS = {
-    ConfigStatus.DISABLED: Ruling(False, "disabled in the client", "enable it again in the client"),
-    ConfigStatus.REJECTED: Ruling(
+    ConfigStatus.DISABLED: GateResult(False, "disabled in the client", "enable it again in the client"),
+    ConfigStatus.REJECTED: GateResult(
         False,
         "rejected in the client",
         "take it out of `disabledMcpjsonServers` in the client's settings",
     ),
-    ConfigStatus.PENDING: Ruling(False, "waiting for approval", "start the client here and approve it"),
-    ConfigStatus.DENIED: Ruling(False, "denied by a policy in the client's settings"),
-    ConfigStatus.MANUAL: Ruling(
+    ConfigStatus.PENDING: GateResult(False, "waiting for approval", "start the client here and approve it"),
+    ConfigStatus.DENIED: GateResult(False, "denied by a policy in the client's settings"),
+    ConfigStatus.MANUAL: GateResult(
         False,
         "only a person may invoke it",
         "give it a `description`, and no `disable-model-invocation`",
     ),
-    ConfigStatus.ITSELF: Ruling(False, "is Remit itself"),
-    ConfigStatus.UNSERVED: Ruling(
+    ConfigStatus.ITSELF: GateResult(False, "is Remit itself"),
+    ConfigStatus.UNSERVED: GateResult(
         False, "which the client does not start as its gateway", "run `remit install` for the client"
     ),
 }
@@ -216,54 +218,54 @@ def objection(status: ConfigStatus) -> str:
     return _OBJECTIONS[status].reason
 
 
-def _precedence(tool: Tool, context: Context) -> Ruling:
+def _precedence(tool: Tool, context: Context) -> GateResult:
     winner = tool.shadowed_by
     if winner is None:
         return _UNSHADOWED
     stronger = f"the {winner.scope} declaration in {shorten(winner.source, context)}"
-    return Ruling(False, f"shadowed by {stronger}", f"rename or remove {stronger}")
+    return GateResult(False, f"shadowed by {stronger}", f"rename or remove {stronger}")
 
 
-def _agent(tool: Tool, context: Context) -> Ruling:
+def _agent(tool: Tool, context: Context) -> GateResult:
     agent = context.agent
     if agent is None:
         if tool.agent is None:
             return _MAIN_SESSION
-        return Ruling(False, f"it is agent `{tool.agent}`'s own", f"ask with `--agent {tool.agent}`")
+        return GateResult(False, f"it is agent `{tool.agent}`'s own", f"ask with `--agent {tool.agent}`")
     refusal = excludes_tool(agent, tool.name, tool.kind)
     if tool.server is not None:
         labels = (tool.server, full_label(tool.server, tool.plugin))
         refusal = lacks_server(agent, labels, owner=tool.agent) or refusal
     if refusal is None:
-        return Ruling(True, f"agent `{agent.name}` has it")
-    return Ruling(False, refusal, f"change the definition of agent `{agent.name}`")
+        return GateResult(True, f"agent `{agent.name}` has it")
+    return GateResult(False, refusal, f"change the definition of agent `{agent.name}`")
 
 
-def _state(tool: Tool, context: Context) -> Ruling:
+def _state(tool: Tool, context: Context) -> GateResult:
     needed = context.requirements.of(tool.name)
     if not needed:
         return _NEEDS_NOTHING
     if context.snapshot is None:
-        return Ruling(False, "the states that it needs were not looked at")
+        return GateResult(False, "the states that it needs were not looked at")
     lack = context.requirements.lack(needed, context.snapshot)
     return _HAS_ALL if lack is None else lacking(lack)
 
 
-def _policy(tool: Tool, context: Context) -> Ruling:
+def _policy(tool: Tool, context: Context) -> GateResult:
     if context.policy.is_silent and not context.refusals:
         return _NOTHING_SAID
     if context.refusals and (refusal := context.refusals.get(tool.key)):
-        return Ruling(False, refusal)
+        return GateResult(False, refusal)
     agent = context.agent
     agents = () if agent is None else (agent.name, *(each.name for each in agent.parents))
     objection = context.policy.refusal(tool, agents)
     if objection is None:
         return _LET_THROUGH
     place = _place(objection.origin, context)
-    return Ruling(False, f"{objection.reason}: {place}", f"{objection.unlock} {place}")
+    return GateResult(False, f"{objection.reason}: {place}", f"{objection.unlock} {place}")
 
 
-def _danger(tool: Tool, context: Context) -> Ruling:
+def _danger(tool: Tool, context: Context) -> GateResult:
     rated = context.policy.rate(tool)
     hidden_by, asks = context.policy.answer(rated, context.mode)
     if hidden_by is not None:
@@ -271,22 +273,22 @@ def _danger(tool: Tool, context: Context) -> Ruling:
     if asks:
         return _asked(rated, context)
     if rated.origin is not None:
-        return Ruling(True, _rating(rated, context))
+        return GateResult(True, _rating(rated, context))
     ruling = _RATED.get(rated.rating)
     if ruling is None:
-        ruling = _RATED[rated.rating] = Ruling(True, _rating(rated, context))
+        ruling = _RATED[rated.rating] = GateResult(True, _rating(rated, context))
     return ruling
 
 
-_RATED: dict[Rating, Ruling] = {}
+_RATED: dict[Rating, GateResult] = {}
 
 
-def _asked(rated: Rated, context: Context) -> Ruling:
+def _asked(rated: Rated, context: Context) -> GateResult:
     unlock = "call it, then answer with `remit approve`"
-    return Ruling(True, f"needs approval: {_why_asked(rated, context)}", unlock, asks=True)
+    return GateResult(True, f"needs approval: {_why_asked(rated, context)}", unlock, asks=True)
 
 
-def _forbidden(rated: Rated, mode: Mode, context: Context) -> Ruling:
+def _forbidden(rated: Rated, mode: Mode, context: Context) -> GateResult:
     if mode is Mode.PLAN:
         reason = f"mode `plan` shows nothing above `low`, and it is {_rating(rated, context)}"
     elif mode is Mode.BYPASS:
@@ -295,11 +297,11 @@ def _forbidden(rated: Rated, mode: Mode, context: Context) -> Ruling:
         reason = f"mode `dontAsk` hides what would be asked about: {_why_asked(rated, context)}"
     fixed = context.policy.fixed_mode
     if fixed is not None and fixed.mode is mode:
-        return Ruling(False, reason, f"only an administrator can: {_place(fixed.origin, context)}")
+        return GateResult(False, reason, f"only an administrator can: {_place(fixed.origin, context)}")
     usual = context.policy.mode
     if usual is None or context.mode is not None:
-        return Ruling(False, reason, "choose another mode")
-    return Ruling(False, reason, f"choose another mode: {_place(usual.origin, context)} sets this one")
+        return GateResult(False, reason, "choose another mode")
+    return GateResult(False, reason, f"choose another mode: {_place(usual.origin, context)} sets this one")
 
 
 def _why_asked(rated: Rated, context: Context) -> str:
@@ -322,9 +324,11 @@ def _place(origin: Origin, context: Context) -> str:
     return f"{key}{shorten(origin.path, context)}{line}"
 
 
-def lacking(need: Need) -> Ruling:
+def lacking(need: Need) -> GateResult:
     """Say what a tool lacks."""
-    return Ruling(False, need.reason, need.unlock or "`remit states` shows every state and how it is found")
+    return GateResult(
+        False, need.reason, need.unlock or "`remit states` shows every state and how it is found"
+    )
 
 
 def _origin(tool: Tool, context: Context) -> str:
@@ -337,18 +341,18 @@ def _origin(tool: Tool, context: Context) -> str:
     return f"{subject}declared in {shorten(tool.source, context)}{age}"
 
 
-Rule = Callable[[Tool, Context], Ruling]
+Rule = Callable[[Tool, Context], GateResult]
 Gates = Sequence[tuple[Gate, Rule]]
 
 # Those that depend on the catalog and on who asks, those that depend on the moment, and what depends on the
 # catalog again: a mode is asked last, so that a tool which is not there now is not said to be forbidden.
-LASTING: tuple[tuple[Gate, Rule], ...] = (
+CATALOG_GATES: tuple[tuple[Gate, Rule], ...] = (
     (Gate.SCOPE, _scope),
     (Gate.CONFIG, _config),
     (Gate.PRECEDENCE, _precedence),
     (Gate.AGENT, _agent),
     (Gate.POLICY, _policy),
 )
-PASSING: tuple[tuple[Gate, Rule], ...] = ((Gate.STATE, _state),)
-CLOSING: tuple[tuple[Gate, Rule], ...] = ((Gate.DANGER, _danger),)
-GATES = LASTING + PASSING + CLOSING
+SNAPSHOT_GATES: tuple[tuple[Gate, Rule], ...] = ((Gate.STATE, _state),)
+MODE_GATES: tuple[tuple[Gate, Rule], ...] = ((Gate.DANGER, _danger),)
+GATES = CATALOG_GATES + SNAPSHOT_GATES + MODE_GATES

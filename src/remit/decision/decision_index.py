@@ -4,7 +4,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import repeat
 
-from remit.decision.decide import CLOSING, LASTING, PASSING, Context, Decision, Gate, Listed, decide_by
+from remit.decision.decide import (
+    CATALOG_GATES,
+    MODE_GATES,
+    SNAPSHOT_GATES,
+    Context,
+    Decision,
+    Gate,
+    ToolDecision,
+    decide_by,
+)
 from remit.decision.requirements import Needed, Requirement
 from remit.decision.snapshot import Snapshot
 from remit.decision.tools import Tool
@@ -18,8 +27,8 @@ class Roster:
         self._before: Snapshot | None = None
         self._tools = list(tools)
         # As long as the states let each pass, of which only the mode is asked after them.
-        self._settled = [decide_by(LASTING + CLOSING, tool, context) for tool in self._tools]
-        self._listed = list(map(Listed, self._tools, self._settled))
+        self._settled = [decide_by(CATALOG_GATES + MODE_GATES, tool, context) for tool in self._tools]
+        self._listed = list(map(ToolDecision, self._tools, self._settled))
         self._needing: dict[Needed, list[int]] = {}  # tools by what they need, where only that can hide them
         for at, (tool, decision) in enumerate(self._listed):
             needed = context.requirements.of(tool.name)
@@ -28,7 +37,7 @@ class Roster:
         self._by_state = _index(self._needing, lambda each: each.condition.about().states)
         self._by_variable = _index(self._needing, lambda each: each.condition.about().variables)
 
-    def at(self, snapshot: Snapshot) -> list[Listed]:
+    def at(self, snapshot: Snapshot) -> list[ToolDecision]:
         """List the tools with the decisions about them, as the states are."""
         context = replace(self._context, snapshot=snapshot)
         for needed in self._affected(snapshot):
@@ -47,11 +56,11 @@ class Roster:
     def _decide(self, members: list[int], context: Context) -> None:
         """Decide once for tools that need the same: what depends on the moment is the same for them all."""
         tools = [self._tools[at] for at in members]
-        first = decide_by(PASSING, tools[0], context)
+        first = decide_by(SNAPSHOT_GATES, tools[0], context)
         decisions: Iterable[Decision] = (
             [self._settled[at] for at in members] if first.is_available else repeat(first)
         )
-        for at, item in zip(members, map(Listed, tools, decisions), strict=True):
+        for at, item in zip(members, map(ToolDecision, tools, decisions), strict=True):
             self._listed[at] = item
 
 

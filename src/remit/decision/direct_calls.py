@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from remit.decision.agents import Agent, Profile, excludes_tool
-from remit.decision.decide import Context, Decision, Listed, Verdict, decide
+from remit.decision.decide import Context, Decision, ToolDecision, Verdict, decide
 from remit.decision.inherited_status import adopt
 from remit.decision.kinds import STARTERS, Authority, ConfigStatus, Kind
 from remit.decision.lookup import closest_to_being_visible
@@ -64,7 +64,7 @@ def _decided(call: Call, rows: Sequence[Tool], context: Context) -> Decision:
 
 
 def _nearest(rows: Sequence[Tool], context: Context) -> Decision:
-    listed = [Listed(tool, decide(tool, context)) for tool in rows]
+    listed = [ToolDecision(tool, decide(tool, context)) for tool in rows]
     return min(listed, key=closest_to_being_visible).decision
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from remit.decision.decide import Listed
+from remit.decision.decide import ToolDecision
 from remit.decision.kinds import Kind, Status
 from remit.decision.tool_names import is_covered, spellings
 from remit.text.spelling import MOST_SUGGESTIONS, nearest
@@ -10,7 +10,7 @@ from remit.text.spelling import MOST_SUGGESTIONS, nearest
 _INVOKED = (Kind.SKILL, Kind.SLASH_COMMAND)  # both by `/name`
 
 
-def find(name: str, listed: Sequence[Listed]) -> list[Listed]:
+def find(name: str, listed: Sequence[ToolDecision]) -> list[ToolDecision]:
     """Find the rows that a name means: a server's own, a skill's or command's, a tool's, a plugin's.
 
     The name of a tool that is not known means the server that covers it, unless that server was asked for its
@@ -31,7 +31,7 @@ def find(name: str, listed: Sequence[Listed]) -> list[Listed]:
     return _covering(forms, servers) or exact or [item for item in listed if _plugin(item) == name]
 
 
-def _covering(forms: Iterable[str], servers: Sequence[Listed]) -> list[Listed]:
+def _covering(forms: Iterable[str], servers: Sequence[ToolDecision]) -> list[ToolDecision]:
     covering = [
         item
         for item in servers
@@ -43,7 +43,7 @@ def _covering(forms: Iterable[str], servers: Sequence[Listed]) -> list[Listed]:
     return [item for item in covering if len(item.tool.name) == longest]
 
 
-def _plugin(item: Listed) -> str | None:
+def _plugin(item: ToolDecision) -> str | None:
     return item.tool.name.partition("@")[0] if item.tool.kind is Kind.PLUGIN else None
 
 
@@ -51,13 +51,13 @@ def _bare(name: str) -> str:
     return name.removeprefix("/")
 
 
-def closest_to_being_visible(item: Listed) -> tuple[bool, bool, bool]:
+def closest_to_being_visible(item: ToolDecision) -> tuple[bool, bool, bool]:
     """Order rows of one name by how near they are to being used."""
     tool, decision = item
     return not decision.is_available, tool.status is Status.STALE, tool.shadowed_by is not None
 
 
-def suggest(name: str, listed: Sequence[Listed]) -> list[str]:
+def suggest(name: str, listed: Sequence[ToolDecision]) -> list[str]:
     """List names here that an unknown one may mean: a tool named without its server, or a slip."""
     ending = f"__{name}"
     if tools := sorted({item.tool.name for item in listed if item.tool.name.endswith(ending)}):

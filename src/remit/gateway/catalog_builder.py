@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from remit.configuration.file_parser import OWN_TOOLS
 from remit.configuration.layers import Transition
-from remit.decision.decide import Context, Gate, Listed
+from remit.decision.decide import Context, Gate, ToolDecision
 from remit.decision.declarations import Declaration, Key
 from remit.decision.defaults import DEADLINE
 from remit.decision.globs import tool_globs
@@ -29,7 +29,7 @@ class Known(NamedTuple):
 
     context: Context
     plan: Plan
-    listed: Sequence[Listed]  # in whatever state
+    listed: Sequence[ToolDecision]  # in whatever state
     definitions: Mapping[Key, Definition]
     wares: Mapping[Key, Wares]
     declarations: Mapping[Key, Declaration]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from remit.decision.decide import Listed
+from remit.decision.decide import ToolDecision
 from remit.decision.defaults import DEFAULT_LIMIT, MAX_LIMIT
 from remit.decision.scopes import Scope
 from remit.decision.snapshot import Snapshot
@@ -79,7 +79,7 @@ class Discovery:
             if self._board is not None:
                 self._board[1].close()
             listed = [
-                Listed(tool, board.decisions[tool.key])
+                ToolDecision(tool, board.decisions[tool.key])
                 for tool, _ in base.listed
                 if tool.key in board.decisions and tool.key in catalog.items
             ]

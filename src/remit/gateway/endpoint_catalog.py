@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from remit.decision.decide import Context, Decision, Listed, decide
+from remit.decision.decide import Context, Decision, ToolDecision, decide
 from remit.decision.declarations import Declaration, Key
 from remit.decision.globs import Glob
 from remit.decision.kinds import Kind
@@ -161,4 +161,4 @@ def _rest(name: str, server: Tool, *, is_prefixed: bool) -> str | None:
 
 
 def _closest(target: Target) -> tuple[bool, bool, bool]:
-    return closest_to_being_visible(Listed(target.tool, target.decision))
+    return closest_to_being_visible(ToolDecision(target.tool, target.decision))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from remit.configuration.config_model import written
 from remit.configuration.layers import FLAT, Configuration
-from remit.decision.decide import Context, Listed
+from remit.decision.decide import Context, ToolDecision
 from remit.decision.decision_index import Roster
 from remit.decision.declarations import Declaration, Key, Resolved
 from remit.decision.globs import glob, tool_globs
@@ -93,7 +93,7 @@ class Inventory:
         self._context = replace(make(), starts_servers=True)
         self._kept: _Kept | None = None
         self._uses: Mapping[Key, tuple[int, int]] | None = None  # when it was opened
-        self._board: tuple[Sequence[Listed], Board] | None = None
+        self._board: tuple[Sequence[ToolDecision], Board] | None = None
 
     @property
     def registry(self) -> Registry:
@@ -154,7 +154,7 @@ class Inventory:
         is_lasting = kept.catalog.context.requirements.is_empty and not self._supply.has_filters
         return board[1] if is_lasting and kept.is_right(revision) else None
 
-    def _listed(self, kept: _Kept) -> list[Listed]:
+    def _listed(self, kept: _Kept) -> list[ToolDecision]:
         if self._supply.has_filters:  # which may have another answer at every moment
             return self._supply.listing(replace(kept.catalog.context, snapshot=self.snapshot()))[1]
         is_needed = not kept.catalog.context.requirements.is_empty

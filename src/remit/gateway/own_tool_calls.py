@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from remit.decision.decide import Decision, Explained, Gate, explain
+from remit.decision.decide import Decision, ExplainedGate, Gate, explain
 from remit.gateway.inventory import Inventory
 from remit.gateway.json_members import members
 from remit.presentation.refusals import failure
@@ -70,7 +70,9 @@ def why(inventory: Inventory, name: str) -> Answer:
     return _told(target.served, target.decision, explain(target.tool, target.context))
 
 
-def _told(name: str, decision: Decision, gates: Sequence[Explained], obstacle: str | None = None) -> Answer:
+def _told(
+    name: str, decision: Decision, gates: Sequence[ExplainedGate], obstacle: str | None = None
+) -> Answer:
     lines = [f"`{name}` is {decision.verdict}: {decision.reason}"]
     lines += [f"unlock: {decision.unlock}"] if decision.unlock else []
     lines += [f"cannot be started here: {obstacle}"] if obstacle else []

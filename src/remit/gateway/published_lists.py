@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from remit.decision.decide import Decision, Listed
+from remit.decision.decide import Decision, ToolDecision
 from remit.decision.declarations import Key
 from remit.decision.kinds import Kind
 from remit.decision.tool_names import full_label
@@ -70,7 +70,10 @@ class Board:
 
 
 def post(
-    catalog: Catalog, listed: Sequence[Listed], uses: Mapping[Key, tuple[int, int]], before: Board | None
+    catalog: Catalog,
+    listed: Sequence[ToolDecision],
+    uses: Mapping[Key, tuple[int, int]],
+    before: Board | None,
 ) -> Board:
     """Make a board of the decisions of the moment; what is as it was before stays the same object."""
     decisions = {tool.key: decision for tool, decision in listed}
@@ -101,7 +104,7 @@ def post(
 
 
 def _entries(
-    catalog: Catalog, listed: Iterable[Listed], uses: Mapping[Key, tuple[int, int]]
+    catalog: Catalog, listed: Iterable[ToolDecision], uses: Mapping[Key, tuple[int, int]]
 ) -> Iterator[Entry]:
     requirements = catalog.context.requirements
     for tool, decision in listed:

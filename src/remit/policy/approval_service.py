@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from remit.decision.decide import Context, Decision, Listed, Verdict
+from remit.decision.decide import Context, Decision, ToolDecision, Verdict
 from remit.decision.tools import Definition
 from remit.errors import ApprovalError, UnknownApprovalError
 from remit.policy.approvals import (
@@ -42,8 +42,8 @@ class Approvals:
         self,
         store: ApprovalStore,
         clock: Clock,
-        find: Callable[[str, Context], Listed],
-        define: Callable[[Listed, Context], Definition | None],
+        find: Callable[[str, Context], ToolDecision],
+        define: Callable[[ToolDecision, Context], Definition | None],
     ) -> None:
         self._store = store
         self._clock = clock
@@ -180,7 +180,7 @@ class Approvals:
         return asked
 
     def _binding(
-        self, found: Listed, arguments: Mapping[str, object], context: Context, principal: str | None
+        self, found: ToolDecision, arguments: Mapping[str, object], context: Context, principal: str | None
     ) -> Binding:
         return Binding(
             principal=principal_of(context) if principal is None else principal,

@@ -14,10 +14,10 @@ from remit.decision.decide import (
     UNKNOWN,
     Context,
     Decision,
-    Explained,
+    ExplainedGate,
     Gate,
-    Listed,
-    Ruling,
+    GateResult,
+    ToolDecision,
     Verdict,
     decide,
     explain,
@@ -191,8 +191,8 @@ class ToolRegistry:
         context = self._judging(self._surroundings.now(location))
         tool = self._tools.get(name)
         if tool is None:
-            listed = [Listed(row(each), UNKNOWN) for each in self._tools.values()]
-            gates = [Explained(Gate.SCOPE, Ruling(False, UNKNOWN.reason))]
+            listed = [ToolDecision(row(each), UNKNOWN) for each in self._tools.values()]
+            gates = [ExplainedGate(Gate.SCOPE, GateResult(False, UNKNOWN.reason))]
             return Explanation(
                 name=name, tool=None, decision=UNKNOWN, gates=gates, suggestions=suggest(name, listed)
             )

@@ -8,7 +8,7 @@ from remit.conditions.shorthand import LocationScope, StateScope
 from remit.configuration.condition_rules import RuleCondition
 from remit.configuration.config_model import Asked, Place, ToolEntry
 from remit.decision.danger import LEVELS
-from remit.decision.decide import Decision, Explained, Ruling, Verdict
+from remit.decision.decide import Decision, ExplainedGate, GateResult, Verdict
 from remit.decision.globs import Glob
 from remit.decision.kinds import Authority, ConfigStatus, Kind
 from remit.decision.policy import Label, Origin, Standing
@@ -46,11 +46,11 @@ def unasked(decision: Decision) -> Decision:
     return replace(decision, verdict=Verdict.HIDDEN, reason=reason, unlock=_INSTEAD)
 
 
-def unasked_gate(each: Explained) -> Explained:
+def unasked_gate(each: ExplainedGate) -> ExplainedGate:
     """Say the same of the gate that would ask."""
     if not each.ruling.asks:
         return each
-    return Explained(each.gate, Ruling(False, f"{each.ruling.reason}, {_NOBODY}", _INSTEAD))
+    return ExplainedGate(each.gate, GateResult(False, f"{each.ruling.reason}, {_NOBODY}", _INSTEAD))
 
 
 def row(tool: DefinedTool) -> Tool:

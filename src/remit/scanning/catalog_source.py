@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from remit.catalog.listing import Listings
 from remit.configuration.layers import Configuration, combine
-from remit.decision.decide import Context, Listed
+from remit.decision.decide import Context, ToolDecision
 from remit.decision.declarations import Declaration, Key, Resolved
 from remit.decision.tools import Tool
 from remit.files.file_stamps import Stamps
@@ -88,7 +88,7 @@ class Supplying:
         """List every tool that is known, without deciding."""
         return self._listings.tools(context)
 
-    def listing(self, context: Context) -> tuple[Context, list[Listed]]:
+    def listing(self, context: Context) -> tuple[Context, list[ToolDecision]]:
         """List every tool with the decision about it, and the context in which that was made.
 
         A context that has a snapshot is taken as it is.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from remit.decision.decide import Context, Decision, Listed, decide
+from remit.decision.decide import Context, Decision, ToolDecision, decide
 from remit.decision.defaults import DEADLINE
 from remit.decision.kinds import Kind
 from remit.decision.lookup import closest_to_being_visible, find
@@ -109,13 +109,13 @@ class Connecting:
         return made
 
 
-def _as_decided(item: Listed, declared: dict[Key, Declaration]) -> Declaration | None:
+def _as_decided(item: ToolDecision, declared: dict[Key, Declaration]) -> Declaration | None:
     """Find the entry that was decided about; None where it may not be started, or is another one by now."""
     found = declared.get(item.tool.key) if item.decision.is_available else None
     return found if found is not None and found.digest == item.tool.digest else None
 
 
-def _to_connect(listed: Sequence[Listed], names: Sequence[str], context: Context) -> list[Listed]:
+def _to_connect(listed: Sequence[ToolDecision], names: Sequence[str], context: Context) -> list[ToolDecision]:
     """Choose the servers to ask: the named ones, else all in force and those that only wait for trust."""
     # What only one agent brings along is started by that agent's client.
     # What Remit itself brings along need not be asked.
@@ -132,7 +132,7 @@ def _to_connect(listed: Sequence[Listed], names: Sequence[str], context: Context
     ]
 
 
-def _chosen(servers: Sequence[Listed], names: Sequence[str]) -> Iterator[Listed]:
+def _chosen(servers: Sequence[ToolDecision], names: Sequence[str]) -> Iterator[ToolDecision]:
     for name in dict.fromkeys(names):
         found = find(name, servers)
         if not found:

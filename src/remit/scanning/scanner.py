@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from remit.decision.client_reading import Reading
-    from remit.decision.decide import Context, Listed
+    from remit.decision.decide import Context, ToolDecision
     from remit.decision.declarations import Changes, Key, Resolved
     from remit.decision.problems import Problem
     from remit.decision.views import View
@@ -25,7 +25,7 @@ class Scan(NamedTuple):
 
     changes: Changes
     problems: Sequence[Problem]
-    tools: Sequence[Listed]
+    tools: Sequence[ToolDecision]
     is_first: bool = False  # nothing was known of this workspace
 
 

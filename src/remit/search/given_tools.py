@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeGuard
 
-from remit.decision.decide import Decision, Listed, Verdict
+from remit.decision.decide import Decision, ToolDecision, Verdict
 from remit.decision.kinds import Authority, Kind
 from remit.decision.scopes import Scope
 from remit.decision.tool_names import MCP, tool_name
@@ -27,9 +27,9 @@ class Brought(NamedTuple):
     document: Document
 
 
-def listed(tools: Sequence[Brought]) -> list[Listed]:
+def listed(tools: Sequence[Brought]) -> list[ToolDecision]:
     """Write tools as a catalog has them; the `document_id` of each is its place."""
-    return [Listed(_tool(tool, at), _BROUGHT) for at, tool in enumerate(tools)]
+    return [ToolDecision(_tool(tool, at), _BROUGHT) for at, tool in enumerate(tools)]
 
 
 def read(tool: object) -> Brought:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from remit.decision.decide import Decision, Listed
+from remit.decision.decide import Decision, ToolDecision
 from remit.decision.kinds import Kind, Status
 from remit.decision.lookup import closest_to_being_visible
 from remit.decision.tools import Tool
@@ -117,7 +117,7 @@ def _likelihood(odds: float) -> float:
 
 def rank(
     query: str,
-    found: Iterable[Listed],
+    found: Iterable[ToolDecision],
     scores: Mapping[int, float],
     matches: Mapping[str, Match],
 ) -> list[Ranked]:
@@ -129,7 +129,7 @@ def rank(
     return _servers_or_tools(query, ranked, matches)
 
 
-def _ranked(item: Listed, scores: Mapping[int, float], matches: Mapping[str, Match]) -> Ranked:
+def _ranked(item: ToolDecision, scores: Mapping[int, float], matches: Mapping[str, Match]) -> Ranked:
     tool, decision = item
     score = scores.get(tool.document_id or 0, 0.0)
     if (match := matches.get(tool.name)) is not None:
@@ -145,9 +145,9 @@ def _best_first(item: Ranked) -> tuple[float, bool, float, int, str, str]:
     return -score, not decision.is_available, -likely, -tool.usage_count, tool.name, tool.client
 
 
-def _each_once(found: Iterable[Listed]) -> list[Listed]:
+def _each_once(found: Iterable[ToolDecision]) -> list[ToolDecision]:
     """Keep the row of each name that is nearest to being usable."""
-    best: dict[tuple[str, str], Listed] = {}
+    best: dict[tuple[str, str], ToolDecision] = {}
     for item in found:
         key = (item.tool.client, item.tool.name)
         known = best.get(key)

@@ -15,7 +15,7 @@ from remit.search.name_matches import NameMatches
 from remit.search.ranking import Found, Fusion, Hit, Ranked, RankFusion, rank
 
 if TYPE_CHECKING:
-    from remit.decision.decide import Listed
+    from remit.decision.decide import ToolDecision
     from remit.decision.projects import Workspace
     from remit.search.ports import Embedder, Engine, Index, Selection, Vector
     from remit.store.ports import DocumentStore
@@ -33,7 +33,7 @@ _LONGEST_QUERY = 10_000  # characters; what comes after is not read
 class Searcher:
     """The tools of one view, ready for many searches."""
 
-    listed: Sequence[Listed]
+    listed: Sequence[ToolDecision]
     index: Index
     embedder: Embedder | None
     note: str | None = None  # why there is no embedder
@@ -137,7 +137,7 @@ class Search:
         return None
 
     def searcher(
-        self, listed: Sequence[Listed], workspace: Workspace, note: str | None, *, in_memory: bool
+        self, listed: Sequence[ToolDecision], workspace: Workspace, note: str | None, *, in_memory: bool
     ) -> Searcher:
         """Make ready to search tools many times; with a note, by words alone."""
         embedder, note = self._embedder(in_memory=in_memory) if note is None else (None, note)
@@ -183,9 +183,9 @@ class Search:
 class _Selected:
     """Some of a view's tools, by their documents and by their names."""
 
-    def __init__(self, listed: Sequence[Listed], index: Index) -> None:
-        self.by_document: dict[int, list[Listed]] = {}
-        self.by_name: dict[str, list[Listed]] = {}
+    def __init__(self, listed: Sequence[ToolDecision], index: Index) -> None:
+        self.by_document: dict[int, list[ToolDecision]] = {}
+        self.by_name: dict[str, list[ToolDecision]] = {}
         for item in listed:
             self.by_name.setdefault(item.tool.name, []).append(item)
             if item.tool.document_id is not None:

@@ -3,7 +3,7 @@
 from collections import OrderedDict
 from collections.abc import Sequence
 
-from remit.decision.decide import Listed
+from remit.decision.decide import ToolDecision
 from remit.search.documents import Document, columns
 from remit.search.given_tools import Brought, listed
 from remit.search.ports import Embedder, Engine, Index, IndexEntry, Vector
@@ -51,7 +51,7 @@ class Collection:
         self._fusion = engine.fusion
         self.index = self._open(tools, engine, vectors or Vectors(len(tools)))
 
-    def searcher(self, among: Sequence[Listed] | None = None) -> Searcher:
+    def searcher(self, among: Sequence[ToolDecision] | None = None) -> Searcher:
         """Make ready to search all of the tools, or some."""
         return Searcher(
             self.listed if among is None else among, self.index, self.embedder, fusion=self._fusion

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from remit.catalog.costs import is_held_back
 from remit.configuration.file_parser import OWN_TOOLS
-from remit.decision.decide import Context, Gate, Listed, decide
+from remit.decision.decide import Context, Gate, ToolDecision, decide
 from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.tool_names import MCP, server_name
 from remit.decision.tools import Tool
@@ -16,12 +16,12 @@ from remit.presentation.served_names import Names, Wish
 _NOT_NAMED = frozenset({Gate.SCOPE, Gate.CONFIG, Gate.PRECEDENCE})  # what these hide is never served
 
 
-def is_served(listed: Sequence[Listed], context: Context) -> bool:
+def is_served(listed: Sequence[ToolDecision], context: Context) -> bool:
     """Tell whether the client starts Remit itself as a server here."""
     return _gateway(listed, context) is not None
 
 
-def can_discover(listed: Sequence[Listed], context: Context, plan: Plan) -> bool:
+def can_discover(listed: Sequence[ToolDecision], context: Context, plan: Plan) -> bool:
     """Tell whether a model has `discover_tools`, which is listed only where not all tools are."""
     if not is_served(listed, context) or Own.DISCOVER not in plan.own_tools:
         return False
@@ -29,7 +29,7 @@ def can_discover(listed: Sequence[Listed], context: Context, plan: Plan) -> bool
     return plan.strategy == SEARCH or (plan.strategy == AUTO and _cost(visible) > plan.token_budget)
 
 
-def sends_a_part(listed: Sequence[Listed], context: Context, plan: Plan) -> bool:
+def sends_a_part(listed: Sequence[ToolDecision], context: Context, plan: Plan) -> bool:
     """Tell whether Remit serves a client all its tools, and sends only some of them: the rest are found."""
     if not context.starts_servers:
         return False
@@ -38,7 +38,7 @@ def sends_a_part(listed: Sequence[Listed], context: Context, plan: Plan) -> bool
     return plan.strategy == SEARCH or (plan.strategy == AUTO and _cost(at_hand) > plan.token_budget)
 
 
-def called_by(listed: Sequence[Listed], context: Context, plan: Plan) -> Callable[[Tool], str]:
+def called_by(listed: Sequence[ToolDecision], context: Context, plan: Plan) -> Callable[[Tool], str]:
     """Make the function that says what a model calls a tool."""
     gateway = _gateway(listed, context)
     if gateway is None:
@@ -60,7 +60,7 @@ def _cost(tools: Sequence[Tool]) -> int:
     return sum(tool.tokens or 0 for tool in tools)
 
 
-def _gateway(listed: Sequence[Listed], context: Context) -> Tool | None:
+def _gateway(listed: Sequence[ToolDecision], context: Context) -> Tool | None:
     """Find the row of Remit itself, as the client would start it."""
     return next(
         (

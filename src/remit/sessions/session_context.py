@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from remit.configuration.session_settings import MAX_CHARACTERS
-from remit.decision.decide import Gate, Listed
+from remit.decision.decide import Gate, ToolDecision
 from remit.decision.kinds import Kind, Status
 from remit.decision.snapshot import Snapshot
 from remit.decision.tool_names import full_label
@@ -59,7 +59,7 @@ def tools_section(
     return ""
 
 
-def states_section(listed: Iterable[Listed], snapshot: Snapshot | None) -> str:
+def states_section(listed: Iterable[ToolDecision], snapshot: Snapshot | None) -> str:
     """Say in one line which states are in force and what they hide; empty where they decide nothing."""
     items = list(listed)
     if snapshot is None:

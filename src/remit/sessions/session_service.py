@@ -8,7 +8,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.catalog.contexts import DEFAULT_CLIENT
-from remit.decision.decide import Context, Listed
+from remit.decision.decide import Context, ToolDecision
 from remit.decision.declarations import Key
 from remit.decision.kinds import Kind, Status
 from remit.decision.tools import Tool
@@ -79,7 +79,7 @@ class Sessions:
 
     def open(
         self,
-        listed: Sequence[Listed],
+        listed: Sequence[ToolDecision],
         context: Context,
         obstacles: Mapping[Key, str],
         *,
@@ -114,7 +114,7 @@ class Sessions:
 
     def suggestions(
         self,
-        listed: Sequence[Listed],
+        listed: Sequence[ToolDecision],
         context: Context,
         searching: Searching,
         *,
@@ -154,7 +154,7 @@ class Sessions:
             said = suggested.choice.said
             self._store.sessions.keep_suggestions(said, session_id, context.workspace, client, self._clock())
 
-    def usage(self, listed: Sequence[Listed], context: Context) -> Usage:
+    def usage(self, listed: Sequence[ToolDecision], context: Context) -> Usage:
         """Report what this project used, and what it did not."""
         client, workspace = context.client or DEFAULT_CLIENT, context.workspace
         mine = [item for item in listed if context.client in (None, item.tool.client)]
@@ -169,14 +169,14 @@ class Sessions:
         """Propose what to switch off."""
         return proposals(found, now=self._clock())
 
-    def sends_a_part(self, listed: Sequence[Listed], context: Context) -> bool:
+    def sends_a_part(self, listed: Sequence[ToolDecision], context: Context) -> bool:
         """Tell whether the gateway sends a model only some of the tools that were listed."""
         return sends_a_part(listed, context, self._states.plan(context))
 
-    def _called(self, listed: Sequence[Listed], context: Context) -> Callable[[Tool], str]:
+    def _called(self, listed: Sequence[ToolDecision], context: Context) -> Callable[[Tool], str]:
         return called_by(listed, context, self._states.plan(context))
 
-    def _by_state(self, listed: Sequence[Listed], context: Context, at_start: str) -> list[Candidate]:
+    def _by_state(self, listed: Sequence[ToolDecision], context: Context, at_start: str) -> list[Candidate]:
         if context.snapshot is None or not at_start:
             return []
         needing = {
@@ -206,7 +206,7 @@ def _by_prompt(prompt: str, searcher: Searcher) -> list[Candidate]:
     ]
 
 
-def _is_suggestable(item: Listed) -> bool:
+def _is_suggestable(item: ToolDecision) -> bool:
     return (
         item.decision.is_available
         and item.tool.kind not in _NEVER_SUGGESTED

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from remit.catalog.costs import is_held_back
-from remit.decision.decide import Listed
+from remit.decision.decide import ToolDecision
 from remit.decision.demotion import in_words
 from remit.decision.kinds import Kind, Status
 from remit.decision.tools import Tool
@@ -75,7 +75,7 @@ class Proposal(NamedTuple):
     tokens: int | None  # that each request would be shorter by
 
 
-def usage(listed: Iterable[Listed], totals: Iterable[Total], sessions: Sequence[SessionUse]) -> Usage:
+def usage(listed: Iterable[ToolDecision], totals: Iterable[Total], sessions: Sequence[SessionUse]) -> Usage:
     """Put together what was used of what is known here."""
     items = list(listed)
     by_place = {total.place: total for total in totals}
