@@ -16,7 +16,7 @@ from typing import cast
 
 from remit import __version__
 from remit.conditions.condition import Condition, condition
-from remit.decision.snapshot import Snapshot, Value
+from remit.decision.snapshot import Snapshot, StateValue
 from run import figure, timed
 
 RESULTS = Path(__file__).parent / "results" / "conditions.json"
@@ -79,8 +79,8 @@ def written(number: int, state: str) -> str:
     return f"{one} && {two} && !{three} || ({rest})"
 
 
-def snapshot(**changed: Value) -> Snapshot:
-    states = {f"s{number}": Value(number % 3 != 0, "") for number in range(STATES)}
+def snapshot(**changed: StateValue) -> Snapshot:
+    states = {f"s{number}": StateValue(number % 3 != 0, "") for number in range(STATES)}
     return Snapshot(states={**states, **changed}, variables=VARIABLES)
 
 
@@ -132,7 +132,7 @@ def costs(ours: Sequence[Condition]) -> dict[str, dict[str, float]]:
     for each in ours:
         for name in each.mentions.states:
             index[name].append(each)
-    unknown, flipped = snapshot(s1=Value(None, "timed out")), snapshot(s1=Value(False, "gone"))
+    unknown, flipped = snapshot(s1=StateValue(None, "timed out")), snapshot(s1=StateValue(False, "gone"))
     samples = {
         "evaluate_with_an_unknown_state_ms": lambda: [each.truth(unknown) for each in ours],
         "flip_of_one_state_ms": lambda: [each.truth(flipped) for each in index["s1"]],

@@ -18,7 +18,7 @@ from remit.decision.kinds import Authority, ConfigStatus, Kind
 from remit.decision.projects import Workspace
 from remit.decision.requirements import Requirement, Requirements
 from remit.decision.scopes import Scope
-from remit.decision.snapshot import Snapshot, Value
+from remit.decision.snapshot import Snapshot, StateValue
 from remit.decision.tools import Tool
 from remit.files.bounded_reader import Machine
 from remit.files.checkout import locate
@@ -115,7 +115,7 @@ def flips(*, shared: bool) -> list[float]:
 
 
 def reading(holds: bool) -> Snapshot:
-    states = {f"s{n}": Value(holds if n == 0 else True, "so") for n in range(STATES)}
+    states = {f"s{n}": StateValue(holds if n == 0 else True, "so") for n in range(STATES)}
     return Snapshot(states=states, variables={"client": "claude-code"})
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from remit.catalog.list_changes import Difference, changed_states, difference
 from remit.decision.decide import Decision, Gate, ToolDecision, Verdict
-from remit.decision.snapshot import Snapshot, Value
+from remit.decision.snapshot import Snapshot, StateValue
 from remit.decision.tools import Tool
 from support import server
 
@@ -44,10 +44,14 @@ def test_another_decision_is_a_change_and_a_use_is_none() -> None:
 
 
 def test_states_with_another_value_are_told_and_others_are_not() -> None:
-    before = Snapshot(states={"a": Value(True, "x"), "b": Value(None, "x"), "gone": Value(None, "x")})
-    after = Snapshot(states={"a": Value(True, "y"), "b": Value(False, "y"), "new": Value(None, "y")})
+    before = Snapshot(
+        states={"a": StateValue(True, "x"), "b": StateValue(None, "x"), "gone": StateValue(None, "x")}
+    )
+    after = Snapshot(
+        states={"a": StateValue(True, "y"), "b": StateValue(False, "y"), "new": StateValue(None, "y")}
+    )
     assert changed_states(before, after) == {
-        "b": Value(False, "y"),
-        "gone": Value(None, "no such state is declared"),
-        "new": Value(None, "y"),
+        "b": StateValue(False, "y"),
+        "gone": StateValue(None, "no such state is declared"),
+        "new": StateValue(None, "y"),
     }

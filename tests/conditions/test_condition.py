@@ -7,14 +7,14 @@ import pytest
 from remit.conditions.compiler import compiled
 from remit.conditions.condition import Condition, condition
 from remit.conditions.shorthand import LocationScope, StateScope
-from remit.decision.snapshot import Snapshot, Value
+from remit.decision.snapshot import Snapshot, StateValue
 from remit.errors import ConditionError
 
 HERE = Snapshot(
     states={
-        "on": Value(True, "found"),
-        "off": Value(False, "not found"),
-        "hung": Value(None, "timed out after 500 ms"),
+        "on": StateValue(True, "found"),
+        "off": StateValue(False, "not found"),
+        "hung": StateValue(None, "timed out after 500 ms"),
     },
     variables={
         "git": {"branch": "main", "commits": 3, "ratio": 2.5, "dirty": True, "b-c": 1, "none": None},

@@ -3,14 +3,14 @@ import pytest
 from remit.conditions.condition import condition
 from remit.conditions.failure_reasons import needs
 from remit.conditions.shorthand import LocationScope, StateScope
-from remit.decision.snapshot import Snapshot, Value
+from remit.decision.snapshot import Snapshot, StateValue
 
 HERE = Snapshot(
     states={
-        "on": Value(True, "found"),
-        "off": Value(False, "not found"),
-        "git-initialized": Value(False, "no .git in /code/shop"),
-        "hung": Value(None, "timed out after 500 ms"),
+        "on": StateValue(True, "found"),
+        "off": StateValue(False, "not found"),
+        "git-initialized": StateValue(False, "no .git in /code/shop"),
+        "hung": StateValue(None, "timed out after 500 ms"),
     },
     variables={
         "git": {"branch": "main", "commits": 3, "tags": ["v1"]},
@@ -101,7 +101,7 @@ def test_what_does_not_hold_says_what_it_needs(text: str, reason: str) -> None:
 
 def test_what_holds_needs_nothing() -> None:
     held = condition(when="state('on') && git.branch == 'main'")
-    assert held.judge(HERE) == Value(True, "")
+    assert held.judge(HERE) == StateValue(True, "")
     assert needs(held.root, HERE) == ()
 
 
@@ -115,7 +115,7 @@ def test_a_location_says_what_it_needs() -> None:
 
 def test_a_location_that_is_not_known_says_so() -> None:
     judged = condition(location=LocationScope(routes=("/x",))).judge(HERE)
-    assert judged == Value(None, "needs location.route to match '/x' (location.route is not known)")
+    assert judged == StateValue(None, "needs location.route to match '/x' (location.route is not known)")
 
 
 def test_states_that_are_asked_for_say_what_they_need() -> None:

@@ -11,11 +11,11 @@ from remit.configuration.file_parser import read
 from remit.configuration.layers import Configuration, Transition, combine
 from remit.configuration.state_unlock import way_to
 from remit.decision.projects import Workspace, identify
-from remit.decision.snapshot import Value
+from remit.decision.snapshot import StateValue
 from support import SHOP
 
 HOME = "/home/ada/.config/remit/remit.toml"
-HOLDS = Value(True, "so")
+HOLDS = StateValue(True, "so")
 SHARED = "/code/shop/remit.toml"
 ROOT = "/etc/remit/remit.toml"
 
@@ -191,7 +191,7 @@ def test_a_circle_through_several_files_counts_nowhere_and_is_said() -> None:
     configuration = combine(said, {})
     assert [each.name for each in configuration.conflicts] == ["a", "b"]
     assert "imply each other in a circle" in configuration.conflicts[0].reason
-    assert configuration.implications.close({"a": HOLDS})["b"] == Value(
+    assert configuration.implications.close({"a": HOLDS})["b"] == StateValue(
         False, "nothing that implies it holds"
     )
     assert configuration.implications.close({"typescript-project": HOLDS})["node-project"].truth

@@ -12,7 +12,7 @@ from remit.decision.decide import Context, Gate, ToolDecision, decide
 from remit.decision.decision_index import Roster
 from remit.decision.kinds import ConfigStatus
 from remit.decision.requirements import About, Requirement, Requirements
-from remit.decision.snapshot import Snapshot, Value
+from remit.decision.snapshot import Snapshot, StateValue
 from remit.decision.tools import Tool
 from support import context, server
 
@@ -25,7 +25,7 @@ def needing(pattern: str, *states: str, when: str | None = None) -> Requirement:
 
 
 def reading(*holding: str, **variables: object) -> Snapshot:
-    values = {name: Value(name in holding, "so") for name in STATES}
+    values = {name: StateValue(name in holding, "so") for name in STATES}
     return Snapshot(states=values, variables=variables)
 
 
@@ -67,7 +67,7 @@ def test_a_tool_that_needs_states_is_hidden_where_nobody_looked_at_them() -> Non
 
 
 def test_an_unknown_state_hides_and_so_does_a_condition_that_cannot_be_read() -> None:
-    unknown = Snapshot(states={"a": Value(None, "the detector timed out")})
+    unknown = Snapshot(states={"a": StateValue(None, "the detector timed out")})
     needed = Requirements([needing("mcp__git__*", "a")])
     assert decide(server("git"), judged(needed, unknown)).reason == (
         "needs state a (unknown: the detector timed out)"
@@ -82,7 +82,7 @@ def test_a_rule_that_must_not_rely_on_a_projects_states_does_not() -> None:
     snapshot = reading("a", entities={"b": 3})
     for each, name in ((entry, "a"), (counted, "b")):
         value = RuleCondition(each, frozenset({"a", "b"})).judge(snapshot)
-        assert value == Value(None, f"needs state {name}, which only the project's own files declare")
+        assert value == StateValue(None, f"needs state {name}, which only the project's own files declare")
     assert RuleCondition(entry, frozenset({"x"})).judge(snapshot).truth
 
 

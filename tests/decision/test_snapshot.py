@@ -3,14 +3,18 @@ from itertools import pairwise
 
 import pytest
 
-from remit.decision.snapshot import Implications, Snapshot, StateKind, Value
+from remit.decision.snapshot import Implications, Snapshot, StateKind, StateValue
 from remit.errors import StateError
 
-YES, NO, HUNG = Value(True, "found"), Value(False, "not found"), Value(None, "timed out after 500 ms")
+YES, NO, HUNG = (
+    StateValue(True, "found"),
+    StateValue(False, "not found"),
+    StateValue(None, "timed out after 500 ms"),
+)
 
 
 def test_a_value_is_told_with_its_reason() -> None:
-    assert [value.in_words for value in (YES, NO, HUNG, Value(True, ""))] == [
+    assert [value.in_words for value in (YES, NO, HUNG, StateValue(True, ""))] == [
         "true: found",
         "false: not found",
         "unknown: timed out after 500 ms",
@@ -34,7 +38,9 @@ def test_a_dotted_name_implies_all_its_ancestors() -> None:
 
 def test_a_state_that_is_implied_holds_whatever_was_found_of_itself() -> None:
     states = Implications(["deploying", "online"], {"deploying": ["online"]})
-    assert states.close({"deploying": YES, "online": NO})["online"] == Value(True, "`deploying` implies it")
+    assert states.close({"deploying": YES, "online": NO})["online"] == StateValue(
+        True, "`deploying` implies it"
+    )
     assert states.close({"deploying": NO, "online": YES})["online"] == YES
     assert states.close({"deploying": NO, "online": NO}) == {"deploying": NO, "online": NO}
 
@@ -42,7 +48,7 @@ def test_a_state_that_is_implied_holds_whatever_was_found_of_itself() -> None:
 def test_a_state_that_may_be_implied_is_unknown_and_not_false() -> None:
     states = Implications(["offline.vpn", "offline"])
     closed = states.close({"offline.vpn": HUNG, "offline": NO})
-    assert closed["offline"] == Value(
+    assert closed["offline"] == StateValue(
         None, "`offline.vpn` would imply it, and is unknown: timed out after 500 ms"
     )
     assert states.close({"offline.vpn": HUNG, "offline": YES})["offline"] == YES
@@ -50,7 +56,7 @@ def test_a_state_that_may_be_implied_is_unknown_and_not_false() -> None:
 
 def test_an_ancestor_that_nobody_declared_is_false_when_nothing_implies_it() -> None:
     closed = Implications(["project.open"]).close({"project.open": NO})
-    assert closed["project"] == Value(False, "nothing that implies it holds")
+    assert closed["project"] == StateValue(False, "nothing that implies it holds")
 
 
 def test_a_state_without_a_value_is_false() -> None:

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 from remit.decision.globs import glob
 from remit.decision.kinds import Kind
-from remit.decision.snapshot import Snapshot, Value
+from remit.decision.snapshot import Snapshot, StateValue
 from remit.decision.tools import Tool
 from remit.policy.callbacks import FilterContext, Filtering, filter_context
 from support import SHOP, context, server
@@ -39,7 +39,7 @@ def test_a_filter_may_be_for_some_servers_only() -> None:
 
 
 def test_a_filter_sees_project_agent_server_states_and_what_the_run_brings() -> None:
-    snapshot = Snapshot(states={"a": Value(True, ""), "b": Value(None, "")})
+    snapshot = Snapshot(states={"a": StateValue(True, ""), "b": StateValue(None, "")})
     seen = filter_context(replace(context(), snapshot=snapshot, run_context={"user": 7}), "git")
     assert (seen.project, seen.workspace, seen.client, seen.agent) == (
         SHOP.project,

@@ -26,7 +26,7 @@ from remit.conditions.printer import write
 from remit.conditions.satisfiability import contradiction
 from remit.conditions.syntax import Node, Type
 from remit.conditions.type_check import complaints
-from remit.decision.snapshot import Plain, Snapshot, Value
+from remit.decision.snapshot import JsonValue, Snapshot, StateValue
 from remit.errors import ConditionError
 
 CONDITIONS = int(os.environ.get("REMIT_PROOF_CONDITIONS", "3000"))
@@ -35,15 +35,15 @@ PARTS = 2  # run side by side, each with conditions of its own
 PATIENCE = 1.0  # seconds of this process's own time; what hangs takes far longer, also on a slow day
 
 KNOWN = {"ready": True, "git-initialized": False, "project.open": True}
-VALUES = {name: Value(KNOWN.get(name), "") for name in STATES if name != "absent"}
+VALUES = {name: StateValue(KNOWN.get(name), "") for name in STATES if name != "absent"}
 NAN = float("nan")
 
 
-def world(*members: Plain) -> dict[str, Plain]:
+def world(*members: JsonValue) -> dict[str, JsonValue]:
     branch, count, ratio, dirty, tags, meta, none, mixed = members
-    git: dict[str, Plain] = {"branch": branch, "count": count, "ratio": ratio, "dirty": dirty}
+    git: dict[str, JsonValue] = {"branch": branch, "count": count, "ratio": ratio, "dirty": dirty}
     git |= {"tags": tags, "meta": meta, "none": none, "mixed": mixed}
-    app: dict[str, Plain] = {
+    app: dict[str, JsonValue] = {
         "branch": count,
         "count": "x",
         "tags": tags,
@@ -156,12 +156,12 @@ def test_of_a_condition_that_holds_somewhere_it_is_never_said_that_it_cannot(par
     assert said > CONDITIONS // PARTS // 1000
 
 
-NEAR: tuple[Plain, ...] = (
+NEAR: tuple[JsonValue, ...] = (
     *STRINGS,
     *(f"{text}\0" for text in STRINGS),
     *(-2, -1.25, 0.25, 0, 1, 1.75, 2, 3, 4, 7, 16, 1000),
 )
-OTHERS: tuple[Plain, ...] = (
+OTHERS: tuple[JsonValue, ...] = (
     True,
     False,
     None,
@@ -179,7 +179,7 @@ OTHERS: tuple[Plain, ...] = (
 def random_snapshot(chance: random.Random) -> Snapshot:
     """Make a world of values that conditions name, and of those next to them."""
     git = {name: chance.choice((*NEAR, *OTHERS)) for name in MEMBERS if chance.random() < 0.9}
-    values = {name: Value(chance.choice((True, False, None)), "") for name in STATES}
+    values = {name: StateValue(chance.choice((True, False, None)), "") for name in STATES}
     name, flag = (chance.choice((*NEAR, *OTHERS)) for _ in range(2))
     return Snapshot(states=values, variables={"git": git, "app": {**git}, "name": name, "flag": flag})
 

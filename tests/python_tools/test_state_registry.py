@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from remit.conditions.shorthand import LocationScope
-from remit.decision.snapshot import Value
+from remit.decision.snapshot import StateValue
 from remit.errors import ConditionError, StateError
 from remit.python_tools.state_registry import DetectedState, StateAwareRegistry
 
@@ -71,9 +71,9 @@ def test_a_detector_that_fails_or_cannot_tell_leaves_its_state_unknown() -> None
     registry.register("y", when="!state('open')")
     snapshot = registry.snapshot()
     assert dict(snapshot.states) == {
-        "broken": Value(None, "its detector failed: ValueError"),
-        "open": Value(None, "its detector cannot tell"),
-        "odd": Value(None, "its detector said neither true nor false"),
+        "broken": StateValue(None, "its detector failed: ValueError"),
+        "open": StateValue(None, "its detector cannot tell"),
+        "odd": StateValue(None, "its detector said neither true nor false"),
     }
     assert registry.tools_for(snapshot) == []
 
@@ -91,7 +91,7 @@ def test_a_detector_that_hangs_is_left_at_the_time_limit_and_not_asked_twice() -
     )
     for _ in range(2):
         snapshot = registry.snapshot()
-        assert snapshot.state("slow") == Value(None, "its detector did not answer within 0.05 s")
+        assert snapshot.state("slow") == StateValue(None, "its detector did not answer within 0.05 s")
         assert snapshot.state("quick").truth
     may_end.set()
     assert asked == [1]

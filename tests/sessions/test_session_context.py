@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from remit.decision.decide import Decision, Gate, ToolDecision, Verdict
 from remit.decision.kinds import Authority, Kind, Status
 from remit.decision.scopes import Scope
-from remit.decision.snapshot import Snapshot, Value
+from remit.decision.snapshot import Snapshot, StateValue
 from remit.decision.tools import Tool
 from remit.sessions.session_context import (
     MAX_STATES,
@@ -179,7 +179,12 @@ def hidden(name: str, reason: str, gate: Gate = Gate.STATE) -> ToolDecision:
 
 
 def test_states_in_force_and_what_they_hide_are_one_line() -> None:
-    states = {"b": Value(True, ""), "a": Value(True, ""), "c": Value(False, ""), "d": Value(None, "")}
+    states = {
+        "b": StateValue(True, ""),
+        "a": StateValue(True, ""),
+        "c": StateValue(False, ""),
+        "d": StateValue(None, ""),
+    }
     listed = [
         hidden("x", "`c` is false"),
         hidden("y", "`d` is unknown"),
@@ -191,13 +196,13 @@ def test_states_in_force_and_what_they_hide_are_one_line() -> None:
 
 
 def test_states_that_hide_nothing_are_still_named() -> None:
-    none = Snapshot(states={"c": Value(False, "")}, variables={})
+    none = Snapshot(states={"c": StateValue(False, "")}, variables={})
     assert states_section([], none) == "States in force: none."
     assert states_section([hidden("x", "why")], None) == ""
 
 
 def test_the_line_on_states_never_grows_long() -> None:
-    states = {f"state-{number}": Value(True, "") for number in range(100)}
+    states = {f"state-{number}": StateValue(True, "") for number in range(100)}
     assert len(states_section([], Snapshot(states=states, variables={}))) == MAX_STATES
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from remit.decision.decide import Context, Gate, Verdict
-from remit.decision.snapshot import Value
+from remit.decision.snapshot import StateValue
 from remit.errors import StateError, UnknownStateError
 from remit.files.bounded_reader import Machine
 from remit.registry import Registry
@@ -76,7 +76,7 @@ def visible(registry: Registry, at: Context) -> set[str]:
     return {tool.name for tool, decision in registry.tools(at) if decision.is_available}
 
 
-def value(registry: Registry, at: Context, name: str) -> Value:
+def value(registry: Registry, at: Context, name: str) -> StateValue:
     return registry.snapshot(at).state(name)
 
 
@@ -168,8 +168,8 @@ def test_states_and_rules_of_one_project_never_count_in_another(
     assert visible(registry, there) == {"mcp__deploy__*"}
     assert registry.problems(there) == []
     desk.write(blog / "remit.toml", '[states.editing]\nkind = "workflow"\n[states.online]\npush = true')
-    assert value(registry, there, "editing") == Value(False, "not set")
-    assert value(registry, there, "online") == Value(None, "nothing was pushed")
+    assert value(registry, there, "editing") == StateValue(False, "not set")
+    assert value(registry, there, "online") == StateValue(None, "nothing was pushed")
     assert value(registry, here, "editing").truth
 
 
@@ -179,10 +179,12 @@ def test_the_files_of_other_directories_do_not_count(desk: Desk, shop: Path, reg
     desk.write(shop / "remit.toml", '[states.x]\nfile = "root"\n[states.y]\nfile = "root"')
     desk.write(shop / "web/remit.toml", '[states.x]\nfile = "near"')
     desk.write(shop / "root", "")
-    assert value(registry, registry.at(str(shop)), "x") == Value(True, "there is root")
+    assert value(registry, registry.at(str(shop)), "x") == StateValue(True, "there is root")
     in_web = registry.at(str(shop / "web"))
-    assert value(registry, in_web, "x") == Value(False, "no near in shop/web")
-    assert value(registry, in_web, "y") == Value(True, "there is root")  # relative to the file that says so
+    assert value(registry, in_web, "x") == StateValue(False, "no near in shop/web")
+    assert value(registry, in_web, "y") == StateValue(
+        True, "there is root"
+    )  # relative to the file that says so
 
 
 def test_forgetting_a_project_erases_what_is_known_of_its_states(
@@ -232,7 +234,7 @@ def test_a_success_advances_a_workflow_once_and_a_failure_does_not(
     registry.record("mcp__x__create", here, call_id="2")
     assert value(registry, here, "editing").truth is False
     registry.record("mcp__x__create", here, call_id="2", succeeded=True)  # its outcome becomes known
-    assert value(registry, here, "editing") == Value(True, "set by mcp__x__create")
+    assert value(registry, here, "editing") == StateValue(True, "set by mcp__x__create")
     registry.record(
         "mcp__remit__x__save", here, call_id="3", succeeded=True
     )  # as a client of the gateway says it
@@ -268,16 +270,16 @@ def test_what_was_pushed_expires_to_unknown(desk: Desk, shop: Path, registry: Re
     here = registry.at(str(shop))
     registry.push_states({"online": True}, here)
     registry.location.set(here, page="/x", components=["a"], depth=1)
-    assert value(registry, here, "online") == Value(True, "pushed by the host application")
+    assert value(registry, here, "online") == StateValue(True, "pushed by the host application")
     desk.time += 6_000
-    assert value(registry, here, "online") == Value(None, "what was pushed has expired")
+    assert value(registry, here, "online") == StateValue(None, "what was pushed has expired")
     assert registry.snapshot(here).values["location"] == {"page": "/x", "components": ["a"], "depth": 1}
     desk.time += 60_000
     assert registry.snapshot(here).values["location"] == {}
     registry.push_states({"online": False}, here)
     assert value(registry, here, "online").truth is False
     registry.push_states({"online": None}, here)
-    assert value(registry, here, "online") == Value(None, "nothing was pushed")
+    assert value(registry, here, "online") == StateValue(None, "nothing was pushed")
     registry.location.set(here, page="/x")
     registry.location.clear(here)
     assert registry.snapshot(here).values["location"] == {}
@@ -343,7 +345,7 @@ def test_a_slow_answer_is_kept_for_its_lifetime(desk: Desk, shop: Path, registry
     desk.write(shop / "a.md", "")
     assert value(registry, here, "docs").truth is False
     desk.time += 6_000
-    assert value(registry, here, "docs") == Value(True, "1 match *.md")
+    assert value(registry, here, "docs") == StateValue(True, "1 match *.md")
 
 
 def test_a_value_is_looked_for_again_as_soon_as_its_file_changes(
@@ -370,7 +372,7 @@ def test_only_one_at_a_time_finds_a_slow_state_out(desk: Desk, shop: Path, regis
     (shop / "a.md").unlink()
     assert value(registry, here, "docs").truth is True  # what was last found stands in
     stored(desk.database, busy + str(desk.time + 3_000) + ", observed_at = 0")
-    assert value(registry, here, "docs") == Value(None, "another process is finding it out")
+    assert value(registry, here, "docs") == StateValue(None, "another process is finding it out")
     desk.time += 4_000  # whoever did has died
     assert value(registry, here, "docs").truth is False
 
@@ -382,7 +384,7 @@ def test_nothing_of_a_project_runs_until_it_is_trusted(desk: Desk, shop: Path, r
     )
     desk.write(shop / "remit.toml", command)
     here = registry.at(str(shop))
-    assert value(registry, here, "x") == Value(None, "waits for your trust: `remit trust x` shows it")
+    assert value(registry, here, "x") == StateValue(None, "waits for your trust: `remit trust x` shows it")
     assert not (shop / "ran").exists()
     registry.trust_states(registry.demands(here, ["x"]), here)
     assert value(registry, here, "x").truth is True
@@ -417,7 +419,7 @@ def test_a_project_may_not_say_anew_what_the_user_says_until_it_is_trusted(
         (str(theirs), "line 5 column 2"),
     ]
     assert str(mine) in registry.problems(here)[0].reason
-    assert value(registry, here, "admin.x") == Value(
+    assert value(registry, here, "admin.x") == StateValue(
         None, "waits for your trust: `remit trust admin.x` shows it"
     )
     registry.trust_states(registry.demands(here), here)

@@ -9,7 +9,7 @@ from remit.decision.decide import UNKNOWN, ToolDecision
 
 if TYPE_CHECKING:
     from remit.decision.declarations import Key
-    from remit.decision.snapshot import Snapshot, Value
+    from remit.decision.snapshot import Snapshot, StateValue
 
 
 class Difference(NamedTuple):
@@ -18,7 +18,7 @@ class Difference(NamedTuple):
     appeared: Sequence[ToolDecision] = ()
     disappeared: Sequence[ToolDecision] = ()  # each with what is decided about it now
     changed: Sequence[ToolDecision] = ()
-    states: Mapping[str, Value] = {}  # those with another value
+    states: Mapping[str, StateValue] = {}  # those with another value
 
     @property
     def is_empty(self) -> bool:
@@ -41,7 +41,7 @@ def difference(
     )
 
 
-def changed_states(before: Snapshot, after: Snapshot) -> dict[str, Value]:
+def changed_states(before: Snapshot, after: Snapshot) -> dict[str, StateValue]:
     """List the states with another value than before; one that is gone is unknown."""
     old = {name: value.truth for name, value in before.states.items()}
     new = {name: value.truth for name, value in after.states.items()}

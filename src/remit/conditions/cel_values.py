@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from remit.conditions.path_patterns import PathError, Pattern, matches, matches_name
 from remit.conditions.syntax import TYPES, Operator, Type
-from remit.decision.snapshot import Plain
+from remit.decision.snapshot import JsonValue
 
 _ORDERS: dict[Operator, Callable[[Any, Any], bool]] = {
     Operator.LESS: lt,
@@ -26,7 +26,7 @@ class FailedError(Exception):
     """A part of a condition has no value, for a reason."""
 
 
-def written(value: Plain) -> str:
+def written(value: JsonValue) -> str:
     """Write a value as a condition would."""
     if isinstance(value, str):
         escaped = value.replace("\\", "\\\\").replace("'", "\\'")
@@ -40,13 +40,13 @@ def written(value: Plain) -> str:
     return repr(value).replace("inf", "1e999")  # which is read as infinite
 
 
-def shown(value: Plain) -> str:
+def shown(value: JsonValue) -> str:
     """Write a value for a person: of a long one, its beginning."""
     text = written(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
-def equal(one: Plain, other: Plain) -> bool:
+def equal(one: JsonValue, other: JsonValue) -> bool:
     """Tell whether two values are equal; values of different types are not, except for numbers."""
     if type(one) in _NUMBERS and type(other) in _NUMBERS:
         return (
@@ -55,15 +55,15 @@ def equal(one: Plain, other: Plain) -> bool:
     if type(one) is not type(other):
         return False
     if isinstance(one, list):
-        others = cast("list[Plain]", other)
+        others = cast("list[JsonValue]", other)
         return len(one) == len(others) and all(map(equal, one, others))
     if isinstance(one, dict):
-        entries = cast("dict[str, Plain]", other)
+        entries = cast("dict[str, JsonValue]", other)
         return one.keys() == entries.keys() and all(equal(one[key], entries[key]) for key in one)
     return one == other
 
 
-def order(operator: Operator, one: Plain, other: Plain) -> bool:
+def order(operator: Operator, one: JsonValue, other: JsonValue) -> bool:
     """Tell how two values are ordered.
 
     Raises:
@@ -77,7 +77,7 @@ def order(operator: Operator, one: Plain, other: Plain) -> bool:
     raise FailedError(f"{kind(one)} and {kind(other)} have no order")
 
 
-def within(item: Plain, container: Plain) -> bool:
+def within(item: JsonValue, container: JsonValue) -> bool:
     """Tell whether a value is an item of a list, or a key of a map.
 
     Raises:
@@ -92,7 +92,7 @@ def within(item: Plain, container: Plain) -> bool:
     return type(item) is str and item in container
 
 
-def has(container: Plain, name: str) -> bool:
+def has(container: JsonValue, name: str) -> bool:
     """Tell whether a map has a member.
 
     Raises:
@@ -103,7 +103,7 @@ def has(container: Plain, name: str) -> bool:
     return name in container
 
 
-def size(value: Plain) -> int:
+def size(value: JsonValue) -> int:
     """Count the characters of a text, or what a list or a map holds.
 
     Raises:
@@ -114,7 +114,7 @@ def size(value: Plain) -> int:
     return len(value)
 
 
-def match_path(pattern: Pattern, path: Plain) -> bool:
+def match_path(pattern: Pattern, path: JsonValue) -> bool:
     """Tell whether a path matches a pattern.
 
     Raises:
@@ -128,7 +128,7 @@ def match_path(pattern: Pattern, path: Plain) -> bool:
         raise FailedError(f"{shown(path)} {error}") from None
 
 
-def match_any(pattern: Pattern, names: Plain) -> bool:
+def match_any(pattern: Pattern, names: JsonValue) -> bool:
     """Tell whether one of some names matches a pattern.
 
     Raises:
@@ -139,7 +139,7 @@ def match_any(pattern: Pattern, names: Plain) -> bool:
     return any(matches_name(pattern, cast(str, name)) for name in names)
 
 
-def kind(value: Plain) -> str:
+def kind(value: JsonValue) -> str:
     """Name the type of a value."""
     return article(TYPES[type(value)])
 

@@ -31,9 +31,9 @@ from remit.conditions.syntax import (
     Type,
     Variable,
 )
-from remit.decision.snapshot import Plain
+from remit.decision.snapshot import JsonValue
 
-Run = Callable[[dict[str, bool], dict[str, Plain]], bool]
+Run = Callable[[dict[str, bool], dict[str, JsonValue]], bool]
 
 _STATES, _VALUES, _HELD = "states", "values", "held"
 _LARGEST = 2**53  # whole numbers up to here are doubles, too, so that Python compares them as CEL does

@@ -9,7 +9,7 @@ from remit.conditions.failure_reasons import explain
 from remit.conditions.parser import parse
 from remit.conditions.shorthand import LocationScope, StateScope, of_location, of_states
 from remit.conditions.syntax import And, Literal, Node, State, Type, Variable, walk
-from remit.decision.snapshot import Plain, Snapshot, Value
+from remit.decision.snapshot import JsonValue, Snapshot, StateValue
 
 _OFTEN = 3  # asked so many times, a condition is compiled: that takes as long as some ten answers without
 
@@ -42,10 +42,10 @@ class Condition:
         except (AttributeError, FailedError, KeyError, TypeError):
             return self._slowly(snapshot)
 
-    def judge(self, snapshot: Snapshot) -> Value:
+    def judge(self, snapshot: Snapshot) -> StateValue:
         """Tell whether it holds; where it does not, the reason is what it needs."""
         held = self.truth(snapshot)
-        return Value(held, "" if held else explain(self.root, snapshot))
+        return StateValue(held, "" if held else explain(self.root, snapshot))
 
     @property
     def mentions(self) -> Mentions:
@@ -56,7 +56,7 @@ class Condition:
             variables=frozenset(node.path for node in nodes if isinstance(node, Variable)),
         )
 
-    def _not_yet(self, known: dict[str, bool], values: dict[str, Plain]) -> bool:
+    def _not_yet(self, known: dict[str, bool], values: dict[str, JsonValue]) -> bool:
         self._asked += 1
         if self._asked < _OFTEN:
             raise FailedError

@@ -33,10 +33,10 @@ from remit.conditions.syntax import (
     TextTest,
     Variable,
 )
-from remit.decision.snapshot import Plain, Snapshot
+from remit.decision.snapshot import JsonValue, Snapshot
 
 
-def evaluate(node: Node, snapshot: Snapshot) -> Plain:
+def evaluate(node: Node, snapshot: Snapshot) -> JsonValue:
     """Give the value of a condition or of a part of one.
 
     Raises:
@@ -103,8 +103,8 @@ def _state(name: str, snapshot: Snapshot) -> bool:
     return value.truth
 
 
-def _variable(path: tuple[str, ...], snapshot: Snapshot) -> Plain:
-    value: Plain = snapshot.values
+def _variable(path: tuple[str, ...], snapshot: Snapshot) -> JsonValue:
+    value: JsonValue = snapshot.values
     for depth, name in enumerate(path, start=1):
         if not isinstance(value, dict) or name not in value:
             raise FailedError(f"{path_of(path[:depth])} is not known")
@@ -112,7 +112,7 @@ def _variable(path: tuple[str, ...], snapshot: Snapshot) -> Plain:
     return value
 
 
-def _compared(operator: Operator, one: Plain, other: Plain) -> bool:
+def _compared(operator: Operator, one: JsonValue, other: JsonValue) -> bool:
     if operator is Operator.IN:
         return within(one, other)
     if operator in (Operator.EQUAL, Operator.DIFFERENT):
@@ -124,7 +124,7 @@ def _has(path: tuple[str, ...], snapshot: Snapshot) -> bool:
     return has(_variable(path[:-1], snapshot), path[-1])
 
 
-def _tested(method: Method, text: Plain, other: Plain) -> bool:
+def _tested(method: Method, text: JsonValue, other: JsonValue) -> bool:
     if not isinstance(text, str) or not isinstance(other, str):
         raise FailedError(f"`{method}` asks {kind(text)} about {kind(other)}")
     if method is Method.STARTS_WITH:

@@ -28,7 +28,7 @@ from remit.conditions.syntax import (
     Variable,
     walk,
 )
-from remit.decision.snapshot import Plain, Snapshot
+from remit.decision.snapshot import JsonValue, Snapshot
 
 TRUE, FALSE, FAILED = 1, 2, 4  # answers that are possible, added up
 OPEN = TRUE | FALSE | FAILED
@@ -42,7 +42,7 @@ Answers = tuple[int, ...]  # one for each of some questions
 class _Value(NamedTuple):
     """A value that stands for its class."""
 
-    value: Plain
+    value: JsonValue
     is_alone: bool  # in its class, so that every question about it can be answered
 
 
@@ -137,11 +137,11 @@ def _sizes(questions: Sequence[Node]) -> list[int]:
     return sorted({0, 1, *(size for size in near if size >= 0)})
 
 
-def _numbers(values: Iterable[Plain]) -> Iterator[float]:
+def _numbers(values: Iterable[JsonValue]) -> Iterator[float]:
     return (value for value in values if isinstance(value, int | float) and not isinstance(value, bool))
 
 
-def _literals(questions: Sequence[Node]) -> Iterator[Plain]:
+def _literals(questions: Sequence[Node]) -> Iterator[JsonValue]:
     for question in questions:
         if isinstance(question, Compare):
             yield from (node.value for node, _ in walk(question) if isinstance(node, Literal))

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from remit.conditions.path_patterns import Pattern
-from remit.decision.snapshot import Plain
+from remit.decision.snapshot import JsonValue
 
 NOWHERE = -1  # the place of a part that no text was written for
 
@@ -62,7 +62,7 @@ class Method(StrEnum):
 class Literal:
     """A value that is written down."""
 
-    value: Plain
+    value: JsonValue
     type: Type  # because to Python `1`, `1.0` and `true` are equal
     at: int = field(default=NOWHERE, compare=False)
 

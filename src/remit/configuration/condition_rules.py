@@ -11,7 +11,7 @@ from remit.conditions.type_check import Schema
 from remit.configuration.config_model import OF_A_PROJECT, Content, File, Mistake, ToolEntry
 from remit.configuration.layers import Configuration, Rule
 from remit.decision.requirements import About
-from remit.decision.snapshot import Implications, Snapshot, Value
+from remit.decision.snapshot import Implications, Snapshot, StateValue
 from remit.errors import ConditionError, StateError
 from remit.text.spelling import did_you_mean
 
@@ -47,14 +47,14 @@ class RuleCondition:
         self._mentions: Mentions | None = None
         self._wanted: tuple[str, ...] | None = None
 
-    def judge(self, snapshot: Snapshot) -> Value:
+    def judge(self, snapshot: Snapshot) -> StateValue:
         """Tell whether it holds; one that cannot be read does not."""
         try:
             if relied := self._relied_on():
-                return Value(None, f"needs state {relied}, which only the project's own files declare")
+                return StateValue(None, f"needs state {relied}, which only the project's own files declare")
             return self._condition().judge(snapshot)
         except ConditionError as error:
-            return Value(None, f"its condition cannot be read: {error}")
+            return StateValue(None, f"its condition cannot be read: {error}")
 
     def missing(self, snapshot: Snapshot) -> Sequence[str]:
         """List the states that it wants to hold, and that do not."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from remit.decision.globs import Glob, tool_globs
 
 if TYPE_CHECKING:
-    from remit.decision.snapshot import Snapshot, Value
+    from remit.decision.snapshot import Snapshot, StateValue
 
 
 class About(NamedTuple):
@@ -22,7 +22,7 @@ class About(NamedTuple):
 class Condition(Protocol):
     """What a rule asks for."""
 
-    def judge(self, snapshot: "Snapshot") -> "Value": ...
+    def judge(self, snapshot: "Snapshot") -> "StateValue": ...
 
     def missing(self, snapshot: "Snapshot") -> Sequence[str]: ...
 

@@ -9,7 +9,7 @@ from typing import TypeAlias, cast
 
 from remit.errors import StateError
 
-Plain: TypeAlias = "str | int | float | bool | list[Plain] | dict[str, Plain] | None"
+JsonValue: TypeAlias = "str | int | float | bool | list[JsonValue] | dict[str, JsonValue] | None"
 
 _INT64 = range(-(2**63), 2**63)
 _MAX_DEPTH = 16  # of values inside values
@@ -25,7 +25,7 @@ class StateKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class StateValue:
     """Whether a state holds, or `None` where that cannot be told, and why."""
 
     truth: bool | None
@@ -38,7 +38,7 @@ class Value:
         return f"{word}: {self.reason}" if self.reason else word
 
 
-UNDECLARED = Value(None, "no such state is declared")
+UNDECLARED = StateValue(None, "no such state is declared")
 
 
 class Implications:
@@ -64,14 +64,14 @@ class Implications:
         """Every state there is, declared or implied; each before those that it implies."""
         return self._order
 
-    def close(self, values: Mapping[str, Value]) -> dict[str, Value]:
+    def close(self, values: Mapping[str, StateValue]) -> dict[str, StateValue]:
         """Give every state its value: its own, or what follows from the states that imply it."""
         closed = {name: values[name] for name in self._order if name in values}
         for name in self._order:
-            value = closed.setdefault(name, Value(False, "nothing that implies it holds"))
+            value = closed.setdefault(name, StateValue(False, "nothing that implies it holds"))
             for implied in self._implied[name]:
                 if _rank(value) > _rank(closed.get(implied)):
-                    closed[implied] = Value(value.truth, _because(name, value))
+                    closed[implied] = StateValue(value.truth, _because(name, value))
         return closed
 
     def _add(self, name: str) -> None:
@@ -89,12 +89,12 @@ def _strongest_first(implied: Mapping[str, Collection[str]]) -> tuple[str, ...]:
         raise StateError(f"states imply each other in a circle: {circle}", hint="drop one of them") from None
 
 
-def _rank(value: Value | None) -> int:
+def _rank(value: StateValue | None) -> int:
     """Order values by what wins when one state has two: true, unknown, false, none."""
     return -1 if value is None else (0 if value.truth is False else 1 if value.truth is None else 2)
 
 
-def _because(name: str, value: Value) -> str:
+def _because(name: str, value: StateValue) -> str:
     if value.truth is False:
         return "nothing that implies it holds"
     return f"`{name}` implies it" if value.truth else f"`{name}` would imply it, and is {value.in_words}"
@@ -108,10 +108,10 @@ class Snapshot:
         StateError: a variable is nothing that a condition could compare.
     """
 
-    states: Mapping[str, Value] = field(default_factory=dict[str, Value])
+    states: Mapping[str, StateValue] = field(default_factory=dict[str, StateValue])
     variables: Mapping[str, object] = field(default_factory=dict[str, object])
     known: dict[str, bool] = field(init=False, repr=False, compare=False)  # what conditions look up
-    values: dict[str, Plain] = field(init=False, repr=False, compare=False)
+    values: dict[str, JsonValue] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         known = {name: value.truth for name, value in self.states.items() if value.truth is not None}
@@ -119,13 +119,13 @@ class Snapshot:
         object.__setattr__(self, "known", known)
         object.__setattr__(self, "values", _members(self.variables, "", 0))
 
-    def state(self, name: str) -> Value:
+    def state(self, name: str) -> StateValue:
         """Tell a state's value; one that is not declared is unknown."""
         return self.states.get(name, UNDECLARED)
 
 
-def _members(values: Mapping[str, object], place: str, depth: int) -> dict[str, Plain]:
-    members: dict[str, Plain] = {}
+def _members(values: Mapping[str, object], place: str, depth: int) -> dict[str, JsonValue]:
+    members: dict[str, JsonValue] = {}
     for name, value in values.items():
         if type(name) is not str:
             raise StateError(f"`{place or name}` has a key that is no text: {name!r}")
@@ -133,7 +133,7 @@ def _members(values: Mapping[str, object], place: str, depth: int) -> dict[str, 
     return members
 
 
-def _plain(value: object, place: str, depth: int) -> Plain:
+def _plain(value: object, place: str, depth: int) -> JsonValue:
     """Copy a value, so that nobody else can change it, in the types that conditions know."""
     if depth > _MAX_DEPTH:
         raise StateError(f"`{place}` is nested too deeply")

@@ -10,7 +10,7 @@ from typing import Generic, NamedTuple, TypeVar
 from remit.conditions.check import LOCATION, Vocabulary, check
 from remit.conditions.condition import Condition, condition
 from remit.conditions.shorthand import LocationScope, StateScope
-from remit.decision.snapshot import Implications, Snapshot, Value
+from remit.decision.snapshot import Implications, Snapshot, StateValue
 from remit.errors import StateError
 
 Detect = Callable[[], bool | None] | Callable[[], Awaitable[bool | None]]
@@ -93,7 +93,7 @@ class StateAwareRegistry(Generic[Tool]):
         holding = set(states)
         if unknown := holding.difference(self._implications.names):
             raise StateError(f"no state is called `{min(unknown)}`")
-        values = {name: Value(True, "given") for name in holding}
+        values = {name: StateValue(True, "given") for name in holding}
         closed = self._implications.close(values)
         return self.tools_for(Snapshot(states=closed, variables={"location": dict(location or {})}))
 
@@ -125,20 +125,22 @@ class _Asked(threading.Thread):
     def __init__(self, detector: Detect) -> None:
         super().__init__(daemon=True)
         self._detector = detector
-        self._value = Value(None, "its detector ended without an answer")
+        self._value = StateValue(None, "its detector ended without an answer")
 
     def run(self) -> None:
         try:
             answer = self._detector()
             self._value = _value(asyncio.run(_awaited(answer)) if isawaitable(answer) else answer)
         except Exception as error:
-            self._value = Value(None, f"its detector failed: {type(error).__name__}")
+            self._value = StateValue(None, f"its detector failed: {type(error).__name__}")
 
-    def answer(self, deadline: float, limit: float) -> Value:
+    def answer(self, deadline: float, limit: float) -> StateValue:
         """Wait for the answer until a time."""
         self.join(max(0.0, deadline - time.monotonic()))
         return (
-            Value(None, f"its detector did not answer within {limit:g} s") if self.is_alive() else self._value
+            StateValue(None, f"its detector did not answer within {limit:g} s")
+            if self.is_alive()
+            else self._value
         )
 
 
@@ -146,9 +148,9 @@ async def _awaited(answer: Awaitable[bool | None]) -> bool | None:
     return await answer
 
 
-def _value(answer: object) -> Value:
+def _value(answer: object) -> StateValue:
     if isinstance(answer, bool):
-        return Value(answer, "its detector says so")
-    return Value(
+        return StateValue(answer, "its detector says so")
+    return StateValue(
         None, "its detector cannot tell" if answer is None else "its detector said neither true nor false"
     )

@@ -11,7 +11,7 @@ from remit.conditions.syntax import Type
 from remit.configuration.condition_rules import ENTITIES, VARIABLES
 from remit.decision.decide import Context
 from remit.decision.projects import Workspace, identify
-from remit.decision.snapshot import Implications, Snapshot, Value
+from remit.decision.snapshot import Implications, Snapshot, StateValue
 from remit.errors import UnknownStateError
 from remit.python_tools.state_registry import DetectedState, StateAwareRegistry
 from remit.states.location import check_location
@@ -106,7 +106,7 @@ class Surroundings:
         for name in holding:
             require_state(name, known)
         closed = Implications(known, _implied(self._detected.states)).close(
-            {name: Value(True, "given") for name in holding}
+            {name: StateValue(True, "given") for name in holding}
         )
         context = self._there()
         variables = {**(context.snapshot or Snapshot()).variables, "location": dict(location or {})}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from remit.configuration.config_model import Detector, DetectorKind, Layer, StateEntry, base_dirs
 from remit.configuration.file_parser import LOCATION, WORKFLOW
 from remit.configuration.state_unlock import way_to
-from remit.decision.snapshot import Snapshot, Value
+from remit.decision.snapshot import Snapshot, StateValue
 from remit.errors import StateError, UnknownStateError
 from remit.states.location import check_location
 from remit.states.observations import Kept, Known, Observation
@@ -78,7 +78,7 @@ class StateReport(NamedTuple):
     """A state with its value and where both come from."""
 
     name: str
-    value: Value
+    value: StateValue
     kind: str
     description: str
     detector: str  # the key that declares it; empty where there is none
@@ -113,10 +113,10 @@ class Situation:
             if name not in configuration.waiting and (observation := self._observe(state, moment)) is not None
         }
         closed = configuration.implications.close(
-            {name: Value(each.truth, each.reason) for name, each in found.items()}
+            {name: StateValue(each.truth, each.reason) for name, each in found.items()}
         )
         for name in configuration.waiting:
-            closed[name] = Value(None, _untrusted(name))
+            closed[name] = StateValue(None, _untrusted(name))
         variables = {
             **moment.look.variables(configuration.env),
             LOCATION: moment.location,
