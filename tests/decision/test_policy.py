@@ -16,7 +16,7 @@ from remit.decision.decide import Context, Decision, Gate, Verdict, decide, expl
 from remit.decision.decision_index import Roster
 from remit.decision.globs import glob, tool_globs
 from remit.decision.kinds import Kind
-from remit.decision.policy import Belongs, Mode, Origin, ToolList
+from remit.decision.policy import ConfigLocation, ListTarget, Mode, ToolList
 from remit.decision.snapshot import Snapshot
 from remit.decision.tools import Tool
 from support import context, server
@@ -375,7 +375,9 @@ def test_a_project_cannot_say_how_servers_are_run_nor_ignore_what_tools_need() -
 
 def test_a_policy_can_be_narrowed_by_one_list_more() -> None:
     at = here(machine('block = ["mcp__git__push"]\nask_from = "low"'))
-    allowed = ToolList(Belongs.ALL, glob("*"), (("x", tool_globs("mcp__git__*")),), True, Origin("/f", "x"))
+    allowed = ToolList(
+        ListTarget.ALL, glob("*"), (("x", tool_globs("mcp__git__*")),), True, ConfigLocation("/f", "x")
+    )
     narrowed = replace(at, policy=at.policy.narrowed(allowed))
     assert verdict(tool("push"), narrowed) == BLOCKED
     assert verdict(tool("log"), narrowed) == verdict(tool("log"), at) == ASKED

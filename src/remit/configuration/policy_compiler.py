@@ -28,19 +28,19 @@ from remit.decision.danger import LEVELS, Danger
 from remit.decision.globs import Glob, glob, tool_globs
 from remit.decision.policy import (
     NO_POLICY,
-    Belief,
-    Belongs,
-    Label,
+    AnnotationTrust,
+    ConfigLocation,
+    ListTarget,
     Mode,
     ModeSetting,
-    Origin,
     Policy,
-    Standing,
+    RuleStrength,
+    SafetyRule,
     ToolList,
 )
 from remit.decision.tool_names import MCP, MEMORY_SERVER, normalise
 
-_STANDINGS = {Layer.MACHINE: Standing.MACHINE, Layer.MANAGED: Standing.MANAGED}
+_STANDINGS = {Layer.MACHINE: RuleStrength.MACHINE, Layer.MANAGED: RuleStrength.MANAGED}
 _ANY = glob("*")
 
 
@@ -67,7 +67,7 @@ def rule(said: Sequence[Said], trusted: Trusted) -> Ruled:
         ask_from=min(((LEVELS[word], origin) for word, origin in asked), default=None),
         mode=_mode(said, Layer.MACHINE),
         fixed_mode=_mode(said, Layer.MANAGED),
-        unread=Origin(unread[-1].path, "") if unread else None,
+        unread=ConfigLocation(unread[-1].path, "") if unread else None,
     )
     return Ruled(policy, tuple(demands), tuple(_violations(said, granted)))
 
@@ -89,12 +89,12 @@ def _is_label(entry: ToolEntry) -> bool:
     return not (entry.danger is None and entry.approval is None and entry.ai_enabled is None)
 
 
-def _origin(said: Said, path: Path) -> Origin:
+def _origin(said: Said, path: Path) -> ConfigLocation:
     place = said.places.get(KEYS.join(path))
-    return Origin(said.file.path, written(path), place[0] if place else 0)
+    return ConfigLocation(said.file.path, written(path), place[0] if place else 0)
 
 
-def _setting(said: Said, key: str) -> tuple[str, Origin]:
+def _setting(said: Said, key: str) -> tuple[str, ConfigLocation]:
     return getattr(said.content, key), _origin(said, (key,))
 
 
@@ -108,16 +108,16 @@ def _lists(said: Said) -> Iterator[ToolList]:
     if content.memory == OFF:  # which no other file takes back, as no other takes a block list back
         everything = ((OFF, own_globs("*")),)
         whose = glob(MEMORY_SERVER)
-        yield ToolList(Belongs.SERVER, whose, everything, False, _origin(said, ("memory", "tools")))
-    yield from _list(said, content.everyone, Belongs.ALL, ())
+        yield ToolList(ListTarget.SERVER, whose, everything, False, _origin(said, ("memory", "tools")))
+    yield from _list(said, content.everyone, ListTarget.ALL, ())
     for each in content.servers:
-        yield from _list(said, each, Belongs.SERVER, ("servers", each.name))
+        yield from _list(said, each, ListTarget.SERVER, ("servers", each.name))
     for each in content.agents:
-        yield from _list(said, each, Belongs.AGENT, ("agents", each.name))
+        yield from _list(said, each, ListTarget.AGENT, ("agents", each.name))
 
 
-def _list(said: Said, lists: Lists, belongs: Belongs, path: Path) -> Iterator[ToolList]:
-    read = own_globs if belongs is Belongs.SERVER else tool_globs
+def _list(said: Said, lists: Lists, belongs: ListTarget, path: Path) -> Iterator[ToolList]:
+    read = own_globs if belongs is ListTarget.SERVER else tool_globs
     whose = glob(lists.name) if lists.name else _ANY
     for key, patterns in (("block", lists.block or None), ("allow", lists.allow)):
         if patterns is not None:
@@ -132,14 +132,14 @@ def own_globs(pattern: str) -> tuple[Glob, ...]:
     return (Glob(tuple(map(normalise, pattern.split("*")))),)
 
 
-def _labels(said: Said, granted: Iterable[tuple[str, str]]) -> Iterator[Label]:
+def _labels(said: Said, granted: Iterable[tuple[str, str]]) -> Iterator[SafetyRule]:
     for entry in filter(_is_label, said.content.tools):
         standing = strength(said.file)
         if (said.file.path, _subject(entry)) in granted:
-            standing = Standing.TRUSTED
+            standing = RuleStrength.TRUSTED
         path = ("tools", entry.pattern)
         danger, approval, ai_enabled = entry.danger, entry.approval, entry.ai_enabled
-        yield Label(
+        yield SafetyRule(
             tool_globs(entry.pattern),
             standing,
             None if danger is None else (LEVELS[danger], _origin(said, (*path, "danger"))),
@@ -148,11 +148,11 @@ def _labels(said: Said, granted: Iterable[tuple[str, str]]) -> Iterator[Label]:
         )
 
 
-def _beliefs(said: Said) -> Iterator[Belief]:
+def _beliefs(said: Said) -> Iterator[AnnotationTrust]:
     standing = strength(said.file)
     for each in said.content.servers:
-        if each.trusted is False or (each.trusted and standing is not Standing.NARROWING):
-            yield Belief(glob(each.name), each.trusted, standing)
+        if each.trusted is False or (each.trusted and standing is not RuleStrength.NARROWING):
+            yield AnnotationTrust(glob(each.name), each.trusted, standing)
 
 
 def _demands(said: Said, all_said: Sequence[Said], trusted: Trusted) -> Iterator[Demand]:
@@ -236,9 +236,9 @@ def _undoing(entry: ToolEntry, said: Said, all_said: Sequence[Said]) -> Iterator
                 yield mistake, other.file.layer is Layer.MACHINE and key != "ai_enabled"
 
 
-def strength(file: File) -> Standing:
+def strength(file: File) -> RuleStrength:
     """Tell how much a file may say."""
-    return _STANDINGS.get(file.layer, Standing.NARROWING)
+    return _STANDINGS.get(file.layer, RuleStrength.NARROWING)
 
 
 def _weaker_keys(entry: ToolEntry, theirs: ToolEntry) -> Iterator[str]:

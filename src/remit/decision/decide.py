@@ -14,7 +14,7 @@ from remit.decision.agents import Agent, excludes_tool, lacks_server
 from remit.decision.danger import Danger, Rating
 from remit.decision.demotion import in_words
 from remit.decision.kinds import Authority, ConfigStatus, Kind, Status
-from remit.decision.policy import NO_POLICY, Mode, Origin, Policy, Rated
+from remit.decision.policy import NO_POLICY, ConfigLocation, Mode, Policy, ToolDanger
 from remit.decision.projects import Workspace
 from remit.decision.requirements import NO_REQUIREMENTS, Need, Requirements
 from remit.decision.scopes import Scope, in_scope
@@ -283,12 +283,12 @@ def _danger(tool: Tool, context: Context) -> GateResult:
 _RATED: dict[Rating, GateResult] = {}
 
 
-def _asked(rated: Rated, context: Context) -> GateResult:
+def _asked(rated: ToolDanger, context: Context) -> GateResult:
     unlock = "call it, then answer with `remit approve`"
     return GateResult(True, f"needs approval: {_why_asked(rated, context)}", unlock, asks=True)
 
 
-def _forbidden(rated: Rated, mode: Mode, context: Context) -> GateResult:
+def _forbidden(rated: ToolDanger, mode: Mode, context: Context) -> GateResult:
     if mode is Mode.PLAN:
         reason = f"mode `plan` shows nothing above `low`, and it is {_rating(rated, context)}"
     elif mode is Mode.BYPASS:
@@ -304,7 +304,7 @@ def _forbidden(rated: Rated, mode: Mode, context: Context) -> GateResult:
     return GateResult(False, reason, f"choose another mode: {_place(usual.origin, context)} sets this one")
 
 
-def _why_asked(rated: Rated, context: Context) -> str:
+def _why_asked(rated: ToolDanger, context: Context) -> str:
     if rated.approval is not None:
         return _place(rated.approval, context)
     ask_from = context.policy.ask_from
@@ -313,12 +313,12 @@ def _why_asked(rated: Rated, context: Context) -> str:
     return f"it is {_rating(rated, context)}, and {_place(ask_from[1], context)} asks"
 
 
-def _rating(rated: Rated, context: Context) -> str:
+def _rating(rated: ToolDanger, context: Context) -> str:
     source = rated.rating.origin if rated.origin is None else _place(rated.origin, context)
     return f"`{rated.rating.level.word}` ({source})"
 
 
-def _place(origin: Origin, context: Context) -> str:
+def _place(origin: ConfigLocation, context: Context) -> str:
     line = f" line {origin.line}" if origin.line else ""
     key = f"`{origin.key}` in " if origin.key else ""
     return f"{key}{shorten(origin.path, context)}{line}"

@@ -26,7 +26,7 @@ class Mode(StrEnum):
     BYPASS = "bypass"  # all but what is critical
 
 
-class Standing(IntEnum):
+class RuleStrength(IntEnum):
     """How much a file may say, the weakest first."""
 
     NARROWING = 0  # a project's: it may only take away
@@ -35,7 +35,7 @@ class Standing(IntEnum):
     MANAGED = 3
 
 
-class Origin(NamedTuple):
+class ConfigLocation(NamedTuple):
     """Where a file says something."""
 
     path: str
@@ -43,7 +43,7 @@ class Origin(NamedTuple):
     line: int = 0  # 0: not known
 
 
-class Belongs(StrEnum):
+class ListTarget(StrEnum):
     """Whom a list is for."""
 
     ALL = "all"
@@ -54,21 +54,21 @@ class Belongs(StrEnum):
 class ToolList(NamedTuple):
     """Tools that may be used, or may not, whoever or whatever a pattern covers."""
 
-    belongs: Belongs
+    belongs: ListTarget
     owner: Glob
     patterns: tuple[tuple[str, tuple[Glob, ...]], ...]  # as written, with what each means
     allows: bool
-    origin: Origin
+    origin: ConfigLocation
 
 
-class Label(NamedTuple):
+class SafetyRule(NamedTuple):
     """What a file says of the tools that a pattern covers."""
 
     globs: tuple[Glob, ...]
-    standing: Standing
-    danger: tuple[Danger, Origin] | None = None
-    approval: tuple[bool, Origin] | None = None
-    ai_enabled: tuple[bool, Origin] | None = None
+    standing: RuleStrength
+    danger: tuple[Danger, ConfigLocation] | None = None
+    approval: tuple[bool, ConfigLocation] | None = None
+    ai_enabled: tuple[bool, ConfigLocation] | None = None
 
     @property
     def weight(self) -> int:
@@ -76,39 +76,39 @@ class Label(NamedTuple):
         return max(sum(map(len, form.parts)) for form in self.globs)
 
 
-class Belief(NamedTuple):
+class AnnotationTrust(NamedTuple):
     """Whether what a server says of its tools is believed."""
 
     server: Glob
     is_trusted: bool
-    standing: Standing
+    standing: RuleStrength
 
 
 class ModeSetting(NamedTuple):
     """A mode that a file sets."""
 
     mode: Mode
-    origin: Origin
+    origin: ConfigLocation
 
 
-class Objection(NamedTuple):
+class Refusal(NamedTuple):
     """Why a tool may not be used, and where that is said."""
 
     reason: str
-    origin: Origin
+    origin: ConfigLocation
     unlock: str  # to be done there
 
 
-class Rated(NamedTuple):
+class ToolDanger(NamedTuple):
     """How dangerous a tool is, and whether a person is to be asked about it."""
 
     rating: Rating
-    origin: Origin | None = None  # the file that says so, where one does
-    approval: Origin | None = None  # the file that wants it to be asked about
+    origin: ConfigLocation | None = None  # the file that says so, where one does
+    approval: ConfigLocation | None = None  # the file that wants it to be asked about
     is_kept: bool = False  # an administrator wants it: no mode lifts that
 
 
-class Answer(NamedTuple):
+class ModeEffect(NamedTuple):
     """What the mode makes of a tool."""
 
     hidden_by: Mode | None
@@ -122,17 +122,18 @@ class Policy:
         self,
         *,
         lists: Iterable[ToolList] = (),
-        labels: Iterable[Label] = (),
-        beliefs: Iterable[Belief] = (),
-        ask_from: tuple[Danger, Origin] | None = None,
+        labels: Iterable[SafetyRule] = (),
+        beliefs: Iterable[AnnotationTrust] = (),
+        ask_from: tuple[Danger, ConfigLocation] | None = None,
         mode: ModeSetting | None = None,  # where none is asked for
         fixed_mode: ModeSetting | None = None,  # an administrator's: it can only be narrowed
-        unread: Origin | None = None,  # a file of the user's or an administrator's that nobody could ever use
+        unread: ConfigLocation
+        | None = None,  # a file of the user's or an administrator's that nobody could ever use
     ) -> None:
         self._lists = sorted(lists, key=lambda each: each.allows)  # what blocks is named first
         self._labels = tuple(labels)
         self._beliefs = tuple(beliefs)
-        self._refused: dict[tuple[str | None, ...], Objection | None] = {}
+        self._refused: dict[tuple[str | None, ...], Refusal | None] = {}
         self._said: dict[str, _Said] = {}
         self.ask_from = ask_from
         self.mode = mode
@@ -142,17 +143,17 @@ class Policy:
         usual = mode.mode if mode is not None else Mode.DEFAULT
         fixed = () if fixed_mode is None else (fixed_mode.mode,)
         self._modes = {each: tuple(dict.fromkeys((*fixed, each or usual))) for each in (None, *Mode)}
-        self._answers: dict[tuple[Danger, bool, bool, Mode | None], Answer] = {}
+        self._answers: dict[tuple[Danger, bool, bool, Mode | None], ModeEffect] = {}
 
     def narrowed(self, more: ToolList) -> "Policy":
         """Make a policy that has one list more."""
         return self._with(lists=(*self._lists, more), labels=self._labels)
 
-    def including(self, labels: Iterable[Label]) -> "Policy":
+    def including(self, labels: Iterable[SafetyRule]) -> "Policy":
         """Add what others than files say of tools."""
         return self._with(lists=self._lists, labels=(*self._labels, *labels))
 
-    def _with(self, *, lists: Sequence[ToolList], labels: Sequence[Label]) -> "Policy":
+    def _with(self, *, lists: Sequence[ToolList], labels: Sequence[SafetyRule]) -> "Policy":
         return Policy(
             lists=lists,
             labels=labels,
@@ -163,21 +164,19 @@ class Policy:
             unread=self._unread,
         )
 
-    def refusal(self, tool: Tool, agents: Sequence[str]) -> Objection | None:
+    def refusal(self, tool: Tool, agents: Sequence[str]) -> Refusal | None:
         """Tell why no list lets a tool through, for an agent and those above it."""
         if self._unread is not None and tool.kind is not Kind.BUILTIN:  # with which it can be mended
-            return Objection(
-                "nobody knows what a file that could never be used forbids", self._unread, "mend"
-            )
+            return Refusal("nobody knows what a file that could never be used forbids", self._unread, "mend")
         key = (tool.name, tool.server, tool.plugin, tool.kind, *agents)
         if key not in self._refused:
             self._refused[key] = self._refusal(tool, agents)
         return self._refused[key]
 
-    def rate(self, tool: Tool) -> Rated:
+    def rate(self, tool: Tool) -> ToolDanger:
         """Tell how dangerous a tool is."""
         if not (self._labels or self._beliefs):
-            return Rated(derive(tool, is_believed=tool.is_trusted is not False))
+            return ToolDanger(derive(tool, is_believed=tool.is_trusted is not False))
         said = self._said.get(tool.name)
         if said is None:
             said = _said([each for each in self._labels if _covers(each.globs, tool.name)])
@@ -185,9 +184,9 @@ class Policy:
         danger = said.danger or (derive(tool, is_believed=self._believes(tool)), None)
         if said.raised is not None and said.raised[0].level > danger[0].level:
             danger = said.raised
-        return Rated(*danger, said.approval, said.is_kept)
+        return ToolDanger(*danger, said.approval, said.is_kept)
 
-    def answer(self, rated: Rated, mode: Mode | None) -> Answer:
+    def answer(self, rated: ToolDanger, mode: Mode | None) -> ModeEffect:
         """Tell what becomes of a tool in a mode; None stands for the usual one."""
         key = (rated.rating.level, rated.approval is not None, rated.is_kept, mode)
         found = self._answers.get(key)
@@ -195,20 +194,20 @@ class Policy:
             found = self._answers[key] = self._answer(*key)
         return found
 
-    def _answer(self, level: Danger, is_wanted: bool, is_kept: bool, asked: Mode | None) -> Answer:
+    def _answer(self, level: Danger, is_wanted: bool, is_kept: bool, asked: Mode | None) -> ModeEffect:
         asks = is_wanted or level >= (Danger.CRITICAL if self.ask_from is None else self.ask_from[0])
         modes = self._modes[asked]
         hiding = (mode for mode in modes if _is_hidden(level, asks, mode))
         is_lifted = all(mode is Mode.BYPASS for mode in modes) and not is_kept
-        return Answer(next(hiding, None), asks and not is_lifted)
+        return ModeEffect(next(hiding, None), asks and not is_lifted)
 
-    def _refusal(self, tool: Tool, agents: Sequence[str]) -> Objection | None:
+    def _refusal(self, tool: Tool, agents: Sequence[str]) -> Refusal | None:
         for each in self._lists:
             if _concerns(each, tool, agents) and (objection := _objection(each, tool)):
                 return objection
         for label in self._labels:
             if label.ai_enabled is not None and not label.ai_enabled[0] and _covers(label.globs, tool.name):
-                return Objection("switched off for AI", label.ai_enabled[1], "set to true")
+                return Refusal("switched off for AI", label.ai_enabled[1], "set to true")
         return None
 
     def _believes(self, tool: Tool) -> bool:
@@ -228,14 +227,14 @@ def _is_hidden(level: Danger, asks: bool, mode: Mode) -> bool:
 
 
 def _concerns(listed: ToolList, tool: Tool, agents: Sequence[str]) -> bool:
-    if listed.belongs is Belongs.ALL:
+    if listed.belongs is ListTarget.ALL:
         return True
-    owners = agents if listed.belongs is Belongs.AGENT else _labels_of(tool)
+    owners = agents if listed.belongs is ListTarget.AGENT else _labels_of(tool)
     return any(map(listed.owner.matches, owners))
 
 
-def _objection(listed: ToolList, tool: Tool) -> Objection | None:
-    name = _own_name(tool) if listed.belongs is Belongs.SERVER else tool.name
+def _objection(listed: ToolList, tool: Tool) -> Refusal | None:
+    name = _own_name(tool) if listed.belongs is ListTarget.SERVER else tool.name
     if listed.allows:
         is_server = tool.kind is Kind.MCP_SERVER
         if any(
@@ -244,10 +243,10 @@ def _objection(listed: ToolList, tool: Tool) -> Objection | None:
             for form in forms
         ):
             return None
-        return Objection("not among what is allowed", listed.origin, "add it to")
+        return Refusal("not among what is allowed", listed.origin, "add it to")
     for written, forms in listed.patterns:
         if any(form.matches(name) or form.matches(tool.name) for form in forms):
-            return Objection(f"blocked by `{written}`", listed.origin, f"take `{written}` out of")
+            return Refusal(f"blocked by `{written}`", listed.origin, f"take `{written}` out of")
     return None
 
 
@@ -283,26 +282,26 @@ class _Said(NamedTuple):
 
     danger: "_Described | None"  # by those who may lower it, too
     raised: "_Described | None"  # by those who may not
-    approval: Origin | None
+    approval: ConfigLocation | None
     is_kept: bool
 
 
-_Described = tuple[Rating, Origin]
+_Described = tuple[Rating, ConfigLocation]
 
 
-def _said(covering: Sequence[Label]) -> _Said:
+def _said(covering: Sequence[SafetyRule]) -> _Said:
     # What a trusted part of a project says counts before what the machine's file says.
-    user = _described(covering, Standing.TRUSTED) or _described(covering, Standing.MACHINE)
+    user = _described(covering, RuleStrength.TRUSTED) or _described(covering, RuleStrength.MACHINE)
     approval, is_kept = _approval(covering)
     return _Said(
-        _worst(filter(None, (_described(covering, Standing.MANAGED), user))),
-        _described(covering, Standing.NARROWING),
+        _worst(filter(None, (_described(covering, RuleStrength.MANAGED), user))),
+        _described(covering, RuleStrength.NARROWING),
         approval,
         is_kept,
     )
 
 
-def _described(covering: Sequence[Label], standing: Standing) -> _Described | None:
+def _described(covering: Sequence[SafetyRule], standing: RuleStrength) -> _Described | None:
     found = [each for each in covering if each.standing is standing and each.danger is not None]
     heaviest = max((each.weight for each in found), default=0)
     said = [each.danger for each in found if each.danger is not None and each.weight == heaviest]
@@ -313,11 +312,11 @@ def _worst(said: Iterable[_Described]) -> _Described | None:
     return max(said, key=lambda each: each[0].level, default=None)
 
 
-def _approval(covering: Sequence[Label]) -> tuple[Origin | None, bool]:
+def _approval(covering: Sequence[SafetyRule]) -> tuple[ConfigLocation | None, bool]:
     """Find who wants a tool to be asked about; a trusted part of a project may drop the machine's wish."""
     said = [(each.standing, *each.approval) for each in covering if each.approval is not None]
     wanting = {standing: origin for standing, wants, origin in said if wants}
-    if any(standing is Standing.TRUSTED and not wants for standing, wants, _ in said):
-        wanting.pop(Standing.MACHINE, None)
+    if any(standing is RuleStrength.TRUSTED and not wants for standing, wants, _ in said):
+        wanting.pop(RuleStrength.MACHINE, None)
     strongest = max(wanting, default=None)
-    return (None, False) if strongest is None else (wanting[strongest], strongest is Standing.MANAGED)
+    return (None, False) if strongest is None else (wanting[strongest], strongest is RuleStrength.MANAGED)

@@ -13,7 +13,7 @@ from remit.decision.decide import Context, ToolDecision
 from remit.decision.decision_index import Roster
 from remit.decision.declarations import Declaration, Key, Resolved
 from remit.decision.globs import glob, tool_globs
-from remit.decision.policy import Belongs, Origin, ToolList
+from remit.decision.policy import ConfigLocation, ListTarget, ToolList
 from remit.decision.requirements import NO_REQUIREMENTS
 from remit.decision.snapshot import Snapshot
 from remit.decision.tool_names import MCP, OWN
@@ -230,6 +230,6 @@ class Inventory:
             raise UnknownRoomError(f"no room is called `{name}` here", hint=hint)
         file, room = found[-1]
         patterns = tuple((pattern, tool_globs(pattern)) for pattern in room.tools)
-        origin = Origin(file.path, written(("rooms", name, "tools")))
-        allowed = ToolList(Belongs.ALL, glob("*"), patterns, True, origin)
+        origin = ConfigLocation(file.path, written(("rooms", name, "tools")))
+        allowed = ToolList(ListTarget.ALL, glob("*"), patterns, True, origin)
         return replace(context, policy=context.policy.narrowed(allowed))

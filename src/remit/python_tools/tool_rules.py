@@ -11,7 +11,7 @@ from remit.decision.danger import LEVELS
 from remit.decision.decide import Decision, ExplainedGate, GateResult, Verdict
 from remit.decision.globs import Glob
 from remit.decision.kinds import Authority, ConfigStatus, Kind
-from remit.decision.policy import Label, Origin, Standing
+from remit.decision.policy import ConfigLocation, RuleStrength, SafetyRule
 from remit.decision.requirements import Requirement
 from remit.decision.scopes import Scope
 from remit.decision.tools import Tool
@@ -27,14 +27,14 @@ def requirements(tool: DefinedTool) -> Iterable[Requirement]:
     return (Requirement(tool.name, RuleCondition(need), tool.source) for need in tool.needs)
 
 
-def label(tool: DefinedTool) -> Label:
+def label(tool: DefinedTool) -> SafetyRule:
     """Say who may use a tool; what files say of it can take more away, and nothing back."""
     where = tool.labelled_in or tool.source
-    return Label(
+    return SafetyRule(
         (Glob((tool.name,)),),
-        Standing.NARROWING,
-        approval=(True, Origin(where, "approval")) if tool.approval else None,
-        ai_enabled=(False, Origin(where, "ai_enabled")) if tool.ai_enabled is False else None,
+        RuleStrength.NARROWING,
+        approval=(True, ConfigLocation(where, "approval")) if tool.approval else None,
+        ai_enabled=(False, ConfigLocation(where, "ai_enabled")) if tool.ai_enabled is False else None,
     )
 
 
