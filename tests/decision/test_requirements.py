@@ -11,7 +11,7 @@ from remit.configuration.config_model import Asked, ToolEntry
 from remit.decision.decide import Context, Gate, ToolDecision, decide
 from remit.decision.decision_index import Roster
 from remit.decision.kinds import ConfigStatus
-from remit.decision.requirements import About, Requirement, Requirements
+from remit.decision.requirements import Dependencies, Requirement, Requirements
 from remit.decision.snapshot import Snapshot, StateValue
 from remit.decision.tools import Tool
 from support import context, server
@@ -92,7 +92,7 @@ def test_a_condition_changes_only_with_what_it_mentions(when: str) -> None:
     assert (set(about.states), set(about.variables)) == (
         ({"a"}, set()) if "state" in when else (set(), {"git"})
     )
-    assert RuleCondition(ToolEntry("*", when="a &&")).about() == About()
+    assert RuleCondition(ToolEntry("*", when="a &&")).about() == Dependencies()
 
 
 def test_what_is_missing_is_told_of_every_way() -> None:

@@ -10,7 +10,7 @@ from remit.conditions.syntax import And, Node, Not, Or, State, Type
 from remit.conditions.type_check import Schema
 from remit.configuration.config_model import OF_A_PROJECT, Content, File, Mistake, ToolEntry
 from remit.configuration.layers import Configuration, Rule
-from remit.decision.requirements import About
+from remit.decision.requirements import Dependencies
 from remit.decision.snapshot import Implications, Snapshot, StateValue
 from remit.errors import ConditionError, StateError
 from remit.text.spelling import did_you_mean
@@ -65,13 +65,13 @@ class RuleCondition:
             return ()
         return [name for name in self._wanted if not snapshot.known.get(name)]
 
-    def about(self) -> About:
+    def about(self) -> Dependencies:
         """Tell what it asks about."""
         try:
             asked = self._mentioned()
         except ConditionError:
-            return About()
-        return About(asked.states, frozenset(path[0] for path in asked.variables))
+            return Dependencies()
+        return Dependencies(asked.states, frozenset(path[0] for path in asked.variables))
 
     def _relied_on(self) -> str | None:
         if not self._withheld:

@@ -16,7 +16,7 @@ from remit.decision.demotion import in_words
 from remit.decision.kinds import Authority, ConfigStatus, Kind, Status
 from remit.decision.policy import NO_POLICY, ConfigLocation, Mode, Policy, ToolDanger
 from remit.decision.projects import Workspace
-from remit.decision.requirements import NO_REQUIREMENTS, Need, Requirements
+from remit.decision.requirements import NO_REQUIREMENTS, Requirements, UnmetRequirement
 from remit.decision.scopes import Scope, in_scope
 from remit.decision.tool_names import REMIT, full_label
 from remit.decision.tools import Tool
@@ -324,7 +324,7 @@ def _place(origin: ConfigLocation, context: Context) -> str:
     return f"{key}{shorten(origin.path, context)}{line}"
 
 
-def lacking(need: Need) -> GateResult:
+def lacking(need: UnmetRequirement) -> GateResult:
     """Say what a tool lacks."""
     return GateResult(
         False, need.reason, need.unlock or "`remit states` shows every state and how it is found"

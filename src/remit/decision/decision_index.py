@@ -14,7 +14,7 @@ from remit.decision.decide import (
     ToolDecision,
     decide_by,
 )
-from remit.decision.requirements import Needed, Requirement
+from remit.decision.requirements import Requirement, ToolRequirements
 from remit.decision.snapshot import Snapshot
 from remit.decision.tools import Tool
 
@@ -29,7 +29,9 @@ class Roster:
         # As long as the states let each pass, of which only the mode is asked after them.
         self._settled = [decide_by(CATALOG_GATES + MODE_GATES, tool, context) for tool in self._tools]
         self._listed = list(map(ToolDecision, self._tools, self._settled))
-        self._needing: dict[Needed, list[int]] = {}  # tools by what they need, where only that can hide them
+        self._needing: dict[
+            ToolRequirements, list[int]
+        ] = {}  # tools by what they need, where only that can hide them
         for at, (tool, decision) in enumerate(self._listed):
             needed = context.requirements.of(tool.name)
             if needed and (decision.is_available or decision.gate is Gate.DANGER):
@@ -45,7 +47,7 @@ class Roster:
         self._before = snapshot
         return self._listed.copy()
 
-    def _affected(self, snapshot: Snapshot) -> Iterable[Needed]:
+    def _affected(self, snapshot: Snapshot) -> Iterable[ToolRequirements]:
         before = self._before
         if before is None:
             return self._needing
@@ -65,9 +67,9 @@ class Roster:
 
 
 def _index(
-    needing: Iterable[Needed], names: Callable[[Requirement], Iterable[str]]
-) -> dict[str, list[Needed]]:
-    found: dict[str, list[Needed]] = {}
+    needing: Iterable[ToolRequirements], names: Callable[[Requirement], Iterable[str]]
+) -> dict[str, list[ToolRequirements]]:
+    found: dict[str, list[ToolRequirements]] = {}
     for needed in needing:
         for name in {name for each in needed for name in names(each)}:
             found.setdefault(name, []).append(needed)
@@ -75,8 +77,8 @@ def _index(
 
 
 def _changed(
-    index: Mapping[str, list[Needed]], before: Mapping[str, object], now: Mapping[str, object]
-) -> Iterator[Needed]:
+    index: Mapping[str, list[ToolRequirements]], before: Mapping[str, object], now: Mapping[str, object]
+) -> Iterator[ToolRequirements]:
     for name, affected in index.items():
         if before.get(name) != now.get(name):
             yield from affected

@@ -12,24 +12,24 @@ if TYPE_CHECKING:
     from remit.decision.snapshot import Snapshot, StateValue
 
 
-class About(NamedTuple):
+class Dependencies(NamedTuple):
     """What a condition asks about: it has another answer only after one of these has changed."""
 
     states: Collection[str] = ()
     variables: Collection[str] = ()  # each without its members
 
 
-class Condition(Protocol):
+class RequirementCondition(Protocol):
     """What a rule asks for."""
 
     def judge(self, snapshot: "Snapshot") -> "StateValue": ...
 
     def missing(self, snapshot: "Snapshot") -> Sequence[str]: ...
 
-    def about(self) -> "About": ...
+    def about(self) -> "Dependencies": ...
 
 
-class Need(NamedTuple):
+class UnmetRequirement(NamedTuple):
     """What is missing, and what would bring it."""
 
     reason: str
@@ -40,12 +40,12 @@ class Requirement(NamedTuple):
     """A condition, for the tools that a pattern covers."""
 
     pattern: str
-    condition: Condition
+    condition: RequirementCondition
     source: str  # the file that says so
 
 
-Needed = tuple[Requirement, ...]
-NONE: Needed = ()
+ToolRequirements = tuple[Requirement, ...]
+NOTHING_REQUIRED: ToolRequirements = ()
 
 
 class Requirements:
@@ -55,9 +55,9 @@ class Requirements:
         self._by_name: dict[str, list[Requirement]] = {}
         self._by_glob: list[tuple[Glob, Requirement]] = []
         self._ways = ways or {}  # what would make a state true
-        self._found: dict[str, Needed] = {}
+        self._found: dict[str, ToolRequirements] = {}
         # Together in one place, because several threads may ask about several snapshots.
-        self._judged: tuple[Snapshot | None, dict[Needed, Need | None]] = (None, {})
+        self._judged: tuple[Snapshot | None, dict[ToolRequirements, UnmetRequirement | None]] = (None, {})
         self._needed = tuple(needed)
         for each in self._needed:
             for form in tool_globs(each.pattern):
@@ -67,10 +67,10 @@ class Requirements:
                     self._by_glob.append((form, each))
         self.is_empty = not (self._by_name or self._by_glob)
 
-    def of(self, name: str) -> Needed:
+    def of(self, name: str) -> ToolRequirements:
         """List what a tool needs, by its canonical name."""
         if self.is_empty:
-            return NONE
+            return NOTHING_REQUIRED
         found = self._found.get(name)
         if found is None:
             covering = [each for form, each in self._by_glob if form.matches(name)]
@@ -81,7 +81,7 @@ class Requirements:
         """Ask for more: what tools need besides, and what would bring that."""
         return Requirements((*self._needed, *more), {**self._ways, **ways})
 
-    def lack(self, needed: Needed, snapshot: "Snapshot") -> Need | None:
+    def lack(self, needed: ToolRequirements, snapshot: "Snapshot") -> UnmetRequirement | None:
         """Tell what is missing for what a tool needs; None where nothing is."""
         of, judged = self._judged
         if snapshot is not of:
@@ -91,12 +91,12 @@ class Requirements:
             judged[needed] = next(filter(None, (self._need(each, snapshot) for each in needed)), None)
         return judged[needed]
 
-    def _need(self, requirement: Requirement, snapshot: "Snapshot") -> Need | None:
+    def _need(self, requirement: Requirement, snapshot: "Snapshot") -> UnmetRequirement | None:
         value = requirement.condition.judge(snapshot)
         if value.truth:
             return None
         ways = [self._ways[name] for name in requirement.condition.missing(snapshot) if name in self._ways]
-        return Need(value.reason, "; ".join(dict.fromkeys(ways)) or None)
+        return UnmetRequirement(value.reason, "; ".join(dict.fromkeys(ways)) or None)
 
 
 NO_REQUIREMENTS = Requirements()

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from remit.configuration.session_settings import Told
-from remit.decision.requirements import About
+from remit.decision.requirements import Dependencies
 from remit.decision.snapshot import Snapshot
 from remit.errors import StateError
 from remit.presentation.plan import Chosen, Plan, plan
@@ -65,7 +65,7 @@ class States:
         needed = [each.condition.about() for name in names for each in context.requirements.of(name)]
         if self._situation is None or not needed:
             return Watch()
-        about = About(
+        about = Dependencies(
             {state for each in needed for state in each.states},
             {variable for each in needed for variable in each.variables},
         )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from remit.configuration.layers import Configuration, State
     from remit.decision.decide import Context
     from remit.decision.projects import Workspace
-    from remit.decision.requirements import About
+    from remit.decision.requirements import Dependencies
     from remit.states.detectors.local_detectors import LocalDetectors, LocalLook
     from remit.store.ports import Clock, StateStore
 
@@ -128,7 +128,7 @@ class Situation:
         }
         return Snapshot(states=closed, variables=variables)
 
-    def watch(self, about: About, workspace: Workspace) -> Watch | None:
+    def watch(self, about: Dependencies, workspace: Workspace) -> Watch | None:
         """Write down what has to be looked at to know whether an answer that is about something still holds;
         None where a look is not enough.
         """
