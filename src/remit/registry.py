@@ -11,7 +11,7 @@ from remit.catalog.listing import Listings
 from remit.decision.defaults import DEADLINE, DEFAULT_LIMIT
 from remit.decision.direct_calls import employed
 from remit.decision.direct_calls import judge as judge_call
-from remit.decision.sightings import Call, Use
+from remit.decision.sightings import CallOutcome, ClientCall
 from remit.decision.snapshot import Snapshot
 from remit.parts import Parts
 from remit.scanning.progress import Progress
@@ -337,7 +337,7 @@ class Registry:
         """Let states count no more."""
         self._states.situation.configurations.revoke(demands, context.workspace)
 
-    def judge(self, call: Call, context: Context) -> tuple[Decision, Watch | None]:
+    def judge(self, call: ClientCall, context: Context) -> tuple[Decision, Watch | None]:
         """Decide about a call that a client makes by itself, and tell what of the states that goes by; None
         where no look could tell that.
         """
@@ -406,10 +406,12 @@ class Registry:
         duration_ms: int | None = None,
     ) -> bool:
         """Count one use of a tool; False when the same call was reported before."""
-        use = Use(session_id=session_id, call_id=call_id, succeeded=succeeded, duration_ms=duration_ms)
+        use = CallOutcome(
+            session_id=session_id, call_id=call_id, succeeded=succeeded, duration_ms=duration_ms
+        )
         return self._parts.recording.record(name, use, context, server=server)
 
-    def record_all(self, used: Iterable[tuple[str, str | None, Use]], context: Context) -> None:
+    def record_all(self, used: Iterable[tuple[str, str | None, CallOutcome]], context: Context) -> None:
         """Count many uses at once, of tools by name and server."""
         self._parts.recording.record_all(used, context)
 

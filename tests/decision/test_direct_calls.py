@@ -14,7 +14,7 @@ from remit.decision.direct_calls import employed, judge
 from remit.decision.kinds import Authority, ConfigStatus, Kind
 from remit.decision.policy import Mode
 from remit.decision.scopes import Scope
-from remit.decision.sightings import Call
+from remit.decision.sightings import ClientCall
 from remit.decision.tools import Tool, Winner
 from support import CLIENT, context, server
 
@@ -35,35 +35,37 @@ def declared(name: str, kind: Kind, *, status: ConfigStatus = ConfigStatus.ENABL
 
 
 def test_what_is_in_force_goes_on() -> None:
-    assert judge(Call("mcp__git__commit"), [GIT, COMMIT], context()).is_available
+    assert judge(ClientCall("mcp__git__commit"), [GIT, COMMIT], context()).is_available
 
 
 def test_a_client_that_started_a_server_itself_may_call_it_whatever_remit_may_start() -> None:
     till = server("till", scope=Scope.PROJECT, is_trusted=False)
-    assert judge(Call("mcp__till__ring"), [till], replace(context(), starts_servers=True)).is_available
+    assert judge(ClientCall("mcp__till__ring"), [till], replace(context(), starts_servers=True)).is_available
 
 
 def test_what_is_blocked_is_refused_with_the_reason() -> None:
-    found = judge(Call("mcp__git__commit"), [GIT, COMMIT], ruled('block = ["mcp__git__*"]'))
+    found = judge(ClientCall("mcp__git__commit"), [GIT, COMMIT], ruled('block = ["mcp__git__*"]'))
     assert (found.verdict, found.gate) == (Verdict.HIDDEN, Gate.POLICY)
     assert "blocked by `mcp__git__*`" in found.reason
 
 
 def test_what_needs_approval_is_asked_about() -> None:
-    found = judge(Call("mcp__git__commit"), [GIT, COMMIT], ruled('[tools."mcp__git__*"]\napproval = true'))
+    found = judge(
+        ClientCall("mcp__git__commit"), [GIT, COMMIT], ruled('[tools."mcp__git__*"]\napproval = true')
+    )
     assert found.verdict is Verdict.ASK
 
 
 def test_a_tool_that_was_never_seen_is_judged_by_its_name() -> None:
-    assert judge(Call("mcp__new__thing"), [], context()).is_available
-    assert judge(Call("Read"), [], context()).is_available
-    assert not judge(Call("mcp__new__thing"), [], ruled('block = ["mcp__new__*"]')).is_available
-    assert not judge(Call("Read"), [], ruled('allow = ["Write"]')).is_available
+    assert judge(ClientCall("mcp__new__thing"), [], context()).is_available
+    assert judge(ClientCall("Read"), [], context()).is_available
+    assert not judge(ClientCall("mcp__new__thing"), [], ruled('block = ["mcp__new__*"]')).is_available
+    assert not judge(ClientCall("Read"), [], ruled('allow = ["Write"]')).is_available
 
 
 def test_a_tool_that_was_never_seen_has_the_status_of_its_server() -> None:
     off = GIT._replace(config_status=ConfigStatus.DISABLED)
-    found = judge(Call("mcp__git__push"), [off], context())
+    found = judge(ClientCall("mcp__git__push"), [off], context())
     assert (found.verdict, found.gate) == (Verdict.HIDDEN, Gate.CONFIG)
 
 
@@ -71,7 +73,7 @@ def test_a_tool_that_was_never_seen_has_the_status_of_its_server() -> None:
 def test_a_server_that_no_file_declares_does_not_stand_for_one_of_the_same_name(source: str) -> None:
     off = GIT._replace(config_status=ConfigStatus.DISABLED)
     gone = off._replace(name="mcp__git__push", kind=Kind.MCP_TOOL)
-    call = Call("mcp__git__push", server="git", source=source)
+    call = ClientCall("mcp__git__push", server="git", source=source)
     assert judge(call, [off, gone], context()).is_available
     assert not judge(call, [off, gone], ruled('block = ["mcp__git__push"]')).is_available
     assert not judge(call._replace(source="project"), [off, gone], context()).is_available
@@ -80,13 +82,13 @@ def test_a_server_that_no_file_declares_does_not_stand_for_one_of_the_same_name(
 def test_of_servers_that_are_named_alike_the_one_that_is_called_is_meant() -> None:
     dotted = server("a.b")._replace(name="mcp__a_b__go", kind=Kind.MCP_TOOL)
     plain = dotted._replace(server="a_b", config_status=ConfigStatus.DISABLED)
-    assert judge(Call("mcp__a_b__go", server="a.b"), [dotted, plain], context()).is_available
-    assert not judge(Call("mcp__a_b__go", server="a_b"), [dotted, plain], context()).is_available
-    assert judge(Call("mcp__a_b__go", server="other"), [dotted, plain], context()).is_available
+    assert judge(ClientCall("mcp__a_b__go", server="a.b"), [dotted, plain], context()).is_available
+    assert not judge(ClientCall("mcp__a_b__go", server="a_b"), [dotted, plain], context()).is_available
+    assert judge(ClientCall("mcp__a_b__go", server="other"), [dotted, plain], context()).is_available
 
 
 def test_another_clients_rows_count_for_nothing() -> None:
-    assert judge(Call("mcp__git__commit"), [COMMIT._replace(client="cursor")], context()).is_available
+    assert judge(ClientCall("mcp__git__commit"), [COMMIT._replace(client="cursor")], context()).is_available
 
 
 @pytest.mark.parametrize(
@@ -100,7 +102,7 @@ def test_another_clients_rows_count_for_nothing() -> None:
     ],
 )
 def test_what_a_tool_starts_is_judged_too(starter: str, name: str, kind: Kind) -> None:
-    call, rows = Call(starter, subject="deploy"), [declared(name, kind)]
+    call, rows = ClientCall(starter, subject="deploy"), [declared(name, kind)]
     assert judge(call, rows, context()).is_available
     found = judge(call, rows, ruled(f'[tools."{name}"]\nai_enabled = false'))
     assert "switched off for AI" in found.reason
@@ -108,24 +110,26 @@ def test_what_a_tool_starts_is_judged_too(starter: str, name: str, kind: Kind) -
 
 
 def test_only_the_starter_counts_of_what_no_file_declares() -> None:
-    assert judge(Call("Skill", subject="unheard-of"), [], context()).is_available
+    assert judge(ClientCall("Skill", subject="unheard-of"), [], context()).is_available
 
 
 @pytest.mark.parametrize("mode", ["plan", "dontAsk"])
 def test_a_clients_mode_makes_it_narrower(mode: str) -> None:
     here = ruled('[tools."mcp__git__commit"]\napproval = true\ndanger = "moderate"')
-    assert judge(Call("mcp__git__commit", mode=mode), [GIT, COMMIT], here).verdict is Verdict.HIDDEN
+    assert judge(ClientCall("mcp__git__commit", mode=mode), [GIT, COMMIT], here).verdict is Verdict.HIDDEN
 
 
 @pytest.mark.parametrize("mode", ["bypassPermissions", "acceptEdits", "default", "unheard-of"])
 def test_a_clients_mode_makes_nothing_wider(mode: str) -> None:
     here = ruled('mode = "dontAsk"\n[tools."mcp__git__commit"]\napproval = true')
-    assert judge(Call("mcp__git__commit", mode=mode), [GIT, COMMIT], here).verdict is Verdict.HIDDEN
+    assert judge(ClientCall("mcp__git__commit", mode=mode), [GIT, COMMIT], here).verdict is Verdict.HIDDEN
 
 
 def test_in_plan_mode_a_client_keeps_its_own_tools_to_the_plan() -> None:
-    assert judge(Call("Write", mode="plan"), [], context()).is_available
-    assert not judge(Call("Write", mode="dontAsk"), [], ruled("[tools.Write]\napproval = true")).is_available
+    assert judge(ClientCall("Write", mode="plan"), [], context()).is_available
+    assert not judge(
+        ClientCall("Write", mode="dontAsk"), [], ruled("[tools.Write]\napproval = true")
+    ).is_available
 
 
 def with_agent(profile: Profile) -> list[Tool]:
@@ -134,16 +138,16 @@ def with_agent(profile: Profile) -> list[Tool]:
 
 def test_an_agents_lists_count_for_its_calls() -> None:
     rows = with_agent(Profile(denied_tools=("mcp__git__commit",)))
-    found = judge(Call("mcp__git__commit", agent="auditor"), rows, context())
+    found = judge(ClientCall("mcp__git__commit", agent="auditor"), rows, context())
     assert (found.verdict, found.gate) == (Verdict.HIDDEN, Gate.AGENT)
-    assert judge(Call("mcp__git__commit"), rows, context()).is_available
+    assert judge(ClientCall("mcp__git__commit"), rows, context()).is_available
 
 
 def test_of_an_agent_that_is_not_known_its_name_counts() -> None:
     here = ruled('[agents.Explore]\nblock = ["mcp__git__*"]')
-    assert not judge(Call("mcp__git__commit", agent="Explore"), [GIT, COMMIT], here).is_available
-    assert judge(Call("mcp__git__commit", agent="Plan"), [GIT, COMMIT], here).is_available
-    assert judge(Call("mcp__git__commit"), [GIT, COMMIT], here).is_available
+    assert not judge(ClientCall("mcp__git__commit", agent="Explore"), [GIT, COMMIT], here).is_available
+    assert judge(ClientCall("mcp__git__commit", agent="Plan"), [GIT, COMMIT], here).is_available
+    assert judge(ClientCall("mcp__git__commit"), [GIT, COMMIT], here).is_available
 
 
 def test_the_main_session_is_nobodys_agent() -> None:
@@ -151,36 +155,36 @@ def test_the_main_session_is_nobodys_agent() -> None:
 
 
 def test_what_goes_through_the_gateway_is_left_to_it() -> None:
-    own = Call("mcp__remit__git__commit")
+    own = ClientCall("mcp__remit__git__commit")
     assert own.is_own
     assert judge(own, [GIT, COMMIT], ruled('block = ["mcp__git__*"]')).is_available
     assert judge(own._replace(agent="auditor"), [GIT, COMMIT], ruled('block = ["mcp__git__*"]')).is_available
 
 
 def test_through_the_gateway_an_agent_is_held_to_rules_of_its_own() -> None:
-    own = Call("mcp__remit__git__commit", agent="auditor")
+    own = ClientCall("mcp__remit__git__commit", agent="auditor")
     narrow = with_agent(Profile(denied_tools=("mcp__git",)))
     assert judge(own, narrow, context()).gate is Gate.AGENT
     assert judge(own, with_agent(Profile(servers=("wiki",))), context()).gate is Gate.AGENT
     assert judge(own, with_agent(Profile(tools=("Read",))), context()).gate is Gate.AGENT
     assert judge(own, with_agent(Profile()), context()).is_available
-    assert judge(Call("mcp__remit__discover_tools", agent="auditor"), narrow, context()).is_available
+    assert judge(ClientCall("mcp__remit__discover_tools", agent="auditor"), narrow, context()).is_available
 
 
 @pytest.mark.parametrize("listed", ["mcp__remit", "mcp__remit__git__commit", "*"])
 def test_a_list_that_has_the_name_which_is_called_admits_what_is_behind_it(listed: str) -> None:
-    own = Call("mcp__remit__git__commit", agent="auditor")
+    own = ClientCall("mcp__remit__git__commit", agent="auditor")
     assert judge(own, with_agent(Profile(tools=(listed,))), context()).is_available
     denied = Profile(tools=(listed,), denied_tools=("mcp__git__commit",))
     assert not judge(own, with_agent(denied), context()).is_available
 
 
 def test_a_call_names_all_that_has_a_say_in_it() -> None:
-    call = Call("mcp__a__b__c", subject="deploy", agent="auditor")
+    call = ClientCall("mcp__a__b__c", subject="deploy", agent="auditor")
     assert call.names == ["mcp__a__b__c", "mcp__a__b__*", "mcp__a__*", "deploy", "/deploy", "auditor"]
     called = ["mcp__remit__git__x", "mcp__remit__git__*", "mcp__remit__*"]
-    assert Call("mcp__remit__git__x").names == ["mcp__git__x", "mcp__git__*", *called]
-    assert Call("Read").names == ["Read"]
+    assert ClientCall("mcp__remit__git__x").names == ["mcp__git__x", "mcp__git__*", *called]
+    assert ClientCall("Read").names == ["Read"]
 
 
 REMIT = server("remit")._replace(config_status=ConfigStatus.ITSELF)
@@ -188,7 +192,7 @@ REMIT = server("remit")._replace(config_status=ConfigStatus.ITSELF)
 
 @pytest.mark.parametrize("agent", [None, "auditor"])
 def test_a_server_that_is_only_called_as_remit_is_judged_as_any_other(agent: str | None) -> None:
-    call, rules = Call("mcp__remit__wipe", agent=agent), ruled('allow = ["mcp__git__*"]')
+    call, rules = ClientCall("mcp__remit__wipe", agent=agent), ruled('allow = ["mcp__git__*"]')
     assert judge(call, [REMIT], rules).is_available
     assert judge(call, [], rules).is_available
     other = server("remit", scope=Scope.PROJECT)
@@ -201,11 +205,11 @@ def test_a_server_that_is_only_called_as_remit_is_judged_as_any_other(agent: str
 def test_a_server_that_is_not_in_force_takes_nothing_from_the_gateway() -> None:
     rules = ruled('allow = ["mcp__git__*"]')
     pending = server("remit", scope=Scope.PROJECT)._replace(config_status=ConfigStatus.PENDING)
-    assert judge(Call("mcp__remit__wipe"), [pending, REMIT], rules).is_available
+    assert judge(ClientCall("mcp__remit__wipe"), [pending, REMIT], rules).is_available
 
 
 def test_the_client_says_which_of_two_servers_a_name_means() -> None:
     rules, longer = ruled('allow = ["mcp__git__*"]'), server("remit__till")
-    call = Call("mcp__remit__till__ring", server="remit")
+    call = ClientCall("mcp__remit__till__ring", server="remit")
     assert judge(call, [longer, REMIT], rules).is_available
     assert not judge(call._replace(server="remit__till"), [longer, REMIT], rules).is_available

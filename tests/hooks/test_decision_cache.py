@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from remit.decision.decide import Decision
-from remit.decision.sightings import Call
+from remit.decision.sightings import ClientCall
 from remit.hooks import quick_store
 from remit.hooks.decision_cache import judge
 from remit.hooks.event_dispatch import respond
@@ -16,7 +16,7 @@ from remit.registry import Registry
 from remit.states.state_watch import Watch
 from support import Desk, servers, stored
 
-SEARCH = Call("mcp__ledger__search", server="ledger", source="project")
+SEARCH = ClientCall("mcp__ledger__search", server="ledger", source="project")
 
 
 @pytest.fixture
@@ -27,15 +27,15 @@ def shop(desk: Desk) -> Path:
 
 
 @pytest.fixture
-def asked(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> list[Call]:
+def asked(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> list[ClientCall]:
     """The calls that were decided anew; files count as settled at once."""
     for name, value in desk.environment.items():
         monkeypatch.setenv(name, value)
     desk.later_ns = 10 * 10**9
-    decided: list[Call] = []
+    decided: list[ClientCall] = []
 
     class Watched(Registry):
-        def judge(self, call: Call, context: object) -> tuple[Decision, Watch | None]:
+        def judge(self, call: ClientCall, context: object) -> tuple[Decision, Watch | None]:
             decided.append(call)
             return super().judge(call, context)  # pyright: ignore[reportArgumentType]
 
@@ -49,7 +49,7 @@ def asked(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> list[Call]:
     return decided
 
 
-def judged(desk: Desk, where: Path, call: Call = SEARCH, *, is_headless: bool = False) -> str:
+def judged(desk: Desk, where: Path, call: ClientCall = SEARCH, *, is_headless: bool = False) -> str:
     """The verdict, which is also what the registry would say."""
     found = judge(call, str(where), is_headless=is_headless)
     with desk.registry() as registry:
@@ -59,7 +59,7 @@ def judged(desk: Desk, where: Path, call: Call = SEARCH, *, is_headless: bool = 
     return found.verdict
 
 
-def test_a_call_is_decided_once_and_then_recalled(desk: Desk, shop: Path, asked: list[Call]) -> None:
+def test_a_call_is_decided_once_and_then_recalled(desk: Desk, shop: Path, asked: list[ClientCall]) -> None:
     assert judged(desk, shop) == judged(desk, shop) == "visible"
     assert asked == [SEARCH]
     assert judged(desk, shop, SEARCH._replace(agent="auditor")) == "visible"
@@ -184,7 +184,7 @@ def test_an_agents_definition_is_noticed(desk: Desk, shop: Path) -> None:
 
 
 def test_what_depends_on_a_state_is_recalled_where_that_is_what_it_was(
-    desk: Desk, shop: Path, asked: list[Call]
+    desk: Desk, shop: Path, asked: list[ClientCall]
 ) -> None:
     desk.write(
         shop / "remit.toml", '[states.open]\nfile = "open"\n[tools."mcp__ledger__*"]\nstates = ["open"]\n'
@@ -204,7 +204,7 @@ def test_what_depends_on_a_state_is_recalled_where_that_is_what_it_was(
     "rule", ["when = \"location.page == 'till'\"", 'when = "entities.posts > 1"', 'states = ["big"]']
 )
 def test_what_no_look_can_tell_is_decided_every_time(
-    desk: Desk, shop: Path, asked: list[Call], rule: str
+    desk: Desk, shop: Path, asked: list[ClientCall], rule: str
 ) -> None:
     posts, big = 'entities = { glob = "*.md" }', 'value = { file = "a.json", at = "x" }'
     states = f"[states.posts]\n{posts}\n[states.big]\n{big}\n"
@@ -214,7 +214,9 @@ def test_what_no_look_can_tell_is_decided_every_time(
     assert len(asked) == 3
 
 
-def test_only_so_many_answers_about_one_call_are_kept(desk: Desk, shop: Path, asked: list[Call]) -> None:
+def test_only_so_many_answers_about_one_call_are_kept(
+    desk: Desk, shop: Path, asked: list[ClientCall]
+) -> None:
     desk.write(shop / "remit.toml", '[tools."mcp__ledger__*"]\nwhen = "git.branch == \'main\'"\n')
     for number in range(12):
         (shop / ".git/HEAD").write_text(f"ref: refs/heads/b{number}\n")
@@ -259,7 +261,7 @@ RULES = (
 
 @pytest.mark.parametrize("rule", RULES)
 def test_whatever_becomes_of_states_the_recalled_is_what_is_decided(
-    desk: Desk, shop: Path, asked: list[Call], rule: str, monkeypatch: pytest.MonkeyPatch
+    desk: Desk, shop: Path, asked: list[ClientCall], rule: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("remit.hooks.decision_cache.now", lambda: desk.time)  # that of the registry
     desk.write(desk.home / ".config/remit/remit.toml", f'{STATES}[tools."mcp__ledger__*"]\n{rule}\n')
@@ -300,7 +302,7 @@ def test_a_session_without_a_terminal_is_judged_as_such(desk: Desk, shop: Path) 
 
 
 def test_a_file_that_is_still_being_written_is_never_trusted_to_stay(
-    desk: Desk, shop: Path, asked: list[Call]
+    desk: Desk, shop: Path, asked: list[ClientCall]
 ) -> None:
     desk.later_ns = 0
     assert judged(desk, shop) == judged(desk, shop) == "visible"
@@ -311,16 +313,21 @@ def test_a_file_that_is_still_being_written_is_never_trusted_to_stay(
 def test_old_judgements_are_forgotten(desk: Desk, shop: Path) -> None:
     assert judged(desk, shop) == "visible"
     desk.later_ns += 40 * 24 * 3600 * 10**9
-    judged(desk, shop, Call("Read"))
+    judged(desk, shop, ClientCall("Read"))
     assert [row[0] for row in stored(desk.database, "select count(*) from judgements")] == [1]
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_whatever_changes_the_recalled_is_what_is_decided(
-    desk: Desk, shop: Path, asked: list[Call], seed: int
+    desk: Desk, shop: Path, asked: list[ClientCall], seed: int
 ) -> None:
     chance = random.Random(seed)  # noqa: S311 - no secrets
-    calls = [SEARCH, Call("Read"), Call("mcp__new__x", source="dynamic"), Call("Skill", subject="deploy")]
+    calls = [
+        SEARCH,
+        ClientCall("Read"),
+        ClientCall("mcp__new__x", source="dynamic"),
+        ClientCall("Skill", subject="deploy"),
+    ]
     for _ in range(12):
         change = chance.randrange(7)
         if change == 0:

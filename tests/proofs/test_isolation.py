@@ -29,7 +29,7 @@ from remit.decision.kinds import Authority, Kind, Status
 from remit.decision.launch import Launch
 from remit.decision.projects import Workspace, identify
 from remit.decision.scopes import Scope, in_scope, is_at_or_below
-from remit.decision.sightings import Sighting, Use
+from remit.decision.sightings import CallOutcome, ReportedTool
 from remit.decision.tool_names import server_name
 from remit.decision.tools import Definition
 from remit.decision.views import View
@@ -297,8 +297,8 @@ class Machine:
             self._publish(where)
             return
         is_scanned = self.paper.is_unchanged(self.store.inputs(View(CLIENT, where)))
-        sighting = Sighting(name, CLIENT, where, Authority.HOOK, self._tick(), is_scanned)
-        self.store.record(sighting, Use(succeeded=succeeded))
+        sighting = ReportedTool(name, CLIENT, where, Authority.HOOK, self._tick(), is_scanned)
+        self.store.record(sighting, CallOutcome(succeeded=succeeded))
         if is_scanned:
             self._publish(where)
 

@@ -12,7 +12,7 @@ from remit.decision.kinds import Authority
 from remit.decision.projects import Workspace
 from remit.decision.resolve import resolve
 from remit.decision.scopes import Scope
-from remit.decision.sightings import Sighting, Use
+from remit.decision.sightings import CallOutcome, ReportedTool
 from remit.decision.tools import Definition, Tool
 from remit.decision.views import Flags, View
 from remit.store.sqlite_store import SqliteStore
@@ -42,7 +42,7 @@ class Book:
         duration_ms: int | None = None,
     ) -> bool:
         sighting = self._sighting(workspace, name, Authority.HOOK, server=server)
-        return self.store.record(sighting, Use(session_id, call_id, succeeded, duration_ms))
+        return self.store.record(sighting, CallOutcome(session_id, call_id, succeeded, duration_ms))
 
     def report(
         self,
@@ -83,9 +83,9 @@ class Book:
         *,
         server: str | None = None,
         scope: Scope | None = None,
-    ) -> Sighting:
+    ) -> ReportedTool:
         is_scanned = workspace in self.scanned
-        return Sighting(name, CLIENT, workspace, authority, self._tick(), is_scanned, server, scope)
+        return ReportedTool(name, CLIENT, workspace, authority, self._tick(), is_scanned, server, scope)
 
     def _tick(self) -> int:
         self.time += 1

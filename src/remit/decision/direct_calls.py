@@ -14,7 +14,7 @@ from remit.decision.kinds import STARTERS, Authority, ConfigStatus, Kind
 from remit.decision.lookup import closest_to_being_visible
 from remit.decision.policy import Mode
 from remit.decision.scopes import Scope
-from remit.decision.sightings import Call
+from remit.decision.sightings import ClientCall
 from remit.decision.tool_names import classify, server_rows
 from remit.decision.tools import Tool
 
@@ -26,7 +26,7 @@ _IN_FORCE = (ConfigStatus.ENABLED, ConfigStatus.ITSELF)
 _ORDER = {Verdict.VISIBLE: 0, Verdict.ASK: 1, Verdict.HIDDEN: 2}
 
 
-def judge(call: Call, catalog: Iterable[Tool], context: Context) -> Decision:
+def judge(call: ClientCall, catalog: Iterable[Tool], context: Context) -> Decision:
     """Decide about a call; the catalog need only have the rows that it names."""
     context = replace(context, starts_servers=False)  # the client has started what it is about to call
     tools = adopt([tool for tool in catalog if tool.client == context.client])
@@ -44,7 +44,7 @@ def judge(call: Call, catalog: Iterable[Tool], context: Context) -> Decision:
 _SILENT = Decision(verdict=Verdict.VISIBLE, gate=None, reason="the gateway decides", unlock=None)
 
 
-def _is_anothers(call: Call, tools: Sequence[Tool]) -> bool:
+def _is_anothers(call: ClientCall, tools: Sequence[Tool]) -> bool:
     """Tell whether a call only looks as if it went through the gateway: any server may be called `remit`."""
     names = frozenset(server_rows(call.name)) if call.is_own else frozenset[str]()
     rows = [tool for tool in tools if tool.name in names and tool.config_status in _IN_FORCE]
@@ -53,7 +53,7 @@ def _is_anothers(call: Call, tools: Sequence[Tool]) -> bool:
     return bool(in_force) and ConfigStatus.ITSELF not in in_force
 
 
-def _decided(call: Call, rows: Sequence[Tool], context: Context) -> Decision:
+def _decided(call: ClientCall, rows: Sequence[Tool], context: Context) -> Decision:
     """Decide about rows of one name, of which the one in force is meant."""
     modes = [context.mode]
     narrower = _NARROWING.get(call.mode or "")
@@ -72,7 +72,7 @@ def _worst(decisions: Iterable[Decision]) -> Decision:
     return max(decisions, key=lambda each: _ORDER[each.verdict], default=_SILENT)
 
 
-def _subjects(call: Call, tools: Sequence[Tool], context: Context) -> list[Sequence[Tool]]:
+def _subjects(call: ClientCall, tools: Sequence[Tool], context: Context) -> list[Sequence[Tool]]:
     """List all that a call would use, each with the rows that may be meant."""
     rows = [tool for tool in tools if tool.name == call.tool and tool.kind is not Kind.MCP_SERVER]
     rows = [tool for tool in rows if call.server in (None, tool.server)] or rows
@@ -87,7 +87,7 @@ def _subjects(call: Call, tools: Sequence[Tool], context: Context) -> list[Seque
     return found
 
 
-def _assumed(call: Call, tools: Sequence[Tool], context: Context, is_read: bool) -> Tool:
+def _assumed(call: ClientCall, tools: Sequence[Tool], context: Context, is_read: bool) -> Tool:
     """Make the row of a tool that only the client knows of."""
     named = classify(call.tool)
     is_of_server = named.kind is Kind.MCP_TOOL
@@ -113,7 +113,7 @@ def employed(name: str | None, tools: Iterable[Tool], context: Context) -> Conte
     return replace(context, agent=Agent(name=name, profile=profile))
 
 
-def _as_caller(call: Call, tools: Sequence[Tool], context: Context) -> Context:
+def _as_caller(call: ClientCall, tools: Sequence[Tool], context: Context) -> Context:
     """Have a context be that of who calls."""
     context = employed(call.agent, tools, context)
     if call.is_own and context.agent is not None and context.agent.profile.tools is not None:

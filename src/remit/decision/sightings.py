@@ -11,7 +11,7 @@ from remit.decision.scopes import Scope
 from remit.decision.tool_names import MCP, canonical, served_name, server_rows
 
 
-class Sighting(NamedTuple):
+class ReportedTool(NamedTuple):
     """A tool that somebody used or reported, and where."""
 
     name: str
@@ -27,7 +27,7 @@ class Sighting(NamedTuple):
     subject: str | None = None  # of a tool that starts something: the skill, command or agent
 
 
-class Use(NamedTuple):
+class CallOutcome(NamedTuple):
     """What is known of one call."""
 
     session_id: str | None = None
@@ -36,7 +36,7 @@ class Use(NamedTuple):
     duration_ms: int | None = None
 
 
-class Call(NamedTuple):
+class ClientCall(NamedTuple):
     """A call as a client's hook tells of it."""
 
     name: str  # as the client calls it

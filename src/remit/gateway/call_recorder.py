@@ -9,7 +9,7 @@ from typing import NamedTuple, cast
 import anyio
 
 from remit.decision.decide import Context
-from remit.decision.sightings import Use
+from remit.decision.sightings import CallOutcome
 from remit.gateway.registry_worker import Clerk
 from remit.policy.audit import AuditEntry, Outcome
 from remit.registry import Registry
@@ -98,10 +98,10 @@ class Recorder:
         ]
         registry.supply.add_audit(entries, context)
 
-    def _use(self, done: Done) -> Use:
+    def _use(self, done: Done) -> CallOutcome:
         # The client's hook, which may report the same call, knows another name for the session.
         session = None if done.call_id is not None else self._session(done.session)
-        return Use(session, done.call_id, done.outcome is Outcome.DONE, done.entry.duration_ms)
+        return CallOutcome(session, done.call_id, done.outcome is Outcome.DONE, done.entry.duration_ms)
 
     def _session(self, session: str) -> str:
         """Tell one session from another without its name, by which others could go on with it."""

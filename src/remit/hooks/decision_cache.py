@@ -9,7 +9,7 @@ from contextlib import suppress
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
-from remit.decision.sightings import Call
+from remit.decision.sightings import ClientCall
 from remit.decision.views import Flags
 from remit.errors import StoreError
 from remit.hooks.quick_store import CLIENT, Here, fingerprints, now, visiting
@@ -32,7 +32,7 @@ class Judgement(NamedTuple):
     gate: str | None = None
 
 
-def judge(call: Call, directory: str, *, is_headless: bool = False, client: str = CLIENT) -> Judgement:
+def judge(call: ClientCall, directory: str, *, is_headless: bool = False, client: str = CLIENT) -> Judgement:
     """Decide about a call; what was decided before on the same grounds is recalled.
 
     Raises:
@@ -68,7 +68,7 @@ class _Kept(NamedTuple):
     answers: dict[str | None, Judgement]  # by what the states were
 
 
-def _recall(call: Call, mark: str | None, here: Here, flags: Flags) -> _Kept | None:
+def _recall(call: ClientCall, mark: str | None, here: Here, flags: Flags) -> _Kept | None:
     subject = _subject(call, here, flags)
     found = [] if mark is None else here.database.rows("judgement", **subject, mark=mark)
     if mark is None or not found:
@@ -99,13 +99,13 @@ def _reading(watch: str, here: Here) -> str | None:
     return reading(read_watch(json.loads(watch)), here.database, here.workspace, here.machine, now())
 
 
-def _subject(call: Call, here: Here, flags: Flags) -> dict[str, str]:
+def _subject(call: ClientCall, here: Here, flags: Flags) -> dict[str, str]:
     subject = json.dumps([here.client, flags.key, *call])
     place = {"workspace": here.workspace.dir, "project": here.workspace.project.hash}
     return {"subject": subject, **place}
 
 
-def _grounds(call: Call, here: Here, flags: Flags) -> str | None:
+def _grounds(call: ClientCall, here: Here, flags: Flags) -> str | None:
     """Give a mark of all that the decision about a call goes by; None where a file has changed since."""
     from remit import __version__
 
@@ -128,7 +128,7 @@ def _judged(decision: "Decision") -> Judgement:
     return Judgement(decision.verdict.value, decision.reason, decision.unlock, gate)
 
 
-def _keep(kept: _Kept, call: Call, here: Here, flags: Flags) -> None:
+def _keep(kept: _Kept, call: ClientCall, here: Here, flags: Flags) -> None:
     at = now()
     answer = json.dumps([kept.watch, kept.answers])
     with here.database.transaction():

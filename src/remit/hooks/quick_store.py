@@ -100,12 +100,12 @@ def record_use(
         StoreError: the database cannot be used.
     """
     from remit.decision.kinds import Authority
-    from remit.decision.sightings import Sighting, Use
+    from remit.decision.sightings import CallOutcome, ReportedTool
     from remit.decision.tool_names import storable
     from remit.store.usage_store import record
 
     with visiting(directory, client) as here:
-        sighting = Sighting(
+        sighting = ReportedTool(
             name,
             client,
             here.workspace,
@@ -117,17 +117,17 @@ def record_use(
         )
         if succeeded or trace is not None:  # which may change a state, or is not to be kept
             _configure(here)
-        use = Use(session_id, call_id, succeeded, duration_ms)
+        use = CallOutcome(session_id, call_id, succeeded, duration_ms)
         return record(here.database, sighting, use, _kept(trace, here, made_in))
 
 
 def report_call(session_id: str, call_id: str, directory: str, client: str = CLIENT) -> None:
     """Tell in which session a call was that only the gateway can count."""
-    from remit.decision.sightings import Use
+    from remit.decision.sightings import CallOutcome
     from remit.store.usage_store import report
 
     with visiting(directory, client) as here:
-        report(here.database, here.workspace, client, Use(session_id, call_id), now())
+        report(here.database, here.workspace, client, CallOutcome(session_id, call_id), now())
 
 
 def audit_refusal(

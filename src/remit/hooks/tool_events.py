@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from remit.decision.sightings import Call
+from remit.decision.sightings import ClientCall
 from remit.decision.tool_names import MCP, served_name
 from remit.hooks.answers import Answer, decision
 from remit.hooks.decision_cache import Judgement, judge
@@ -23,7 +23,7 @@ def before(event: Event) -> Answer:
     """Say what is to become of a call, unless it may go on."""
     if event.tool is None:
         return None
-    call = Call(
+    call = ClientCall(
         event.tool,
         server=event.server,
         source=event.inner("mcp_server").text("source"),
@@ -43,7 +43,7 @@ def before(event: Event) -> Answer:
     return decision(says, f"Remit: `{name}` is not for use here: {judged.reason}.{unlock}")
 
 
-def _audit(call: Call, judged: Judgement, event: Event) -> None:
+def _audit(call: ClientCall, judged: Judgement, event: Event) -> None:
     """Keep that a call was refused; where that is not possible, it is refused all the same."""
     try:
         audit_refusal(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from remit.decision.client_reading import Reading, Remembered
     from remit.decision.declarations import Changes, Key, Resolved
     from remit.decision.scopes import Scope
-    from remit.decision.sightings import Sighting, Use
+    from remit.decision.sightings import CallOutcome, ReportedTool
     from remit.decision.tools import Definition, Tool
     from remit.decision.views import Flags, View
     from remit.store.approval_store import SqliteApprovals
@@ -109,15 +109,15 @@ class SqliteStore:
         """Tell whether a view has something from a source."""
         return bool(self.database.rows("is_resolved", source=source, **key_of(view)))
 
-    def record(self, sighting: Sighting, use: Use) -> bool:
+    def record(self, sighting: ReportedTool, use: CallOutcome) -> bool:
         """Count one use of a tool; False when the call was known already."""
         return usage_store.record(self.database, sighting, use)
 
-    def record_all(self, used: Iterable[tuple[Sighting, Use]]) -> None:
+    def record_all(self, used: Iterable[tuple[ReportedTool, CallOutcome]]) -> None:
         """Count many uses at once."""
         usage_store.record_all(self.database, used)
 
-    def report(self, definition: Definition, sighting: Sighting) -> None:
+    def report(self, definition: Definition, sighting: ReportedTool) -> None:
         """Keep what somebody says of a tool, for the project it was said in."""
         project = sighting.workspace.project.hash
         with self.database.transaction():

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from remit.decision.kinds import STARTERS, Authority, Kind
 from remit.decision.projects import Workspace
 from remit.decision.scopes import Scope
-from remit.decision.sightings import Sighting, Use
+from remit.decision.sightings import CallOutcome, ReportedTool
 from remit.decision.tool_names import canonical, classify
 from remit.store.database import Database, Value, seen_from
 from remit.store.workflow_transitions import advance
@@ -52,7 +52,9 @@ class _Counted(NamedTuple):
     is_told: bool  # a hook told of it, and not only the gateway, which knows no sessions
 
 
-def record(database: Database, sighting: Sighting, use: Use, trace: "Trace | None" = None) -> bool:
+def record(
+    database: Database, sighting: ReportedTool, use: CallOutcome, trace: "Trace | None" = None
+) -> bool:
     """Count one use of a tool, and keep what it left; False when the call was reported before and only its
     gaps were filled.
     """
@@ -65,7 +67,7 @@ def record(database: Database, sighting: Sighting, use: Use, trace: "Trace | Non
         return counted.is_new
 
 
-def report(database: Database, workspace: Workspace, client: str, use: Use, at: int) -> None:
+def report(database: Database, workspace: Workspace, client: str, use: CallOutcome, at: int) -> None:
     """Keep in which session a call was whose outcome only the gateway knows, and whether there was one."""
     call = {"client": client, "project": workspace.project.hash, "call_id": use.call_id}
     with database.transaction():
@@ -78,11 +80,11 @@ def report(database: Database, workspace: Workspace, client: str, use: Use, at: 
             database.run("report_call", **call, session_id=use.session_id, at=at)
 
 
-def record_all(database: Database, used: Iterable[tuple[Sighting, Use]]) -> None:
+def record_all(database: Database, used: Iterable[tuple[ReportedTool, CallOutcome]]) -> None:
     """Count many uses at once; each tool's row is looked for once."""
     found: dict[tuple[str, str, str | None], int] = {}
 
-    def row(sighting: Sighting) -> int:
+    def row(sighting: ReportedTool) -> int:
         key = (sighting.name, sighting.client, sighting.server)
         if key not in found:
             found[key] = sight(database, sighting)
@@ -93,7 +95,7 @@ def record_all(database: Database, used: Iterable[tuple[Sighting, Use]]) -> None
             _count(database, sighting, use, partial(row, sighting))
 
 
-def _count(database: Database, sighting: Sighting, use: Use, row: Callable[[], int]) -> _Counted:
+def _count(database: Database, sighting: ReportedTool, use: CallOutcome, row: Callable[[], int]) -> _Counted:
     """Count a use, inside a transaction."""
     call: dict[str, Value] = {
         "client": sighting.client,
@@ -124,7 +126,7 @@ def _reported_session(database: Database, call: Mapping[str, Value]) -> str | No
     return reported[0][0] if reported else None
 
 
-def sight(database: Database, sighting: Sighting) -> int:
+def sight(database: Database, sighting: ReportedTool) -> int:
     """Find or make the row of a tool, inside a transaction; what this workspace knew of it goes there too."""
     name, workspace, client = canonical(sighting.name), sighting.workspace, sighting.client
     database.run("see_project", hash=workspace.project.hash, path=workspace.project.path, at=sighting.at)
@@ -227,7 +229,7 @@ def _under_a_server(
     return None
 
 
-def _started(database: Database, sighting: Sighting) -> int | None:
+def _started(database: Database, sighting: ReportedTool) -> int | None:
     """Find the row of the skill, command or agent that a tool started, where a file here declares it."""
     kinds = STARTERS.get(sighting.name, ())
     if sighting.subject is None or not kinds:
@@ -242,7 +244,7 @@ def _started(database: Database, sighting: Sighting) -> int | None:
     return found[0][0] if found else None
 
 
-def _assumed(name: str, sighting: Sighting) -> Placement:
+def _assumed(name: str, sighting: ReportedTool) -> Placement:
     """Place a tool by what its sender claims, else no wider than the workspace it was seen in."""
     named = classify(name)
     scope, workspace = sighting.scope or named.scope, sighting.workspace

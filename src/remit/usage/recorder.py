@@ -12,7 +12,7 @@ from remit.decision.decide import Context
 from remit.decision.kinds import Authority
 from remit.decision.projects import Project
 from remit.decision.scopes import Scope
-from remit.decision.sightings import Sighting, Use
+from remit.decision.sightings import CallOutcome, ReportedTool
 from remit.decision.tool_names import canonical, classify, storable
 from remit.decision.tools import Definition
 from remit.decision.views import USUAL
@@ -37,11 +37,11 @@ class Recording:
         self._states = states
         self._clock = clock
 
-    def record(self, name: str, use: Use, context: Context, *, server: str | None) -> bool:
+    def record(self, name: str, use: CallOutcome, context: Context, *, server: str | None) -> bool:
         """Count one use of a tool; False when the same call was reported before."""
         return self._store.record(self._sighting(name, context, Authority.HOOK, server=server), use)
 
-    def record_all(self, used: Iterable[tuple[str, str | None, Use]], context: Context) -> None:
+    def record_all(self, used: Iterable[tuple[str, str | None, CallOutcome]], context: Context) -> None:
         """Count many uses at once, of tools by name and server."""
         seen = self._sighting("", context, Authority.HOOK, server=None)
         self._store.record_all(
@@ -106,10 +106,10 @@ class Recording:
         *,
         server: str | None,
         scope: Scope | None = None,
-    ) -> Sighting:
+    ) -> ReportedTool:
         self._scanner.refresh(replace(context, flags=USUAL))  # the usual view tells where a tool belongs
         self._states.read_configuration(context)  # a success may change a state
-        return Sighting(
+        return ReportedTool(
             name=name,
             client=context.client or DEFAULT_CLIENT,
             workspace=context.workspace,
