@@ -4,12 +4,12 @@ import pytest
 
 from remit.decision.client_settings import (
     NEVER_ASKS,
-    Asks,
+    ApprovalPrompt,
+    ClientBehavior,
     ClientSettings,
     Effect,
-    Habits,
-    Level,
-    Rule,
+    SettingsLevel,
+    SettingsRule,
     url_matches,
 )
 from remit.decision.declarations import Declaration
@@ -21,11 +21,11 @@ from support import declared
 PROJECT_SERVER = declared(scope=Scope.PROJECT)
 
 
-def rule(effect: Effect, subject: str = "", level: Level = Level.USER) -> Rule:
-    return Rule(source="f", level=level, effect=effect, subject=subject)
+def rule(effect: Effect, subject: str = "", level: SettingsLevel = SettingsLevel.USER) -> SettingsRule:
+    return SettingsRule(source="f", level=level, effect=effect, subject=subject)
 
 
-TRUSTED = rule(Effect.TRUSTS, "project", Level.STATE)
+TRUSTED = rule(Effect.TRUSTS, "project", SettingsLevel.STATE)
 
 
 def remote(url: str, label: str = "git") -> Declaration:
@@ -33,7 +33,7 @@ def remote(url: str, label: str = "git") -> Declaration:
     return replace(declared(label), launch=launch, endpoint=launch.endpoint)
 
 
-def status(declaration: Declaration, *rules: Rule) -> ConfigStatus:
+def status(declaration: Declaration, *rules: SettingsRule) -> ConfigStatus:
     return ClientSettings(rules).status(declaration)
 
 
@@ -56,7 +56,7 @@ def test_a_client_that_never_asks_lets_nothing_wait(is_headless: bool) -> None:
 
 
 def test_a_client_that_always_asks_does_so_without_a_terminal_too() -> None:
-    asking = Habits(asks=Asks.ALWAYS)
+    asking = ClientBehavior(asks=ApprovalPrompt.ALWAYS)
     assert ClientSettings(is_headless=True, habits=asking).status(PROJECT_SERVER) is ConfigStatus.PENDING
     approving = ClientSettings([rule(Effect.APPROVES_ALL, "true")], is_headless=True, habits=asking)
     assert approving.status(PROJECT_SERVER) is ConfigStatus.ENABLED
@@ -65,8 +65,8 @@ def test_a_client_that_always_asks_does_so_without_a_terminal_too() -> None:
 def test_what_is_switched_off_stands_in_the_way_unless_the_client_has_it_otherwise() -> None:
     off = replace(declared(), own_status=ConfigStatus.DISABLED)
     assert ClientSettings(habits=NEVER_ASKS).takes_part(off)
-    assert not ClientSettings(habits=Habits(off_shadows=False)).takes_part(off)
-    assert ClientSettings(habits=Habits(off_shadows=False)).takes_part(declared())
+    assert not ClientSettings(habits=ClientBehavior(off_shadows=False)).takes_part(off)
+    assert ClientSettings(habits=ClientBehavior(off_shadows=False)).takes_part(declared())
 
 
 def test_what_a_folder_without_trust_declares_waits_even_without_a_terminal() -> None:
@@ -92,10 +92,10 @@ def test_approval_is_of_exact_names_and_rejection_of_normalised_ones() -> None:
     assert status(dotted, rule(Effect.REJECTS, "a_b")) is ConfigStatus.REJECTED
 
 
-@pytest.mark.parametrize("level", [Level.PROJECT, Level.LOCAL, Level.STATE])
+@pytest.mark.parametrize("level", [SettingsLevel.PROJECT, SettingsLevel.LOCAL, SettingsLevel.STATE])
 @pytest.mark.parametrize("approval", [(Effect.APPROVES_ALL, "true"), (Effect.APPROVES, "git")])
 def test_a_repository_approves_itself_only_once_it_is_trusted(
-    level: Level, approval: tuple[Effect, str]
+    level: SettingsLevel, approval: tuple[Effect, str]
 ) -> None:
     own = rule(*approval, level)
     assert status(PROJECT_SERVER, own) is ConfigStatus.PENDING
@@ -103,29 +103,33 @@ def test_a_repository_approves_itself_only_once_it_is_trusted(
 
 
 def test_trust_in_a_folder_is_enough_for_what_the_user_wrote_but_not_for_the_repositorys_files() -> None:
-    folder = rule(Effect.TRUSTS, "folder", Level.STATE)
-    for level, expected in ((Level.LOCAL, ConfigStatus.ENABLED), (Level.PROJECT, ConfigStatus.PENDING)):
+    folder = rule(Effect.TRUSTS, "folder", SettingsLevel.STATE)
+    for level, expected in (
+        (SettingsLevel.LOCAL, ConfigStatus.ENABLED),
+        (SettingsLevel.PROJECT, ConfigStatus.PENDING),
+    ):
         assert status(PROJECT_SERVER, folder, rule(Effect.APPROVES, "git", level)) is expected
 
 
-@pytest.mark.parametrize("level", [Level.USER, Level.MANAGED])
-def test_the_user_and_the_administrator_need_no_trust(level: Level) -> None:
+@pytest.mark.parametrize("level", [SettingsLevel.USER, SettingsLevel.MANAGED])
+def test_the_user_and_the_administrator_need_no_trust(level: SettingsLevel) -> None:
     assert status(PROJECT_SERVER, rule(Effect.APPROVES_ALL, "true", level)) is ConfigStatus.ENABLED
 
 
 def test_the_strongest_level_decides_about_approving_all() -> None:
     trust, yes = TRUSTED, rule(Effect.APPROVES_ALL, "true")
-    for level in (Level.PROJECT, Level.LOCAL, Level.MANAGED):
+    for level in (SettingsLevel.PROJECT, SettingsLevel.LOCAL, SettingsLevel.MANAGED):
         no = rule(Effect.APPROVES_ALL, "false", level)
         assert status(PROJECT_SERVER, trust, yes, no) is ConfigStatus.PENDING
     assert (
-        status(PROJECT_SERVER, yes, rule(Effect.APPROVES_ALL, "false", Level.PROJECT)) is ConfigStatus.ENABLED
+        status(PROJECT_SERVER, yes, rule(Effect.APPROVES_ALL, "false", SettingsLevel.PROJECT))
+        is ConfigStatus.ENABLED
     )
 
 
 def test_a_deny_rule_of_any_level_blocks_by_name_command_or_url() -> None:
     server = replace(declared(), endpoint="digest")
-    for level in Level:
+    for level in SettingsLevel:
         assert status(server, rule(Effect.DENIES, "name:git", level)) is ConfigStatus.DENIED
     assert status(server, rule(Effect.DENIES, "command:digest")) is ConfigStatus.DENIED
     assert (
@@ -173,8 +177,8 @@ def test_where_commands_or_urls_are_listed_names_do_not_count_for_such_servers()
 def test_an_administrator_may_reserve_the_allow_list_and_needs_no_leave() -> None:
     listed = [
         rule(Effect.ALLOWS, "name:git"),
-        rule(Effect.ALLOWS, "name:wiki", Level.MANAGED),
-        rule(Effect.ALLOWS_MANAGED_ONLY, level=Level.MANAGED),
+        rule(Effect.ALLOWS, "name:wiki", SettingsLevel.MANAGED),
+        rule(Effect.ALLOWS_MANAGED_ONLY, level=SettingsLevel.MANAGED),
     ]
     assert status(declared("git"), *listed) is ConfigStatus.DENIED
     assert status(declared("wiki"), *listed) is ConfigStatus.ENABLED
@@ -182,7 +186,7 @@ def test_an_administrator_may_reserve_the_allow_list_and_needs_no_leave() -> Non
 
 
 def test_managed_servers_exclude_all_others() -> None:
-    settings = ClientSettings([rule(Effect.EXCLUDES, level=Level.MANAGED)])
+    settings = ClientSettings([rule(Effect.EXCLUDES, level=SettingsLevel.MANAGED)])
     for scope in (Scope.LOCAL, Scope.PROJECT, Scope.GLOBAL):
         assert settings.status(declared(scope=scope)) is ConfigStatus.DENIED
         assert settings.takes_part(declared(scope=scope))
@@ -231,7 +235,7 @@ FORGOTTEN = [
     [(True, ConfigStatus.DENIED), (False, ConfigStatus.ENABLED), (None, ConfigStatus.DENIED)],
 )
 def test_while_a_pattern_is_not_known_the_last_verdict_stands_and_without_one_it_is_no(
-    forgotten: Rule, was_denied: bool | None, expected: ConfigStatus
+    forgotten: SettingsRule, was_denied: bool | None, expected: ConfigStatus
 ) -> None:
     server = replace(remote("https://mcp.test/"), was_denied=was_denied)
     assert status(server, forgotten) is expected

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from remit.decision.client_settings import ClientSettings, Effect, Level, Rule
+from remit.decision.client_settings import ClientSettings, Effect, SettingsLevel, SettingsRule
 from remit.decision.declarations import Declaration
 from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.resolve import resolve
@@ -10,8 +10,8 @@ from remit.decision.scopes import Scope
 from support import declared
 
 
-def rule(effect: Effect, subject: str, level: Level = Level.USER) -> Rule:
-    return Rule(source="f", level=level, effect=effect, subject=subject)
+def rule(effect: Effect, subject: str, level: SettingsLevel = SettingsLevel.USER) -> SettingsRule:
+    return SettingsRule(source="f", level=level, effect=effect, subject=subject)
 
 
 APPROVED = rule(Effect.APPROVES_ALL, "true")

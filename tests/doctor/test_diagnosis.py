@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from remit.decision.client_settings import ClientSettings, Effect, Level, Rule
+from remit.decision.client_settings import ClientSettings, Effect, SettingsLevel, SettingsRule
 from remit.decision.declarations import Declaration, Resolved
 from remit.decision.kinds import Authority, ConfigStatus, Kind
 from remit.decision.launch import Launch, Syntax, Transport
@@ -28,7 +28,9 @@ from support import CLIENT, context, declared
 from support import server as server_row
 
 HEX = "9f86d081884c7d65" + "9a2feaa0c55ad015"
-ALL = ClientSettings([Rule(source="/s", level=Level.USER, effect=Effect.APPROVES_ALL, subject="true")])
+ALL = ClientSettings(
+    [SettingsRule(source="/s", level=SettingsLevel.USER, effect=Effect.APPROVES_ALL, subject="true")]
+)
 
 
 def entry(
@@ -89,7 +91,7 @@ def test_a_server_that_waits_for_approval_is_told_with_the_one_it_would_replace(
 
 
 def test_a_rejected_server_is_in_no_conflict() -> None:
-    rejection = Rule(source="/s", level=Level.USER, effect=Effect.REJECTS, subject="git")
+    rejection = SettingsRule(source="/s", level=SettingsLevel.USER, effect=Effect.REJECTS, subject="git")
     examined = patient(
         entry(), entry("git", Scope.PROJECT, "other"), settings=ClientSettings([*ALL.rules, rejection])
     )
@@ -270,7 +272,7 @@ def test_packages_count_before_approval_and_not_after_rejection_or_in_a_losers_e
     npx = entry("git", Scope.PROJECT, "npx", "git-mcp")
     assert one(unpinned_packages, patient(npx, settings=ClientSettings())).subject == "git"
     assert said(unpinned_packages, patient(npx, entry("git", Scope.LOCAL))) == []
-    rejection = Rule(source="/s", level=Level.USER, effect=Effect.REJECTS, subject="git")
+    rejection = SettingsRule(source="/s", level=SettingsLevel.USER, effect=Effect.REJECTS, subject="git")
     assert said(unpinned_packages, patient(npx, settings=ClientSettings([rejection]))) == []
     assert said(unpinned_packages, patient(replace(npx, launch=None))) == []
 

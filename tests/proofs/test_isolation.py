@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from remit.catalog.summary import summarise
 from remit.cli import json_output
 from remit.decision.client_reading import Reading
-from remit.decision.client_settings import Effect, Level, Rule
+from remit.decision.client_settings import Effect, SettingsLevel, SettingsRule
 from remit.decision.decide import UNKNOWN
 from remit.decision.declarations import Declaration
 from remit.decision.kinds import Authority, Kind, Status
@@ -172,9 +172,13 @@ class Paper:
             client=view.client,
             declarations=[_declaration(place, label) for place, label in seen],
             rules=[
-                Rule(source="paper", level=Level.USER, effect=Effect.APPROVES_ALL, subject="true"),
+                SettingsRule(
+                    source="paper", level=SettingsLevel.USER, effect=Effect.APPROVES_ALL, subject="true"
+                ),
                 *(
-                    Rule(source="paper", level=Level.STATE, effect=Effect.DISABLES, subject=label)
+                    SettingsRule(
+                        source="paper", level=SettingsLevel.STATE, effect=Effect.DISABLES, subject=label
+                    )
                     for label in mine
                 ),
             ],

@@ -12,7 +12,7 @@ from remit.clients.parsing import platform_paths
 from remit.clients.parsing.client_reader import Client, ConfigFile, Origin, Parsed, Reader, declare_servers
 from remit.clients.parsing.entry_fields import EntryError, Fields
 from remit.clients.parsing.server_files import origin
-from remit.decision.client_settings import Effect, Level, Rule
+from remit.decision.client_settings import Effect, SettingsLevel, SettingsRule
 from remit.decision.launch import Syntax
 from remit.decision.projects import Workspace
 from remit.decision.scopes import Scope, ancestors
@@ -66,18 +66,18 @@ def state_path(machine: Machine) -> str:
     return os.path.join(machine.variables.get(CONFIG_DIR) or machine.home, ".claude.json")
 
 
-def _settings_files(reader: Reader, managed: str) -> list[tuple[str, Level]]:
+def _settings_files(reader: Reader, managed: str) -> list[tuple[str, SettingsLevel]]:
     """Name the files of settings; of two at one level, the last is the stronger."""
     workspace, fragments = reader.workspace, os.path.join(managed, "managed-settings.d")
     names = [name for name in reader.names_in(fragments) if name.endswith(".json")]
     return [
-        (os.path.join(managed, "managed-settings.json"), Level.MANAGED),
-        *((os.path.join(fragments, name), Level.MANAGED) for name in names),
-        (settings_path(reader.machine), Level.USER),
+        (os.path.join(managed, "managed-settings.json"), SettingsLevel.MANAGED),
+        *((os.path.join(fragments, name), SettingsLevel.MANAGED) for name in names),
+        (settings_path(reader.machine), SettingsLevel.USER),
         # A project's settings count in the launch directory alone; the personal ones of its root everywhere.
-        (os.path.join(workspace.dir, ".claude", "settings.json"), Level.PROJECT),
+        (os.path.join(workspace.dir, ".claude", "settings.json"), SettingsLevel.PROJECT),
         *(
-            (os.path.join(dir, ".claude", "settings.local.json"), Level.LOCAL)
+            (os.path.join(dir, ".claude", "settings.local.json"), SettingsLevel.LOCAL)
             for dir in dict.fromkeys((workspace.dir, workspace.project.path))
         ),
     ]
@@ -88,7 +88,9 @@ def read_managed_servers(reader: Reader, path: str) -> None:
     reader.read(ConfigFile(path=path, parse=parse_managed_file))
     if reader.inputs[path]:
         with reader.part(path) as parsed:
-            parsed.rules.append(Rule(source=path, level=Level.MANAGED, effect=Effect.EXCLUDES))
+            parsed.rules.append(
+                SettingsRule(source=path, level=SettingsLevel.MANAGED, effect=Effect.EXCLUDES)
+            )
 
 
 def parse_managed_file(top: Fields, into: Parsed, _workspace: Workspace) -> None:

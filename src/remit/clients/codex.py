@@ -11,7 +11,7 @@ from remit.clients.parsing import platform_paths
 from remit.clients.parsing.client_reader import Client, Origin, Reader
 from remit.clients.parsing.entry_fields import EntryError, Fields
 from remit.clients.parsing.layered_files import Layer, declare_layers, deep_merge, last_word
-from remit.decision.client_settings import NEVER_ASKS, Effect, Level, Rule
+from remit.decision.client_settings import NEVER_ASKS, Effect, SettingsLevel, SettingsRule
 from remit.decision.declarations import Declaration
 from remit.decision.launch import Syntax
 from remit.decision.scopes import Scope, ancestors
@@ -114,7 +114,9 @@ def _is_trusted(trust: dict[str, object], paths: tuple[str, ...]) -> bool:
 def _withhold(reader: Reader, files: list[_File], user: str) -> None:
     with reader.part(user) as parsed:
         parsed.rules += [
-            Rule(source=user, level=Level.USER, effect=Effect.WITHHOLDS, subject=file.origin.dir or "")
+            SettingsRule(
+                source=user, level=SettingsLevel.USER, effect=Effect.WITHHOLDS, subject=file.origin.dir or ""
+            )
             for file in files
             if not file.is_trusted
         ]
@@ -132,7 +134,9 @@ def _read_requirements(reader: Reader, path: str) -> None:
             verdicts[item.server] = required is None or _is_required(item, required.get(item.server))
     with reader.part(path) as parsed:
         parsed.rules += [
-            Rule(source=path, level=Level.MANAGED, effect=Effect.DENIES, subject=f"name:{server}")
+            SettingsRule(
+                source=path, level=SettingsLevel.MANAGED, effect=Effect.DENIES, subject=f"name:{server}"
+            )
             for server, is_allowed in verdicts.items()
             if not is_allowed
         ]

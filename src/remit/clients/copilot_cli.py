@@ -6,7 +6,7 @@ from remit.clients.parsing.client_reader import Client, ConfigFile, Parsed, Read
 from remit.clients.parsing.entry_fields import Fields
 from remit.clients.parsing.server_entries import EntryRule
 from remit.clients.parsing.server_files import ServerFiles
-from remit.decision.client_settings import Asks, Effect, Habits, Level, Rule
+from remit.decision.client_settings import ApprovalPrompt, ClientBehavior, Effect, SettingsLevel, SettingsRule
 from remit.decision.launch import Syntax, Transport
 from remit.decision.projects import Workspace
 from remit.decision.scopes import Scope, is_at_or_below
@@ -42,7 +42,9 @@ def parse_trust(state: Fields, into: Parsed, workspace: Workspace) -> None:
     """Read whether the user trusts the launch directory: then the servers of its project are used."""
     trusted = (*state.texts("trusted_folders"), *state.texts("trustedFolders"))
     if any(is_at_or_below(workspace.dir, os.path.normpath(folder)) for folder in trusted):
-        approval = Rule(source=into.source, level=Level.USER, effect=Effect.APPROVES_ALL, subject="true")
+        approval = SettingsRule(
+            source=into.source, level=SettingsLevel.USER, effect=Effect.APPROVES_ALL, subject="true"
+        )
         into.rules.append(approval)
 
 
@@ -51,5 +53,5 @@ CLIENT = Client(
     variables=(HOME,),
     read=read,
     syntaxes=(Syntax.DEFAULTS, Syntax.BARE),
-    habits=Habits(asks=Asks.ALWAYS),
+    habits=ClientBehavior(asks=ApprovalPrompt.ALWAYS),
 )

@@ -11,7 +11,7 @@ from remit.clients.parsing.client_reader import Client, Origin, Reader
 from remit.clients.parsing.entry_fields import Fields
 from remit.clients.parsing.layered_files import Layer, declare_layers, last_word
 from remit.clients.parsing.server_entries import Entry, process, remote
-from remit.decision.client_settings import NEVER_ASKS, Effect, Level, Rule
+from remit.decision.client_settings import NEVER_ASKS, Effect, SettingsLevel, SettingsRule
 from remit.decision.launch import Syntax, Transport
 from remit.decision.scopes import Scope
 from remit.files.bounded_reader import is_only_roots
@@ -30,7 +30,7 @@ _SYSTEM = {
 
 class _File(NamedTuple):
     origin: Origin
-    level: Level
+    level: SettingsLevel
     content: Fields
 
 
@@ -41,11 +41,11 @@ def read(reader: Reader) -> None:
     folder = os.path.join(home, ".gemini")
     system, defaults = _system_files(reader)
     weak = [_read_system_file(reader, defaults), _read_file(reader, os.path.join(folder, "settings.json"))]
-    strong = _read_system_file(reader, system, Scope.MANAGED, Level.MANAGED)
+    strong = _read_system_file(reader, system, Scope.MANAGED, SettingsLevel.MANAGED)
     own: list[_File] = []
     if workspace.dir != os.path.realpath(home):
         path = os.path.join(workspace.dir, ".gemini", "settings.json")
-        own.append(_read_file(reader, path, Scope.PROJECT, Level.PROJECT))
+        own.append(_read_file(reader, path, Scope.PROJECT, SettingsLevel.PROJECT))
     is_trusted = read_trust(reader, [file.content for file in (strong, *reversed(weak))], folder)
     layers = extension_layers(reader, os.path.join(folder, "extensions"))
     layers += [Layer(origin=file.origin, servers=_servers(reader, file)) for file in (*weak, *own, strong)]
@@ -77,7 +77,9 @@ def _system_files(reader: Reader) -> tuple[str, str]:
     return system, os.path.join(here, machine.variables.get(DEFAULTS) or beside)
 
 
-def _read_file(reader: Reader, path: str, scope: Scope = Scope.GLOBAL, level: Level = Level.USER) -> _File:
+def _read_file(
+    reader: Reader, path: str, scope: Scope = Scope.GLOBAL, level: SettingsLevel = SettingsLevel.USER
+) -> _File:
     here = reader.workspace
     origin = Origin(client=NAME, source=path, scope=scope, place="mcpServers")
     if scope is Scope.PROJECT:
@@ -86,7 +88,7 @@ def _read_file(reader: Reader, path: str, scope: Scope = Scope.GLOBAL, level: Le
 
 
 def _read_system_file(
-    reader: Reader, path: str, scope: Scope = Scope.GLOBAL, level: Level = Level.USER
+    reader: Reader, path: str, scope: Scope = Scope.GLOBAL, level: SettingsLevel = SettingsLevel.USER
 ) -> _File:
     """Read an administrator's file; one that a variable names only if nobody but root can write it."""
     if not _is_planted(reader, path):
@@ -113,7 +115,9 @@ def _read_lists(reader: Reader, file: _File) -> None:
         lists = file.content.fields("mcp")
         allowed, excluded = _ids(lists.texts("allowed")), _ids(lists.texts("excluded"))
         parsed.rules += [
-            Rule(source=parsed.source, level=file.level, effect=Effect.DENIES, subject=f"name:{server}")
+            SettingsRule(
+                source=parsed.source, level=file.level, effect=Effect.DENIES, subject=f"name:{server}"
+            )
             for server in _declared(reader)
             if _id(server) in excluded or ("allowed" in lists and _id(server) not in allowed)
         ]
@@ -124,7 +128,7 @@ def _read_switches(reader: Reader, path: str) -> None:
     switches = reader.fields(path)
     with reader.part(path) as parsed:
         parsed.rules += [
-            Rule(source=path, level=Level.STATE, effect=Effect.DISABLES, subject=server)
+            SettingsRule(source=path, level=SettingsLevel.STATE, effect=Effect.DISABLES, subject=server)
             for server in _declared(reader)
             if switches.fields(_id(server)).flag("enabled") is False
         ]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from remit.clients.parsing.client_reader import Reader
 from remit.clients.parsing.entry_fields import EntryError, Fields
-from remit.decision.client_settings import Effect, Level, Rule
+from remit.decision.client_settings import Effect, SettingsLevel, SettingsRule
 from remit.decision.scopes import is_at_or_below
 from remit.files.formats import parse_commented_json
 
@@ -26,7 +26,7 @@ def read_trust(reader: Reader, settings: Sequence[Fields], folder: str) -> bool:
         is_trusted = answer or not _is_asked_for(settings)
     if not is_trusted:
         with reader.part(path) as parsed:
-            parsed.rules.append(Rule(source=path, level=Level.USER, effect=Effect.WITHHOLDS))
+            parsed.rules.append(SettingsRule(source=path, level=SettingsLevel.USER, effect=Effect.WITHHOLDS))
     return is_trusted
 
 

@@ -7,7 +7,7 @@ from remit.clients.parsing.client_reader import Client, Reader
 from remit.clients.parsing.entry_fields import EntryError, Fields
 from remit.clients.parsing.server_entries import Entry, EntryRule
 from remit.clients.parsing.server_files import ServerFiles
-from remit.decision.client_settings import Asks, Habits
+from remit.decision.client_settings import ApprovalPrompt, ClientBehavior
 from remit.decision.launch import Syntax, Transport
 from remit.decision.scopes import Scope
 
@@ -44,5 +44,5 @@ CLIENT = Client(
     variables=platform_paths.CONFIG_VARIABLES,
     read=read,
     syntaxes=(Syntax.DOLLAR_ENV, Syntax.WORKSPACE),
-    habits=Habits(asks=Asks.NEVER, off_shadows=False),
+    habits=ClientBehavior(asks=ApprovalPrompt.NEVER, off_shadows=False),
 )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from remit.decision.client_settings import ASKS_AT_A_TERMINAL, Habits, Rule
+from remit.decision.client_settings import ASKS_AT_A_TERMINAL, ClientBehavior, SettingsRule
 from remit.decision.declarations import Declaration, Key
 from remit.decision.problems import Problem
 from remit.decision.scopes import Scope
@@ -15,14 +15,14 @@ class Reading:
 
     client: str
     declarations: Sequence[Declaration]
-    rules: Sequence[Rule] = ()
+    rules: Sequence[SettingsRule] = ()
     inputs: dict[str, str]  # each file or variable that was looked at, with its fingerprint
     unreadable: frozenset[str] = frozenset()  # files that exist but could not be used
     lost: frozenset[Scope] = frozenset()  # scopes whose files one of those leads to: not all were found
     problems: Sequence[Problem] = ()
     files: Sequence[str] = ()  # those that exist, of all that were looked for
-    habits: Habits = ASKS_AT_A_TERMINAL
-    own_rules: Sequence[Rule] = ()  # those that Remit wrote: they count for the client, and not here
+    habits: ClientBehavior = ASKS_AT_A_TERMINAL
+    own_rules: Sequence[SettingsRule] = ()  # those that Remit wrote: they count for the client, and not here
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,5 +30,5 @@ class Remembered:
     """What is still known of files that cannot be read."""
 
     declarations: Sequence[Declaration]
-    rules: Sequence[Rule]
+    rules: Sequence[SettingsRule]
     denied: Mapping[Key, bool]  # what policies made of every declaration, by its key

@@ -19,7 +19,7 @@ from remit.decision.scopes import Scope
 from remit.decision.tool_names import full_label, normalise
 
 
-class Level(StrEnum):
+class SettingsLevel(StrEnum):
     """Whose settings a rule stands in, strongest first."""
 
     MANAGED = "managed"
@@ -48,7 +48,7 @@ class Effect(StrEnum):
     WITHHOLDS = "withholds"  # the directory whose servers wait until it is trusted; empty: all servers wait
 
 
-class Asks(StrEnum):
+class ApprovalPrompt(StrEnum):
     """When a client asks its user before it uses a project's servers."""
 
     NEVER = "never"
@@ -56,22 +56,22 @@ class Asks(StrEnum):
     ALWAYS = "always"  # without a terminal, what was not approved before is left out
 
 
-class Habits(NamedTuple):
+class ClientBehavior(NamedTuple):
     """What a client does in its own way, whatever its settings say."""
 
-    asks: Asks = Asks.AT_A_TERMINAL
+    asks: ApprovalPrompt = ApprovalPrompt.AT_A_TERMINAL
     off_shadows: bool = True  # an entry that is switched off stands in the way of weaker ones of its name
 
 
-ASKS_AT_A_TERMINAL = Habits()
-NEVER_ASKS = Habits(asks=Asks.NEVER)
+ASKS_AT_A_TERMINAL = ClientBehavior()
+NEVER_ASKS = ClientBehavior(asks=ApprovalPrompt.NEVER)
 
 
 FORGOTTEN_URL = "forgotten-url"  # a matcher of which only this much was stored
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class SettingsRule:
     """One line of one settings file.
 
     A matcher is `name:<exact name>`, `command:<digest of the exact words>` or `url:<pattern>`; of a pattern,
@@ -79,7 +79,7 @@ class Rule:
     """
 
     source: str
-    level: Level
+    level: SettingsLevel
     effect: Effect
     subject: str = ""
 
@@ -94,12 +94,18 @@ class ClientSettings:
     """All rules that a client has for one workspace, indexed by what they do."""
 
     def __init__(
-        self, rules: Iterable[Rule] = (), *, is_headless: bool = False, habits: Habits = ASKS_AT_A_TERMINAL
+        self,
+        rules: Iterable[SettingsRule] = (),
+        *,
+        is_headless: bool = False,
+        habits: ClientBehavior = ASKS_AT_A_TERMINAL,
     ) -> None:
-        self.rules: Sequence[Rule] = tuple(rules)
+        self.rules: Sequence[SettingsRule] = tuple(rules)
         self.is_headless = is_headless
         self.habits = habits
-        self._asks = habits.asks is Asks.ALWAYS or (habits.asks is Asks.AT_A_TERMINAL and not is_headless)
+        self._asks = habits.asks is ApprovalPrompt.ALWAYS or (
+            habits.asks is ApprovalPrompt.AT_A_TERMINAL and not is_headless
+        )
         self._trusted = {rule.subject for rule in self._of(Effect.TRUSTS)}
         self._approves_all = self._reads_approval_of_all()
         self._approved = {rule.subject for rule in self._of(Effect.APPROVES) if self._counts(rule)}
@@ -185,7 +191,7 @@ class ClientSettings:
         return _OVERRIDES.get(self._overrides.get(declaration.name.removeprefix("/"), ""))
 
     def _reads_overrides(self) -> dict[str, str]:
-        order, found = list(Level), dict[str, str]()
+        order, found = list(SettingsLevel), dict[str, str]()
         rules = self._of(Effect.OVERRIDES_SKILL)
         for rule in sorted(rules, key=lambda rule: order.index(rule.level), reverse=True):
             name, _, word = rule.subject.rpartition("=")
@@ -196,23 +202,27 @@ class ClientSettings:
         given = {
             rule.level: rule.subject == "true" for rule in self._of(Effect.APPROVES_ALL) if self._counts(rule)
         }
-        stated = given.pop(Level.STATE, False)
-        return next((given[level] for level in Level if level in given), False) or stated
+        stated = given.pop(SettingsLevel.STATE, False)
+        return next((given[level] for level in SettingsLevel if level in given), False) or stated
 
     def _reads_allow_list(self) -> list[str] | None:
         managed_only = any(self._of(Effect.ALLOWS_MANAGED_ONLY))
-        rules = [rule for rule in self._of(Effect.ALLOWS) if rule.level is Level.MANAGED or not managed_only]
+        rules = [
+            rule
+            for rule in self._of(Effect.ALLOWS)
+            if rule.level is SettingsLevel.MANAGED or not managed_only
+        ]
         return [rule.subject for rule in rules] if rules else None
 
-    def _counts(self, rule: Rule) -> bool:
+    def _counts(self, rule: SettingsRule) -> bool:
         """Tell whether a level may approve: a repository's own files only once the repository is trusted,
         what the user wrote or answered there also when the folder is.
         """
-        if rule.level is Level.PROJECT:
+        if rule.level is SettingsLevel.PROJECT:
             return "project" in self._trusted
-        return bool(self._trusted) or rule.level in (Level.MANAGED, Level.USER)
+        return bool(self._trusted) or rule.level in (SettingsLevel.MANAGED, SettingsLevel.USER)
 
-    def _of(self, effect: Effect) -> Iterator[Rule]:
+    def _of(self, effect: Effect) -> Iterator[SettingsRule]:
         return (rule for rule in self.rules if rule.effect is effect)
 
 

@@ -6,7 +6,7 @@ A patient holds launches, which may hold secrets: it lives in memory, and no fin
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from remit.decision.client_settings import Rule
+from remit.decision.client_settings import SettingsRule
 from remit.decision.decide import Context
 from remit.decision.declarations import Declaration, Resolved
 from remit.decision.kinds import Kind
@@ -42,8 +42,8 @@ class Patient:
     tools: Sequence[Tool] = ()  # of this client
     facts: Facts = field(default_factory=Facts)
     at: int = 0
-    rules: Sequence[Rule] = ()
-    own_rules: Sequence[Rule] = ()  # those that Remit wrote, which count for the client alone
+    rules: Sequence[SettingsRule] = ()
+    own_rules: Sequence[SettingsRule] = ()  # those that Remit wrote, which count for the client alone
 
     @property
     def servers(self) -> list[Resolved]:

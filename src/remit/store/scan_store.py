@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.decision.client_reading import Reading, Remembered
-from remit.decision.client_settings import Effect, Level, Rule
+from remit.decision.client_settings import Effect, SettingsLevel, SettingsRule
 from remit.decision.declarations import Changes, Declaration, Key, Resolved
 from remit.decision.kinds import ConfigStatus
 from remit.decision.tools import Definition
@@ -199,7 +199,7 @@ def _view(row: Row) -> _Known:
     return _Known(_declaration(row[:16]), *row[16:])
 
 
-def _rule(row: Row) -> Rule:
+def _rule(row: Row) -> SettingsRule:
     """Read a row of the query `last_rules`."""
     source, level, effect, subject = row
-    return Rule(source=source, level=Level(level), effect=Effect(effect), subject=subject)
+    return SettingsRule(source=source, level=SettingsLevel(level), effect=Effect(effect), subject=subject)

@@ -4,17 +4,17 @@ import pytest
 
 from remit.clients.claude.claude_settings import parse_settings
 from remit.clients.parsing.client_reader import ConfigFile, Parsed
-from remit.decision.client_settings import Level
+from remit.decision.client_settings import SettingsLevel
 from remit.decision.launch import command_digest
 from support import SHOP, Desk, servers
 
 
-def parse(content: object, level: Level = Level.USER) -> Parsed:
+def parse(content: object, level: SettingsLevel = SettingsLevel.USER) -> Parsed:
     file = ConfigFile(path="/home/ada/.claude/settings.json", parse=partial(parse_settings, level=level))
     return file.parsed(content, SHOP)
 
 
-def rules(content: object, level: Level = Level.USER) -> list[tuple[str, str]]:
+def rules(content: object, level: SettingsLevel = SettingsLevel.USER) -> list[tuple[str, str]]:
     return [(rule.effect, rule.subject) for rule in parse(content, level).rules]
 
 
@@ -81,7 +81,7 @@ def test_an_allow_list_takes_only_plain_names_and_is_a_list_even_when_nothing_is
 def test_only_an_administrator_can_reserve_the_allow_list() -> None:
     content = {"allowManagedMcpServersOnly": True}
     assert rules(content) == []
-    assert rules(content, Level.MANAGED) == [("allows_managed_only", "")]
+    assert rules(content, SettingsLevel.MANAGED) == [("allows_managed_only", "")]
 
 
 def visible(desk: Desk, directory: str = "", *, is_headless: bool = False) -> list[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from remit.decision.client_settings import ClientSettings, Effect, Level, Rule
+from remit.decision.client_settings import ClientSettings, Effect, SettingsLevel, SettingsRule
 from remit.decision.declarations import Declaration
 from remit.decision.launch import Launch, Transport, command_digest
 from remit.decision.problems import Severity
@@ -26,16 +26,24 @@ def entry(label: str, *words: str, scope: Scope = Scope.GLOBAL, url: str = "") -
     return replace(found, launch=launch)
 
 
-def allows(*matchers: str, source: str = USERS, level: Level = Level.USER) -> list[Rule]:
-    return [Rule(source=source, level=level, effect=Effect.ALLOWS, subject=it) for it in ("", *matchers)]
+def allows(
+    *matchers: str, source: str = USERS, level: SettingsLevel = SettingsLevel.USER
+) -> list[SettingsRule]:
+    return [
+        SettingsRule(source=source, level=level, effect=Effect.ALLOWS, subject=it) for it in ("", *matchers)
+    ]
 
 
 OWN = allows("name:remit", "name:wire")
-ADMITTED = Rule(source=USERS, level=Level.USER, effect=Effect.ADMITS_REMIT, subject="name:remit")
+ADMITTED = SettingsRule(
+    source=USERS, level=SettingsLevel.USER, effect=Effect.ADMITS_REMIT, subject="name:remit"
+)
 REMIT = entry("remit", *WORDS)
 
 
-def patient(*declarations: Declaration, rules: Sequence[Rule] = (), own: Sequence[Rule] = OWN) -> Patient:
+def patient(
+    *declarations: Declaration, rules: Sequence[SettingsRule] = (), own: Sequence[SettingsRule] = OWN
+) -> Patient:
     told = [*rules, *([ADMITTED] if own else [])]
     resolved = resolve(declarations, ClientSettings(told))
     return Patient(context=context(), resolved=resolved, rules=told, own_rules=own)
@@ -63,13 +71,17 @@ def test_a_client_that_is_to_load_remit_alone_must_have_it() -> None:
 
 
 def test_a_policy_against_remit_is_named() -> None:
-    deny = Rule(source="/etc/m.json", level=Level.MANAGED, effect=Effect.DENIES, subject="name:remit")
+    deny = SettingsRule(
+        source="/etc/m.json", level=SettingsLevel.MANAGED, effect=Effect.DENIES, subject="name:remit"
+    )
     (finding,) = missing_remit(patient(REMIT, rules=[deny]))
     assert finding.reason.endswith("denied by a policy in the client's settings")
 
 
 def test_a_projects_server_of_the_same_name_is_named() -> None:
-    approval = Rule(source=USERS, level=Level.USER, effect=Effect.APPROVES_ALL, subject="true")
+    approval = SettingsRule(
+        source=USERS, level=SettingsLevel.USER, effect=Effect.APPROVES_ALL, subject="true"
+    )
     (finding,) = missing_remit(patient(REMIT, entry("remit", "other", scope=Scope.PROJECT), rules=[approval]))
     assert "another server called `remit` in /files/project is in force" in finding.reason
 
@@ -77,24 +89,24 @@ def test_a_projects_server_of_the_same_name_is_named() -> None:
 def test_a_list_that_names_remit_without_a_record_is_named() -> None:
     (finding,) = lost_installs(patient(REMIT, rules=OWN, own=()))
     assert finding.source == USERS
-    theirs = allows("name:remit", source=SHOPS, level=Level.PROJECT)
+    theirs = allows("name:remit", source=SHOPS, level=SettingsLevel.PROJECT)
     assert list(lost_installs(patient(REMIT, rules=theirs, own=()))) == []
 
 
 def test_a_projects_list_that_lets_the_client_load_a_server_beside_remit_is_named() -> None:
-    theirs = allows("name:git", source=SHOPS, level=Level.PROJECT)
+    theirs = allows("name:git", source=SHOPS, level=SettingsLevel.PROJECT)
     (finding,) = loaded_twice(patient(REMIT, entry("git"), entry("wiki"), rules=theirs))
     assert finding.subject == "git"
     assert "in .claude/settings.json adds to Remit's list" in finding.reason
 
 
 def test_remit_is_in_force_beside_another_list_of_names() -> None:
-    theirs = allows("name:git", source=SHOPS, level=Level.PROJECT)
+    theirs = allows("name:git", source=SHOPS, level=SettingsLevel.PROJECT)
     assert list(missing_remit(patient(REMIT, entry("git"), rules=theirs))) == []
 
 
 def test_a_list_that_goes_by_commands_leaves_remit_out_and_is_named() -> None:
-    theirs = allows(f"command:{command_digest(['run-git'])}", source=SHOPS, level=Level.PROJECT)
+    theirs = allows(f"command:{command_digest(['run-git'])}", source=SHOPS, level=SettingsLevel.PROJECT)
     left_out = patient(REMIT, entry("git"), rules=theirs)
     (finding,) = missing_remit(left_out)
     assert finding.reason.endswith("policy in the client's settings in .claude/settings.json")

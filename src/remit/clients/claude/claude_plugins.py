@@ -10,7 +10,7 @@ from remit.clients.claude.markdown_tools import FOLDERS, dashed, project_dirs
 from remit.clients.claude.plugin_manifests import Plugin, manifest_path, read_fields, read_plugin
 from remit.clients.parsing.client_reader import Reader, off_status
 from remit.clients.parsing.entry_fields import EntryError, Fields
-from remit.decision.client_settings import Effect, Level, Rule
+from remit.decision.client_settings import Effect, SettingsLevel, SettingsRule
 from remit.decision.kinds import ConfigStatus, Kind
 
 _EVERYWHERE = ("user", "managed")
@@ -29,7 +29,7 @@ def read_plugins(reader: Reader, root: str) -> None:
             levels = switches.get(id, {})
             # The user's own word and copy: what a project switches on, or is installed for, is the project's.
             is_personal = is_everywhere and (
-                not levels or levels.get(Level.USER) or levels.get(Level.MANAGED)
+                not levels or levels.get(SettingsLevel.USER) or levels.get(SettingsLevel.MANAGED)
             )
             plugin = Plugin(
                 id=id,
@@ -74,19 +74,19 @@ def _data(root: str, id: str) -> str:
     return os.path.join(root, "data", dashed(id))
 
 
-def _switches(rules: list[Rule]) -> dict[str, dict[Level, bool]]:
+def _switches(rules: list[SettingsRule]) -> dict[str, dict[SettingsLevel, bool]]:
     """Gather the switches by plugin, in the order in which the client merges its settings: weakest first."""
-    found: dict[str, dict[Level, bool]] = {}
-    for rule in sorted(rules, key=lambda rule: list(Level).index(rule.level), reverse=True):
+    found: dict[str, dict[SettingsLevel, bool]] = {}
+    for rule in sorted(rules, key=lambda rule: list(SettingsLevel).index(rule.level), reverse=True):
         if rule.effect is Effect.SWITCHES_PLUGIN:
             id, _, value = rule.subject.rpartition("=")
             found.setdefault(id, {})[rule.level] = value == "true"
     return found
 
 
-def _is_on(levels: Mapping[Level, bool], *, default: bool) -> bool:
+def _is_on(levels: Mapping[SettingsLevel, bool], *, default: bool) -> bool:
     """Take the word of the strongest level."""
-    return next((levels[level] for level in Level if level in levels), default)
+    return next((levels[level] for level in SettingsLevel if level in levels), default)
 
 
 def _folder(reader: Reader, id: str, records: list[object], marketplaces: Fields) -> tuple[str, bool] | None:

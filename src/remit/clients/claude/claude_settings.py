@@ -10,7 +10,7 @@ from remit.clients.claude.claude_entries import NAME, read_entry
 from remit.clients.claude.own_settings import ALLOWED, before_install
 from remit.clients.parsing.client_reader import Origin, Parsed, declare_servers
 from remit.clients.parsing.entry_fields import EntryError, Fields
-from remit.decision.client_settings import Effect, Level, Rule
+from remit.decision.client_settings import Effect, SettingsLevel, SettingsRule
 from remit.decision.launch import Transport, command_digest
 from remit.decision.scopes import Scope, ancestors
 from remit.decision.tool_names import normalise, storable
@@ -22,7 +22,12 @@ if TYPE_CHECKING:
 
 
 def parse_settings(
-    written: Fields, into: Parsed, _workspace: Workspace, *, level: Level, own: EditedFile | None = None
+    written: Fields,
+    into: Parsed,
+    _workspace: Workspace,
+    *,
+    level: SettingsLevel,
+    own: EditedFile | None = None,
 ) -> None:
     """Read a `settings.json`; as in the client, an approval of a wrong type makes the file say nothing.
 
@@ -40,16 +45,19 @@ def parse_settings(
         (Effect.OVERRIDES_SKILL, f"{storable(skill)}={_override(value, skill)}")
         for skill, value in settings.fields("skillOverrides").items()
     ]
-    if level is Level.MANAGED:
+    if level is SettingsLevel.MANAGED:
         found += _administrators(settings)
         _declare_managed(settings, into)
     if settings is not written:
         narrowed = _policy(written, ALLOWED, Effect.ALLOWS, into)
         found.append((Effect.ADMITS_REMIT, f"name:{SERVER}"))
         into.own_rules += [
-            Rule(source=into.source, level=level, effect=effect, subject=it) for effect, it in narrowed
+            SettingsRule(source=into.source, level=level, effect=effect, subject=it)
+            for effect, it in narrowed
         ]
-    into.rules += [Rule(source=into.source, level=level, effect=effect, subject=it) for effect, it in found]
+    into.rules += [
+        SettingsRule(source=into.source, level=level, effect=effect, subject=it) for effect, it in found
+    ]
 
 
 def read_answers(project: Fields, place: str, into: Parsed) -> None:
@@ -70,7 +78,8 @@ def read_answers(project: Fields, place: str, into: Parsed) -> None:
                 else:
                     into.note(f"{place}.{name}[{at}]", "expected text")
     into.rules += [
-        Rule(source=into.source, level=Level.STATE, effect=effect, subject=it) for effect, it in found
+        SettingsRule(source=into.source, level=SettingsLevel.STATE, effect=effect, subject=it)
+        for effect, it in found
     ]
 
 
@@ -79,7 +88,9 @@ def read_trust(projects: Fields, workspace: Workspace, into: Parsed) -> None:
     folders = ancestors(workspace.dir, up_to=workspace.checkout)
     for subject, paths in (("project", (workspace.project.path,)), ("folder", folders)):
         if any(_is_trusted(projects, path) for path in paths):
-            trust = Rule(source=into.source, level=Level.STATE, effect=Effect.TRUSTS, subject=subject)
+            trust = SettingsRule(
+                source=into.source, level=SettingsLevel.STATE, effect=Effect.TRUSTS, subject=subject
+            )
             into.rules.append(trust)
 
 

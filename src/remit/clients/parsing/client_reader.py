@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from remit.clients.parsing.entry_fields import EntryError, Fields
 from remit.clients.parsing.server_entries import Entry
 from remit.decision.client_reading import Reading
-from remit.decision.client_settings import ASKS_AT_A_TERMINAL, Habits, Rule
+from remit.decision.client_settings import ASKS_AT_A_TERMINAL, ClientBehavior, SettingsRule
 from remit.decision.declarations import Declaration
 from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.launch import Launch, Syntax
@@ -54,9 +54,9 @@ class Parsed:
 
     source: str
     declarations: list[Declaration] = field(default_factory=list[Declaration])
-    rules: list[Rule] = field(default_factory=list[Rule])
+    rules: list[SettingsRule] = field(default_factory=list[SettingsRule])
     problems: list[Problem] = field(default_factory=list[Problem])
-    own_rules: list[Rule] = field(default_factory=list[Rule])  # those that Remit wrote
+    own_rules: list[SettingsRule] = field(default_factory=list[SettingsRule])  # those that Remit wrote
 
     def note(self, place: str, reason: str) -> None:
         """Note something that cannot be used."""
@@ -103,7 +103,7 @@ class Reader:
         self._now_ns = now_ns
 
     @property
-    def rules(self) -> list[Rule]:
+    def rules(self) -> list[SettingsRule]:
         """The rules of all files read so far."""
         return [rule for part in self.parsed for rule in part.rules]
 
@@ -219,7 +219,7 @@ class Client:
     variables: tuple[str, ...]  # environment variables that say where its files lie
     read: Callable[[Reader], None]  # all files that count in a workspace
     syntaxes: tuple[Syntax, ...]  # how its entries write variables
-    habits: Habits = ASKS_AT_A_TERMINAL
+    habits: ClientBehavior = ASKS_AT_A_TERMINAL
     leaves_servers: Callable[[Machine], bool] = lambda _machine: False  # to Remit, since that was put into it
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from remit.decision.client_settings import ClientSettings, Effect, Level
+from remit.decision.client_settings import ClientSettings, Effect, SettingsLevel
 from remit.decision.decide import objection, shorten
 from remit.decision.kinds import RUNS
 from remit.decision.problems import Severity
@@ -42,7 +42,7 @@ def lost_installs(patient: Patient) -> Iterator[Finding]:
     """Find a list that Remit narrowed, of which no record is left."""
     for rule in patient.rules:
         is_named = rule.effect is Effect.ALLOWS and rule.subject == f"name:{SERVER}"
-        if is_named and rule.level is Level.USER and not patient.own_rules:
+        if is_named and rule.level is SettingsLevel.USER and not patient.own_rules:
             yield Finding(
                 severity=Severity.WARNING,
                 check="install",
