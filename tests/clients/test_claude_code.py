@@ -4,7 +4,7 @@ import pytest
 
 from remit.clients.claude_code import CLIENT, parse_project_file, parse_state_file
 from remit.clients.parsing.client_reader import ConfigFile, Parsed, read_client
-from remit.decision.client_reading import Reading
+from remit.decision.client_reading import ClientReading
 from remit.decision.scopes import Scope
 from remit.decision.views import View
 from remit.files.bounded_reader import Machine
@@ -15,12 +15,12 @@ PROJECT = ConfigFile(path="/code/shop/.mcp.json", parse=parse_project_file)
 STATE = ConfigFile(path="/home/ada/.claude.json", parse=parse_state_file)
 
 
-def read(desk: Desk, directory: Path) -> Reading:
+def read(desk: Desk, directory: Path) -> ClientReading:
     machine = Machine(home=str(desk.home), variables=desk.variables, root=str(desk.root / "machine"))
     return read_client(CLIENT, View(CLIENT.name, locate(str(directory))), machine, now_ns=0)
 
 
-def found(reading: Reading) -> list[str]:
+def found(reading: ClientReading) -> list[str]:
     return [f"{item.scope} {item.server}" for item in reading.declarations]
 
 

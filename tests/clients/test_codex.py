@@ -4,7 +4,7 @@ import pytest
 
 from remit.clients.codex import CLIENT
 from remit.clients.parsing.client_reader import read_client
-from remit.decision.client_reading import Reading
+from remit.decision.client_reading import ClientReading
 from remit.decision.client_settings import ClientSettings
 from remit.decision.declarations import Resolved
 from remit.decision.kinds import ConfigStatus
@@ -17,12 +17,12 @@ from remit.upstream.launch.variable_expansion import expand
 from support import Desk
 
 
-def read(desk: Desk, directory: Path, platform: str = "linux") -> Reading:
+def read(desk: Desk, directory: Path, platform: str = "linux") -> ClientReading:
     machine = Machine(str(desk.home), desk.variables, platform, root=str(desk.root / "machine"))
     return read_client(CLIENT, View(CLIENT.name, locate(str(directory))), machine, now_ns=0)
 
 
-def outcome(reading: Reading) -> dict[str, str]:
+def outcome(reading: ClientReading) -> dict[str, str]:
     """What became of each server, with the scope and the command that count."""
     resolved = resolve(reading.declarations, ClientSettings(reading.rules, habits=reading.habits))
     return {

@@ -4,7 +4,7 @@ import pytest
 
 from remit.clients.gemini_cli import CLIENT
 from remit.clients.parsing.client_reader import read_client
-from remit.decision.client_reading import Reading
+from remit.decision.client_reading import ClientReading
 from remit.decision.client_settings import ClientSettings
 from remit.decision.declarations import Declaration
 from remit.decision.kinds import ConfigStatus
@@ -16,12 +16,12 @@ from remit.files.checkout import locate
 from support import Desk, servers
 
 
-def read(desk: Desk, directory: Path, platform: str = "linux") -> Reading:
+def read(desk: Desk, directory: Path, platform: str = "linux") -> ClientReading:
     machine = Machine(str(desk.home), desk.variables, platform, root=str(desk.root / "machine"))
     return read_client(CLIENT, View(CLIENT.name, locate(str(directory))), machine, now_ns=0)
 
 
-def outcome(reading: Reading) -> dict[str, str]:
+def outcome(reading: ClientReading) -> dict[str, str]:
     resolved = resolve(reading.declarations, ClientSettings(reading.rules, habits=reading.habits))
     kept = [
         item for item in resolved if item.shadowed_by is None or item.config_status is ConfigStatus.PENDING

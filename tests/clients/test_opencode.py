@@ -6,7 +6,7 @@ import pytest
 from remit.clients.opencode import CLIENT, parse_servers
 from remit.clients.parsing.client_reader import Parsed, read_client
 from remit.clients.parsing.entry_fields import Fields
-from remit.decision.client_reading import Reading
+from remit.decision.client_reading import ClientReading
 from remit.decision.client_settings import ClientSettings
 from remit.decision.resolve import resolve
 from remit.decision.views import View
@@ -15,12 +15,12 @@ from remit.files.checkout import locate
 from support import Desk, git
 
 
-def read(desk: Desk, directory: Path, platform: str = "linux") -> Reading:
+def read(desk: Desk, directory: Path, platform: str = "linux") -> ClientReading:
     machine = Machine(str(desk.home), desk.variables, platform, root=str(desk.root / "machine"))
     return read_client(CLIENT, View(CLIENT.name, locate(str(directory))), machine, now_ns=0)
 
 
-def outcome(reading: Reading) -> dict[str, tuple[str, str]]:
+def outcome(reading: ClientReading) -> dict[str, tuple[str, str]]:
     """The command that counts of each server, with where it stands and what became of it."""
     resolved = resolve(reading.declarations, ClientSettings(reading.rules, habits=reading.habits))
     return {

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from remit.catalog.summary import summarise
 from remit.cli import json_output
-from remit.decision.client_reading import Reading
+from remit.decision.client_reading import ClientReading
 from remit.decision.client_settings import Effect, SettingsLevel, SettingsRule
 from remit.decision.decide import UNKNOWN
 from remit.decision.declarations import Declaration
@@ -162,13 +162,13 @@ class Paper:
     def stamps(self, inputs: Iterable[str]) -> "PaperStamps":  # noqa: ARG002 - there is one paper
         return PaperStamps(self, self.revision)
 
-    def read(self, view: View) -> Reading:
+    def read(self, view: View) -> ClientReading:
         workspace = view.workspace
         seen = [
             (place, label) for place, label in sorted(self.declared, key=str) if place.is_seen_from(workspace)
         ]
         mine = sorted(label for project, label in self.off if project == workspace.project.hash)
-        return Reading(
+        return ClientReading(
             client=view.client,
             declarations=[_declaration(place, label) for place, label in seen],
             rules=[

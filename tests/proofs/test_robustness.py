@@ -20,7 +20,7 @@ import pytest
 from remit.catalog.summary import summarise
 from remit.cli import json_output
 from remit.clients import CLIENTS
-from remit.decision.client_reading import Reading
+from remit.decision.client_reading import ClientReading
 from remit.decision.declarations import Declaration
 from remit.decision.kinds import Status
 from remit.files.bounded_reader import FileError, Machine
@@ -435,7 +435,7 @@ class World:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
 
-    def read(self) -> Reading:
+    def read(self) -> ClientReading:
         return self.files.read(self.here.view(CLIENT))
 
     def stored_rows(self) -> set[tuple[object, ...]]:
@@ -468,7 +468,7 @@ class World:
         return text
 
 
-def _by_source(reading: Reading) -> dict[str, list[Declaration]]:
+def _by_source(reading: ClientReading) -> dict[str, list[Declaration]]:
     found: dict[str, list[Declaration]] = {}
     for item in reading.declarations:
         found.setdefault(item.source, []).append(item)

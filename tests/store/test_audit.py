@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from remit.decision.client_reading import Reading
+from remit.decision.client_reading import ClientReading
 from remit.decision.declarations import Declaration, Resolved
 from remit.decision.kinds import Authority, ConfigStatus
 from remit.decision.sightings import CallOutcome, ReportedTool
@@ -38,7 +38,7 @@ def store() -> Iterator[SqliteStore]:
 
 def save(store: SqliteStore, *declarations: Declaration) -> None:
     resolved = [Resolved(declaration=each, config_status=ConfigStatus.ENABLED) for each in declarations]
-    reading = Reading(client=CLIENT, declarations=list(declarations), inputs={"x": "1"})
+    reading = ClientReading(client=CLIENT, declarations=list(declarations), inputs={"x": "1"})
     store.save(reading, resolved, View(CLIENT, SHOP), at=1)
 
 

@@ -5,7 +5,7 @@ from itertools import permutations
 
 import pytest
 
-from remit.decision.client_reading import Reading
+from remit.decision.client_reading import ClientReading
 from remit.decision.client_settings import ClientSettings
 from remit.decision.declarations import Declaration
 from remit.decision.kinds import Authority
@@ -60,7 +60,7 @@ class Book:
         self, *declarations: Declaration, workspace: Workspace = SHOP, settings: ClientSettings = APPROVED
     ) -> None:
         files = {declaration.source: "1" for declaration in declarations}
-        reading = Reading(client=CLIENT, declarations=declarations, inputs=files)
+        reading = ClientReading(client=CLIENT, declarations=declarations, inputs=files)
         resolved = resolve(declarations, settings)
         self.store.save(reading, resolved, View(CLIENT, workspace), self._tick())
         self.scanned.add(workspace)

@@ -10,7 +10,7 @@ from remit.decision.scopes import Scope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class ClientReading:
     """What was found, and what was looked at to find it."""
 
     client: str
@@ -26,7 +26,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remembered:
+class StoredReading:
     """What is still known of files that cannot be read."""
 
     declarations: Sequence[Declaration]

@@ -14,7 +14,7 @@ from remit.files.file_stamps import Stamps
 from remit.install.record_path import record_path
 
 if TYPE_CHECKING:
-    from remit.decision.client_reading import Reading
+    from remit.decision.client_reading import ClientReading
     from remit.decision.declarations import Declaration
     from remit.decision.projects import Workspace
     from remit.decision.views import View
@@ -50,7 +50,7 @@ class ClientFiles:
         """Remember how files and variables are now, to look often whether that changed."""
         return Stamps(inputs, self._machine, now_ns=self._now_ns())
 
-    def read(self, view: View) -> Reading:
+    def read(self, view: View) -> ClientReading:
         """Read all that one client's files say for a workspace."""
         from remit.clients.parsing.client_reader import read_client  # mostly, nothing changed
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from remit.decision.client_reading import Reading
+    from remit.decision.client_reading import ClientReading
     from remit.decision.declarations import Declaration
     from remit.decision.projects import Workspace
     from remit.decision.views import View
@@ -31,7 +31,7 @@ class Sources(Protocol):
 
     def stamps(self, inputs: Iterable[str]) -> Stamps: ...
 
-    def read(self, view: View) -> Reading: ...
+    def read(self, view: View) -> ClientReading: ...
 
     def examine(self, declarations: Sequence[Declaration], workspace: Workspace) -> Facts: ...
 

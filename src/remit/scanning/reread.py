@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from remit.decision.client_reading import Reading, Remembered
+from remit.decision.client_reading import ClientReading, StoredReading
 from remit.decision.client_settings import ClientSettings
 from remit.decision.declarations import Changes, Declaration, Resolved
 from remit.decision.kinds import Kind
@@ -48,7 +48,7 @@ class Rereading:
         )
         return together, found
 
-    def readings(self, views: Iterable[View]) -> Mapping[str, tuple[Reading, list[Resolved]]]:
+    def readings(self, views: Iterable[View]) -> Mapping[str, tuple[ClientReading, list[Resolved]]]:
         """Read everything, and keep it only when all is read; by client."""
         found = {view: self._read(view) for view in views}
         for view, (reading, resolved) in found.items():
@@ -63,21 +63,21 @@ class Rereading:
         """Look which clients have files, and what these declare; nothing is stored."""
         return [_presence(self._sources.read(view)) for view in views]
 
-    def _save(self, reading: Reading, resolved: Sequence[Resolved], view: View) -> Changes:
+    def _save(self, reading: ClientReading, resolved: Sequence[Resolved], view: View) -> Changes:
         """Keep what was read; of Remit's own server it is known what it lists."""
         changes = self._store.save(reading, resolved, view, self._clock())
         for declaration in filter(is_own, (*changes.added, *changes.changed)):
             self._store.servers.keep(declaration, own_offer(), view.workspace, self._clock())
         return changes
 
-    def _read(self, view: View, *, is_served: bool = False) -> tuple[Reading, list[Resolved]]:
+    def _read(self, view: View, *, is_served: bool = False) -> tuple[ClientReading, list[Resolved]]:
         reading, resolved = self._read_files(view)
         # What a gateway served here once, it may serve again: to whoever reads, it does not come and go.
         is_known = is_served or self._store.is_resolved(REMIT, view)
         own = beside(view.client, resolved, is_served=is_known)
         return reading, resolved if own is None else [*resolved, own]
 
-    def _read_files(self, view: View) -> tuple[Reading, list[Resolved]]:
+    def _read_files(self, view: View) -> tuple[ClientReading, list[Resolved]]:
         reading = self._sources.read(view)
         declarations, rules = reading.declarations, reading.rules
         if reading.unreadable:  # a file that is broken for the moment loses nothing that was known of it
@@ -92,14 +92,14 @@ class Rereading:
         return reading, resolve(declarations, settings)
 
 
-def _presence(reading: Reading) -> Presence:
+def _presence(reading: ClientReading) -> Presence:
     servers = {item.key for item in reading.declarations if item.kind is Kind.MCP_SERVER}
     return Presence(
         client=reading.client, files=reading.files, servers=len(servers), problems=len(reading.problems)
     )
 
 
-def _completed(reading: Reading, remembered: Remembered) -> list[Declaration]:
+def _completed(reading: ClientReading, remembered: StoredReading) -> list[Declaration]:
     """Add what is remembered; where the way to a scope's files is lost, that alone is believed of it."""
     replaced = reading.lost & {item.scope for item in remembered.declarations}
     read = [item for item in reading.declarations if item.scope not in replaced]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from remit.decision.client_reading import Reading
+    from remit.decision.client_reading import ClientReading
     from remit.decision.decide import Context, ToolDecision
     from remit.decision.declarations import Changes, Key, Resolved
     from remit.decision.problems import Problem
@@ -81,7 +81,7 @@ class Scanner:
         """Read everything again, for what is in the entries themselves and never stored."""
         return self._rereading.scan(self._views(context), is_served=context.starts_servers)[1]
 
-    def readings(self, context: Context) -> Mapping[str, tuple[Reading, list[Resolved]]]:
+    def readings(self, context: Context) -> Mapping[str, tuple[ClientReading, list[Resolved]]]:
         """Read everything again and keep it only when all is read; by client."""
         return self._rereading.readings(self._views(context))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from remit.configuration.stored_configuration import KeptConfiguration, KeptFile
-    from remit.decision.client_reading import Reading, Remembered
+    from remit.decision.client_reading import ClientReading, StoredReading
     from remit.decision.declarations import Changes, Declaration, Key, Resolved
     from remit.decision.problems import Problem
     from remit.decision.projects import Project, Workspace
@@ -173,9 +173,9 @@ class Store(Protocol):
 
     def problems(self, view: View) -> Sequence[Problem]: ...
 
-    def last_known(self, view: View, sources: Iterable[str], scopes: Iterable[Scope]) -> Remembered: ...
+    def last_known(self, view: View, sources: Iterable[str], scopes: Iterable[Scope]) -> StoredReading: ...
 
-    def save(self, reading: Reading, resolved: Sequence[Resolved], view: View, at: int) -> Changes: ...
+    def save(self, reading: ClientReading, resolved: Sequence[Resolved], view: View, at: int) -> Changes: ...
 
     def is_resolved(self, source: str, view: View) -> bool: ...
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from remit.decision.client_reading import Reading, Remembered
+from remit.decision.client_reading import ClientReading, StoredReading
 from remit.decision.client_settings import Effect, SettingsLevel, SettingsRule
 from remit.decision.declarations import Changes, Declaration, Key, Resolved
 from remit.decision.kinds import ConfigStatus
@@ -41,7 +41,7 @@ class SqliteScans:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def last_known(self, view: View, sources: Iterable[str], scopes: Iterable[Scope]) -> Remembered:
+    def last_known(self, view: View, sources: Iterable[str], scopes: Iterable[Scope]) -> StoredReading:
         """Recall what files, and all files of some scopes, said when they could last be read."""
         workspace = view.workspace
         query = {"client": view.client, "sources": json.dumps(list(sources))}
@@ -50,13 +50,13 @@ class SqliteScans:
             "last_known", scopes=json.dumps(list(scopes)), **query, **seen_from(workspace)
         )
         known = map(_view, self._database.rows("resolved", **{**key_of(view), **seen_from(workspace)}))
-        return Remembered(
+        return StoredReading(
             declarations=[replace(_declaration(row), was_denied=bool(row[16])) for row in declared],
             rules=[_rule(row) for row in ruled],
             denied={state.declaration.key: state.config_status == ConfigStatus.DENIED for state in known},
         )
 
-    def save(self, reading: Reading, resolved: Sequence[Resolved], view: View, at: int) -> Changes:
+    def save(self, reading: ClientReading, resolved: Sequence[Resolved], view: View, at: int) -> Changes:
         """Make a view what was just read; what left the files is stale there."""
         workspace, project = view.workspace, view.workspace.project
         with self._database.transaction():
@@ -106,7 +106,7 @@ class SqliteScans:
 
     def _save_view(
         self,
-        reading: Reading,
+        reading: ClientReading,
         resolved: Sequence[Resolved],
         ids: Ids,
         view: View,
@@ -140,7 +140,7 @@ class SqliteScans:
             ],
         )
 
-    def _save_rules(self, reading: Reading, project: Project) -> None:
+    def _save_rules(self, reading: ClientReading, project: Project) -> None:
         mine = {"client": reading.client, "project": project.hash}
         believed = json.dumps([name for name in reading.inputs if name not in reading.unreadable])
         self._database.run("forget_rules", sources=believed, **mine)

@@ -17,7 +17,7 @@ from remit.store.state_store import SqliteStates
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from remit.decision.client_reading import Reading, Remembered
+    from remit.decision.client_reading import ClientReading, StoredReading
     from remit.decision.declarations import Changes, Key, Resolved
     from remit.decision.scopes import Scope
     from remit.decision.sightings import CallOutcome, ReportedTool
@@ -97,11 +97,11 @@ class SqliteStore:
         found = self.database.rows("problems", **key_of(view))
         return [Problem(source=source, place=place, reason=reason) for source, place, reason in found]
 
-    def last_known(self, view: View, sources: Iterable[str], scopes: Iterable[Scope]) -> Remembered:
+    def last_known(self, view: View, sources: Iterable[str], scopes: Iterable[Scope]) -> StoredReading:
         """Recall what files, and all files of some scopes, said when they could last be read."""
         return self._scans.last_known(view, sources, scopes)
 
-    def save(self, reading: Reading, resolved: Sequence[Resolved], view: View, at: int) -> Changes:
+    def save(self, reading: ClientReading, resolved: Sequence[Resolved], view: View, at: int) -> Changes:
         """Make a view what was just read; what left the files is stale there."""
         return self._scans.save(reading, resolved, view, at)
 

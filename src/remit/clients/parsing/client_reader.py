@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from remit.clients.parsing.entry_fields import EntryError, Fields
 from remit.clients.parsing.server_entries import Entry
-from remit.decision.client_reading import Reading
+from remit.decision.client_reading import ClientReading
 from remit.decision.client_settings import ASKS_AT_A_TERMINAL, ClientBehavior, SettingsRule
 from remit.decision.declarations import Declaration
 from remit.decision.kinds import ConfigStatus, Kind
@@ -223,7 +223,7 @@ class Client:
     leaves_servers: Callable[[Machine], bool] = lambda _machine: False  # to Remit, since that was put into it
 
 
-def read_client(client: Client, view: View, machine: Machine, *, now_ns: int) -> Reading:
+def read_client(client: Client, view: View, machine: Machine, *, now_ns: int) -> ClientReading:
     """Read all that a client's files say for a workspace.
 
     Raises:
@@ -235,7 +235,7 @@ def read_client(client: Client, view: View, machine: Machine, *, now_ns: int) ->
         require_text(variable, machine.variables)
         reader.look_at(f"${variable}")
     client.read(reader)
-    return Reading(
+    return ClientReading(
         client=client.name,
         declarations=[
             _with_syntaxes(declaration, client) for part in reader.parsed for declaration in part.declarations
