@@ -13,7 +13,7 @@ from remit.bootstrap import open_situation
 from remit.configuration.condition_rules import RuleCondition
 from remit.configuration.config_model import Asked, ToolEntry
 from remit.decision.decide import Context
-from remit.decision.decision_index import Roster
+from remit.decision.decision_index import DecisionIndex
 from remit.decision.kinds import Authority, ConfigStatus, Kind
 from remit.decision.projects import Workspace
 from remit.decision.requirements import Requirement, Requirements
@@ -103,7 +103,7 @@ def flips(*, shared: bool) -> list[float]:
         for n in range(conditions)
     ]
     context = Context(workspace=workspace, client="claude-code", requirements=Requirements(needed))
-    roster = Roster(map(tool, range(TOOLS)), context)
+    roster = DecisionIndex(map(tool, range(TOOLS)), context)
     for holding in (False, True) * 2:  # conditions that are asked often are compiled first
         roster.at(reading(holding))
     samples = [timed(lambda at=at: roster.at(reading(at % 2 == 0))) * 1e3 for at in range(ROUNDS)]

@@ -13,7 +13,7 @@ from remit.configuration.toml_positions import positions
 from remit.decision.agents import Agent, Profile
 from remit.decision.danger import Danger
 from remit.decision.decide import Context, Decision, Gate, Verdict, decide, explain
-from remit.decision.decision_index import Roster
+from remit.decision.decision_index import DecisionIndex
 from remit.decision.globs import glob, tool_globs
 from remit.decision.kinds import Kind
 from remit.decision.policy import ConfigLocation, ListTarget, Mode, ToolList
@@ -392,6 +392,6 @@ def test_a_roster_decides_as_a_single_decision_does() -> None:
     tools = [tool(name) for name in ("push", "log", "x", "y", "delete")]
     for mode in (None, *Mode):
         now = replace(at, mode=mode)
-        roster = Roster(tools, now)
+        roster = DecisionIndex(tools, now)
         listed: list[Decision] = [item.decision for item in roster.at(NOW)]
         assert listed == [decide(each, replace(now, snapshot=NOW)) for each in tools]

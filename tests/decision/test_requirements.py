@@ -9,7 +9,7 @@ from hypothesis import strategies as some
 from remit.configuration.condition_rules import RuleCondition
 from remit.configuration.config_model import Asked, ToolEntry
 from remit.decision.decide import Context, Gate, ToolDecision, decide
-from remit.decision.decision_index import Roster
+from remit.decision.decision_index import DecisionIndex
 from remit.decision.kinds import ConfigStatus
 from remit.decision.requirements import Dependencies, Requirement, Requirements
 from remit.decision.snapshot import Snapshot, StateValue
@@ -118,7 +118,7 @@ def test_a_roster_says_at_every_moment_what_decide_says(moments: list[set[str]])
             needing("mcp__s5__*", when="git.branch == 'main'"),
         ]
     )
-    roster = Roster(some_tools(), judged(needed, None))
+    roster = DecisionIndex(some_tools(), judged(needed, None))
     for holding in moments:
         snapshot = reading(*holding, git={"branch": "main" if "b" in holding else "dev"})
         expected = [ToolDecision(tool, decide(tool, judged(needed, snapshot))) for tool in some_tools()]

@@ -19,7 +19,7 @@ from remit.decision.snapshot import Snapshot
 from remit.decision.tools import Tool
 
 
-class Roster:
+class DecisionIndex:
     """Follows the states for those who list the same tools again and again."""
 
     def __init__(self, tools: Iterable[Tool], context: Context) -> None:

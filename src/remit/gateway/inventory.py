@@ -10,7 +10,7 @@ from typing import NamedTuple
 from remit.configuration.config_model import written
 from remit.configuration.layers import FLAT, Configuration
 from remit.decision.decide import Context, ToolDecision
-from remit.decision.decision_index import Roster
+from remit.decision.decision_index import DecisionIndex
 from remit.decision.declarations import Declaration, Key, Resolved
 from remit.decision.globs import glob, tool_globs
 from remit.decision.policy import ConfigLocation, ListTarget, ToolList
@@ -35,7 +35,7 @@ class _Kept(NamedTuple):
     configured: Configured
     revision: int
     catalog: Catalog
-    roster: Roster
+    roster: DecisionIndex
     stamps: Stamps | None = None  # taken before it was found to be right; None: nobody has looked since
 
     @property
@@ -201,7 +201,7 @@ class Inventory:
         if chosen.strategy == FLAT:
             context = replace(context, requirements=NO_REQUIREMENTS)
         tools = self._supply.tools(context)
-        roster = Roster(tools, context)
+        roster = DecisionIndex(tools, context)
         if self._uses is None:  # what is called from now on moves nothing
             self._uses = self._supply.uses_here(context)
         catalog = catalogue(
