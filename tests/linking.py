@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from remit.decision.launch import Launch, Syntax
+from remit.decision.launch import Launch, VariableSyntax
 from remit.upstream.launch.resources import Means
 from remit.upstream.oauth.token_store import Files, SignIns
 from remit.upstream.ports import Answer, AnsweredError, Params
@@ -22,7 +22,7 @@ SPEAKING = str(Path(__file__).with_name("speaking_servers.py"))
 
 def speaking(era: str, *arguments: str, env: Mapping[str, str] | None = None) -> Launch:
     args = (SPEAKING, era, *arguments)
-    return Launch(command=sys.executable, args=args, env=env or {}, syntaxes=(Syntax.DEFAULTS,))
+    return Launch(command=sys.executable, args=args, env=env or {}, syntaxes=(VariableSyntax.DEFAULTS,))
 
 
 def upstream(launch: Launch, label: str = "speaking", **others: Any) -> Upstream:

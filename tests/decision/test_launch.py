@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from remit.decision.launch import Launch, Registered, Syntax, Transport, references, steers_code
+from remit.decision.launch import Launch, OAuthClient, Transport, VariableSyntax, references, steers_code
 
 
 @pytest.mark.parametrize(
@@ -152,12 +152,12 @@ def test_a_launch_never_shows_what_it_holds() -> None:
 
 def test_a_bare_variable_inside_a_word_is_one_only_where_the_client_says_so() -> None:
     assert references("id=$GITHUB_TOKEN") == []
-    assert references("id=$GITHUB_TOKEN", (Syntax.BARE,)) == ["GITHUB_TOKEN"]
+    assert references("id=$GITHUB_TOKEN", (VariableSyntax.BARE,)) == ["GITHUB_TOKEN"]
 
 
 def test_who_signs_in_is_part_of_the_digest() -> None:
     plain = Launch(transport=Transport.HTTP, url="https://a.example")
-    known = [replace(plain, registered=Registered("shop", port)) for port in (0, 8080)]
+    known = [replace(plain, registered=OAuthClient("shop", port)) for port in (0, 8080)]
     assert len({plain.digest, *(each.digest for each in known)}) == 3
 
 

@@ -8,7 +8,7 @@ import pytest
 from remit.decision.client_settings import ClientSettings, Effect, SettingsLevel, SettingsRule
 from remit.decision.declarations import Declaration, Resolved
 from remit.decision.kinds import Authority, ConfigStatus, Kind
-from remit.decision.launch import Launch, Syntax, Transport
+from remit.decision.launch import Launch, Transport, VariableSyntax
 from remit.decision.problems import Problem, Severity
 from remit.decision.resolve import resolve
 from remit.decision.scopes import Scope
@@ -52,7 +52,7 @@ def entry(
         headers=headers or {},
         url=url,
         cwd=cwd,
-        syntaxes=(Syntax.DEFAULTS,),
+        syntaxes=(VariableSyntax.DEFAULTS,),
     )
     return replace(
         declared(label, scope, plugin=plugin, endpoint=launch.endpoint, is_remit=launch.starts_remit),
@@ -295,14 +295,16 @@ SECRET = entry("git-hub", Scope.PROJECT, "run", "--key", HEX, env={"TOKEN": HEX,
 @pytest.mark.parametrize(
     ("syntaxes", "says"),
     [
-        ((Syntax.BRACES, Syntax.DEFAULTS), "write `${TOKEN}` instead"),
-        ((Syntax.DOLLAR_ENV,), "write `${env:TOKEN}` instead"),
-        ((Syntax.BRACE_ENV,), "write `{env:TOKEN}` instead"),
-        ((Syntax.SECRETS,), "write `${{ secrets.TOKEN }}` instead"),
+        ((VariableSyntax.BRACES, VariableSyntax.DEFAULTS), "write `${TOKEN}` instead"),
+        ((VariableSyntax.DOLLAR_ENV,), "write `${env:TOKEN}` instead"),
+        ((VariableSyntax.BRACE_ENV,), "write `{env:TOKEN}` instead"),
+        ((VariableSyntax.SECRETS,), "write `${{ secrets.TOKEN }}` instead"),
         ((), "take it out, and set `TOKEN` where the client is started"),
     ],
 )
-def test_the_fix_is_written_as_the_client_writes_variables(syntaxes: tuple[Syntax, ...], says: str) -> None:
+def test_the_fix_is_written_as_the_client_writes_variables(
+    syntaxes: tuple[VariableSyntax, ...], says: str
+) -> None:
     declaration = entry(env={"TOKEN": HEX})
     assert declaration.launch is not None
     launch = replace(declaration.launch, syntaxes=syntaxes)

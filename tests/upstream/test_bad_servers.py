@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from linking import Noting, links, said, speaking, tool, upstream
-from remit.decision.launch import Launch, Syntax
+from remit.decision.launch import Launch, VariableSyntax
 from remit.errors import UpstreamError
 from remit.upstream.ports import Health
 from remit.upstream.upstream_model import Upstream
@@ -158,7 +158,7 @@ async def test_a_server_that_does_not_start_in_time_is_ended_and_named() -> None
 async def test_a_command_that_does_not_exist_and_a_variable_that_is_not_set_are_named() -> None:
     async with links() as made:
         absent = await failing(made, upstream(Launch(command="/no/such/program")), "echo")
-        unset = Launch(command="${NOWHERE}", syntaxes=(Syntax.DEFAULTS,))
+        unset = Launch(command="${NOWHERE}", syntaxes=(VariableSyntax.DEFAULTS,))
         missing = await failing(made, upstream(unset, "other"), "echo")
     assert str(absent) == "`speaking` cannot be started: its command was not found"
     assert str(missing) == "`other` needs `NOWHERE`, which is not set"

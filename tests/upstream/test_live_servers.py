@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from linking import means
-from remit.decision.launch import Launch, Syntax, Transport
+from remit.decision.launch import Launch, Transport, VariableSyntax
 from remit.upstream.live_servers import LiveServers
 from remit.upstream.upstream_model import Offer, Upstream
 
@@ -36,7 +36,7 @@ def upstream(
 
 def process(kind: str, *arguments: str, env: dict[str, str] | None = None) -> Launch:
     args = (SERVERS, kind, *arguments)
-    return Launch(command=sys.executable, args=args, env=env or {}, syntaxes=(Syntax.DEFAULTS,))
+    return Launch(command=sys.executable, args=args, env=env or {}, syntaxes=(VariableSyntax.DEFAULTS,))
 
 
 def ask(*upstreams: Upstream, variables: dict[str, str] | None = None) -> list[Offer]:
@@ -213,7 +213,10 @@ def test_headers_are_sent_with_their_variables_put_in() -> None:
     headers = {"Authorization": "Bearer ${SESAME}"}
     with serving("http-closed") as address:
         launch = Launch(
-            transport=Transport.HTTP, url=f"{address}/mcp", headers=headers, syntaxes=(Syntax.DEFAULTS,)
+            transport=Transport.HTTP,
+            url=f"{address}/mcp",
+            headers=headers,
+            syntaxes=(VariableSyntax.DEFAULTS,),
         )
         (let_in,) = ask(upstream(launch), variables={"SESAME": "sesame-opens"})
         (refused,) = ask(upstream(launch), variables={"SESAME": "wrong-word"})

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from remit.cli import render
 from remit.decision.decide import Context, ToolDecision, objection, shorten
 from remit.decision.kinds import ConfigStatus, Kind
-from remit.decision.launch import Syntax, references, steers_code
+from remit.decision.launch import VariableSyntax, references, steers_code
 from remit.text.redaction import redact_url, redact_words
 from remit.text.secrets import may_be_secret
 
@@ -135,12 +135,12 @@ def _entry(item: Trustable, context: Context) -> list[str]:
     return [render.printable(line) for line in lines if line]
 
 
-def _names(values: Mapping[str, str], syntaxes: Sequence[Syntax]) -> str:
+def _names(values: Mapping[str, str], syntaxes: Sequence[VariableSyntax]) -> str:
     """Name variables or headers, with the user's own variables that they hand over."""
     return ", ".join(_named(name, values[name], syntaxes) for name in sorted(values))
 
 
-def _named(name: str, value: str, syntaxes: Sequence[Syntax]) -> str:
+def _named(name: str, value: str, syntaxes: Sequence[VariableSyntax]) -> str:
     """Show a value only where it can change which code runs, and is no secret."""
     handed = references(value, syntaxes)
     given = f" from {', '.join(handed)}" if handed else ""

@@ -13,7 +13,7 @@ from remit.clients.parsing.client_reader import Client, ConfigFile, Origin, Pars
 from remit.clients.parsing.entry_fields import EntryError, Fields
 from remit.clients.parsing.server_files import origin
 from remit.decision.client_settings import Effect, SettingsLevel, SettingsRule
-from remit.decision.launch import Syntax
+from remit.decision.launch import VariableSyntax
 from remit.decision.projects import Workspace
 from remit.decision.scopes import Scope, ancestors
 from remit.files.bounded_reader import Machine
@@ -143,6 +143,6 @@ CLIENT = Client(
     name=NAME,
     variables=(CONFIG_DIR, PLUGIN_DIR),
     read=read,
-    syntaxes=(Syntax.DEFAULTS,),
+    syntaxes=(VariableSyntax.DEFAULTS,),
     leaves_servers=leaves_servers,
 )

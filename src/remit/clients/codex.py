@@ -13,7 +13,7 @@ from remit.clients.parsing.entry_fields import EntryError, Fields
 from remit.clients.parsing.layered_files import Layer, declare_layers, deep_merge, last_word
 from remit.decision.client_settings import NEVER_ASKS, Effect, SettingsLevel, SettingsRule
 from remit.decision.declarations import Declaration
-from remit.decision.launch import Syntax
+from remit.decision.launch import VariableSyntax
 from remit.decision.scopes import Scope, ancestors
 from remit.files.bounded_reader import Machine
 from remit.files.formats import parse_toml
@@ -168,6 +168,6 @@ CLIENT = Client(
     name=NAME,
     variables=(HOME, platform_paths.PROGRAM_DATA),
     read=read,
-    syntaxes=(Syntax.NAMED,),
+    syntaxes=(VariableSyntax.NAMED,),
     habits=NEVER_ASKS,
 )

@@ -2,7 +2,7 @@
 
 from remit.clients.parsing.entry_fields import EntryError, Fields
 from remit.clients.parsing.server_entries import Entry
-from remit.decision.launch import Launch, Syntax, Transport
+from remit.decision.launch import Launch, Transport, VariableSyntax
 
 NAME = "codex"
 
@@ -57,7 +57,7 @@ def _remote(entry: Fields) -> Launch:
 
 def _named(variable: str) -> str:
     """Refer to a variable in a way that the client's own texts, which are not expanded, do not use."""
-    return Syntax.NAMED.replace("X", variable)
+    return VariableSyntax.NAMED.replace("X", variable)
 
 
 def _variable(item: object) -> str:

@@ -8,7 +8,7 @@ from remit.clients.parsing.entry_fields import EntryError, Fields
 from remit.clients.parsing.server_entries import EntryRule
 from remit.clients.parsing.server_files import checkout_dirs, origin
 from remit.decision.client_settings import NEVER_ASKS
-from remit.decision.launch import Syntax
+from remit.decision.launch import VariableSyntax
 from remit.decision.projects import Workspace
 from remit.decision.scopes import Scope
 from remit.files.formats import parse_jsonc, parse_yaml
@@ -69,4 +69,6 @@ def _mapped(top: Fields, path: str) -> Fields:
     return Fields({os.path.splitext(os.path.basename(path))[0]: dict(top.items())})
 
 
-CLIENT = Client(name=NAME, variables=(GLOBAL_DIR,), read=read, syntaxes=(Syntax.SECRETS,), habits=NEVER_ASKS)
+CLIENT = Client(
+    name=NAME, variables=(GLOBAL_DIR,), read=read, syntaxes=(VariableSyntax.SECRETS,), habits=NEVER_ASKS
+)

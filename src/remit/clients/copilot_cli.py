@@ -7,7 +7,7 @@ from remit.clients.parsing.entry_fields import Fields
 from remit.clients.parsing.server_entries import EntryRule
 from remit.clients.parsing.server_files import ServerFiles
 from remit.decision.client_settings import ApprovalPrompt, ClientBehavior, Effect, SettingsLevel, SettingsRule
-from remit.decision.launch import Syntax, Transport
+from remit.decision.launch import Transport, VariableSyntax
 from remit.decision.projects import Workspace
 from remit.decision.scopes import Scope, is_at_or_below
 from remit.files.formats import parse_jsonc
@@ -52,6 +52,6 @@ CLIENT = Client(
     name=NAME,
     variables=(HOME,),
     read=read,
-    syntaxes=(Syntax.DEFAULTS, Syntax.BARE),
+    syntaxes=(VariableSyntax.DEFAULTS, VariableSyntax.BARE),
     habits=ClientBehavior(asks=ApprovalPrompt.ALWAYS),
 )

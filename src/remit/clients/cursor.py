@@ -6,7 +6,7 @@ from remit.clients.parsing.client_reader import Client, Reader
 from remit.clients.parsing.server_entries import EntryRule
 from remit.clients.parsing.server_files import ServerFiles
 from remit.decision.client_settings import NEVER_ASKS
-from remit.decision.launch import Syntax
+from remit.decision.launch import VariableSyntax
 from remit.decision.scopes import Scope
 
 NAME = "cursor"
@@ -21,5 +21,9 @@ def read(reader: Reader) -> None:
 
 
 CLIENT = Client(
-    name=NAME, variables=(), read=read, syntaxes=(Syntax.DOLLAR_ENV, Syntax.WORKSPACE), habits=NEVER_ASKS
+    name=NAME,
+    variables=(),
+    read=read,
+    syntaxes=(VariableSyntax.DOLLAR_ENV, VariableSyntax.WORKSPACE),
+    habits=NEVER_ASKS,
 )

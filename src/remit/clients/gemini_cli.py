@@ -12,7 +12,7 @@ from remit.clients.parsing.entry_fields import Fields
 from remit.clients.parsing.layered_files import Layer, declare_layers, last_word
 from remit.clients.parsing.server_entries import Entry, process, remote
 from remit.decision.client_settings import NEVER_ASKS, Effect, SettingsLevel, SettingsRule
-from remit.decision.launch import Syntax, Transport
+from remit.decision.launch import Transport, VariableSyntax
 from remit.decision.scopes import Scope
 from remit.files.bounded_reader import is_only_roots
 from remit.files.formats import parse_commented_json
@@ -151,6 +151,6 @@ CLIENT = Client(
     name=NAME,
     variables=(HOME, SYSTEM, DEFAULTS, TRUSTED_FOLDERS, TRUST, RESTRICTED),
     read=read,
-    syntaxes=(Syntax.DEFAULTS, Syntax.BARE),
+    syntaxes=(VariableSyntax.DEFAULTS, VariableSyntax.BARE),
     habits=NEVER_ASKS,
 )

@@ -6,7 +6,7 @@ from remit.clients.parsing.client_reader import Client, Reader
 from remit.clients.parsing.server_entries import EntryRule
 from remit.clients.parsing.server_files import ServerFiles
 from remit.decision.client_settings import NEVER_ASKS
-from remit.decision.launch import Syntax
+from remit.decision.launch import VariableSyntax
 from remit.decision.scopes import Scope
 
 NAME = "kiro"
@@ -20,4 +20,4 @@ def read(reader: Reader) -> None:
     SERVERS.read_in_project(reader, ".kiro", "settings", "mcp.json")
 
 
-CLIENT = Client(name=NAME, variables=(), read=read, syntaxes=(Syntax.BRACES,), habits=NEVER_ASKS)
+CLIENT = Client(name=NAME, variables=(), read=read, syntaxes=(VariableSyntax.BRACES,), habits=NEVER_ASKS)

@@ -10,7 +10,7 @@ from remit.clients.parsing.entry_fields import EntryError, Fields
 from remit.clients.parsing.layered_files import Layer, declare_layers, deep_merge
 from remit.clients.parsing.server_entries import Entry, remote
 from remit.decision.client_settings import NEVER_ASKS
-from remit.decision.launch import Launch, Syntax, Transport
+from remit.decision.launch import Launch, Transport, VariableSyntax
 from remit.decision.scopes import Scope, ancestors
 from remit.files.bounded_reader import FileError, Machine
 from remit.files.formats import parse_jsonc
@@ -213,6 +213,6 @@ CLIENT = Client(
         platform_paths.PROGRAM_DATA,
     ),
     read=read,
-    syntaxes=(Syntax.BRACE_ENV, Syntax.BRACE_FILE),
+    syntaxes=(VariableSyntax.BRACE_ENV, VariableSyntax.BRACE_FILE),
     habits=NEVER_ASKS,
 )

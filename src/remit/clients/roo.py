@@ -8,7 +8,7 @@ from remit.clients.parsing.entry_fields import EntryError, Fields
 from remit.clients.parsing.server_entries import Entry, EntryRule
 from remit.clients.parsing.server_files import ServerFiles
 from remit.decision.client_settings import ApprovalPrompt, ClientBehavior
-from remit.decision.launch import Syntax, Transport
+from remit.decision.launch import Transport, VariableSyntax
 from remit.decision.scopes import Scope
 
 NAME = "roo"
@@ -43,6 +43,6 @@ CLIENT = Client(
     name=NAME,
     variables=platform_paths.CONFIG_VARIABLES,
     read=read,
-    syntaxes=(Syntax.DOLLAR_ENV, Syntax.WORKSPACE),
+    syntaxes=(VariableSyntax.DOLLAR_ENV, VariableSyntax.WORKSPACE),
     habits=ClientBehavior(asks=ApprovalPrompt.NEVER, off_shadows=False),
 )

@@ -8,7 +8,7 @@ from remit.clients.parsing.entry_fields import Fields
 from remit.clients.parsing.server_entries import EntryRule
 from remit.clients.parsing.server_files import ServerFiles
 from remit.decision.client_settings import NEVER_ASKS
-from remit.decision.launch import Syntax, Transport
+from remit.decision.launch import Transport, VariableSyntax
 from remit.decision.scopes import Scope
 from remit.files.formats import parse_jsonc
 
@@ -38,6 +38,6 @@ CLIENT = Client(
     name=NAME,
     variables=platform_paths.CONFIG_VARIABLES,
     read=read,
-    syntaxes=(Syntax.DOLLAR_ENV, Syntax.INPUT, Syntax.WORKSPACE),
+    syntaxes=(VariableSyntax.DOLLAR_ENV, VariableSyntax.INPUT, VariableSyntax.WORKSPACE),
     habits=NEVER_ASKS,
 )

@@ -25,7 +25,7 @@ class Transport(StrEnum):
     WEBSOCKET = "ws"
 
 
-class Syntax(StrEnum):
+class VariableSyntax(StrEnum):
     """A way of writing a variable into an entry."""
 
     BRACES = "${X}"
@@ -40,7 +40,7 @@ class Syntax(StrEnum):
     NAMED = "${named:X}"  # Remit's own, for a client whose entries name variables and have no sign for them
 
 
-class Registered(NamedTuple):
+class OAuthClient(NamedTuple):
     """What a remote server knows its clients by, where an entry says so."""
 
     client_id: str
@@ -59,9 +59,11 @@ class Launch:
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     headers_helper: str | None = None  # a shell's command that prints more of them
-    registered: Registered | None = None  # None: whoever signs in introduces itself
+    registered: OAuthClient | None = None  # None: whoever signs in introduces itself
     variables: Mapping[str, str] = field(default_factory=dict[str, str])  # those the client sets for it
-    syntaxes: tuple[Syntax, ...] = ()  # its client's; where there is none, the text is taken as it stands
+    syntaxes: tuple[
+        VariableSyntax, ...
+    ] = ()  # its client's; where there is none, the text is taken as it stands
 
     def __repr__(self) -> str:
         return f"Launch({self.transport})"
@@ -130,12 +132,12 @@ def steers_code(variable: str) -> bool:
     return _STEERING.fullmatch(variable) is not None
 
 
-def references(value: str, syntaxes: Sequence[Syntax] = ()) -> list[str]:
+def references(value: str, syntaxes: Sequence[VariableSyntax] = ()) -> list[str]:
     """List the names of the variables that a value is made of, in any client's way of writing them.
 
     A bare `$X` inside a word is one only where the client says so: it may be half of a password.
     """
-    pattern = _REFERENCE_OR_BARE if Syntax.BARE in syntaxes else _REFERENCE
+    pattern = _REFERENCE_OR_BARE if VariableSyntax.BARE in syntaxes else _REFERENCE
     return [braced or bare for braced, bare in pattern.findall(value)]
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from remit.decision.declarations import Declaration, Resolved
 from remit.decision.kinds import ConfigStatus
-from remit.decision.launch import Launch, Syntax
+from remit.decision.launch import Launch, VariableSyntax
 from remit.upstream.launch.launch_facts import Facts
 from remit.upstream.launch.start_obstacles import obstacles
 from support import context, declared
@@ -17,7 +17,7 @@ def found(declaration: Declaration, facts: Facts, *, starts_servers: bool = True
 
 
 def git(**launch: object) -> Declaration:
-    given = {"command": "git-mcp", "syntaxes": (Syntax.DEFAULTS,), **launch}
+    given = {"command": "git-mcp", "syntaxes": (VariableSyntax.DEFAULTS,), **launch}
     return replace(declared("git"), launch=Launch(**given))  # pyright: ignore[reportArgumentType] - as it is
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from remit.clients import CLIENTS, load
-from remit.decision.launch import Launch, Syntax, Transport
+from remit.decision.launch import Launch, Transport, VariableSyntax
 from remit.upstream.launch.variable_expansion import Expanded, expand, unset
 
 VARIABLES = {"NAME": "ada", "EMPTY": "", "A": "1", "NESTED": "${NAME}"}
@@ -51,7 +51,7 @@ def test_every_field_is_filled_and_what_was_put_in_is_known() -> None:
         cwd="/${NAME}",
         url="https://${NAME}",
         headers={"X": "Bearer ${NAME}"},
-        syntaxes=(Syntax.DEFAULTS,),
+        syntaxes=(VariableSyntax.DEFAULTS,),
     )
     done = expand(launch, VARIABLES, workspace="/", home="/")
     filled = done.launch
@@ -133,4 +133,4 @@ def test_environment_variables_that_are_not_set_are_those_the_client_would_read(
 def test_every_client_states_how_it_writes_variables(client: str) -> None:
     syntaxes = load(client).syntaxes
     assert len(set(syntaxes)) == len(syntaxes)
-    assert set(syntaxes) <= set(Syntax)
+    assert set(syntaxes) <= set(VariableSyntax)

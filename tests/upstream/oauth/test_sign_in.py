@@ -20,7 +20,7 @@ import pytest
 from anyio.to_thread import run_sync
 
 from linking import Noting, links, said, tool, upstream
-from remit.decision.launch import Launch, Registered, Syntax, Transport
+from remit.decision.launch import Launch, OAuthClient, Transport, VariableSyntax
 from remit.errors import SignInError, UpstreamError
 from remit.upstream.connect import Traces
 from remit.upstream.failures import explain
@@ -173,7 +173,7 @@ def test_a_client_that_the_entry_names_signs_in_as_that_and_comes_back_to_localh
     browser = Browser()
     with serving(3_600) as server, browser:
         client_id = registered(server, f"http://localhost:{port}/callback")
-        launch = replace(server.launch, registered=Registered(client_id, port))
+        launch = replace(server.launch, registered=OAuthClient(client_id, port))
         identity = identify(launch, Identity())
         made = sign_in(server.label, launch, identity, on_url=shown.append, open_browser=browser)
     asked = parse_qs(urlsplit(shown[0]).query)
@@ -182,7 +182,7 @@ def test_a_client_that_the_entry_names_signs_in_as_that_and_comes_back_to_localh
 
 
 def test_what_the_user_says_of_the_client_counts_before_the_entry() -> None:
-    launch = Launch(transport=Transport.HTTP, url="https://x/", registered=Registered("entry", 8080))
+    launch = Launch(transport=Transport.HTTP, url="https://x/", registered=OAuthClient("entry", 8080))
     assert identify(launch, Identity(client_id="mine", port=9)) == Identity(client_id="mine", port=9)
     assert identify(launch, Identity(port=9)).port == 9
     assert identify(replace(launch, registered=None), Identity()) == Identity()
@@ -237,7 +237,9 @@ def test_nobody_waits_for_a_person_for_ever() -> None:
 def test_only_remote_servers_are_signed_in_to_and_their_variables_must_be_set() -> None:
     with pytest.raises(SignInError, match="no remote server"):
         reachable(upstream(Launch(command="run"), "local"), {}, "/")
-    written = Launch(transport=Transport.HTTP, url="https://${HOST_NAME}/mcp", syntaxes=(Syntax.DEFAULTS,))
+    written = Launch(
+        transport=Transport.HTTP, url="https://${HOST_NAME}/mcp", syntaxes=(VariableSyntax.DEFAULTS,)
+    )
     with pytest.raises(SignInError, match="needs `HOST_NAME`"):
         reachable(upstream(written, "remote"), {}, "/")
     assert reachable(upstream(written, "remote"), {"HOST_NAME": "x"}, "/").url == "https://x/mcp"

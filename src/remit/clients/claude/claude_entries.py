@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from remit.clients.parsing.entry_fields import EntryError, Fields
 from remit.clients.parsing.server_entries import Entry, process, remote
-from remit.decision.launch import Registered, Transport
+from remit.decision.launch import OAuthClient, Transport
 
 NAME = "claude-code"
 
@@ -38,7 +38,7 @@ def read_entry(name: str, entry: Fields) -> Entry:
     return Entry(process(entry, cwd=None))
 
 
-def _registered(entry: Fields) -> Registered | None:
+def _registered(entry: Fields) -> OAuthClient | None:
     """Read what the server knows its clients by; what is no such thing only matters to who signs in."""
     try:
         said = dict(entry.fields("oauth").items())
@@ -47,4 +47,4 @@ def _registered(entry: Fields) -> Registered | None:
     client_id, port = said.get("clientId"), said.get("callbackPort")
     if not isinstance(client_id, str) or not client_id:
         return None
-    return Registered(client_id, port if isinstance(port, int) and 0 < port < 65_536 else 0)
+    return OAuthClient(client_id, port if isinstance(port, int) and 0 < port < 65_536 else 0)

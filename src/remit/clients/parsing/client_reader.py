@@ -11,7 +11,7 @@ from remit.decision.client_reading import ClientReading
 from remit.decision.client_settings import ASKS_AT_A_TERMINAL, ClientBehavior, SettingsRule
 from remit.decision.declarations import Declaration
 from remit.decision.kinds import ConfigStatus, Kind
-from remit.decision.launch import Launch, Syntax
+from remit.decision.launch import Launch, VariableSyntax
 from remit.decision.problems import Problem
 from remit.decision.projects import Workspace
 from remit.decision.scopes import Scope
@@ -218,7 +218,7 @@ class Client:
     name: str
     variables: tuple[str, ...]  # environment variables that say where its files lie
     read: Callable[[Reader], None]  # all files that count in a workspace
-    syntaxes: tuple[Syntax, ...]  # how its entries write variables
+    syntaxes: tuple[VariableSyntax, ...]  # how its entries write variables
     habits: ClientBehavior = ASKS_AT_A_TERMINAL
     leaves_servers: Callable[[Machine], bool] = lambda _machine: False  # to Remit, since that was put into it
 

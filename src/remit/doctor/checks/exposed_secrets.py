@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from remit.decision.declarations import Declaration
-from remit.decision.launch import Syntax
+from remit.decision.launch import VariableSyntax
 from remit.decision.problems import Severity
 from remit.decision.scopes import Scope
 from remit.decision.tool_names import normalise
@@ -13,11 +13,11 @@ from remit.text.secrets import is_secret
 from remit.upstream.launch.launch_facts import Value, values
 
 _WRITTEN = {  # the plainest first
-    Syntax.DEFAULTS: "${{{}}}",
-    Syntax.BRACES: "${{{}}}",
-    Syntax.DOLLAR_ENV: "${{env:{}}}",
-    Syntax.BRACE_ENV: "{{env:{}}}",
-    Syntax.SECRETS: "${{{{ secrets.{} }}}}",
+    VariableSyntax.DEFAULTS: "${{{}}}",
+    VariableSyntax.BRACES: "${{{}}}",
+    VariableSyntax.DOLLAR_ENV: "${{env:{}}}",
+    VariableSyntax.BRACE_ENV: "{{env:{}}}",
+    VariableSyntax.SECRETS: "${{{{ secrets.{} }}}}",
 }
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
-from remit.decision.launch import Launch, Syntax
+from remit.decision.launch import Launch, VariableSyntax
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -22,16 +22,16 @@ class Expanded:
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 _PATTERNS = {
-    Syntax.BRACES: rf"\$\{{({_NAME})\}}",
-    Syntax.DEFAULTS: r"\$\{([^}]+)\}",
-    Syntax.BARE: rf"\$({_NAME})",
-    Syntax.DOLLAR_ENV: r"\$\{env:([^}]+)\}",
-    Syntax.BRACE_ENV: r"\{env:([^}]+)\}",
-    Syntax.BRACE_FILE: r"\{(file:[^}]+)\}",
-    Syntax.SECRETS: r"\$\{\{\s*secrets\.([^}\s]+)\s*\}\}",
-    Syntax.INPUT: r"\$\{(input:[^}]+)\}",
-    Syntax.NAMED: r"\$\{named:([^}]+)\}",
-    Syntax.WORKSPACE: r"\$\{(workspaceFolder|workspaceFolderBasename|userHome|pathSeparator|/)\}",
+    VariableSyntax.BRACES: rf"\$\{{({_NAME})\}}",
+    VariableSyntax.DEFAULTS: r"\$\{([^}]+)\}",
+    VariableSyntax.BARE: rf"\$({_NAME})",
+    VariableSyntax.DOLLAR_ENV: r"\$\{env:([^}]+)\}",
+    VariableSyntax.BRACE_ENV: r"\{env:([^}]+)\}",
+    VariableSyntax.BRACE_FILE: r"\{(file:[^}]+)\}",
+    VariableSyntax.SECRETS: r"\$\{\{\s*secrets\.([^}\s]+)\s*\}\}",
+    VariableSyntax.INPUT: r"\$\{(input:[^}]+)\}",
+    VariableSyntax.NAMED: r"\$\{named:([^}]+)\}",
+    VariableSyntax.WORKSPACE: r"\$\{(workspaceFolder|workspaceFolderBasename|userHome|pathSeparator|/)\}",
 }
 
 
@@ -53,7 +53,7 @@ def expand(launch: Launch, variables: Mapping[str, str], *, workspace: str, home
 def unset(written: str, launch: Launch, variables: Collection[str]) -> list[str]:
     """List the environment variables that a text of an entry needs, which are not set and have no default."""
     # Secrets of Continue have files of their own.
-    syntaxes = tuple(syntax for syntax in launch.syntaxes if syntax is not Syntax.SECRETS)
+    syntaxes = tuple(syntax for syntax in launch.syntaxes if syntax is not VariableSyntax.SECRETS)
     text = _text(replace(launch, syntaxes=syntaxes), dict.fromkeys(variables, ""), "", "")
     text.fill(written)
     return [name for name in text.missing if re.fullmatch(_NAME, name)]  # and not `input:id`
@@ -70,14 +70,14 @@ def _text(launch: Launch, variables: Mapping[str, str], workspace: str, home: st
     known = {**variables, **launch.variables}
     if launch.variables:  # a plugin's, which may also say where it is started
         known["CLAUDE_PROJECT_DIR"] = workspace
-    return _Text(launch.syntaxes, known, places if Syntax.WORKSPACE in launch.syntaxes else {})
+    return _Text(launch.syntaxes, known, places if VariableSyntax.WORKSPACE in launch.syntaxes else {})
 
 
 class _Text:
     """Fills texts, and remembers what was missing and what was put in."""
 
     def __init__(
-        self, syntaxes: tuple[Syntax, ...], variables: Mapping[str, str], places: Mapping[str, str]
+        self, syntaxes: tuple[VariableSyntax, ...], variables: Mapping[str, str], places: Mapping[str, str]
     ) -> None:
         self._variables = variables
         self._places = places
