@@ -16,7 +16,7 @@ import apsw
 from remit.bootstrap import memory_at, open_situation
 from remit.decision.decide import Context
 from remit.decision.declarations import Declaration
-from remit.decision.kinds import Authority, ConfigStatus, Kind, Status
+from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
 from remit.decision.projects import Workspace, identify
 from remit.decision.scopes import Scope
 from remit.decision.tool_names import server_name
@@ -46,7 +46,7 @@ def server(
     workspace: Workspace = SHOP,
     dir: str | None = None,
     client: str = CLIENT,
-    status: Status = Status.ACTIVE,
+    status: ToolStatus = ToolStatus.ACTIVE,
     config_status: ConfigStatus | None = ConfigStatus.ENABLED,
     shadowed_by: Winner | None = None,
     is_trusted: bool | None = None,

@@ -1,6 +1,6 @@
 from remit.catalog.costs import Costs, add_up, charge
 from remit.decision.decide import ToolDecision, decide
-from remit.decision.kinds import Authority, ConfigStatus, Kind, Status
+from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
 from remit.decision.scopes import Scope
 from remit.decision.tool_names import REMIT, server_name
 from remit.decision.tools import Tool, Winner
@@ -81,7 +81,7 @@ def test_hidden_tools_cost_only_what_they_would() -> None:
 
 
 def test_what_is_no_longer_configured_costs_nothing() -> None:
-    gone = server("git", status=Status.STALE, config_status=None)
+    gone = server("git", status=ToolStatus.STALE, config_status=None)
     assert add_up(listed(tool(gone, "commit", 40))) == Costs()
 
 

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 from remit.catalog.summary import Summary, summarise
 from remit.decision.decide import Context, Decision, Gate, ToolDecision, Verdict, decide
-from remit.decision.kinds import ConfigStatus, Kind, Status
+from remit.decision.kinds import ConfigStatus, Kind, ToolStatus
 from remit.decision.scopes import Scope
 from remit.decision.tool_names import REMIT
 from remit.decision.tools import Tool, Winner
@@ -48,7 +48,7 @@ def test_what_remit_brings_along_is_the_last_source() -> None:
 
 def test_what_is_hidden_is_grouped_by_its_cause() -> None:
     found = summary(
-        server("old", status=Status.STALE, config_status=None),
+        server("old", status=ToolStatus.STALE, config_status=None),
         server("asked", config_status=ConfigStatus.PENDING),
         server("off", config_status=ConfigStatus.DISABLED),
         server("no", config_status=ConfigStatus.REJECTED),

@@ -4,7 +4,7 @@ import pytest
 
 from remit.decision.agents import Agent, Profile
 from remit.decision.decide import UNKNOWN, Gate, Verdict, decide, explain, objection, shorten
-from remit.decision.kinds import Authority, ConfigStatus, Kind, Status
+from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
 from remit.decision.scopes import Scope
 from remit.decision.tools import Tool, Winner
 from support import BLOG, CLIENT, SHOP, context, server
@@ -63,13 +63,13 @@ def test_what_a_status_means_can_be_said_without_a_tool() -> None:
 
 
 def test_a_stale_tool_is_hidden_and_says_how_to_get_it_back() -> None:
-    decision = decide(server(status=Status.STALE), context())
+    decision = decide(server(status=ToolStatus.STALE), context())
     assert decision.gate is Gate.CONFIG
     assert decision.unlock == "declare it again in ~/.claude.json"
 
 
 def test_a_demoted_tool_is_visible_and_says_how_often_it_failed() -> None:
-    tool = server(status=Status.DEMOTED)._replace(outcomes="+----")
+    tool = server(status=ToolStatus.DEMOTED)._replace(outcomes="+----")
     decision = decide(tool, context())
     assert decision.is_available
     assert decision.reason == "declared in ~/.claude.json; 4 of its last 5 calls here failed"
@@ -153,13 +153,13 @@ def test_a_server_that_waits_for_approval_waits_whoever_trusts_it() -> None:
     assert "waiting for approval" in decide(trusted, replace(context(), starts_servers=True)).reason
 
 
-def listed_tool(**facts: bool | Status) -> Tool:
+def listed_tool(**facts: bool | ToolStatus) -> Tool:
     made = server("till", scope=Scope.PROJECT)
     return made._replace(name="mcp__till__ring", kind=Kind.MCP_TOOL, **facts)
 
 
 def test_a_tool_that_its_server_no_longer_lists_is_hidden_and_says_so() -> None:
-    decision = decide(listed_tool(is_unlisted=True, status=Status.STALE), context())
+    decision = decide(listed_tool(is_unlisted=True, status=ToolStatus.STALE), context())
     assert (decision.gate, decision.reason) == (Gate.CONFIG, "its server `till` no longer lists it")
     assert decision.unlock == "run `remit scan --connect`"
 

@@ -1,7 +1,7 @@
 import pytest
 
 from remit.decision.inherited_status import adopt
-from remit.decision.kinds import Authority, ConfigStatus, Kind, Status
+from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
 from remit.decision.scopes import Scope
 from remit.decision.tools import Tool, Winner
 from support import CLIENT, SHOP, server
@@ -52,14 +52,14 @@ def test_a_tool_that_falls_only_under_an_agents_own_server_is_that_agents() -> N
 
 
 def test_what_was_seen_of_a_server_that_left_is_stale_with_it_unless_another_has_its_name() -> None:
-    left = server("git", scope=Scope.LOCAL, status=Status.STALE, config_status=None)
-    assert [tool.status for tool in adopt([SEEN, left])] == [Status.STALE, Status.STALE]
+    left = server("git", scope=Scope.LOCAL, status=ToolStatus.STALE, config_status=None)
+    assert [tool.status for tool in adopt([SEEN, left])] == [ToolStatus.STALE, ToolStatus.STALE]
     assert judged(left, server("git")) is ConfigStatus.ENABLED
 
 
 def test_a_reported_tool_of_a_server_that_was_declared_once_and_left_stays_as_it_is() -> None:
     reported = SEEN._replace(authority=Authority.REPORT)
-    left = server("git", status=Status.STALE, config_status=None)
+    left = server("git", status=ToolStatus.STALE, config_status=None)
     assert adopt([reported, left]) == [reported, left]
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from remit.decision.decide import ToolDecision, decide
-from remit.decision.kinds import Kind, Status
+from remit.decision.kinds import Kind, ToolStatus
 from remit.decision.lookup import closest_to_being_visible, find, suggest
 from remit.decision.tools import Tool
 from support import context, server
@@ -23,7 +23,7 @@ LISTED = [
         made("/changelog", Kind.SLASH_COMMAND),
         made("quill@orchard", Kind.PLUGIN),
         made("auditor", Kind.SUBAGENT),
-        made("mcp__gone__*", Kind.MCP_SERVER, server="gone", status=Status.STALE),
+        made("mcp__gone__*", Kind.MCP_SERVER, server="gone", status=ToolStatus.STALE),
     )
 ]
 

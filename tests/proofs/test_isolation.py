@@ -25,7 +25,7 @@ from remit.decision.client_reading import ClientReading
 from remit.decision.client_settings import Effect, SettingsLevel, SettingsRule
 from remit.decision.decide import UNKNOWN
 from remit.decision.declarations import Declaration
-from remit.decision.kinds import Authority, Kind, Status
+from remit.decision.kinds import Authority, Kind, ToolStatus
 from remit.decision.launch import Launch
 from remit.decision.projects import Workspace, identify
 from remit.decision.scopes import Scope, in_scope, is_at_or_below
@@ -361,7 +361,7 @@ def test_no_tool_of_another_project_appears_in_any_list_count_context_explanatio
         (name, uses, machine.failures[name]) for name, uses in machine.uses.items()
     )
 
-    demoted = [tool for tool, _ in listed if tool.status is Status.DEMOTED or tool.outcomes]
+    demoted = [tool for tool, _ in listed if tool.status is ToolStatus.DEMOTED or tool.outcomes]
     assert [tool.name for tool in demoted if workspace.project.hash not in tool.name] == []
     assert [tool.name for tool in demoted if machine.failures[tool.name] < len(tool.outcomes)] == []
 

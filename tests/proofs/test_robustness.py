@@ -22,7 +22,7 @@ from remit.cli import json_output
 from remit.clients import CLIENTS
 from remit.decision.client_reading import ClientReading
 from remit.decision.declarations import Declaration
-from remit.decision.kinds import Status
+from remit.decision.kinds import ToolStatus
 from remit.files.bounded_reader import FileError, Machine
 from remit.files.formats import parse_json, parse_jsonc, parse_toml, parse_yaml
 from remit.registry import Registry
@@ -454,7 +454,7 @@ class World:
         return [
             (tool._replace(updated_at=0), decision)
             for tool, decision in listed
-            if tool.status is not Status.STALE
+            if tool.status is not ToolStatus.STALE
         ]
 
     def reach(self, name: str) -> set[str]:

@@ -14,7 +14,7 @@ import pytest
 from linking import means
 from remit.bootstrap import diagnose
 from remit.decision.decide import Context, Gate
-from remit.decision.kinds import Authority, Kind, Status
+from remit.decision.kinds import Authority, Kind, ToolStatus
 from remit.decision.scopes import Scope
 from remit.errors import UnknownServerError
 from remit.registry import Registry
@@ -42,7 +42,7 @@ def trust(registry: Registry, at: Context, *labels: str) -> None:
     registry.trust(registry.trustable(at, labels), at)
 
 
-def tools(registry: Registry, at: Context) -> dict[str, Status]:
+def tools(registry: Registry, at: Context) -> dict[str, ToolStatus]:
     return {
         item.tool.name: item.tool.status for item in registry.tools(at) if item.tool.kind is Kind.MCP_TOOL
     }
@@ -269,22 +269,22 @@ def test_a_tool_that_is_no_longer_listed_is_stale_and_comes_back_when_it_is(desk
     with desk.registry() as registry:
         at = registry.at(str(shop))
 
-        def listed(kind: str) -> dict[str, Status]:
+        def listed(kind: str) -> dict[str, ToolStatus]:
             desk.write(desk.home / ".claude.json", servers(git=entry(kind)))
             connect(registry, at)
             return tools(registry, at)
 
-        assert set(listed("old").values()) == {Status.ACTIVE}
+        assert set(listed("old").values()) == {ToolStatus.ACTIVE}
         assert listed("bad") == {
-            "mcp__git__read": Status.STALE,
-            "mcp__git__write": Status.STALE,
-            "mcp__git__do_it": Status.ACTIVE,
-            "mcp__git__good": Status.ACTIVE,
-            "mcp__git__also-good": Status.ACTIVE,
+            "mcp__git__read": ToolStatus.STALE,
+            "mcp__git__write": ToolStatus.STALE,
+            "mcp__git__do_it": ToolStatus.ACTIVE,
+            "mcp__git__good": ToolStatus.ACTIVE,
+            "mcp__git__also-good": ToolStatus.ACTIVE,
         }
         why = registry.explain("mcp__git__read", at)
         assert why.decision.reason == "its server `git` no longer lists it"
-        assert listed("old")["mcp__git__read"] is Status.ACTIVE
+        assert listed("old")["mcp__git__read"] is ToolStatus.ACTIVE
 
 
 def test_a_stale_tool_that_is_used_all_the_same_is_there(desk: Desk, shop: Path) -> None:
@@ -293,9 +293,9 @@ def test_a_stale_tool_that_is_used_all_the_same_is_there(desk: Desk, shop: Path)
         at = registry.at(str(shop))
         registry.record("mcp__git__hidden", at)
         connect(registry, at)
-        assert tools(registry, at)["mcp__git__hidden"] is Status.STALE
+        assert tools(registry, at)["mcp__git__hidden"] is ToolStatus.STALE
         registry.record("mcp__git__hidden", at)
-        assert tools(registry, at)["mcp__git__hidden"] is Status.ACTIVE
+        assert tools(registry, at)["mcp__git__hidden"] is ToolStatus.ACTIVE
 
 
 def test_a_server_that_fails_keeps_its_last_known_tools_and_says_that_they_are_old(
@@ -309,7 +309,7 @@ def test_a_server_that_fails_keeps_its_last_known_tools_and_says_that_they_are_o
         failed = connect(registry, at)["git"]
         assert failed.offer is not None
         assert failed.offer.failure is not None
-        assert set(tools(registry, at).values()) == {Status.ACTIVE}
+        assert set(tools(registry, at).values()) == {ToolStatus.ACTIVE}
         reason = registry.explain("mcp__git__read", at).decision.reason
     assert reason == "its server `git` is declared in ~/.claude.json, listed before its entry changed"
 

@@ -3,7 +3,7 @@
 import pytest
 
 from remit.decision.decide import Decision, ToolDecision, Verdict
-from remit.decision.kinds import Authority, Kind, Status
+from remit.decision.kinds import Authority, Kind, ToolStatus
 from remit.decision.scopes import Scope
 from remit.decision.tools import Tool
 from remit.search.name_matches import Match, NameMatches, is_one_letter_off
@@ -19,7 +19,7 @@ def listed(
     *,
     server: str | None = None,
     kind: Kind = Kind.MCP_TOOL,
-    status: Status = Status.ACTIVE,
+    status: ToolStatus = ToolStatus.ACTIVE,
     uses: int = 0,
     decision: Decision = VISIBLE,
 ) -> ToolDecision:
@@ -100,8 +100,8 @@ def test_what_nothing_was_found_of_scores_nothing() -> None:
 
 def test_stale_demoted_and_built_in_tools_rank_lower() -> None:
     found = [
-        listed("mcp__a__stale", 1, server="a", status=Status.STALE),
-        listed("mcp__a__demoted", 2, server="a", status=Status.DEMOTED),
+        listed("mcp__a__stale", 1, server="a", status=ToolStatus.STALE),
+        listed("mcp__a__demoted", 2, server="a", status=ToolStatus.DEMOTED),
         listed("WebFetch", 3, kind=Kind.BUILTIN),
         listed("mcp__a__active", 4, server="a"),
     ]
@@ -216,8 +216,8 @@ def test_a_word_of_another_name_is_not_taken_for_a_mistyped_one() -> None:
 
 
 def test_of_tools_with_the_name_that_was_asked_for_those_that_can_be_used_come_first() -> None:
-    gone = listed("mcp__a__go", 1, server="a", status=Status.STALE, uses=9, decision=HIDDEN)
-    failing = listed("mcp__b__go", 2, server="b", status=Status.DEMOTED, uses=5)
+    gone = listed("mcp__a__go", 1, server="a", status=ToolStatus.STALE, uses=9, decision=HIDDEN)
+    failing = listed("mcp__b__go", 2, server="b", status=ToolStatus.DEMOTED, uses=5)
     well = listed("mcp__c__go", 3, server="c")
     assert names(ordered("go", [gone, failing, well], {})) == ["mcp__c__go", "mcp__b__go", "mcp__a__go"]
 

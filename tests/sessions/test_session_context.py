@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remit.decision.decide import Decision, Gate, ToolDecision, Verdict
-from remit.decision.kinds import Authority, Kind, Status
+from remit.decision.kinds import Authority, Kind, ToolStatus
 from remit.decision.scopes import Scope
 from remit.decision.snapshot import Snapshot, StateValue
 from remit.decision.tools import Tool
@@ -64,8 +64,8 @@ def test_a_server_stands_for_its_tools() -> None:
     assert tools_section([tool("mcp__git__commit", Kind.MCP_TOOL, of=git), git]).count("git") == 1
 
 
-@pytest.mark.parametrize("status", [Status.DEMOTED, Status.STALE])
-def test_what_fails_or_left_its_file_ranks_below_all_that_works(status: Status) -> None:
+@pytest.mark.parametrize("status", [ToolStatus.DEMOTED, ToolStatus.STALE])
+def test_what_fails_or_left_its_file_ranks_below_all_that_works(status: ToolStatus) -> None:
     busy = server("git", status=status, usage_count=900)
     lines = tools_section([busy, tool("changelog", Kind.SKILL)]).splitlines()
     assert lines[1:] == ["- skill: changelog (global)", "- MCP: git (global, 900x)"]

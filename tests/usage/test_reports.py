@@ -1,7 +1,7 @@
 """What was used, what never was, and what could be switched off."""
 
 from remit.decision.decide import Decision, Gate, ToolDecision, Verdict
-from remit.decision.kinds import Authority, Kind, Status
+from remit.decision.kinds import Authority, Kind, ToolStatus
 from remit.decision.scopes import Scope
 from remit.decision.tool_names import REMIT
 from remit.decision.tools import Tool
@@ -113,8 +113,8 @@ def test_what_many_sessions_went_by_without_is_proposed_too() -> None:
 
 
 def test_what_only_fails_is_proposed_but_never_what_the_client_has_of_itself() -> None:
-    broken = COMMIT._replace(status=Status.DEMOTED, outcomes="+---")
-    own = tool("Bash", Kind.BUILTIN)._replace(status=Status.DEMOTED, outcomes="---")
+    broken = COMMIT._replace(status=ToolStatus.DEMOTED, outcomes="+---")
+    own = tool("Bash", Kind.BUILTIN)._replace(status=ToolStatus.DEMOTED, outcomes="---")
     found = usage(listed(GIT, broken, own), [total(broken, 4, 3), total(own, 3, 3)], [])
     assert proposals(found, now=NOW) == [("mcp__git__commit", "3 of its last 4 calls here failed", 10)]
 

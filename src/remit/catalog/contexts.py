@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from remit.decision.agents import check_servers, employ
 from remit.decision.decide import Context, ToolDecision
-from remit.decision.kinds import Kind, Status
+from remit.decision.kinds import Kind, ToolStatus
 from remit.decision.policy import Mode
 from remit.decision.tool_names import full_label, storable
 from remit.decision.views import Flags
@@ -87,6 +87,6 @@ def for_agent(
 
 def _labels_of_servers(tools: Iterable[Tool]) -> Iterator[str]:
     for tool in tools:
-        is_known = tool.kind is Kind.MCP_SERVER and tool.agent is None and tool.status is not Status.STALE
+        is_known = tool.kind is Kind.MCP_SERVER and tool.agent is None and tool.status is not ToolStatus.STALE
         if is_known and tool.server is not None:
             yield full_label(tool.server, tool.plugin)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.decision.inherited_status import server_of, servers_in_force
-from remit.decision.kinds import Kind, Status
+from remit.decision.kinds import Kind, ToolStatus
 from remit.decision.tool_names import REMIT, is_covered
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def add_up(listed: Iterable[ToolDecision]) -> Costs:
     for tool, decision in listed:
         if _is_server(tool):
             uncounted += decision.is_available and tool.tokens is None
-        elif tool.status is not Status.STALE and not is_held_back(tool):
+        elif tool.status is not ToolStatus.STALE and not is_held_back(tool):
             everything += tool.tokens or 0
             visible += (tool.tokens or 0) if decision.is_available else 0
     return Costs(visible=visible, all=everything, uncounted=uncounted)

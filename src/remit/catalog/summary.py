@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from remit.catalog.costs import Costs, add_up
 from remit.decision.decide import Context, Gate, ToolDecision
-from remit.decision.kinds import ConfigStatus, Kind, Status
+from remit.decision.kinds import ConfigStatus, Kind, ToolStatus
 from remit.decision.scopes import Scope
 from remit.decision.tool_names import REMIT
 
@@ -29,7 +29,7 @@ CAUSES = (  # in the order in which they are told; a gate that is not among them
     ConfigStatus.MANUAL,
     ConfigStatus.ITSELF,
     ConfigStatus.UNSERVED,
-    Status.STALE,
+    ToolStatus.STALE,
     Gate.AGENT,
     Gate.POLICY,
     Gate.STATE,
@@ -129,8 +129,8 @@ def _cause(item: ToolDecision, context: Context) -> str:
         return SHADOWED
     if decision.gate is not Gate.CONFIG:
         return str(decision.gate)
-    if tool.status is Status.STALE or tool.config_status is None:
-        return Status.STALE
+    if tool.status is ToolStatus.STALE or tool.config_status is None:
+        return ToolStatus.STALE
     return UNTRUSTED if tool.config_status is ConfigStatus.ENABLED else tool.config_status
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from remit.catalog.summary import ELSEWHERE, SHADOWED, UNTRUSTED, Hidden, Origin, Summary
 from remit.cli.render import NOTHING, counted, heading, out, printable, rounded, total
 from remit.decision.decide import Context, Gate, ToolDecision, shorten
-from remit.decision.kinds import ConfigStatus, Kind, Status
+from remit.decision.kinds import ConfigStatus, Kind, ToolStatus
 
 if TYPE_CHECKING:
     from remit.decision.declarations import Changes, Declaration
@@ -34,7 +34,7 @@ CAUSES = {
     ConfigStatus.MANUAL: "Only for a person to invoke",
     ConfigStatus.ITSELF: "Remit itself",
     ConfigStatus.UNSERVED: "Only through the gateway",
-    Status.STALE: "No longer configured or listed",
+    ToolStatus.STALE: "No longer configured or listed",
     Gate.AGENT: "Brought along by one agent only",
     Gate.POLICY: "Not allowed by a list, a rule or a filter",
     Gate.STATE: "Needs a state that does not hold",
@@ -56,7 +56,7 @@ def show(found: Scan, summary: Summary, context: Context, *, sends_a_part: bool 
         out(total(summary, sends_a_part=sends_a_part))
         _lines(_costliest(summary.costliest))
     for group in summary.hidden:
-        if group.cause is Status.STALE:  # told when it went, among the changes
+        if group.cause is ToolStatus.STALE:  # told when it went, among the changes
             continue
         out()
         _lines(_hidden(group, context))

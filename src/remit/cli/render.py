@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from remit.catalog.contexts import ALL_CLIENTS
 from remit.decision.decide import Context, GateResult, ToolDecision, shorten
-from remit.decision.kinds import Kind, Status
+from remit.decision.kinds import Kind, ToolStatus
 from remit.decision.problems import Severity
 from remit.decision.scopes import Scope, is_at_or_below
 
@@ -262,7 +262,7 @@ def _columns(listed: Sequence[ToolDecision], context: Context) -> list[str]:
 
 def _cells(item: ToolDecision, context: Context) -> dict[str, str]:
     tool, decision = item
-    mark = "" if tool.status is Status.ACTIVE else f" [{tool.status}]"
+    mark = "" if tool.status is ToolStatus.ACTIVE else f" [{tool.status}]"
     return {
         "client": tool.client,
         "tool": tool.name + mark,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from remit.decision.agents import Agent, excludes_tool, lacks_server
 from remit.decision.danger import Danger, Rating
 from remit.decision.demotion import in_words
-from remit.decision.kinds import Authority, ConfigStatus, Kind, Status
+from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
 from remit.decision.policy import NO_POLICY, ConfigLocation, Mode, Policy, ToolDanger
 from remit.decision.projects import Workspace
 from remit.decision.requirements import NO_REQUIREMENTS, Requirements, UnmetRequirement
@@ -125,7 +125,7 @@ def decide_by(gates: "Gates", tool: Tool, context: Context) -> Decision:
             verdict = Verdict.ASK if ruling.passed else Verdict.HIDDEN
             return Decision(verdict=verdict, gate=gate, reason=ruling.reason, unlock=ruling.unlock)
     reason = _origin(tool, context)
-    if tool.status is Status.DEMOTED:
+    if tool.status is ToolStatus.DEMOTED:
         reason = f"{reason}; {in_words(tool.outcomes)}"
     return Decision(verdict=Verdict.VISIBLE, gate=None, reason=reason, unlock=None)
 
@@ -172,7 +172,7 @@ def _config(tool: Tool, context: Context) -> GateResult:
         return GateResult(False, f"declared for {tool.client}", f"ask with `--client {tool.client}`")
     if tool.authority is not Authority.CONFIG:
         return GateResult(True, _origin(tool, context))
-    if tool.config_status is None or (tool.status is Status.STALE and not tool.is_unlisted):
+    if tool.config_status is None or (tool.status is ToolStatus.STALE and not tool.is_unlisted):
         place = shorten(tool.source, context)
         return GateResult(False, f"no longer configured in {place}", f"declare it again in {place}")
     is_served = context.starts_servers and tool.config_status is ConfigStatus.UNSERVED

@@ -8,7 +8,7 @@ file stands against it.
 
 from collections.abc import Sequence
 
-from remit.decision.kinds import Authority, ConfigStatus, Kind, Status
+from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
 from remit.decision.tool_names import classify, server_rows
 from remit.decision.tools import Tool
 
@@ -69,7 +69,7 @@ def _adopted(tool: Tool, servers: Servers) -> Tool:
         server=server.server,
         plugin=server.plugin,
         agent=server.agent,
-        status=Status.STALE if _has_left(server) else tool.status,
+        status=ToolStatus.STALE if _has_left(server) else tool.status,
         config_status=server.config_status,
         shadowed_by=server.shadowed_by,
         is_trusted=server.is_trusted,

@@ -23,7 +23,7 @@ class Authority(IntEnum):
     CONFIG = 3
 
 
-class Status(StrEnum):
+class ToolStatus(StrEnum):
     """Where a row stands in its life."""
 
     ACTIVE = "active"

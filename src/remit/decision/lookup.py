@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from remit.decision.decide import ToolDecision
-from remit.decision.kinds import Kind, Status
+from remit.decision.kinds import Kind, ToolStatus
 from remit.decision.tool_names import is_covered, spellings
 from remit.text.spelling import MOST_SUGGESTIONS, nearest
 
@@ -26,7 +26,7 @@ def find(name: str, listed: Sequence[ToolDecision]) -> list[ToolDecision]:
     forms = spellings(name)
     found = [[item for item in listed if item.tool.name == form] for form in forms]
     exact = next(filter(None, found), found[0])
-    if any(item.tool.status is not Status.STALE or item.tool.is_unlisted for item in exact):
+    if any(item.tool.status is not ToolStatus.STALE or item.tool.is_unlisted for item in exact):
         return exact
     return _covering(forms, servers) or exact or [item for item in listed if _plugin(item) == name]
 
@@ -35,7 +35,7 @@ def _covering(forms: Iterable[str], servers: Sequence[ToolDecision]) -> list[Too
     covering = [
         item
         for item in servers
-        if item.tool.status is not Status.STALE
+        if item.tool.status is not ToolStatus.STALE
         and (item.tool.listed_at is None or item.tool.is_outdated)
         and any(is_covered(form, item.tool.name) for form in forms)
     ]
@@ -54,7 +54,7 @@ def _bare(name: str) -> str:
 def closest_to_being_visible(item: ToolDecision) -> tuple[bool, bool, bool]:
     """Order rows of one name by how near they are to being used."""
     tool, decision = item
-    return not decision.is_available, tool.status is Status.STALE, tool.shadowed_by is not None
+    return not decision.is_available, tool.status is ToolStatus.STALE, tool.shadowed_by is not None
 
 
 def suggest(name: str, listed: Sequence[ToolDecision]) -> list[str]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.decision.agents import Profile
-from remit.decision.kinds import Authority, ConfigStatus, Kind, Status
+from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
 from remit.decision.scopes import Scope
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Tool(NamedTuple):
     server: str | None = None
     plugin: str | None = None
     agent: str | None = None  # the one that brings this server along
-    status: Status = Status.ACTIVE
+    status: ToolStatus = ToolStatus.ACTIVE
     config_status: ConfigStatus | None = None  # None: no file that was read for this workspace declares it
     shadowed_by: Winner | None = None
     is_trusted: bool | None = None  # None: it needs no trust to be started

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from remit.decision.decide import Decision, ToolDecision
-from remit.decision.kinds import Kind, Status
+from remit.decision.kinds import Kind, ToolStatus
 from remit.decision.lookup import closest_to_being_visible
 from remit.decision.tools import Tool
 from remit.search.documents import query_words
@@ -22,7 +22,7 @@ RRF_K = 60
 
 _CERTAINTY = {Match.EXACT: 1.0, Match.SAME_WORDS: 0.99, Match.ONE_LETTER: 0.98}
 _UNNAMED = 0.96  # the most that a tool gets which the query does not name
-_LESS_LIKELY = {Status.STALE: 0.5, Status.DEMOTED: 0.7}
+_LESS_LIKELY = {ToolStatus.STALE: 0.5, ToolStatus.DEMOTED: 0.7}
 _BUILT_IN = 0.8  # an agent knows them without a search
 
 

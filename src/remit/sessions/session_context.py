@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from remit.configuration.session_settings import MAX_CHARACTERS
 from remit.decision.decide import Gate, ToolDecision
-from remit.decision.kinds import Kind, Status
+from remit.decision.kinds import Kind, ToolStatus
 from remit.decision.snapshot import Snapshot
 from remit.decision.tool_names import full_label
 from remit.decision.tools import Tool
@@ -138,7 +138,7 @@ def _displayable(tools: Sequence[Tool]) -> list[Tool]:
 def _rank(tool: Tool, familiar: Familiar | None) -> tuple[bool, float, int, int, str, str]:
     weight = 0.0 if familiar is None else _known(tool, familiar).weight
     return (
-        tool.status is not Status.ACTIVE,
+        tool.status is not ToolStatus.ACTIVE,
         -weight,
         _ORDER[tool.kind],
         -tool.usage_count,

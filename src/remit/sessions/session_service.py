@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from remit.catalog.contexts import DEFAULT_CLIENT
 from remit.decision.decide import Context, ToolDecision
 from remit.decision.declarations import Key
-from remit.decision.kinds import Kind, Status
+from remit.decision.kinds import Kind, ToolStatus
 from remit.decision.tools import Tool
 from remit.memory import session_start as memory
 from remit.memory.scope_gate import memory_id
@@ -210,5 +210,5 @@ def _is_suggestable(item: ToolDecision) -> bool:
     return (
         item.decision.is_available
         and item.tool.kind not in _NEVER_SUGGESTED
-        and item.tool.status is Status.ACTIVE
+        and item.tool.status is ToolStatus.ACTIVE
     )

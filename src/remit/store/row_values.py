@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from remit.decision.agents import Profile
 from remit.decision.danger import Danger
 from remit.decision.demotion import is_demoted
-from remit.decision.kinds import Authority, ConfigStatus, Kind, Status
+from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
 from remit.decision.scopes import Scope
 from remit.decision.tools import Definition, Tool, Winner
 from remit.trust.trust_rule import needs_trust
@@ -48,7 +48,7 @@ def tool(row: Row, workspace: Workspace) -> Tool:
         server,
         plugin,
         agent,
-        Status.STALE if is_unlisted else _status(kind, authority, config_status, outcomes),
+        ToolStatus.STALE if is_unlisted else _status(kind, authority, config_status, outcomes),
         CONFIG_STATUSES[config_status] if config_status else None,
         Winner(scope=SCOPES[winner_scope], source=winner_source) if winner_scope else None,
         is_trusted == 1 if is_judged else None,
@@ -87,11 +87,11 @@ def definition(row: Row) -> Definition:
     )
 
 
-def _status(kind: str, authority: int, config_status: str | None, outcomes: str) -> Status:
+def _status(kind: str, authority: int, config_status: str | None, outcomes: str) -> ToolStatus:
     if authority == Authority.CONFIG and config_status is None:
-        return Status.STALE
+        return ToolStatus.STALE
     # That a command failed in the client's shell says nothing of the shell.
-    return Status.DEMOTED if is_demoted(outcomes) and kind != Kind.BUILTIN else Status.ACTIVE
+    return ToolStatus.DEMOTED if is_demoted(outcomes) and kind != Kind.BUILTIN else ToolStatus.ACTIVE
 
 
 def profile(text: str | None) -> Profile | None:

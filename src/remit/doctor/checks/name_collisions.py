@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from remit.decision.declarations import Declaration
-from remit.decision.kinds import Kind, Status
+from remit.decision.kinds import Kind, ToolStatus
 from remit.decision.problems import Severity
 from remit.decision.tool_names import MCP, OWN, is_covered
 from remit.doctor.findings import Finding, Patient, about, to_its_owner
@@ -65,7 +65,7 @@ def _known_tools(declaration: Declaration, patient: Patient) -> list[str]:
         tool.name
         for tool in patient.tools
         if tool.kind is Kind.MCP_TOOL
-        and tool.status is not Status.STALE
+        and tool.status is not ToolStatus.STALE
         and is_covered(tool.name, declaration.name)
     ]
 
