@@ -3,27 +3,27 @@ import pytest
 from remit.decision.agents import (
     MAX_DEPTH,
     Agent,
-    Profile,
+    AgentProfile,
     check_servers,
-    employ,
-    excludes_tool,
-    lacks_server,
+    resolve_agent,
+    server_refusal,
+    tool_refusal,
 )
 from remit.decision.kinds import Kind
 from remit.errors import AgentError
 
 PROJECT = ("git", "wiki")  # the project's servers
-PARENT = Agent(name="lead", profile=Profile(servers=("wiki", "ledger"), own_servers=("ledger",)))
+PARENT = Agent(name="lead", profile=AgentProfile(servers=("wiki", "ledger"), own_servers=("ledger",)))
 
 
 def has(agent: Agent) -> set[str]:
     """The servers that an agent has: the project's by name, agents' own with their owner."""
-    project = {label for label in PROJECT if lacks_server(agent, (label,), owner=None) is None}
+    project = {label for label in PROJECT if server_refusal(agent, (label,), owner=None) is None}
     return project | {f"{owner}'s ledger" for owner in ("lead", "scout") if _has_own(agent, owner)}
 
 
 def _has_own(agent: Agent, owner: str) -> bool:
-    return lacks_server(agent, ("ledger",), owner=owner) is None
+    return server_refusal(agent, ("ledger",), owner=owner) is None
 
 
 @pytest.mark.parametrize(
@@ -42,42 +42,46 @@ def _has_own(agent: Agent, owner: str) -> bool:
 def test_an_explicit_list_is_all_and_otherwise_project_and_parent_are_inherited_as_asked(
     listed: tuple[str, ...] | None, inherits_project: bool, inherits_parent: bool, servers: set[str]
 ) -> None:
-    profile = Profile(servers=listed, inherits_project=inherits_project, inherits_parent=inherits_parent)
+    profile = AgentProfile(servers=listed, inherits_project=inherits_project, inherits_parent=inherits_parent)
     assert has(Agent(name="child", profile=profile, parents=(PARENT,))) == servers
 
 
 def test_an_empty_list_means_no_servers() -> None:
-    assert has(Agent(name="child", profile=Profile(servers=()))) == set()
+    assert has(Agent(name="child", profile=AgentProfile(servers=()))) == set()
 
 
 def test_without_a_parent_nothing_is_inherited_from_one() -> None:
-    profile = Profile(inherits_project=False, inherits_parent=True)
+    profile = AgentProfile(inherits_project=False, inherits_parent=True)
     assert has(Agent(name="child", profile=profile)) == set()
 
 
 def test_a_child_may_name_a_server_that_its_parent_did_not_load() -> None:
-    child = Agent(name="child", profile=Profile(servers=("git",)), parents=(PARENT,))
-    assert lacks_server(PARENT, ("git",), owner=None) is not None
-    assert lacks_server(child, ("git",), owner=None) is None
+    child = Agent(name="child", profile=AgentProfile(servers=("git",)), parents=(PARENT,))
+    assert server_refusal(PARENT, ("git",), owner=None) is not None
+    assert server_refusal(child, ("git",), owner=None) is None
 
 
 def test_a_server_that_an_agent_brings_along_stands_before_the_projects_of_that_name() -> None:
-    scout = Agent(name="scout", profile=Profile(servers=("git",), own_servers=("git",)))
-    assert lacks_server(scout, ("git",), owner=None) == "agent `scout` brings its own server of this name"
-    assert lacks_server(scout, ("git",), owner="scout") is None
-    assert lacks_server(scout, ("git",), owner="lead") == "agent `scout` has only the servers it lists: `git`"
+    scout = Agent(name="scout", profile=AgentProfile(servers=("git",), own_servers=("git",)))
+    assert server_refusal(scout, ("git",), owner=None) == "agent `scout` brings its own server of this name"
+    assert server_refusal(scout, ("git",), owner="scout") is None
+    assert (
+        server_refusal(scout, ("git",), owner="lead") == "agent `scout` has only the servers it lists: `git`"
+    )
 
 
 def test_a_refusal_says_why() -> None:
-    alone = Agent(name="alone", profile=Profile(inherits_project=False))
-    assert lacks_server(alone, ("git",), owner=None) == "agent `alone` does not inherit the project's servers"
-    assert lacks_server(alone, ("git",), owner="scout") == "it is agent `scout`'s own"
-    none = Agent(name="none", profile=Profile(servers=()))
-    assert lacks_server(none, ("git",), owner=None) == "agent `none` has only the servers it lists: none"
-    child = Agent(
-        name="child", profile=Profile(inherits_project=False, inherits_parent=True), parents=(alone,)
+    alone = Agent(name="alone", profile=AgentProfile(inherits_project=False))
+    assert (
+        server_refusal(alone, ("git",), owner=None) == "agent `alone` does not inherit the project's servers"
     )
-    assert lacks_server(child, ("git",), owner=None) == (
+    assert server_refusal(alone, ("git",), owner="scout") == "it is agent `scout`'s own"
+    none = Agent(name="none", profile=AgentProfile(servers=()))
+    assert server_refusal(none, ("git",), owner=None) == "agent `none` has only the servers it lists: none"
+    child = Agent(
+        name="child", profile=AgentProfile(inherits_project=False, inherits_parent=True), parents=(alone,)
+    )
+    assert server_refusal(child, ("git",), owner=None) == (
         "agent `child` has what its parent has, and agent `alone` does not inherit the project's servers"
     )
 
@@ -107,15 +111,15 @@ def test_a_refusal_says_why() -> None:
 def test_a_list_of_tools_admits_what_it_names(
     tools: tuple[str, ...] | None, name: str, kind: Kind, admitted: bool
 ) -> None:
-    agent = Agent(name="child", profile=Profile(tools=tools))
-    assert (excludes_tool(agent, name, kind) is None) == admitted
+    agent = Agent(name="child", profile=AgentProfile(tools=tools))
+    assert (tool_refusal(agent, name, kind) is None) == admitted
 
 
 def test_what_is_denied_is_excluded_unless_only_some_of_its_uses_are() -> None:
-    agent = Agent(name="child", profile=Profile(denied_tools=("mcp__git", "Write", "Bash(rm:*)")))
-    assert excludes_tool(agent, "mcp__git__commit", Kind.MCP_TOOL) == "agent `child` is denied it"
-    assert excludes_tool(agent, "Write", Kind.BUILTIN) == "agent `child` is denied it"
-    assert excludes_tool(agent, "Bash", Kind.BUILTIN) is None
+    agent = Agent(name="child", profile=AgentProfile(denied_tools=("mcp__git", "Write", "Bash(rm:*)")))
+    assert tool_refusal(agent, "mcp__git__commit", Kind.MCP_TOOL) == "agent `child` is denied it"
+    assert tool_refusal(agent, "Write", Kind.BUILTIN) == "agent `child` is denied it"
+    assert tool_refusal(agent, "Bash", Kind.BUILTIN) is None
 
 
 @pytest.mark.parametrize(
@@ -123,44 +127,44 @@ def test_what_is_denied_is_excluded_unless_only_some_of_its_uses_are() -> None:
     [("Read", Kind.BUILTIN), ("mcp__git__commit", Kind.MCP_TOOL), ("mcp__git__*", Kind.MCP_SERVER)],
 )
 def test_a_star_denies_everything(name: str, kind: Kind) -> None:
-    agent = Agent(name="child", profile=Profile(tools=("Read",), denied_tools=("*",)))
-    assert excludes_tool(agent, name, kind) == "agent `child` is denied it"
+    agent = Agent(name="child", profile=AgentProfile(tools=("Read",), denied_tools=("*",)))
+    assert tool_refusal(agent, name, kind) == "agent `child` is denied it"
 
 
 def test_a_child_never_exceeds_the_lists_of_those_above_it() -> None:
-    top = Agent(name="top", profile=Profile(tools=("Read", "Write", "mcp__git")))
-    lead = Agent(name="lead", profile=Profile(denied_tools=("Write",)), parents=(top,))
-    child = Agent(name="child", profile=Profile(tools=("Read", "Write", "Bash")), parents=(lead, top))
-    assert excludes_tool(child, "Read", Kind.BUILTIN) is None
-    assert excludes_tool(child, "Write", Kind.BUILTIN) == "agent `lead` is denied it"
-    assert excludes_tool(child, "Bash", Kind.BUILTIN) == "it is not among the tools of agent `top`"
+    top = Agent(name="top", profile=AgentProfile(tools=("Read", "Write", "mcp__git")))
+    lead = Agent(name="lead", profile=AgentProfile(denied_tools=("Write",)), parents=(top,))
+    child = Agent(name="child", profile=AgentProfile(tools=("Read", "Write", "Bash")), parents=(lead, top))
+    assert tool_refusal(child, "Read", Kind.BUILTIN) is None
+    assert tool_refusal(child, "Write", Kind.BUILTIN) == "agent `lead` is denied it"
+    assert tool_refusal(child, "Bash", Kind.BUILTIN) == "it is not among the tools of agent `top`"
 
 
 def test_an_agent_may_start_the_agents_that_it_is_allowed() -> None:
-    agent = Agent(name="child", profile=Profile(allowed_agents=("scout",)))
-    assert excludes_tool(agent, "scout", Kind.SUBAGENT) is None
-    assert excludes_tool(agent, "lead", Kind.SUBAGENT) == "agent `child` may not start it"
+    agent = Agent(name="child", profile=AgentProfile(allowed_agents=("scout",)))
+    assert tool_refusal(agent, "scout", Kind.SUBAGENT) is None
+    assert tool_refusal(agent, "lead", Kind.SUBAGENT) == "agent `child` may not start it"
 
 
 PROFILES = {
-    "lead": Profile(allowed_agents=("scout",)),
-    "scout": Profile(),
-    "loner": Profile(allowed_agents=()),
+    "lead": AgentProfile(allowed_agents=("scout",)),
+    "scout": AgentProfile(),
+    "loner": AgentProfile(allowed_agents=()),
 }
 
 
 def test_an_agent_is_put_to_work_below_its_parents() -> None:
-    employed = employ("scout", ["lead"], PROFILES)
+    employed = resolve_agent("scout", ["lead"], PROFILES)
     assert (employed.name, [each.name for each in employed.parents]) == ("scout", ["lead"])
-    deep = employ("scout", ["scout", "lead"], PROFILES)
+    deep = resolve_agent("scout", ["scout", "lead"], PROFILES)
     assert [each.name for each in deep.parents] == ["scout", "lead"]
     assert [each.name for each in deep.parents[0].parents] == ["lead"]
 
 
 def test_the_case_of_a_name_matters_only_where_two_differ_by_it() -> None:
-    assert employ("SCOUT", ["Lead"], PROFILES).name == "scout"
+    assert resolve_agent("SCOUT", ["Lead"], PROFILES).name == "scout"
     with pytest.raises(AgentError, match="no agent is called `sCout`"):
-        employ("sCout", [], {"scout": Profile(), "Scout": Profile()})
+        resolve_agent("sCout", [], {"scout": AgentProfile(), "Scout": AgentProfile()})
 
 
 @pytest.mark.parametrize(
@@ -182,22 +186,22 @@ def test_an_agent_that_cannot_be_put_to_work_is_an_error_that_says_what_can(
     name: str, parents: list[str], message: str, hint: str
 ) -> None:
     with pytest.raises(AgentError) as raised:
-        employ(name, parents, PROFILES)
+        resolve_agent(name, parents, PROFILES)
     assert (str(raised.value), raised.value.hint) == (message, hint)
 
 
 def test_a_server_that_does_not_exist_is_an_error_that_lists_what_exists() -> None:
-    agent = Agent(name="child", profile=Profile(servers=("git", "own", "typo"), own_servers=("own",)))
+    agent = Agent(name="child", profile=AgentProfile(servers=("git", "own", "typo"), own_servers=("own",)))
     with pytest.raises(AgentError) as raised:
         check_servers(agent, PROJECT)
     assert str(raised.value) == "agent `child` lists the server `typo`, which does not exist here"
     assert raised.value.hint == "the servers here are: `git`, `wiki`"
-    check_servers(Agent(name="child", profile=Profile(servers=("git",))), PROJECT)
+    check_servers(Agent(name="child", profile=AgentProfile(servers=("git",))), PROJECT)
     with pytest.raises(AgentError, match="does not exist here"):
-        check_servers(Agent(name="below", profile=Profile(), parents=(agent,)), PROJECT)
+        check_servers(Agent(name="below", profile=AgentProfile(), parents=(agent,)), PROJECT)
 
 
 def test_where_no_server_exists_the_error_says_so() -> None:
     with pytest.raises(AgentError) as raised:
-        check_servers(Agent(name="child", profile=Profile(servers=("git",))), ())
+        check_servers(Agent(name="child", profile=AgentProfile(servers=("git",))), ())
     assert raised.value.hint == "the servers here are: none"

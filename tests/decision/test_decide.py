@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from remit.decision.agents import Agent, Profile
+from remit.decision.agents import Agent, AgentProfile
 from remit.decision.decide import UNKNOWN, Gate, Verdict, decide, explain, objection, shorten
 from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
 from remit.decision.scopes import Scope
@@ -140,7 +140,7 @@ def test_a_projects_server_is_hidden_from_those_who_would_start_it_until_it_is_t
 
 def test_what_an_agent_brings_along_is_started_by_its_client_and_needs_no_trust() -> None:
     brought = server("till", scope=Scope.PROJECT, is_trusted=False)._replace(agent="auditor")
-    auditor = Agent(name="auditor", profile=Profile())
+    auditor = Agent(name="auditor", profile=AgentProfile())
     assert decide(brought, replace(context(), starts_servers=True, agent=auditor)).is_available
 
 

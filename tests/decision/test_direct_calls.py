@@ -8,7 +8,7 @@ import pytest
 from remit.configuration.config_model import File, Layer, Said
 from remit.configuration.file_parser import read
 from remit.configuration.policy_compiler import rule
-from remit.decision.agents import Profile
+from remit.decision.agents import AgentProfile
 from remit.decision.decide import Context, Gate, Verdict
 from remit.decision.direct_calls import employed, judge
 from remit.decision.kinds import Authority, ConfigStatus, Kind
@@ -31,7 +31,7 @@ def ruled(text: str = "", *, mode: Mode | None = None) -> Context:
 
 def declared(name: str, kind: Kind, *, status: ConfigStatus = ConfigStatus.ENABLED) -> Tool:
     made = Tool(name, kind, CLIENT, Scope.GLOBAL, "/file", Authority.CONFIG, config_status=status)
-    return made._replace(profile=Profile()) if kind is Kind.SUBAGENT else made
+    return made._replace(profile=AgentProfile()) if kind is Kind.SUBAGENT else made
 
 
 def test_what_is_in_force_goes_on() -> None:
@@ -132,12 +132,12 @@ def test_in_plan_mode_a_client_keeps_its_own_tools_to_the_plan() -> None:
     ).is_available
 
 
-def with_agent(profile: Profile) -> list[Tool]:
+def with_agent(profile: AgentProfile) -> list[Tool]:
     return [GIT, COMMIT, declared("auditor", Kind.SUBAGENT)._replace(profile=profile)]
 
 
 def test_an_agents_lists_count_for_its_calls() -> None:
-    rows = with_agent(Profile(denied_tools=("mcp__git__commit",)))
+    rows = with_agent(AgentProfile(denied_tools=("mcp__git__commit",)))
     found = judge(ClientCall("mcp__git__commit", agent="auditor"), rows, context())
     assert (found.verdict, found.gate) == (Verdict.HIDDEN, Gate.AGENT)
     assert judge(ClientCall("mcp__git__commit"), rows, context()).is_available
@@ -151,7 +151,7 @@ def test_of_an_agent_that_is_not_known_its_name_counts() -> None:
 
 
 def test_the_main_session_is_nobodys_agent() -> None:
-    assert employed(None, with_agent(Profile()), context()).agent is None
+    assert employed(None, with_agent(AgentProfile()), context()).agent is None
 
 
 def test_what_goes_through_the_gateway_is_left_to_it() -> None:
@@ -163,19 +163,19 @@ def test_what_goes_through_the_gateway_is_left_to_it() -> None:
 
 def test_through_the_gateway_an_agent_is_held_to_rules_of_its_own() -> None:
     own = ClientCall("mcp__remit__git__commit", agent="auditor")
-    narrow = with_agent(Profile(denied_tools=("mcp__git",)))
+    narrow = with_agent(AgentProfile(denied_tools=("mcp__git",)))
     assert judge(own, narrow, context()).gate is Gate.AGENT
-    assert judge(own, with_agent(Profile(servers=("wiki",))), context()).gate is Gate.AGENT
-    assert judge(own, with_agent(Profile(tools=("Read",))), context()).gate is Gate.AGENT
-    assert judge(own, with_agent(Profile()), context()).is_available
+    assert judge(own, with_agent(AgentProfile(servers=("wiki",))), context()).gate is Gate.AGENT
+    assert judge(own, with_agent(AgentProfile(tools=("Read",))), context()).gate is Gate.AGENT
+    assert judge(own, with_agent(AgentProfile()), context()).is_available
     assert judge(ClientCall("mcp__remit__discover_tools", agent="auditor"), narrow, context()).is_available
 
 
 @pytest.mark.parametrize("listed", ["mcp__remit", "mcp__remit__git__commit", "*"])
 def test_a_list_that_has_the_name_which_is_called_admits_what_is_behind_it(listed: str) -> None:
     own = ClientCall("mcp__remit__git__commit", agent="auditor")
-    assert judge(own, with_agent(Profile(tools=(listed,))), context()).is_available
-    denied = Profile(tools=(listed,), denied_tools=("mcp__git__commit",))
+    assert judge(own, with_agent(AgentProfile(tools=(listed,))), context()).is_available
+    denied = AgentProfile(tools=(listed,), denied_tools=("mcp__git__commit",))
     assert not judge(own, with_agent(denied), context()).is_available
 
 

@@ -10,7 +10,7 @@ from remit.configuration.config_model import File, Layer, Said
 from remit.configuration.file_parser import read
 from remit.configuration.policy_compiler import Ruled, rule
 from remit.configuration.toml_positions import positions
-from remit.decision.agents import Agent, Profile
+from remit.decision.agents import Agent, AgentProfile
 from remit.decision.danger import Danger
 from remit.decision.decide import Context, Decision, Gate, Verdict, decide, explain
 from remit.decision.decision_index import DecisionIndex
@@ -138,8 +138,8 @@ def test_servers_are_named_by_patterns_and_as_clients_name_them() -> None:
 
 
 def test_an_agents_lists_hold_for_those_below_it() -> None:
-    lead = Agent(name="lead", profile=Profile())
-    scout = Agent(name="scout", profile=Profile(), parents=(lead,))
+    lead = Agent(name="lead", profile=AgentProfile())
+    scout = Agent(name="scout", profile=AgentProfile(), parents=(lead,))
     at = here(machine('[agents.lead]\nblock = ["mcp__git__push"]\n[agents.scout]\nallow = ["mcp__git__*"]'))
     assert verdict(tool("push"), at) == VISIBLE  # the main session
     assert verdict(tool("push"), replace(at, agent=lead)) == BLOCKED

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from remit.decision.agents import Agent, Profile
+from remit.decision.agents import Agent, AgentProfile
 from remit.decision.decide import Context, Verdict
 from remit.errors import ApprovalError, UnknownApprovalError
 from remit.policy.approval_service import Approvals, Permit, principal_of
@@ -225,8 +225,8 @@ def test_arguments_that_were_judged_are_not_kept(desk: Desk, approvals: Approval
 
 
 def test_who_calls_is_the_client_and_the_agents_down_to_the_one_that_calls() -> None:
-    lead = Agent(name="lead", profile=Profile())
-    scout = Agent(name="scout", profile=Profile(), parents=(lead,))
+    lead = Agent(name="lead", profile=AgentProfile())
+    scout = Agent(name="scout", profile=AgentProfile(), parents=(lead,))
     assert principal_of(context()) == "claude-code"
     assert (
         principal_of(Context(workspace=context().workspace, client=None, agent=scout)) == "all > lead > scout"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from remit.decision.agents import check_servers, employ
+from remit.decision.agents import check_servers, resolve_agent
 from remit.decision.decide import Context, ToolDecision
 from remit.decision.kinds import Kind, ToolStatus
 from remit.decision.policy import Mode
@@ -79,7 +79,7 @@ def for_agent(
         for tool, decision in listed
         if tool.profile is not None and decision.is_available
     }
-    employed = employ(agent, parents, profiles)
+    employed = resolve_agent(agent, parents, profiles)
     known = [tool for tool, _ in listed if context.client in (None, tool.client)]
     check_servers(employed, sorted(_labels_of_servers(known)))
     return replace(context, agent=employed)

@@ -23,7 +23,7 @@ _THROUGH: dict[Kind, frozenset[str]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Profile:
+class AgentProfile:
     """What an agent's definition says about its tools."""
 
     servers: tuple[str, ...] | None = None  # None: it lists none; empty: it wants none
@@ -40,11 +40,11 @@ class Agent:
     """An agent at work: its name and profile, and those above it, the nearest first."""
 
     name: str
-    profile: Profile
+    profile: AgentProfile
     parents: tuple["Agent", ...] = ()
 
 
-def employ(name: str, parents: Sequence[str], profiles: Mapping[str, Profile]) -> Agent:
+def resolve_agent(name: str, parents: Sequence[str], profiles: Mapping[str, AgentProfile]) -> Agent:
     """Put an agent to work below its parents, the nearest first.
 
     Raises:
@@ -65,7 +65,7 @@ def employ(name: str, parents: Sequence[str], profiles: Mapping[str, Profile]) -
     return employed
 
 
-def _find(name: str, profiles: Mapping[str, Profile]) -> str:
+def _find(name: str, profiles: Mapping[str, AgentProfile]) -> str:
     """Find an agent by its name, in whatever case where only one can be meant."""
     if name in profiles:
         return name
@@ -103,7 +103,7 @@ def _known(what: str, names: Sequence[str] | Mapping[str, object]) -> str:
     return f"the {what} are: {', '.join(f'`{name}`' for name in sorted(set(names))) or 'none'}"
 
 
-def lacks_server(agent: Agent, labels: Sequence[str], *, owner: str | None) -> str | None:
+def server_refusal(agent: Agent, labels: Sequence[str], *, owner: str | None) -> str | None:
     """Tell why an agent does not have a server, known by its labels and the agent that brings it along."""
     name, profile = f"agent `{agent.name}`", agent.profile
     if owner == agent.name:
@@ -117,14 +117,14 @@ def lacks_server(agent: Agent, labels: Sequence[str], *, owner: str | None) -> s
     if owner is None and profile.inherits_project:
         return None
     if profile.inherits_parent and agent.parents:
-        refusal = lacks_server(agent.parents[0], labels, owner=owner)
+        refusal = server_refusal(agent.parents[0], labels, owner=owner)
         return None if refusal is None else f"{name} has what its parent has, and {refusal}"
     return (
         f"{name} does not inherit the project's servers" if owner is None else f"it is agent `{owner}`'s own"
     )
 
 
-def excludes_tool(agent: Agent, name: str, kind: Kind) -> str | None:
+def tool_refusal(agent: Agent, name: str, kind: Kind) -> str | None:
     """Tell why the lists of an agent, or of one above it, exclude a tool."""
     startable = agent.profile.allowed_agents
     if kind is Kind.SUBAGENT and startable is not None and name not in startable:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from remit.decision.agents import Agent, excludes_tool, lacks_server
+from remit.decision.agents import Agent, server_refusal, tool_refusal
 from remit.decision.danger import Danger, Rating
 from remit.decision.demotion import in_words
 from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
@@ -232,10 +232,10 @@ def _agent(tool: Tool, context: Context) -> GateResult:
         if tool.agent is None:
             return _MAIN_SESSION
         return GateResult(False, f"it is agent `{tool.agent}`'s own", f"ask with `--agent {tool.agent}`")
-    refusal = excludes_tool(agent, tool.name, tool.kind)
+    refusal = tool_refusal(agent, tool.name, tool.kind)
     if tool.server is not None:
         labels = (tool.server, full_label(tool.server, tool.plugin))
-        refusal = lacks_server(agent, labels, owner=tool.agent) or refusal
+        refusal = server_refusal(agent, labels, owner=tool.agent) or refusal
     if refusal is None:
         return GateResult(True, f"agent `{agent.name}` has it")
     return GateResult(False, refusal, f"change the definition of agent `{agent.name}`")

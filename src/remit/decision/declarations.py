@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from remit.decision.agents import Profile
+from remit.decision.agents import AgentProfile
 from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.launch import Launch
 from remit.decision.scopes import Scope
@@ -30,7 +30,7 @@ class Declaration:
     launch: Launch | None = field(default=None, repr=False, compare=False)  # while it is read, never stored
     is_remit: bool = False
     description: str | None = None
-    profile: Profile | None = None  # of a subagent
+    profile: AgentProfile | None = None  # of a subagent
     own_status: ConfigStatus | None = None  # what its own entry or record makes of it, where it does
     # Only while a file is broken: whether a policy denied it when all could be read.
     was_denied: bool | None = field(default=None, compare=False)

@@ -7,7 +7,7 @@ by its name: so that lists and modes count for it, and nothing is refused only b
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from remit.decision.agents import Agent, Profile, excludes_tool
+from remit.decision.agents import Agent, AgentProfile, tool_refusal
 from remit.decision.decide import Context, Decision, ToolDecision, Verdict, decide
 from remit.decision.inherited_status import adopt
 from remit.decision.kinds import STARTERS, Authority, ConfigStatus, Kind
@@ -109,7 +109,7 @@ def employed(name: str | None, tools: Iterable[Tool], context: Context) -> Conte
     if name is None:
         return context
     profiles = [tool.profile for tool in tools if tool.kind is Kind.SUBAGENT and tool.name == name]
-    profile = next((each for each in profiles if each is not None), Profile())
+    profile = next((each for each in profiles if each is not None), AgentProfile())
     return replace(context, agent=Agent(name=name, profile=profile))
 
 
@@ -119,7 +119,7 @@ def _as_caller(call: ClientCall, tools: Sequence[Tool], context: Context) -> Con
     if call.is_own and context.agent is not None and context.agent.profile.tools is not None:
         # Where its list has the name that it calls, the list says nothing of the tool behind it.
         agent, profile = context.agent, context.agent.profile
-        listed = replace(agent, profile=Profile(tools=profile.tools))
-        if excludes_tool(listed, call.name, Kind.MCP_TOOL) is None:
+        listed = replace(agent, profile=AgentProfile(tools=profile.tools))
+        if tool_refusal(listed, call.name, Kind.MCP_TOOL) is None:
             return replace(context, agent=replace(agent, profile=replace(profile, tools=None)))
     return context

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from remit.decision.agents import Profile
+from remit.decision.agents import AgentProfile
 from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
 from remit.decision.scopes import Scope
 
@@ -46,7 +46,7 @@ class Tool(NamedTuple):
     failure: str | None = None  # why a server did not answer when it was last asked
     digest: str | None = None  # of a server's launch
     description: str | None = None
-    profile: Profile | None = None  # of a subagent
+    profile: AgentProfile | None = None  # of a subagent
     usage_count: int = 0  # a server's is that of its tools
     last_used_at: int | None = None  # Unix milliseconds, as all times here
     discovered_at: int = 0

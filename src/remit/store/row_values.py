@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from remit.decision.agents import Profile
+from remit.decision.agents import AgentProfile
 from remit.decision.danger import Danger
 from remit.decision.demotion import is_demoted
 from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
@@ -94,12 +94,12 @@ def _status(kind: str, authority: int, config_status: str | None, outcomes: str)
     return ToolStatus.DEMOTED if is_demoted(outcomes) and kind != Kind.BUILTIN else ToolStatus.ACTIVE
 
 
-def profile(text: str | None) -> Profile | None:
+def profile(text: str | None) -> AgentProfile | None:
     """Read an agent's profile, as it is written by `written`."""
     if text is None:
         return None
     fields: dict[str, Any] = json.loads(text)
-    return Profile(**{name: _frozen(it) for name, it in fields.items()})
+    return AgentProfile(**{name: _frozen(it) for name, it in fields.items()})
 
 
 def _frozen(value: Any) -> Any:

@@ -18,7 +18,7 @@ from remit.store.database import Database, Row, key_of, seen_from
 from remit.store.definition_store import define
 
 if TYPE_CHECKING:
-    from remit.decision.agents import Profile
+    from remit.decision.agents import AgentProfile
     from remit.decision.projects import Project
     from remit.decision.scopes import Scope
 
@@ -165,7 +165,7 @@ def _winner(item: Resolved, ids: Ids) -> int | None:
     return None if item.shadowed_by is None else ids[item.shadowed_by.key]
 
 
-def _written(profile: Profile | None) -> str | None:
+def _written(profile: AgentProfile | None) -> str | None:
     """Write an agent's profile as text."""
     return None if profile is None else json.dumps(asdict(profile))
 

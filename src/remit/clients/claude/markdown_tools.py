@@ -10,7 +10,7 @@ from typing import cast
 from remit.clients.claude.claude_entries import NAME, read_entry
 from remit.clients.parsing.client_reader import MAX_DEPTH, Origin, Parsed, Reader, declare_servers
 from remit.clients.parsing.entry_fields import Fields
-from remit.decision.agents import Profile
+from remit.decision.agents import AgentProfile
 from remit.decision.declarations import Declaration
 from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.scopes import Scope, ancestors
@@ -151,11 +151,11 @@ def _declare_agent(
     into.declarations.append(replace(declaration, name=label, profile=profile))
 
 
-def _profile(fields: Mapping[str, object]) -> Profile:
+def _profile(fields: Mapping[str, object]) -> AgentProfile:
     """Read what an agent says about its tools; keys are in lower case here."""
     servers = fields.get("mcpservers")
     inline = _entries(servers)
-    return Profile(
+    return AgentProfile(
         servers=None if servers is None else tuple(map(storable, (*_words(servers), *inline))),
         own_servers=tuple(map(storable, inline)),
         inherits_project=_flag(fields.get("inheritprojectmcps")) is not False,
