@@ -11,7 +11,7 @@ from pathlib import Path
 from remit import __version__
 from remit.bootstrap import open_situation
 from remit.configuration.condition_rules import RuleCondition
-from remit.configuration.config_model import Asked, ToolEntry
+from remit.configuration.config_model import RequiredStates, ToolEntry
 from remit.decision.decide import Context
 from remit.decision.decision_index import DecisionIndex
 from remit.decision.kinds import Authority, ConfigStatus, Kind
@@ -97,7 +97,9 @@ def flips(*, shared: bool) -> list[float]:
     needed = [
         Requirement(
             "*" if shared else f"mcp__server__tool_{n}",
-            RuleCondition(ToolEntry("", states=Asked(all=(f"s{n % STATES}",)), when=f"client != 'c{n}'")),
+            RuleCondition(
+                ToolEntry("", states=RequiredStates(all=(f"s{n % STATES}",)), when=f"client != 'c{n}'")
+            ),
             "",
         )
         for n in range(conditions)

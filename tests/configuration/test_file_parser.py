@@ -9,22 +9,22 @@ from hypothesis import strategies as some
 
 from remit.conditions.count_comparison import Comparison
 from remit.configuration.config_model import (
-    Asked,
-    Content,
+    AccessLists,
+    ConfigurationContent,
     Detector,
     DetectorKind,
     GitFact,
-    Lists,
-    Place,
-    Presented,
+    PresentationOptions,
+    RequiredLocation,
+    RequiredStates,
     Room,
-    Running,
+    ServerOptions,
     ToolEntry,
 )
 from remit.configuration.file_parser import read
 
 
-def said(text: str) -> Content:
+def said(text: str) -> ConfigurationContent:
     content, mistakes = read(tomllib.loads(text))
     assert mistakes == []
     return content
@@ -41,7 +41,7 @@ def detector(text: str) -> Detector | None:
 
 
 def test_an_empty_file_says_nothing() -> None:
-    assert said("") == Content()
+    assert said("") == ConfigurationContent()
 
 
 def test_a_file_says_how_tools_are_presented_and_what_belongs_together() -> None:
@@ -60,12 +60,12 @@ def test_a_file_says_how_tools_are_presented_and_what_belongs_together() -> None
         tools = ["mcp__git__*", "/commit"]
         """
     )
-    assert content == Content(
+    assert content == ConfigurationContent(
         strategy="state",
         token_budget=6000,
         env=("STAGE",),
-        servers=(Lists("playwright", ("browser_*",), ("browser_evaluate",)),),
-        agents=(Lists("reviewer", None, ("mcp__git__push",)),),
+        servers=(AccessLists("playwright", ("browser_*",), ("browser_evaluate",)),),
+        agents=(AccessLists("reviewer", None, ("mcp__git__push",)),),
         rooms=(Room("git", "Git work", ("mcp__git__*", "/commit")),),
     )
 
@@ -88,15 +88,15 @@ def test_a_file_says_what_is_always_listed_and_how_servers_are_run() -> None:
         token_budget = 7
         """
     )
-    assert content == Content(
+    assert content == ConfigurationContent(
         pinned=("mcp__git__*",),
         own_tools=("why_tool",),
         servers=(
-            Lists("git", running=Running(False, "shared", ("PATH",), 2.5)),
-            Lists("web", running=Running(inherit_env=False)),
+            AccessLists("git", running=ServerOptions(False, "shared", ("PATH",), 2.5)),
+            AccessLists("web", running=ServerOptions(inherit_env=False)),
         ),
-        agents=(Lists("scout", presented=Presented("search")),),
-        rooms=(Room("git", presented=Presented(token_budget=7)),),
+        agents=(AccessLists("scout", presented=PresentationOptions("search")),),
+        rooms=(Room("git", presented=PresentationOptions(token_budget=7)),),
     )
 
 
@@ -159,12 +159,12 @@ def test_a_tool_asks_for_states_a_condition_and_a_place() -> None:
         """
     )
     assert content.tools == (
-        ToolEntry("requirement.*", states=Asked(all=("project-loaded",)), namespace="requirement"),
+        ToolEntry("requirement.*", states=RequiredStates(all=("project-loaded",)), namespace="requirement"),
         ToolEntry(
             "x",
-            states=Asked(("a",), ("b",), ("c",)),
+            states=RequiredStates(("a",), ("b",), ("c",)),
             when="git.branch != 'main'",
-            location=Place(pages=("/blog",), components=("editor",)),
+            location=RequiredLocation(pages=("/blog",), components=("editor",)),
             danger="moderate",
             approval=True,
             ai_enabled=False,
@@ -486,7 +486,7 @@ def test_a_table_with_thousands_of_keys_is_not_read() -> None:
 
 def test_what_is_no_table_says_nothing() -> None:
     content, (mistake,) = read([1])
-    assert content == Content()
+    assert content == ConfigurationContent()
     assert mistake.message == "expected a table, found a list"
 
 
@@ -540,6 +540,6 @@ ANYTHING = some.recursive(
 @given(some.dictionaries(KEYS, ANYTHING, max_size=5))
 def test_whatever_a_file_holds_is_read_or_is_a_mistake(content: dict[str, object]) -> None:
     read_content, mistakes = read(content)
-    assert isinstance(read_content, Content)
+    assert isinstance(read_content, ConfigurationContent)
     if not mistakes:  # what is kept in the store reads back the same
         assert read(json.loads(json.dumps(content))) == (read_content, [])

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 import pytest
 
 from remit.configuration.condition_rules import mistakes_in, mistakes_of, vocabulary
-from remit.configuration.config_model import File, Layer, Said, base_dirs
+from remit.configuration.config_model import ConfigurationFile, ConfigurationLayer, LoadedFile, base_dirs
 from remit.configuration.file_parser import read
 from remit.configuration.layers import Configuration, Transition, combine
 from remit.configuration.state_unlock import way_to
@@ -20,32 +20,34 @@ SHARED = "/code/shop/remit.toml"
 ROOT = "/etc/remit/remit.toml"
 
 
-def of(layer: Layer, path: str, text: str) -> Said:
+def of(layer: ConfigurationLayer, path: str, text: str) -> LoadedFile:
     content, mistakes = read(tomllib.loads(text))
     assert mistakes == []
-    in_project = layer in (Layer.PROJECT, Layer.LOCAL)
-    return Said(File(layer, path, str(PurePosixPath(path).parent) if in_project else None), content)
+    in_project = layer in (ConfigurationLayer.PROJECT, ConfigurationLayer.LOCAL)
+    return LoadedFile(
+        ConfigurationFile(layer, path, str(PurePosixPath(path).parent) if in_project else None), content
+    )
 
 
-def machine(text: str) -> Said:
-    return of(Layer.MACHINE, HOME, text)
+def machine(text: str) -> LoadedFile:
+    return of(ConfigurationLayer.MACHINE, HOME, text)
 
 
-def project(text: str, path: str = SHARED) -> Said:
-    return of(Layer.PROJECT, path, text)
+def project(text: str, path: str = SHARED) -> LoadedFile:
+    return of(ConfigurationLayer.PROJECT, path, text)
 
 
-def managed(text: str) -> Said:
-    return of(Layer.MANAGED, ROOT, text)
+def managed(text: str) -> LoadedFile:
+    return of(ConfigurationLayer.MANAGED, ROOT, text)
 
 
-def trusting(said: list[Said]) -> Configuration:
+def trusting(said: list[LoadedFile]) -> Configuration:
     """Combine files as if the user trusted all that needs it."""
     demands = combine(said, {}).demands
     return combine(said, {(each.file.path, each.name): each.digest for each in demands})
 
 
-def wrong(*said: Said) -> list[str]:
+def wrong(*said: LoadedFile) -> list[str]:
     found = mistakes_of(combine(list(said), {}))
     return [f"{file.path} {'.'.join(each.path)}: {each.message}" for file, each in found]
 
@@ -149,18 +151,26 @@ def test_trusted_it_may_but_an_administrator_still_wins() -> None:
 @pytest.mark.parametrize(
     ("layer", "text", "reasons"),
     [
-        (Layer.PROJECT, 'command = ["true"]', ["it runs a program"]),
-        (Layer.LOCAL, 'command = ["true"]', ["it runs a program"]),
-        (Layer.MACHINE, 'command = ["true"]', ["it runs a program"]),
-        (Layer.PROJECT, 'git = "dirty"', ["it starts git, which runs what the repository's settings name"]),
-        (Layer.MANAGED, 'git = "clean"', ["it starts git, which runs what the repository's settings name"]),
-        (Layer.PROJECT, 'http = "https://shop.test/"', ["it reaches a server"]),
-        (Layer.MACHINE, 'http = "https://shop.test/"', []),
-        (Layer.PROJECT, 'git = "merging"', []),
+        (ConfigurationLayer.PROJECT, 'command = ["true"]', ["it runs a program"]),
+        (ConfigurationLayer.LOCAL, 'command = ["true"]', ["it runs a program"]),
+        (ConfigurationLayer.MACHINE, 'command = ["true"]', ["it runs a program"]),
+        (
+            ConfigurationLayer.PROJECT,
+            'git = "dirty"',
+            ["it starts git, which runs what the repository's settings name"],
+        ),
+        (
+            ConfigurationLayer.MANAGED,
+            'git = "clean"',
+            ["it starts git, which runs what the repository's settings name"],
+        ),
+        (ConfigurationLayer.PROJECT, 'http = "https://shop.test/"', ["it reaches a server"]),
+        (ConfigurationLayer.MACHINE, 'http = "https://shop.test/"', []),
+        (ConfigurationLayer.PROJECT, 'git = "merging"', []),
     ],
 )
 def test_what_runs_something_in_a_workspace_waits_for_trust(
-    layer: Layer, text: str, reasons: list[str]
+    layer: ConfigurationLayer, text: str, reasons: list[str]
 ) -> None:
     said = [of(layer, SHARED, f"[states.x]\n{text}")]
     configuration = combine(said, {})
@@ -197,8 +207,10 @@ def test_a_circle_through_several_files_counts_nowhere_and_is_said() -> None:
     assert configuration.implications.close({"typescript-project": HOLDS})["node-project"].truth
 
 
-@pytest.mark.parametrize(("layer", "path"), [(Layer.MACHINE, HOME), (Layer.MANAGED, ROOT)])
-def test_a_circle_with_what_is_built_in_counts_nowhere(layer: Layer, path: str) -> None:
+@pytest.mark.parametrize(
+    ("layer", "path"), [(ConfigurationLayer.MACHINE, HOME), (ConfigurationLayer.MANAGED, ROOT)]
+)
+def test_a_circle_with_what_is_built_in_counts_nowhere(layer: ConfigurationLayer, path: str) -> None:
     text = '[states.node-project]\nfile = "x"\nimplies = ["typescript-project"]'
     closed = combine([of(layer, path, text)], {}).implications.close({"node-project": HOLDS})
     assert not closed["typescript-project"].truth
@@ -215,9 +227,14 @@ def test_tools_move_workflow_states() -> None:
 
 def test_paths_of_a_projects_file_are_relative_to_it_and_others_to_the_workspace() -> None:
     web = Workspace(dir="/code/shop/web", checkout="/code/shop", project=identify("/code/shop"))
-    assert base_dirs(File(Layer.PROJECT, SHARED, "/code/shop"), web) == ("/code/shop",)
-    assert base_dirs(File(Layer.MACHINE, HOME), web) == ("/code/shop/web", "/code/shop")
-    assert base_dirs(File(Layer.MACHINE, HOME), SHOP) == ("/code/shop",)
+    assert base_dirs(ConfigurationFile(ConfigurationLayer.PROJECT, SHARED, "/code/shop"), web) == (
+        "/code/shop",
+    )
+    assert base_dirs(ConfigurationFile(ConfigurationLayer.MACHINE, HOME), web) == (
+        "/code/shop/web",
+        "/code/shop",
+    )
+    assert base_dirs(ConfigurationFile(ConfigurationLayer.MACHINE, HOME), SHOP) == ("/code/shop",)
 
 
 def test_a_file_alone_must_have_no_circle_and_only_conditions_that_can_be_read() -> None:
@@ -283,10 +300,13 @@ def test_a_rule_of_the_machine_may_not_ask_for_what_only_a_project_declares() ->
     own = combine(
         [machine('[states.m]\nglob = "*"\ncount = 1'), project('[states.p]\nglob = "*"\ncount = 1')], {}
     )
-    seen = {layer: vocabulary(own, File(layer, "")) for layer in (Layer.MACHINE, Layer.PROJECT)}
-    assert "p" not in seen[Layer.MACHINE].states
-    assert seen[Layer.MACHINE].variables["entities"] == {"m": "int"}
-    assert seen[Layer.PROJECT].variables["entities"] == {"m": "int", "p": "int"}
+    seen = {
+        layer: vocabulary(own, ConfigurationFile(layer, ""))
+        for layer in (ConfigurationLayer.MACHINE, ConfigurationLayer.PROJECT)
+    }
+    assert "p" not in seen[ConfigurationLayer.MACHINE].states
+    assert seen[ConfigurationLayer.MACHINE].variables["entities"] == {"m": "int"}
+    assert seen[ConfigurationLayer.PROJECT].variables["entities"] == {"m": "int", "p": "int"}
 
 
 def test_a_project_may_ask_for_its_state_that_waits_for_trust() -> None:

@@ -2,7 +2,7 @@
 
 import tomllib
 
-from remit.configuration.config_model import File, Layer, Said
+from remit.configuration.config_model import ConfigurationFile, ConfigurationLayer, LoadedFile
 from remit.configuration.file_parser import read
 from remit.configuration.lint import remarks
 from remit.configuration.toml_positions import positions
@@ -11,8 +11,8 @@ from remit.decision.tools import Tool
 from remit.memory.scope_gate import TOOLS
 from support import server
 
-MACHINE = File(Layer.MACHINE, "/machine.toml")
-PROJECT = File(Layer.PROJECT, "/project.toml", "/")
+MACHINE = ConfigurationFile(ConfigurationLayer.MACHINE, "/machine.toml")
+PROJECT = ConfigurationFile(ConfigurationLayer.PROJECT, "/project.toml", "/")
 
 
 def tool(label: str, own: str) -> Tool:
@@ -29,13 +29,13 @@ KNOWN = [
 ]
 
 
-def said(text: str, file: File = PROJECT) -> Said:
+def said(text: str, file: ConfigurationFile = PROJECT) -> LoadedFile:
     content, mistakes = read(tomllib.loads(text))
     assert mistakes == []
-    return Said(file, content, positions(text))
+    return LoadedFile(file, content, positions(text))
 
 
-def told(*files: Said) -> list[tuple[str, str, str | None]]:
+def told(*files: LoadedFile) -> list[tuple[str, str, str | None]]:
     return [(severity, each.message, each.hint) for severity, _, each in remarks(files, KNOWN, TOOLS)]
 
 

@@ -2,23 +2,23 @@
 
 import tomllib
 
-from remit.configuration.config_model import File, Layer, Said
+from remit.configuration.config_model import ConfigurationFile, ConfigurationLayer, LoadedFile
 from remit.configuration.file_parser import read
 from remit.configuration.session_settings import Told, combine, violations
 
 
-def said(layer: Layer, text: str) -> Said:
+def said(layer: ConfigurationLayer, text: str) -> LoadedFile:
     content, mistakes = read(tomllib.loads(text))
     assert mistakes == []
-    return Said(File(layer, f"/{layer}/remit.toml"), content)
+    return LoadedFile(ConfigurationFile(layer, f"/{layer}/remit.toml"), content)
 
 
-def machine(text: str) -> Said:
-    return said(Layer.MACHINE, text)
+def machine(text: str) -> LoadedFile:
+    return said(ConfigurationLayer.MACHINE, text)
 
 
-def project(text: str) -> Said:
-    return said(Layer.PROJECT, text)
+def project(text: str) -> LoadedFile:
+    return said(ConfigurationLayer.PROJECT, text)
 
 
 def test_files_that_say_nothing_change_nothing() -> None:
@@ -41,7 +41,7 @@ def test_a_project_can_only_have_agents_told_less() -> None:
 
 
 def test_the_administrators_file_has_the_last_word() -> None:
-    managed = said(Layer.MANAGED, "[context]\ntools = 300")
+    managed = said(ConfigurationLayer.MANAGED, "[context]\ntools = 300")
     assert (
         combine([managed, machine("[context]\ntools = 600"), project("[context]\ntools = 10")]).tools == 300
     )

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from remit.configuration.config_model import KEYS
+from remit.configuration.config_model import KEY_SEPARATOR
 from remit.configuration.toml_positions import positions
 
 TEXT = '''strategy = "auto" # states = 1
@@ -46,11 +46,11 @@ one.two = true
 def test_a_key_has_a_line_and_a_column_and_so_has_what_is_inside_its_value(
     path: tuple[str, ...], expected: list[int]
 ) -> None:
-    assert positions(TEXT)[KEYS.join(path)] == expected
+    assert positions(TEXT)[KEY_SEPARATOR.join(path)] == expected
 
 
 def test_what_looks_like_a_key_in_a_text_or_a_comment_is_none() -> None:
-    assert {key.split(KEYS)[0] for key in positions(TEXT)} == {"strategy", "states", "tools", "many"}
+    assert {key.split(KEY_SEPARATOR)[0] for key in positions(TEXT)} == {"strategy", "states", "tools", "many"}
 
 
 def test_only_so_many_keys_are_kept() -> None:
@@ -89,7 +89,7 @@ def test_every_key_that_the_parser_finds_is_found(tables: list[tuple[str, dict[s
     except tomllib.TOMLDecodeError:  # the same key twice
         return
     found = positions(text)
-    assert [path for path in _paths(content, ()) if KEYS.join(path) not in found] == []
+    assert [path for path in _paths(content, ()) if KEY_SEPARATOR.join(path) not in found] == []
 
 
 def _paths(table: dict[str, object], above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from remit.configuration.config_model import File, Layer, Said
+from remit.configuration.config_model import ConfigurationFile, ConfigurationLayer, LoadedFile
 from remit.configuration.file_parser import read
 from remit.configuration.policy_compiler import rule
 from remit.decision.agents import AgentProfile
@@ -18,7 +18,7 @@ from remit.decision.sightings import ClientCall
 from remit.decision.tools import Tool, Winner
 from support import CLIENT, context, server
 
-MACHINE = File(Layer.MACHINE, "/home/ada/.config/remit/remit.toml")
+MACHINE = ConfigurationFile(ConfigurationLayer.MACHINE, "/home/ada/.config/remit/remit.toml")
 GIT = server("git")
 COMMIT = GIT._replace(name="mcp__git__commit", kind=Kind.MCP_TOOL)
 
@@ -26,7 +26,7 @@ COMMIT = GIT._replace(name="mcp__git__commit", kind=Kind.MCP_TOOL)
 def ruled(text: str = "", *, mode: Mode | None = None) -> Context:
     content, mistakes = read(tomllib.loads(text))
     assert mistakes == []
-    return replace(context(), policy=rule([Said(MACHINE, content)], {}).policy, mode=mode)
+    return replace(context(), policy=rule([LoadedFile(MACHINE, content)], {}).policy, mode=mode)
 
 
 def declared(name: str, kind: Kind, *, status: ConfigStatus = ConfigStatus.ENABLED) -> Tool:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from remit.configuration.config_model import File, Layer, Said
+from remit.configuration.config_model import ConfigurationFile, ConfigurationLayer, LoadedFile
 from remit.configuration.file_parser import read
 from remit.configuration.policy_compiler import Ruled, rule
 from remit.configuration.toml_positions import positions
@@ -21,26 +21,28 @@ from remit.decision.snapshot import Snapshot
 from remit.decision.tools import Tool
 from support import context, server
 
-MACHINE = File(Layer.MACHINE, "/home/ada/.config/remit/remit.toml")
-PROJECT = File(Layer.PROJECT, "/code/shop/remit.toml", "/code/shop")
-LOCAL = File(Layer.LOCAL, "/code/shop/remit.local.toml", "/code/shop")
-MANAGED = File(Layer.MANAGED, "/etc/remit/remit.toml")
+MACHINE = ConfigurationFile(ConfigurationLayer.MACHINE, "/home/ada/.config/remit/remit.toml")
+PROJECT = ConfigurationFile(ConfigurationLayer.PROJECT, "/code/shop/remit.toml", "/code/shop")
+LOCAL = ConfigurationFile(ConfigurationLayer.LOCAL, "/code/shop/remit.local.toml", "/code/shop")
+MANAGED = ConfigurationFile(ConfigurationLayer.MANAGED, "/etc/remit/remit.toml")
 
 
-def said(file: File, text: str) -> Said:
+def said(file: ConfigurationFile, text: str) -> LoadedFile:
     content, mistakes = read(tomllib.loads(text))
     assert mistakes == []
-    return Said(file, content, positions(text))
+    return LoadedFile(file, content, positions(text))
 
 
-def ruled(*files: Said, trusted: Sequence[tuple[Said, str]] = ()) -> Ruled:
+def ruled(*files: LoadedFile, trusted: Sequence[tuple[LoadedFile, str]] = ()) -> Ruled:
     demands = rule(files, {}).demands
     digests = {(each.file.path, each.subject): each.digest for each in demands}
     keys = [(each.file.path, f"tools.{pattern}") for each, pattern in trusted]
     return rule(files, {key: digests[key] for key in keys})
 
 
-def here(*files: Said, trusted: Sequence[tuple[Said, str]] = (), mode: Mode | None = None) -> Context:
+def here(
+    *files: LoadedFile, trusted: Sequence[tuple[LoadedFile, str]] = (), mode: Mode | None = None
+) -> Context:
     return replace(context(), policy=ruled(*files, trusted=trusted).policy, mode=mode)
 
 
@@ -51,15 +53,15 @@ def tool(
     return made._replace(name=f"mcp__{label}__{own}", kind=Kind.MCP_TOOL, danger=danger)
 
 
-def machine(text: str) -> Said:
+def machine(text: str) -> LoadedFile:
     return said(MACHINE, text)
 
 
-def project(text: str) -> Said:
+def project(text: str) -> LoadedFile:
     return said(PROJECT, text)
 
 
-def managed(text: str) -> Said:
+def managed(text: str) -> LoadedFile:
     return said(MANAGED, text)
 
 
@@ -304,14 +306,14 @@ def test_what_trust_was_given_to_is_the_label_as_it_stood() -> None:
     ],
 )
 def test_what_a_server_says_of_its_tools_is_believed_where_it_is_trusted(
-    files: tuple[Said, ...], is_trusted: bool | None, is_believed: bool
+    files: tuple[LoadedFile, ...], is_trusted: bool | None, is_believed: bool
 ) -> None:
     harmless = tool("delete", danger=Danger.SAFE, is_trusted=is_trusted)
     found = verdict(harmless, here(*files, mode=Mode.PLAN))
     assert found == (VISIBLE if is_believed else FORBIDDEN)
 
 
-def messages(*files: Said, trusted: Sequence[tuple[Said, str]] = ()) -> list[tuple[str, str]]:
+def messages(*files: LoadedFile, trusted: Sequence[tuple[LoadedFile, str]] = ()) -> list[tuple[str, str]]:
     return [(file.path, each.message) for file, each in ruled(*files, trusted=trusted).violations]
 
 

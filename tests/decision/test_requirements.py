@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from remit.configuration.condition_rules import RuleCondition
-from remit.configuration.config_model import Asked, ToolEntry
+from remit.configuration.config_model import RequiredStates, ToolEntry
 from remit.decision.decide import Context, Gate, ToolDecision, decide
 from remit.decision.decision_index import DecisionIndex
 from remit.decision.kinds import ConfigStatus
@@ -20,7 +20,7 @@ STATES = ("a", "b", "c")
 
 
 def needing(pattern: str, *states: str, when: str | None = None) -> Requirement:
-    entry = ToolEntry(pattern, states=Asked(all=states) if states else None, when=when)
+    entry = ToolEntry(pattern, states=RequiredStates(all=states) if states else None, when=when)
     return Requirement(pattern, RuleCondition(entry), "/code/shop/remit.toml")
 
 
@@ -77,7 +77,7 @@ def test_an_unknown_state_hides_and_so_does_a_condition_that_cannot_be_read() ->
 
 
 def test_a_rule_that_must_not_rely_on_a_projects_states_does_not() -> None:
-    entry = ToolEntry("*", states=Asked(all=("a",)))
+    entry = ToolEntry("*", states=RequiredStates(all=("a",)))
     counted = ToolEntry("*", when="entities.b > 0")
     snapshot = reading("a", entities={"b": 3})
     for each, name in ((entry, "a"), (counted, "b")):

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from remit.configuration.config_model import File, Layer, Running, Said
+from remit.configuration.config_model import ConfigurationFile, ConfigurationLayer, LoadedFile, ServerOptions
 from remit.configuration.file_parser import OWN_TOOLS, read
 from remit.configuration.layers import combine
 from remit.decision.tools import Tool
@@ -10,16 +10,16 @@ from remit.presentation.plan import Chosen, Plan, plan
 from support import server
 
 NOBODY = Chosen()
-MACHINE = File(Layer.MACHINE, "/home/ada/remit.toml")
-PROJECT = File(Layer.PROJECT, "/code/shop/remit.toml", "/code/shop")
+MACHINE = ConfigurationFile(ConfigurationLayer.MACHINE, "/home/ada/remit.toml")
+PROJECT = ConfigurationFile(ConfigurationLayer.PROJECT, "/code/shop/remit.toml", "/code/shop")
 
 
-def planned(*said: tuple[File, dict[str, Any]], chosen: Chosen = NOBODY) -> Plan:
-    contents: list[Said] = []
+def planned(*said: tuple[ConfigurationFile, dict[str, Any]], chosen: Chosen = NOBODY) -> Plan:
+    contents: list[LoadedFile] = []
     for file, content in said:
         found, mistakes = read(content)
         assert mistakes == []
-        contents.append(Said(file, found))
+        contents.append(LoadedFile(file, found))
     return plan(combine(contents, {}), chosen)
 
 
@@ -30,7 +30,7 @@ def tool(name: str) -> Tool:
 def test_without_a_word_all_is_as_usual() -> None:
     usual = planned()
     assert (usual.strategy, usual.token_budget, usual.own_tools) == ("auto", 6_000, OWN_TOOLS)
-    assert usual.run("git", None) == Running()
+    assert usual.run("git", None) == ServerOptions()
     assert usual.namespace(tool("mcp__my.server__x")._replace(server="my.server")) == "my_server"
 
 
@@ -98,7 +98,7 @@ def test_a_tool_may_be_in_several_rooms_and_the_nearest_meaning_of_a_room_counts
 
 
 def test_only_the_user_and_an_administrator_say_how_servers_are_run() -> None:
-    managed = File(Layer.MANAGED, "/etc/remit/remit.toml")
+    managed = ConfigurationFile(ConfigurationLayer.MANAGED, "/etc/remit/remit.toml")
     run = planned(
         (
             MACHINE,
@@ -107,8 +107,8 @@ def test_only_the_user_and_an_administrator_say_how_servers_are_run() -> None:
         (PROJECT, {"servers": {"git": {"sessions": "shared"}}}),
         (managed, {"servers": {"g*": {"inherit_env": False, "deadline": 9}}}),
     )
-    assert run.run("git", None) == Running(prefix=False, inherit_env=False, deadline=9.0)
-    assert run.run("web", None) == Running()
+    assert run.run("git", None) == ServerOptions(prefix=False, inherit_env=False, deadline=9.0)
+    assert run.run("web", None) == ServerOptions()
     labelled = planned((MACHINE, {"servers": {"plugin:acme:git": {"inherit_env": ["A"]}}}))
     assert labelled.run("git", "acme").inherit_env == ("A",)
-    assert labelled.run("git", None) == Running()
+    assert labelled.run("git", None) == ServerOptions()

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from remit.configuration.config_model import Running
+from remit.configuration.config_model import ServerOptions
 from remit.decision.decide import Decision, ToolDecision, Verdict
 from remit.decision.globs import glob
 from remit.decision.kinds import ConfigStatus, Kind
@@ -48,7 +48,7 @@ def test_what_the_gateway_may_not_start_keeps_its_own_name() -> None:
 def test_a_name_that_is_too_long_or_not_the_only_one_is_the_one_that_is_served() -> None:
     long = COMMIT._replace(name=f"mcp__git__{'x' * 80}")
     own = COMMIT._replace(name="mcp__git__discover_tools")
-    bare = Plan(running=((glob("git"), Running(prefix=False)),))
+    bare = Plan(running=((glob("git"), ServerOptions(prefix=False)),))
     called = called_by(listed(REMIT, COMMIT, long, own), context(), bare)
     assert called(COMMIT) == "mcp__remit__commit"
     assert len(called(long)) == len("mcp__remit__") + LONGEST

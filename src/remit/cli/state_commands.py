@@ -13,7 +13,7 @@ from remit.bootstrap import open_registry
 from remit.cli import render
 from remit.cli.json_output import Shape, asked_for
 from remit.cli.options import PROJECT, Asked, for_a_workspace, for_an_agent
-from remit.configuration.config_model import Layer
+from remit.configuration.config_model import ConfigurationLayer
 from remit.decision.decide import Context, shorten
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _table(found: Sequence[StateReport], context: Context) -> None:
     """Show states, those of files before those of Remit itself."""
     render.out(render.heading(context))
     render.out()
-    ordered = sorted(found, key=lambda item: (item.layer is Layer.BUILTIN, item.name))
+    ordered = sorted(found, key=lambda item: (item.layer is ConfigurationLayer.BUILTIN, item.name))
     columns = ("state", "value", "reason", "detector", "source")
     render.table("", columns, [_cells(item, context) for item in ordered])
 

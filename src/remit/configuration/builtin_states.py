@@ -1,13 +1,13 @@
 """The states that every workspace has without any configuration."""
 
 from remit.configuration.config_model import (
-    Content,
+    ConfigurationContent,
+    ConfigurationFile,
+    ConfigurationLayer,
     Detector,
     DetectorKind,
-    File,
     GitFact,
-    Layer,
-    Said,
+    LoadedFile,
     StateEntry,
 )
 
@@ -67,4 +67,4 @@ STATES = (
     _variable("ci", "CI", "Remit runs inside continuous integration"),
 )
 
-BUILTIN = Said(File(Layer.BUILTIN, ""), Content(states=STATES))
+BUILTIN = LoadedFile(ConfigurationFile(ConfigurationLayer.BUILTIN, ""), ConfigurationContent(states=STATES))

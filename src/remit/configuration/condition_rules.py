@@ -8,7 +8,13 @@ from remit.conditions.condition import Condition, Mentions, condition
 from remit.conditions.shorthand import LocationScope, StateScope
 from remit.conditions.syntax import And, Node, Not, Or, State, Type
 from remit.conditions.type_check import Schema
-from remit.configuration.config_model import OF_A_PROJECT, Content, File, Mistake, ToolEntry
+from remit.configuration.config_model import (
+    OF_A_PROJECT,
+    ConfigurationContent,
+    ConfigurationFile,
+    ConfigurationMistake,
+    ToolEntry,
+)
 from remit.configuration.layers import Configuration, Rule
 from remit.decision.requirements import Dependencies
 from remit.decision.snapshot import Implications, Snapshot, StateValue
@@ -110,21 +116,21 @@ def _condition(entry: ToolEntry) -> Condition:
     return condition(states=states, when=entry.when, location=location)
 
 
-def mistakes_in(content: Content) -> list[Mistake]:
+def mistakes_in(content: ConfigurationContent) -> list[ConfigurationMistake]:
     """List what is wrong with one file's states and conditions, whatever the others say."""
     return [*_circles(content), *(each for entry in content.tools for each in _unreadable(entry))]
 
 
-def _circles(content: Content) -> Iterator[Mistake]:
+def _circles(content: ConfigurationContent) -> Iterator[ConfigurationMistake]:
     try:
         Implications(
             [entry.name for entry in content.states], {entry.name: entry.implies for entry in content.states}
         )
     except StateError as error:
-        yield Mistake(("states",), str(error), error.hint)
+        yield ConfigurationMistake(("states",), str(error), error.hint)
 
 
-def _unreadable(entry: ToolEntry) -> Iterator[Mistake]:
+def _unreadable(entry: ToolEntry) -> Iterator[ConfigurationMistake]:
     for key in ("states", "when", "location"):
         if getattr(entry, key) is None:
             continue
@@ -133,13 +139,13 @@ def _unreadable(entry: ToolEntry) -> Iterator[Mistake]:
             found = check(_condition(alone), _ANYWHERE)
         except ConditionError as error:
             line, column = (error.line, error.column) if key == "when" else (0, 0)
-            yield Mistake(("tools", entry.pattern, key), str(error), error.hint, line, column)
+            yield ConfigurationMistake(("tools", entry.pattern, key), str(error), error.hint, line, column)
         else:
             # What two values of different types come to is no answer: `git.branch != 3` would always hold.
             yield from (_told(entry, key, each) for each in found if each.flaw is Flaw.TYPE)
 
 
-def mistakes_of(configuration: Configuration) -> Iterator[tuple[File, Mistake]]:
+def mistakes_of(configuration: Configuration) -> Iterator[tuple[ConfigurationFile, ConfigurationMistake]]:
     """List what is wrong when all files are put together: names that nobody declares, what can never hold."""
     for rule in configuration.rules:
         if rule.entry.has_condition:
@@ -147,10 +153,10 @@ def mistakes_of(configuration: Configuration) -> Iterator[tuple[File, Mistake]]:
     yield from _idle(configuration)
     for conflict in configuration.conflicts:
         hint = f"`remit trust {conflict.name}` shows it" if _may_be_trusted(conflict.reason) else None
-        yield conflict.file, Mistake(("states", conflict.name), conflict.reason, hint)
+        yield conflict.file, ConfigurationMistake(("states", conflict.name), conflict.reason, hint)
 
 
-def _wrong(rule: Rule, configuration: Configuration) -> Iterator[Mistake]:
+def _wrong(rule: Rule, configuration: Configuration) -> Iterator[ConfigurationMistake]:
     entry = rule.entry
     try:
         found = check(_condition(entry), vocabulary(configuration, rule.file))
@@ -161,11 +167,13 @@ def _wrong(rule: Rule, configuration: Configuration) -> Iterator[Mistake]:
         yield _told(entry, "when" if is_of_when or entry.states is None else "states", each)
 
 
-def _told(entry: ToolEntry, key: str, flaw: Flawed) -> Mistake:
-    return Mistake(("tools", entry.pattern, key), flaw.message, flaw.hint, flaw.line or 0, flaw.column or 0)
+def _told(entry: ToolEntry, key: str, flaw: Flawed) -> ConfigurationMistake:
+    return ConfigurationMistake(
+        ("tools", entry.pattern, key), flaw.message, flaw.hint, flaw.line or 0, flaw.column or 0
+    )
 
 
-def _idle(configuration: Configuration) -> Iterator[tuple[File, Mistake]]:
+def _idle(configuration: Configuration) -> Iterator[tuple[ConfigurationFile, ConfigurationMistake]]:
     """Name the states that nothing could ever make true."""
     implied = {
         other
@@ -176,12 +184,18 @@ def _idle(configuration: Configuration) -> Iterator[tuple[File, Mistake]]:
         entry = state.entry
         if entry.detector is None and entry.kind != "workflow" and name not in implied:
             message = "it has no detector, and no state implies it: nothing makes it true"
-            yield state.file, Mistake(("states", name), message, 'give it a detector, or `kind = "workflow"`')
+            yield (
+                state.file,
+                ConfigurationMistake(("states", name), message, 'give it a detector, or `kind = "workflow"`'),
+            )
         for other in entry.implies:
             if other not in configuration.states and other not in implied - {other}:
                 hint = did_you_mean(other, configuration.states)
                 if hint is not None:
-                    yield state.file, Mistake(("states", name, "implies"), f"nobody declares `{other}`", hint)
+                    yield (
+                        state.file,
+                        ConfigurationMistake(("states", name, "implies"), f"nobody declares `{other}`", hint),
+                    )
 
 
 def _others(name: str, implies: Sequence[str]) -> Iterator[str]:
@@ -194,7 +208,7 @@ def _may_be_trusted(reason: str) -> bool:
     return reason.startswith("it ")
 
 
-def vocabulary(configuration: Configuration, file: File) -> Vocabulary:
+def vocabulary(configuration: Configuration, file: ConfigurationFile) -> Vocabulary:
     """List what the conditions of a file may ask about: never what only a weaker file could say."""
     is_project = file.layer in OF_A_PROJECT
     known = configuration.implications.names

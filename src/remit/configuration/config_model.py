@@ -11,10 +11,10 @@ from remit.conditions.count_comparison import Comparison
 from remit.decision.projects import Workspace
 
 Scalar = str | int | float | bool
-Path = tuple[str, ...]  # the keys that lead to a place in a file
+KeyPath = tuple[str, ...]  # the keys that lead to a place in a file
 
 
-class Layer(StrEnum):
+class ConfigurationLayer(StrEnum):
     """Whose file it is, the weakest first."""
 
     BUILTIN = "builtin"
@@ -24,7 +24,9 @@ class Layer(StrEnum):
     MANAGED = "managed"  # an administrator's
 
 
-OF_A_PROJECT = frozenset({Layer.PROJECT, Layer.LOCAL})  # they lie in the repository: others may edit them
+OF_A_PROJECT = frozenset(
+    {ConfigurationLayer.PROJECT, ConfigurationLayer.LOCAL}
+)  # they lie in the repository: others may edit them
 
 
 class DetectorKind(StrEnum):
@@ -68,7 +70,7 @@ class Detector(NamedTuple):
     branch: str = ""  # a pattern
     variable: str = ""
     equals: Scalar | None = None  # None: it need only be there
-    keys: Path = ()  # the way to a value in a file
+    keys: KeyPath = ()  # the way to a value in a file
     argv: tuple[str, ...] = ()
     exits: tuple[int, ...] = (0,)
     url: str = ""
@@ -101,7 +103,7 @@ class StateEntry(NamedTuple):
     off: tuple[str, ...] = ()  # and of those whose success clears it
 
 
-class Asked(NamedTuple):
+class RequiredStates(NamedTuple):
     """The states that a tool asks for, as `StateScope`."""
 
     all: tuple[str, ...] = ()
@@ -109,7 +111,7 @@ class Asked(NamedTuple):
     none: tuple[str, ...] = ()
 
 
-class Place(NamedTuple):
+class RequiredLocation(NamedTuple):
     """Where in an application a tool belongs, as `LocationScope`."""
 
     pages: tuple[str, ...] | None = None
@@ -122,9 +124,9 @@ class ToolEntry(NamedTuple):
     """What a file says of the tools that a pattern covers."""
 
     pattern: str
-    states: Asked | None = None
+    states: RequiredStates | None = None
     when: str | None = None
-    location: Place | None = None
+    location: RequiredLocation | None = None
     namespace: str | None = None
     danger: str | None = None
     approval: bool | None = None
@@ -136,7 +138,7 @@ class ToolEntry(NamedTuple):
         return not (self.states is None and self.when is None and self.location is None)
 
 
-class Running(NamedTuple):
+class ServerOptions(NamedTuple):
     """How the gateway runs and names a server; None: as usual."""
 
     prefix: bool | None = None  # whether its name is put before its tools' names
@@ -145,22 +147,22 @@ class Running(NamedTuple):
     deadline: float | None = None  # seconds for one request
 
 
-class Presented(NamedTuple):
+class PresentationOptions(NamedTuple):
     """How visible tools are presented; None: as is said elsewhere."""
 
     strategy: str | None = None
     token_budget: int | None = None
 
 
-class Lists(NamedTuple):
+class AccessLists(NamedTuple):
     """Which tools of a server, or for an agent, may be used."""
 
     name: str
     allow: tuple[str, ...] | None = None  # None: all; empty: none
     block: tuple[str, ...] = ()
     trusted: bool | None = None  # of a server: whether what it says of its tools is believed
-    running: Running | None = None  # of a server: how the gateway runs it
-    presented: Presented = Presented()  # of an agent
+    running: ServerOptions | None = None  # of a server: how the gateway runs it
+    presented: PresentationOptions = PresentationOptions()  # of an agent
 
 
 class Room(NamedTuple):
@@ -169,10 +171,10 @@ class Room(NamedTuple):
     name: str
     description: str = ""
     tools: tuple[str, ...] = ()
-    presented: Presented = Presented()
+    presented: PresentationOptions = PresentationOptions()
 
 
-class Telling(NamedTuple):
+class SessionOptions(NamedTuple):
     """What an agent is told at the start of a session, and by hints."""
 
     characters: int | None = None  # in all
@@ -183,7 +185,7 @@ class Telling(NamedTuple):
     observes: bool | None = None  # whether what calls leave behind is kept, and told
 
 
-class Content(NamedTuple):
+class ConfigurationContent(NamedTuple):
     """All that one file says."""
 
     strategy: str | None = None
@@ -193,35 +195,35 @@ class Content(NamedTuple):
     env: tuple[str, ...] = ()  # variables whose values conditions may ask about
     states: tuple[StateEntry, ...] = ()
     tools: tuple[ToolEntry, ...] = ()
-    servers: tuple[Lists, ...] = ()
-    agents: tuple[Lists, ...] = ()
+    servers: tuple[AccessLists, ...] = ()
+    agents: tuple[AccessLists, ...] = ()
     rooms: tuple[Room, ...] = ()
-    everyone: Lists = Lists("")
+    everyone: AccessLists = AccessLists("")
     mode: str | None = None
     ask_from: str | None = None
-    telling: Telling = Telling()
+    telling: SessionOptions = SessionOptions()
     memory: str | None = None  # how the tools of memory are served
 
 
-class Mistake(NamedTuple):
+class ConfigurationMistake(NamedTuple):
     """Something in a file that cannot be used, at the keys that lead to it."""
 
-    path: Path
+    path: KeyPath
     message: str
     hint: str | None = None
     line: int = 0  # inside the value, from 1; 0: the value as a whole
     column: int = 0
 
 
-class File(NamedTuple):
+class ConfigurationFile(NamedTuple):
     """A file of the configuration, whether it exists or not."""
 
-    layer: Layer
+    layer: ConfigurationLayer
     path: str
     dir: str | None = None  # of a project's: what its paths are relative to
 
 
-class FileText(NamedTuple):
+class TomlDocument(NamedTuple):
     """What was read of a file: its content, or why there is none."""
 
     content: object = None
@@ -231,26 +233,26 @@ class FileText(NamedTuple):
     may_grow: bool = False  # there is nothing in it, since a moment ago: somebody may just be writing it
 
 
-class Said(NamedTuple):
+class LoadedFile(NamedTuple):
     """A file with what it says; of a broken one, what it said when it could last be used."""
 
-    file: File
-    content: Content
+    file: ConfigurationFile
+    content: ConfigurationContent
     places: Mapping[
         str, Sequence[int]
     ] = {}  # of keys, joined by `KEYS`: line, column, and those of the value
     is_unread: bool = False  # it exists, and could never be used: nobody knows what it says
 
 
-KEYS = "\0"
+KEY_SEPARATOR = "\0"
 
 
-def written(path: Path) -> str:
+def key_path(path: KeyPath) -> str:
     """Write keys as a file has them."""
     return ".".join(f'"{key}"' if "." in key or "*" in key else key for key in path)
 
 
-def base_dirs(file: File, workspace: Workspace) -> tuple[str, ...]:
+def base_dirs(file: ConfigurationFile, workspace: Workspace) -> tuple[str, ...]:
     """List the directories in which a file's relative paths are looked for, the nearest first."""
     if file.dir is not None:
         return (file.dir,)

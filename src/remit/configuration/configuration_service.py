@@ -11,14 +11,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.configuration.config_model import (
-    KEYS,
+    KEY_SEPARATOR,
     OF_A_PROJECT,
-    Content,
-    File,
-    FileText,
-    Mistake,
-    Said,
-    written,
+    ConfigurationContent,
+    ConfigurationFile,
+    ConfigurationMistake,
+    LoadedFile,
+    TomlDocument,
+    key_path,
 )
 from remit.configuration.file_parser import read
 from remit.configuration.layers import Configuration, Demand, Trusted, combine
@@ -53,7 +53,7 @@ class Current(NamedTuple):
     configuration: Configuration
     requirements: Requirements
     ruled: Ruled
-    said: Sequence[Said]
+    said: Sequence[LoadedFile]
 
 
 class Noticed(NamedTuple):
@@ -149,11 +149,11 @@ class Configurations:
 
     def _read(
         self,
-        files: Sequence[File],
+        files: Sequence[ConfigurationFile],
         inputs: Mapping[str, str],
         trusted: Mapping[tuple[str, str], str],
         workspace: Workspace,
-    ) -> list[Said]:
+    ) -> list[LoadedFile]:
         """Read the files that changed, and keep what they say."""
         before = self._store.files(inputs, workspace)
         read_now = {
@@ -178,7 +178,9 @@ class Configurations:
         )
         return said
 
-    def _keep(self, file: File, fingerprint: str, before: KeptFile | None, workspace: Workspace) -> KeptFile:
+    def _keep(
+        self, file: ConfigurationFile, fingerprint: str, before: KeptFile | None, workspace: Workspace
+    ) -> KeptFile:
         if before is not None and before.fingerprint == fingerprint:
             return before
         text = self._files.read(file, workspace)
@@ -196,7 +198,7 @@ class Configurations:
             return empty._replace(content=_UNREAD, problems=_with(problems, consequence))
         return empty._replace(content=json.dumps(text.content), places=json.dumps(text.places))
 
-    def _wrong(self, file: File, text: FileText) -> list[tuple[str, str, str]]:
+    def _wrong(self, file: ConfigurationFile, text: TomlDocument) -> list[tuple[str, str, str]]:
         if text.problem:
             return [(file.path, text.place, text.problem)]
         content, mistakes = read(text.content)
@@ -207,7 +209,11 @@ class Configurations:
         return [_told(file, text.places, each) for each in mistakes]
 
     def _problems(
-        self, configuration: Configuration, said: Sequence[Said], trusted: Trusted, broken: Collection[str]
+        self,
+        configuration: Configuration,
+        said: Sequence[LoadedFile],
+        trusted: Trusted,
+        broken: Collection[str],
     ) -> list[tuple[str, str, str]]:
         """List what is wrong only when all files are put together; of a broken one, its places are old."""
         found = [*rule(said, trusted).violations, *violations(said)]
@@ -247,12 +253,12 @@ class Configurations:
         )
 
 
-def _recalled(file: File, kept: KeptFile) -> Said:
+def _recalled(file: ConfigurationFile, kept: KeptFile) -> LoadedFile:
     if kept.content == _UNREAD:
-        return Said(file, Content(), is_unread=True)
+        return LoadedFile(file, ConfigurationContent(), is_unread=True)
     content, mistakes = read(json.loads(kept.content))
     places: dict[str, list[int]] = json.loads(kept.places)
-    return Said(file, Content() if mistakes else content, places)
+    return LoadedFile(file, ConfigurationContent() if mistakes else content, places)
 
 
 def _broken(files: Iterable[KeptFile]) -> frozenset[str]:
@@ -263,24 +269,26 @@ def _with(problems: Iterable[tuple[str, str, str]], consequence: str) -> str:
     return json.dumps([(source, place, f"{reason}; {consequence}") for source, place, reason in problems])
 
 
-def _has_logic(content: Content) -> bool:
+def _has_logic(content: ConfigurationContent) -> bool:
     return any(entry.implies for entry in content.states) or any(
         entry.has_condition for entry in content.tools
     )
 
 
-def _told(file: File, places: Mapping[str, Sequence[int]], mistake: Mistake) -> tuple[str, str, str]:
+def _told(
+    file: ConfigurationFile, places: Mapping[str, Sequence[int]], mistake: ConfigurationMistake
+) -> tuple[str, str, str]:
     """Write a mistake as a problem: its place in the file, its keys, the message and the hint."""
     path = mistake.path
-    while path and KEYS.join(path) not in places:
+    while path and KEY_SEPARATOR.join(path) not in places:
         path = path[:-1]
     place = ""
     if path:
-        line, column, inner_line, inner_column = places[KEYS.join(path)]
+        line, column, inner_line, inner_column = places[KEY_SEPARATOR.join(path)]
         if mistake.line and path == mistake.path:
             column = mistake.column if mistake.line > 1 else inner_column + mistake.column - 1
             line = inner_line + mistake.line - 1
         place = f"line {line} column {column}"
-    keys = written(mistake.path)
+    keys = key_path(mistake.path)
     hint = f" ({mistake.hint})" if mistake.hint else ""
     return file.path, place, f"{keys}: {mistake.message}{hint}" if keys else f"{mistake.message}{hint}"

@@ -3,17 +3,17 @@
 import re
 
 from remit.configuration.config_model import (
-    Asked,
-    Content,
+    AccessLists,
+    ConfigurationContent,
+    ConfigurationMistake,
     DetectorKind,
-    Lists,
-    Mistake,
-    Place,
-    Presented,
+    PresentationOptions,
+    RequiredLocation,
+    RequiredStates,
     Room,
-    Running,
+    ServerOptions,
+    SessionOptions,
     StateEntry,
-    Telling,
     ToolEntry,
 )
 from remit.configuration.detector_tables import BELONGS, is_showable, read_detector
@@ -46,13 +46,13 @@ _BY_EVENT = ("on", "off")
 _LONGEST_ANSWER = 10_000  # characters of a hook that reach a model; more ends up in a file
 
 
-def read(content: object) -> tuple[Content, list[Mistake]]:
+def read(content: object) -> tuple[ConfigurationContent, list[ConfigurationMistake]]:
     """Read what a file says; with a mistake in it, none of it is to be used."""
-    mistakes: list[Mistake] = []
+    mistakes: list[ConfigurationMistake] = []
     top = Fields(content, (), mistakes)
     top.only(_SECTIONS)
     memory = top.table("memory")
-    found = Content(
+    found = ConfigurationContent(
         strategy=top.one_of("strategy", STRATEGIES),
         token_budget=top.whole("token_budget", 0, _LARGEST_BUDGET),
         pinned=top.texts("pinned") or (),
@@ -136,22 +136,24 @@ def _tool(pattern: str, fields: Fields) -> ToolEntry:
     )
 
 
-def _asked(fields: Fields) -> Asked | None:
+def _asked(fields: Fields) -> RequiredStates | None:
     if "states" not in fields:
         return None
     if not fields.is_table("states"):
-        return Asked(all=fields.texts("states") or ())
+        return RequiredStates(all=fields.texts("states") or ())
     table = fields.table("states")
-    table.only(Asked._fields)
-    return Asked(all=table.texts("all") or (), any=table.texts("any"), none=table.texts("none") or ())
+    table.only(RequiredStates._fields)
+    return RequiredStates(
+        all=table.texts("all") or (), any=table.texts("any"), none=table.texts("none") or ()
+    )
 
 
-def _place(fields: Fields) -> Place | None:
+def _place(fields: Fields) -> RequiredLocation | None:
     if "location" not in fields:
         return None
     table = fields.table("location")
-    table.only(Place._fields)
-    return Place(*(table.texts(name) for name in Place._fields))
+    table.only(RequiredLocation._fields)
+    return RequiredLocation(*(table.texts(name) for name in RequiredLocation._fields))
 
 
 def _own_tools(top: Fields) -> tuple[str, ...] | None:
@@ -163,20 +165,20 @@ def _own_tools(top: Fields) -> tuple[str, ...] | None:
     return named
 
 
-def _agent(name: str, fields: Fields) -> Lists:
+def _agent(name: str, fields: Fields) -> AccessLists:
     fields.only(("allow", "block", *_PRESENTED))
     return _both(name, fields)._replace(presented=_presented(fields))
 
 
-def _server(name: str, fields: Fields) -> Lists:
+def _server(name: str, fields: Fields) -> AccessLists:
     fields.only(("allow", "block", "trusted", *_RUNNING))
     running = _running(fields) if fields.given(_RUNNING) else None
     return _both(name, fields)._replace(trusted=fields.flag("trusted"), running=running)
 
 
-def _running(fields: Fields) -> Running:
+def _running(fields: Fields) -> ServerOptions:
     inherited = fields.texts if fields.is_list("inherit_env") else fields.flag
-    return Running(
+    return ServerOptions(
         prefix=fields.flag("prefix"),
         sessions=fields.one_of("sessions", SESSIONS),
         inherit_env=inherited("inherit_env"),
@@ -184,18 +186,20 @@ def _running(fields: Fields) -> Running:
     )
 
 
-def _presented(fields: Fields) -> Presented:
-    return Presented(fields.one_of("strategy", STRATEGIES), fields.whole("token_budget", 0, _LARGEST_BUDGET))
+def _presented(fields: Fields) -> PresentationOptions:
+    return PresentationOptions(
+        fields.one_of("strategy", STRATEGIES), fields.whole("token_budget", 0, _LARGEST_BUDGET)
+    )
 
 
-def _both(name: str, fields: Fields) -> Lists:
-    return Lists(name, allow=fields.texts("allow"), block=fields.texts("block") or ())
+def _both(name: str, fields: Fields) -> AccessLists:
+    return AccessLists(name, allow=fields.texts("allow"), block=fields.texts("block") or ())
 
 
-def _telling(context: Fields, suggestions: Fields, memory: Fields) -> Telling:
+def _telling(context: Fields, suggestions: Fields, memory: Fields) -> SessionOptions:
     context.only(("characters", "tokens", "tools"))
     suggestions.only(("enabled", "shared_patterns"))
-    return Telling(
+    return SessionOptions(
         characters=context.whole("characters", 0, _LONGEST_ANSWER),
         tokens=context.whole("tokens", 0, _LONGEST_ANSWER),
         tools=context.whole("tools", 0, _LONGEST_ANSWER),

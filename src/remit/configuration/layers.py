@@ -12,13 +12,13 @@ from typing import NamedTuple, TypeVar
 from remit.configuration.builtin_states import BUILTIN
 from remit.configuration.config_model import (
     OF_A_PROJECT,
+    AccessLists,
+    ConfigurationFile,
+    ConfigurationLayer,
     Detector,
     DetectorKind,
-    File,
-    Layer,
-    Lists,
+    LoadedFile,
     Room,
-    Said,
     StateEntry,
     ToolEntry,
 )
@@ -37,7 +37,7 @@ class State(NamedTuple):
     """A state in force, with where it was declared."""
 
     entry: StateEntry
-    file: File
+    file: ConfigurationFile
     needs_trust: bool = False
     is_trusted: bool = True
 
@@ -51,7 +51,7 @@ class Demand(NamedTuple):
     """A part of a configuration that only holds with the user's trust, and why."""
 
     entry: StateEntry | ToolEntry
-    file: File
+    file: ConfigurationFile
     reasons: tuple[str, ...]
     digest: str
     trusted_digest: str | None = None
@@ -94,7 +94,7 @@ class Rule(NamedTuple):
     """What a file says of tools."""
 
     entry: ToolEntry
-    file: File
+    file: ConfigurationFile
 
 
 class Transition(NamedTuple):
@@ -108,7 +108,7 @@ class Transition(NamedTuple):
 class Conflict(NamedTuple):
     """A state that a file declares, and that is not in force as declared."""
 
-    file: File
+    file: ConfigurationFile
     name: str
     reason: str
 
@@ -129,9 +129,9 @@ class Configuration(NamedTuple):
     pinned: tuple[str, ...] = ()
     own_tools: tuple[str, ...] | None = None
     memory: str | None = None
-    servers: tuple[tuple[File, Lists], ...] = ()
-    agents: tuple[tuple[File, Lists], ...] = ()
-    rooms: tuple[tuple[File, Room], ...] = ()
+    servers: tuple[tuple[ConfigurationFile, AccessLists], ...] = ()
+    agents: tuple[tuple[ConfigurationFile, AccessLists], ...] = ()
+    rooms: tuple[tuple[ConfigurationFile, Room], ...] = ()
 
     @property
     def has_conditions(self) -> bool:
@@ -146,7 +146,7 @@ class Configuration(NamedTuple):
                 yield from (Transition(pattern, state.entry.name, truth) for pattern in patterns)
 
 
-def combine(said: Sequence[Said], trusted: Trusted) -> Configuration:
+def combine(said: Sequence[LoadedFile], trusted: Trusted) -> Configuration:
     """Put files together, the weakest first."""
     foreign = _foreign((BUILTIN, *said))
     layered = _Layers(trusted, foreign)
@@ -179,7 +179,7 @@ def combine(said: Sequence[Said], trusted: Trusted) -> Configuration:
 class _Layers:
     """Collects states, file by file."""
 
-    def __init__(self, trusted: Trusted, foreign: Mapping[str, File]) -> None:
+    def __init__(self, trusted: Trusted, foreign: Mapping[str, ConfigurationFile]) -> None:
         self._trusted = trusted
         self._foreign = foreign  # states that are not the project's to say anything of
         self.states: dict[str, State] = {}
@@ -188,7 +188,7 @@ class _Layers:
         self.demands: list[Demand] = []
         self.conflicts: list[Conflict] = []
 
-    def declare(self, entry: StateEntry, file: File) -> None:
+    def declare(self, entry: StateEntry, file: ConfigurationFile) -> None:
         changes = tuple(self._changes(entry, file))
         reasons = (*changes, *_runs(entry, file))
         demand = self._demand(entry, file, reasons) if reasons else None
@@ -201,13 +201,17 @@ class _Layers:
         else:
             self.waiting.discard(entry.name)
         before = self.states.get(entry.name)
-        if file.layer is Layer.MANAGED and before is not None and before.file.layer in OF_A_PROJECT:
+        if (
+            file.layer is ConfigurationLayer.MANAGED
+            and before is not None
+            and before.file.layer in OF_A_PROJECT
+        ):
             self.conflicts.append(
                 Conflict(before.file, entry.name, f"{owner(file)} declares it, and that counts")
             )
         self.states[entry.name] = State(entry, file, demand is not None, is_trusted)
 
-    def show(self, variables: Sequence[str], file: File) -> None:
+    def show(self, variables: Sequence[str], file: ConfigurationFile) -> None:
         """Let conditions see variables: what a condition compares, it may show to an agent."""
         if variables and file.layer in OF_A_PROJECT:
             listed = ", ".join(variables)
@@ -220,7 +224,12 @@ class _Layers:
         """Put together what implies what; where that goes in a circle, the weakest files' is left out."""
         names = [name for name in self.states if name not in self.waiting]
         implying = {name: self.states[name] for name in names if self.states[name].entry.implies}
-        for weakest in (Layer.LOCAL, Layer.PROJECT, Layer.MACHINE, None):
+        for weakest in (
+            ConfigurationLayer.LOCAL,
+            ConfigurationLayer.PROJECT,
+            ConfigurationLayer.MACHINE,
+            None,
+        ):
             try:
                 return Implications(names, {name: each.entry.implies for name, each in implying.items()})
             except StateError as error:
@@ -231,7 +240,7 @@ class _Layers:
                         self.conflicts.append(Conflict(state.file, name, reason))
         return Implications(names)  # one file alone has no circle
 
-    def _changes(self, entry: StateEntry, file: File) -> Iterator[str]:
+    def _changes(self, entry: StateEntry, file: ConfigurationFile) -> Iterator[str]:
         """Say how a project's state changes what is not the project's."""
         if file.layer not in OF_A_PROJECT:
             return
@@ -241,14 +250,14 @@ class _Layers:
             if name in self._foreign:
                 yield f"it implies `{name}`, which {owner(self._foreign[name])} declares"
 
-    def _demand(self, entry: StateEntry, file: File, reasons: tuple[str, ...]) -> Demand:
+    def _demand(self, entry: StateEntry, file: ConfigurationFile, reasons: tuple[str, ...]) -> Demand:
         known = self._trusted.get((file.path, entry.name))
         demand = Demand(entry, file, reasons, digest(entry), known, entry.name)
         self.demands.append(demand)
         return demand
 
 
-def _foreign(said: Iterable[Said]) -> dict[str, File]:
+def _foreign(said: Iterable[LoadedFile]) -> dict[str, ConfigurationFile]:
     """List the states that files of others than a project declare or imply, each with the strongest file."""
     theirs = [each for each in said if each.file.layer not in OF_A_PROJECT]
     implied = {
@@ -257,7 +266,7 @@ def _foreign(said: Iterable[Said]) -> dict[str, File]:
     return implied | {entry.name: each.file for each in theirs for entry in each.content.states}
 
 
-def _runs(entry: StateEntry, file: File) -> Iterator[str]:
+def _runs(entry: StateEntry, file: ConfigurationFile) -> Iterator[str]:
     """Say what a state runs that needs trust.
 
     A program that the user names may run what lies in the workspace; a URL that the user names does not.
@@ -286,14 +295,16 @@ def _implied(entry: StateEntry) -> Iterator[str]:
     yield from entry.implies
 
 
-def may_present(strategy: str | None, file: File) -> bool:
+def may_present(strategy: str | None, file: ConfigurationFile) -> bool:
     """Tell whether a file may choose a strategy: a project must not switch off what tools need of states."""
     return strategy != FLAT or file.layer not in OF_A_PROJECT
 
 
-def owner(file: File) -> str:
+def owner(file: ConfigurationFile) -> str:
     """Say whose file it is."""
-    return "Remit itself" if file.layer is Layer.BUILTIN else f"the {file.layer} file {file.path}"
+    return (
+        "Remit itself" if file.layer is ConfigurationLayer.BUILTIN else f"the {file.layer} file {file.path}"
+    )
 
 
 def _last(given: Iterable[Value | None]) -> Value | None:

@@ -3,7 +3,15 @@
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from remit.configuration.config_model import File, Lists, Mistake, Path, Said, ToolEntry, written
+from remit.configuration.config_model import (
+    AccessLists,
+    ConfigurationFile,
+    ConfigurationMistake,
+    KeyPath,
+    LoadedFile,
+    ToolEntry,
+    key_path,
+)
 from remit.configuration.policy_compiler import covers, own_globs, strength
 from remit.decision.globs import Glob, glob, tool_globs
 from remit.decision.kinds import Kind
@@ -12,7 +20,7 @@ from remit.decision.tool_names import MEMORY_SERVER, full_label, server_name, to
 from remit.decision.tools import Tool
 from remit.text.spelling import did_you_mean
 
-Remark = tuple[Severity, File, Mistake]
+Remark = tuple[Severity, ConfigurationFile, ConfigurationMistake]
 
 
 class _Known(NamedTuple):
@@ -24,7 +32,9 @@ class _Known(NamedTuple):
     own_names: Collection[tuple[str, str]]  # of tools, with their servers
 
 
-def remarks(said: Sequence[Said], tools: Iterable[Tool], memory_tools: Sequence[str]) -> Iterator[Remark]:
+def remarks(
+    said: Sequence[LoadedFile], tools: Iterable[Tool], memory_tools: Sequence[str]
+) -> Iterator[Remark]:
     """List what contradicts itself, and what means nothing that is known here."""
     known = _known(tools, memory_tools)
     for each in said:
@@ -55,7 +65,7 @@ def _known(tools: Iterable[Tool], memory_tools: Sequence[str]) -> _Known:
     )
 
 
-def _unmatched(said: Said, known: _Known) -> Iterator[Remark]:
+def _unmatched(said: LoadedFile, known: _Known) -> Iterator[Remark]:
     for path, pattern in _patterns(said):
         if not _matches(tool_globs(pattern), known.names):
             hint = None if "*" in pattern else did_you_mean(pattern, known.names)
@@ -73,7 +83,7 @@ def _unmatched(said: Said, known: _Known) -> Iterator[Remark]:
             yield _note(said, ("agents", each.name), f"no agent `{each.name}` is known here", hint)
 
 
-def _unmatched_of_server(said: Said, lists: Lists, known: _Known) -> Iterator[Remark]:
+def _unmatched_of_server(said: LoadedFile, lists: AccessLists, known: _Known) -> Iterator[Remark]:
     """A server that was not asked for its tools yet may have any."""
     own = [name for server, name in known.own_names if glob(lists.name).matches(server)]
     for key, patterns in (("allow", lists.allow or ()), ("block", lists.block)):
@@ -83,7 +93,7 @@ def _unmatched_of_server(said: Said, lists: Lists, known: _Known) -> Iterator[Re
                 yield _note(said, ("servers", lists.name, key), message, did_you_mean(pattern, own))
 
 
-def _patterns(said: Said) -> Iterator[tuple[Path, str]]:
+def _patterns(said: LoadedFile) -> Iterator[tuple[KeyPath, str]]:
     """List the patterns of tools, with the keys that lead to each."""
     content = said.content
     yield from ((("tools", entry.pattern), entry.pattern) for entry in content.tools)
@@ -102,11 +112,11 @@ def _matches(globs: Iterable[Glob], names: Collection[str]) -> bool:
     return any(form.matches(name) for form in globs for name in names)
 
 
-def _note(said: Said, path: Path, message: str, hint: str | None) -> Remark:
-    return Severity.NOTE, said.file, Mistake(path, message, hint)
+def _note(said: LoadedFile, path: KeyPath, message: str, hint: str | None) -> Remark:
+    return Severity.NOTE, said.file, ConfigurationMistake(path, message, hint)
 
 
-def _blocked(said: Said) -> Iterator[Remark]:
+def _blocked(said: LoadedFile) -> Iterator[Remark]:
     """Name what a list allows and blocks."""
     content = said.content
     named = [(("servers", each.name), each) for each in content.servers]
@@ -116,11 +126,11 @@ def _blocked(said: Said) -> Iterator[Remark]:
             blocking = next((each for each in lists.block if covers(each, pattern)), None)
             if blocking is not None:
                 message = f"`{pattern}` is blocked by `{blocking}`, and blocking counts"
-                mistake = Mistake((*path, "allow"), message, "drop one of them")
+                mistake = ConfigurationMistake((*path, "allow"), message, "drop one of them")
                 yield Severity.WARNING, said.file, mistake
 
 
-def _overruled(said: Said, all_said: Sequence[Said]) -> Iterator[Remark]:
+def _overruled(said: LoadedFile, all_said: Sequence[LoadedFile]) -> Iterator[Remark]:
     """Name what a rule says in vain, because another of no stronger file is stricter."""
     for entry in said.content.tools:
         for other in all_said:
@@ -128,9 +138,13 @@ def _overruled(said: Said, all_said: Sequence[Said]) -> Iterator[Remark]:
                 continue  # that is a mistake
             for theirs in other.content.tools:
                 for key in _in_vain(entry, theirs):
-                    stricter = f"`{written(('tools', theirs.pattern, key))}` in {other.file.path}"
+                    stricter = f"`{key_path(('tools', theirs.pattern, key))}` in {other.file.path}"
                     message = f"{stricter} says otherwise, and the stricter counts"
-                    yield Severity.WARNING, said.file, Mistake(("tools", entry.pattern, key), message)
+                    yield (
+                        Severity.WARNING,
+                        said.file,
+                        ConfigurationMistake(("tools", entry.pattern, key), message),
+                    )
 
 
 def _in_vain(entry: ToolEntry, theirs: ToolEntry) -> Iterator[str]:

@@ -10,17 +10,17 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from remit.configuration.config_model import (
-    KEYS,
+    KEY_SEPARATOR,
     OF_A_PROJECT,
-    Content,
-    File,
-    Layer,
-    Lists,
-    Mistake,
-    Path,
-    Said,
+    AccessLists,
+    ConfigurationContent,
+    ConfigurationFile,
+    ConfigurationLayer,
+    ConfigurationMistake,
+    KeyPath,
+    LoadedFile,
     ToolEntry,
-    written,
+    key_path,
 )
 from remit.configuration.file_parser import OFF
 from remit.configuration.layers import FLAT, Demand, Trusted, owner
@@ -40,7 +40,10 @@ from remit.decision.policy import (
 )
 from remit.decision.tool_names import MCP, MEMORY_SERVER, normalise
 
-_STANDINGS = {Layer.MACHINE: RuleStrength.MACHINE, Layer.MANAGED: RuleStrength.MANAGED}
+_STANDINGS = {
+    ConfigurationLayer.MACHINE: RuleStrength.MACHINE,
+    ConfigurationLayer.MANAGED: RuleStrength.MANAGED,
+}
 _ANY = glob("*")
 
 
@@ -49,10 +52,10 @@ class Ruled(NamedTuple):
 
     policy: Policy = NO_POLICY
     demands: tuple[Demand, ...] = ()
-    violations: tuple[tuple[File, Mistake], ...] = ()
+    violations: tuple[tuple[ConfigurationFile, ConfigurationMistake], ...] = ()
 
 
-def rule(said: Sequence[Said], trusted: Trusted) -> Ruled:
+def rule(said: Sequence[LoadedFile], trusted: Trusted) -> Ruled:
     """Put together what files say of who may use what, the weakest first."""
     unread = [each.file for each in said if each.is_unread and each.file.layer not in OF_A_PROJECT]
     if not unread and not any(map(_says_anything, said)):
@@ -65,14 +68,14 @@ def rule(said: Sequence[Said], trusted: Trusted) -> Ruled:
         labels=[item for each in said for item in _labels(each, granted)],
         beliefs=[item for each in said for item in _beliefs(each)],
         ask_from=min(((LEVELS[word], origin) for word, origin in asked), default=None),
-        mode=_mode(said, Layer.MACHINE),
-        fixed_mode=_mode(said, Layer.MANAGED),
+        mode=_mode(said, ConfigurationLayer.MACHINE),
+        fixed_mode=_mode(said, ConfigurationLayer.MANAGED),
         unread=ConfigLocation(unread[-1].path, "") if unread else None,
     )
     return Ruled(policy, tuple(demands), tuple(_violations(said, granted)))
 
 
-def _says_anything(said: Said) -> bool:
+def _says_anything(said: LoadedFile) -> bool:
     content = said.content
     is_labelled = any(_is_label(entry) for entry in content.tools)
     lists = (content.everyone, *content.servers, *content.agents)
@@ -89,21 +92,21 @@ def _is_label(entry: ToolEntry) -> bool:
     return not (entry.danger is None and entry.approval is None and entry.ai_enabled is None)
 
 
-def _origin(said: Said, path: Path) -> ConfigLocation:
-    place = said.places.get(KEYS.join(path))
-    return ConfigLocation(said.file.path, written(path), place[0] if place else 0)
+def _origin(said: LoadedFile, path: KeyPath) -> ConfigLocation:
+    place = said.places.get(KEY_SEPARATOR.join(path))
+    return ConfigLocation(said.file.path, key_path(path), place[0] if place else 0)
 
 
-def _setting(said: Said, key: str) -> tuple[str, ConfigLocation]:
+def _setting(said: LoadedFile, key: str) -> tuple[str, ConfigLocation]:
     return getattr(said.content, key), _origin(said, (key,))
 
 
-def _mode(said: Sequence[Said], layer: Layer) -> ModeSetting | None:
+def _mode(said: Sequence[LoadedFile], layer: ConfigurationLayer) -> ModeSetting | None:
     found = [_setting(each, "mode") for each in said if each.file.layer is layer and each.content.mode]
     return ModeSetting(Mode(found[-1][0]), found[-1][1]) if found else None
 
 
-def _lists(said: Said) -> Iterator[ToolList]:
+def _lists(said: LoadedFile) -> Iterator[ToolList]:
     content = said.content
     if content.memory == OFF:  # which no other file takes back, as no other takes a block list back
         everything = ((OFF, own_globs("*")),)
@@ -116,7 +119,7 @@ def _lists(said: Said) -> Iterator[ToolList]:
         yield from _list(said, each, ListTarget.AGENT, ("agents", each.name))
 
 
-def _list(said: Said, lists: Lists, belongs: ListTarget, path: Path) -> Iterator[ToolList]:
+def _list(said: LoadedFile, lists: AccessLists, belongs: ListTarget, path: KeyPath) -> Iterator[ToolList]:
     read = own_globs if belongs is ListTarget.SERVER else tool_globs
     whose = glob(lists.name) if lists.name else _ANY
     for key, patterns in (("block", lists.block or None), ("allow", lists.allow)):
@@ -132,7 +135,7 @@ def own_globs(pattern: str) -> tuple[Glob, ...]:
     return (Glob(tuple(map(normalise, pattern.split("*")))),)
 
 
-def _labels(said: Said, granted: Iterable[tuple[str, str]]) -> Iterator[SafetyRule]:
+def _labels(said: LoadedFile, granted: Iterable[tuple[str, str]]) -> Iterator[SafetyRule]:
     for entry in filter(_is_label, said.content.tools):
         standing = strength(said.file)
         if (said.file.path, _subject(entry)) in granted:
@@ -148,14 +151,14 @@ def _labels(said: Said, granted: Iterable[tuple[str, str]]) -> Iterator[SafetyRu
         )
 
 
-def _beliefs(said: Said) -> Iterator[AnnotationTrust]:
+def _beliefs(said: LoadedFile) -> Iterator[AnnotationTrust]:
     standing = strength(said.file)
     for each in said.content.servers:
         if each.trusted is False or (each.trusted and standing is not RuleStrength.NARROWING):
             yield AnnotationTrust(glob(each.name), each.trusted, standing)
 
 
-def _demands(said: Said, all_said: Sequence[Said], trusted: Trusted) -> Iterator[Demand]:
+def _demands(said: LoadedFile, all_said: Sequence[LoadedFile], trusted: Trusted) -> Iterator[Demand]:
     """List what a project says of tools that would give, and not take away."""
     if said.file.layer not in OF_A_PROJECT:
         return
@@ -180,8 +183,8 @@ def _digest(entry: ToolEntry) -> str:
 
 
 def _violations(
-    all_said: Sequence[Said], granted: Iterable[tuple[str, str]]
-) -> Iterator[tuple[File, Mistake]]:
+    all_said: Sequence[LoadedFile], granted: Iterable[tuple[str, str]]
+) -> Iterator[tuple[ConfigurationFile, ConfigurationMistake]]:
     for said in all_said:
         file, content = said.file, said.content
         if file.layer in OF_A_PROJECT:
@@ -193,27 +196,27 @@ def _violations(
                     yield file, mistake
 
 
-def _given(said: Said, all_said: Sequence[Said]) -> Iterator[Mistake]:
+def _given(said: LoadedFile, all_said: Sequence[LoadedFile]) -> Iterator[ConfigurationMistake]:
     """Name what no file of a project may say, whoever trusts it."""
-    machine = next((each.file.path for each in all_said if each.file.layer is Layer.MACHINE), "")
+    machine = next((each.file.path for each in all_said if each.file.layer is ConfigurationLayer.MACHINE), "")
     hint = f"that is the machine's to say, in {machine}" if machine else None
     if said.content.mode is not None:
-        yield Mistake(("mode",), "a project cannot set a mode", hint)
+        yield ConfigurationMistake(("mode",), "a project cannot set a mode", hint)
     for each in said.content.servers:
         if each.trusted:
             message = "a project cannot have its servers believed"
-            yield Mistake(("servers", each.name, "trusted"), message, hint)
+            yield ConfigurationMistake(("servers", each.name, "trusted"), message, hint)
         for key in each.running._fields if each.running is not None else ():
             if getattr(each.running, key) is not None:
                 message = "a project cannot say how servers are run"
-                yield Mistake(("servers", each.name, key), message, hint)
+                yield ConfigurationMistake(("servers", each.name, key), message, hint)
     for path in _unpresentable(said.content):
-        yield Mistake(
+        yield ConfigurationMistake(
             path, f"a project cannot choose `{FLAT}`, which ignores what tools need of states", hint
         )
 
 
-def _unpresentable(content: Content) -> Iterator[Path]:
+def _unpresentable(content: ConfigurationContent) -> Iterator[KeyPath]:
     """Name the places where a file chooses a strategy that switches gates off."""
     if content.strategy == FLAT:
         yield ("strategy",)
@@ -221,7 +224,9 @@ def _unpresentable(content: Content) -> Iterator[Path]:
         yield from ((section, each.name, "strategy") for each in entries if each.presented.strategy == FLAT)
 
 
-def _undoing(entry: ToolEntry, said: Said, all_said: Sequence[Said]) -> Iterator[tuple[Mistake, bool]]:
+def _undoing(
+    entry: ToolEntry, said: LoadedFile, all_said: Sequence[LoadedFile]
+) -> Iterator[tuple[ConfigurationMistake, bool]]:
     """Name what a rule would undo of what a stronger file says of the same tools, and whether trust lets it.
 
     What the user switched off stays off, and what an administrator says holds.
@@ -231,12 +236,12 @@ def _undoing(entry: ToolEntry, said: Said, all_said: Sequence[Said]) -> Iterator
             continue
         for theirs in other.content.tools:
             for key in _weaker_keys(entry, theirs):
-                place = f"`{written(('tools', theirs.pattern, key))}` in {owner(other.file)}"
-                mistake = Mistake(("tools", entry.pattern, key), f"it would undo {place}")
-                yield mistake, other.file.layer is Layer.MACHINE and key != "ai_enabled"
+                place = f"`{key_path(('tools', theirs.pattern, key))}` in {owner(other.file)}"
+                mistake = ConfigurationMistake(("tools", entry.pattern, key), f"it would undo {place}")
+                yield mistake, other.file.layer is ConfigurationLayer.MACHINE and key != "ai_enabled"
 
 
-def strength(file: File) -> RuleStrength:
+def strength(file: ConfigurationFile) -> RuleStrength:
     """Tell how much a file may say."""
     return _STANDINGS.get(file.layer, RuleStrength.NARROWING)
 

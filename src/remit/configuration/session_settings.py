@@ -3,7 +3,13 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from remit.configuration.config_model import OF_A_PROJECT, File, Layer, Mistake, Said
+from remit.configuration.config_model import (
+    OF_A_PROJECT,
+    ConfigurationFile,
+    ConfigurationLayer,
+    ConfigurationMistake,
+    LoadedFile,
+)
 
 MAX_CHARACTERS = 6_000
 MAX_TOOLS_CHARACTERS = 500
@@ -21,10 +27,14 @@ class Told(NamedTuple):
     observes: bool = True
 
 
-def combine(said: Sequence[Said]) -> Told:
+def combine(said: Sequence[LoadedFile]) -> Told:
     """Put together what files say: the machine's, what a project takes from that, and the administrator's."""
     told = Told()
-    for each in (*_of(said, Layer.MACHINE), *_of(said, *OF_A_PROJECT), *_of(said, Layer.MANAGED)):
+    for each in (
+        *_of(said, ConfigurationLayer.MACHINE),
+        *_of(said, *OF_A_PROJECT),
+        *_of(said, ConfigurationLayer.MANAGED),
+    ):
         wanted = {key: value for key, value in each.content.telling._asdict().items() if value is not None}
         if each.file.layer in OF_A_PROJECT:
             wanted = {key: min(value, getattr(told, key)) for key, value in wanted.items()}
@@ -32,13 +42,13 @@ def combine(said: Sequence[Said]) -> Told:
     return told
 
 
-def violations(said: Iterable[Said]) -> Iterator[tuple[File, Mistake]]:
+def violations(said: Iterable[LoadedFile]) -> Iterator[tuple[ConfigurationFile, ConfigurationMistake]]:
     """Name what no file of a project may say, whoever trusts it."""
     for each in said:
         if each.file.layer in OF_A_PROJECT and each.content.telling.shared_patterns:
             message, hint = "a project cannot ask for what others do", "that is the machine's to say"
-            yield each.file, Mistake(("suggestions", "shared_patterns"), message, hint)
+            yield each.file, ConfigurationMistake(("suggestions", "shared_patterns"), message, hint)
 
 
-def _of(said: Sequence[Said], *layers: Layer) -> Iterator[Said]:
+def _of(said: Sequence[LoadedFile], *layers: ConfigurationLayer) -> Iterator[LoadedFile]:
     return (each for each in said if each.file.layer in layers)

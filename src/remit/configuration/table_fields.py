@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable
 from math import isfinite
 from typing import TypeVar, cast
 
-from remit.configuration.config_model import Mistake, Path, Scalar
+from remit.configuration.config_model import ConfigurationMistake, KeyPath, Scalar
 from remit.text.spelling import did_you_mean
 
 Read = TypeVar("Read")
@@ -20,7 +20,7 @@ _MOST_CHARACTERS = 4096  # in one text
 class Fields:
     """One table of a file, read with its types checked; what is wrong is noted and reads as missing."""
 
-    def __init__(self, table: object, path: Path, mistakes: list[Mistake]) -> None:
+    def __init__(self, table: object, path: KeyPath, mistakes: list[ConfigurationMistake]) -> None:
         self.path = path
         self._mistakes = mistakes
         self._table = cast("dict[str, object]", table) if isinstance(table, dict) else {}
@@ -36,7 +36,7 @@ class Fields:
     def note(self, name: str, message: str, hint: str | None = None) -> None:
         """Note a mistake at a key; without one, at the table as a whole."""
         path = (*self.path, name) if name else self.path
-        self._mistakes.append(Mistake(path, message, hint))
+        self._mistakes.append(ConfigurationMistake(path, message, hint))
 
     def only(self, known: Collection[str]) -> None:
         """Note every key that means nothing here."""

@@ -4,7 +4,7 @@ import os
 import time
 from collections.abc import Callable
 
-from remit.configuration.config_model import File, FileText, Layer
+from remit.configuration.config_model import ConfigurationFile, ConfigurationLayer, TomlDocument
 from remit.configuration.file_paths import configuration_paths
 from remit.configuration.toml_positions import positions
 from remit.decision.projects import Workspace
@@ -22,18 +22,18 @@ class TomlFiles:
         self._machine = machine
         self._now_ns = now_ns
 
-    def files(self, workspace: Workspace) -> list[File]:
+    def files(self, workspace: Workspace) -> list[ConfigurationFile]:
         """List the files that count in a workspace, the weakest first."""
         return [
-            File(Layer(layer), path, dir)
+            ConfigurationFile(ConfigurationLayer(layer), path, dir)
             for layer, path, dir in configuration_paths(workspace, self._machine)
         ]
 
-    def fingerprint(self, file: File) -> str:
+    def fingerprint(self, file: ConfigurationFile) -> str:
         """Tell one state of a file from another."""
         return fingerprint(file.path, self._machine, now_ns=self._now_ns())
 
-    def read(self, file: File, workspace: Workspace) -> FileText | None:
+    def read(self, file: ConfigurationFile, workspace: Workspace) -> TomlDocument | None:
         """Read a file; None: there is no such file."""
         if file.path == os.devnull:  # whoever names that wants no file
             return None
@@ -44,9 +44,9 @@ class TomlFiles:
             if text is None:
                 return None
             may_grow = not text.strip() and not is_settled(file.path, now_ns=self._now_ns())
-            return FileText(parse_toml(text), positions(text), may_grow=may_grow)
+            return TomlDocument(parse_toml(text), positions(text), may_grow=may_grow)
         except FileError as error:
-            return FileText(problem=error.reason, place=error.place)
+            return TomlDocument(problem=error.reason, place=error.place)
 
 
 def _is_inside(path: str, workspace: Workspace) -> bool:

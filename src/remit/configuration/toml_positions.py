@@ -6,7 +6,7 @@ The text is one that the parser has read: what is not TOML need not be understoo
 import re
 from collections.abc import Iterator
 
-from remit.configuration.config_model import KEYS, Path
+from remit.configuration.config_model import KEY_SEPARATOR, KeyPath
 
 _MOST = 5000  # keys whose places are kept
 
@@ -26,7 +26,7 @@ def positions(text: str) -> dict[str, list[int]]:
     starts = [0, *(at + 1 for at, sign in enumerate(text) if sign == "\n")]
     found: dict[str, list[int]] = {}
     for path, at, value in _Scanner(text).places():
-        found.setdefault(KEYS.join(path), [*_place(starts, at), *_place(starts, value)])
+        found.setdefault(KEY_SEPARATOR.join(path), [*_place(starts, at), *_place(starts, value)])
         if len(found) >= _MOST:
             break
     return found
@@ -46,10 +46,10 @@ class _Scanner:
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0
-        self._open: list[Path | None] = []  # inline tables by their path, and lists as None
+        self._open: list[KeyPath | None] = []  # inline tables by their path, and lists as None
 
-    def places(self) -> Iterator[tuple[Path, int, int]]:
-        header: Path = ()
+    def places(self) -> Iterator[tuple[KeyPath, int, int]]:
+        header: KeyPath = ()
         is_key_next = True
         while self._at < len(self._text):
             sign = self._text[self._at]
@@ -66,7 +66,7 @@ class _Scanner:
             else:
                 is_key_next = self._step(sign, is_key_next)
 
-    def _header(self) -> tuple[int, Path]:
+    def _header(self) -> tuple[int, KeyPath]:
         self._skip("[ \t")
         name = _KEY_PATH.match(self._text, self._at)
         start = self._at
@@ -74,10 +74,10 @@ class _Scanner:
         self._skip("] \t")
         return start, _names(name[0]) if name else ()
 
-    def _table(self) -> Path | None:
+    def _table(self) -> KeyPath | None:
         return next((path for path in reversed(self._open) if path is not None), None)
 
-    def _begin_value(self, path: Path) -> bool:
+    def _begin_value(self, path: KeyPath) -> bool:
         """Enter an inline table; tell whether a key comes next."""
         if self._text[self._at : self._at + 1] == "{":
             self._at += 1
@@ -113,7 +113,7 @@ class _Scanner:
             self._at += 1
 
 
-def _names(path: str) -> Path:
+def _names(path: str) -> KeyPath:
     return tuple(map(_name, _ONE_KEY.findall(path)))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from remit.configuration.config_model import written
+from remit.configuration.config_model import key_path
 from remit.configuration.layers import FLAT, Configuration
 from remit.decision.decide import Context, ToolDecision
 from remit.decision.decision_index import DecisionIndex
@@ -230,6 +230,6 @@ class Inventory:
             raise UnknownRoomError(f"no room is called `{name}` here", hint=hint)
         file, room = found[-1]
         patterns = tuple((pattern, tool_globs(pattern)) for pattern in room.tools)
-        origin = ConfigLocation(file.path, written(("rooms", name, "tools")))
+        origin = ConfigLocation(file.path, key_path(("rooms", name, "tools")))
         allowed = ToolList(ListTarget.ALL, glob("*"), patterns, True, origin)
         return replace(context, policy=context.policy.narrowed(allowed))

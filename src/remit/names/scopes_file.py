@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, cast
 
 from remit.configuration.condition_rules import mistakes_in
-from remit.configuration.config_model import KEYS, Mistake, ToolEntry
+from remit.configuration.config_model import KEY_SEPARATOR, ConfigurationMistake, ToolEntry
 from remit.configuration.file_parser import DANGERS, read
 from remit.configuration.toml_positions import positions
 from remit.errors import BadFileError
@@ -87,13 +87,13 @@ def _parsed(data: bytes, path: str) -> tuple[dict[str, object], dict[str, list[i
         raise BadFileError(f"{path}: {place}{error.reason}") from None
 
 
-def _bad(mistake: Mistake, places: dict[str, list[int]], path: str) -> BadFileError:
+def _bad(mistake: ConfigurationMistake, places: dict[str, list[int]], path: str) -> BadFileError:
     keys = mistake.path
-    while keys and KEYS.join(keys) not in places:
+    while keys and KEY_SEPARATOR.join(keys) not in places:
         keys = keys[:-1]
     place = ""
     if keys:
-        line, column, inner_line, inner_column = places[KEYS.join(keys)]
+        line, column, inner_line, inner_column = places[KEY_SEPARATOR.join(keys)]
         if mistake.line and keys == mistake.path:
             column = mistake.column if mistake.line > 1 else inner_column + mistake.column - 1
             line = inner_line + mistake.line - 1

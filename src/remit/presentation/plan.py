@@ -3,7 +3,13 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeVar
 
-from remit.configuration.config_model import OF_A_PROJECT, File, Presented, Room, Running
+from remit.configuration.config_model import (
+    OF_A_PROJECT,
+    ConfigurationFile,
+    PresentationOptions,
+    Room,
+    ServerOptions,
+)
 from remit.configuration.file_parser import LISTED, OWN_TOOLS
 from remit.configuration.layers import Configuration, may_present
 from remit.decision.globs import Glob, glob, tool_globs
@@ -34,7 +40,7 @@ class Plan(NamedTuple):
     rooms: Mapping[str, tuple[Room, Globs]] = {}
     pinned: Globs = ()
     namespaces: tuple[tuple[str, Globs], ...] = ()  # those that count more come first
-    running: tuple[tuple[Glob, Running], ...] = ()  # what counts more comes last
+    running: tuple[tuple[Glob, ServerOptions], ...] = ()  # what counts more comes last
     lists_memory: bool = False  # its tools are listed like others, and not only where they are used
 
     def is_pinned(self, tool: Tool) -> bool:
@@ -54,11 +60,11 @@ class Plan(NamedTuple):
         """List the rooms that a tool is in."""
         return (room for room, globs in self.rooms.values() if covers(globs, tool.name))
 
-    def run(self, server: str, plugin: str | None) -> Running:
+    def run(self, server: str, plugin: str | None) -> ServerOptions:
         """Tell how a server is run."""
         labels = (server, full_label(server, plugin))
         said = [running for whose, running in self.running if any(map(whose.matches, labels))]
-        return Running(*(_last(getattr(each, key) for each in said) for key in Running._fields))
+        return ServerOptions(*(_last(getattr(each, key) for each in said) for key in ServerOptions._fields))
 
 
 def plan(configuration: Configuration, chosen: Chosen) -> Plan:
@@ -89,19 +95,19 @@ def covers(globs: Globs, name: str) -> bool:
     return any(form.matches(name) for form in globs)
 
 
-def _presented(configuration: Configuration, chosen: Chosen) -> Iterator[Presented]:
+def _presented(configuration: Configuration, chosen: Chosen) -> Iterator[PresentationOptions]:
     """List what is said of how this endpoint presents tools, the weakest first."""
-    yield Presented(configuration.strategy, configuration.token_budget)
+    yield PresentationOptions(configuration.strategy, configuration.token_budget)
     for file, agent in configuration.agents:
         if chosen.agent is not None and glob(agent.name).matches(chosen.agent):
             yield _permitted(agent.presented, file)
     for file, room in configuration.rooms:
         if room.name == chosen.room:
             yield _permitted(room.presented, file)
-    yield Presented(chosen.strategy)
+    yield PresentationOptions(chosen.strategy)
 
 
-def _permitted(presented: Presented, file: File) -> Presented:
+def _permitted(presented: PresentationOptions, file: ConfigurationFile) -> PresentationOptions:
     return presented if may_present(presented.strategy, file) else presented._replace(strategy=None)
 
 

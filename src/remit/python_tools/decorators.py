@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from inspect import getdoc, iscoroutinefunction
 from typing import Any, TypeVar, overload
 
-from remit.configuration.config_model import Asked, Place, ToolEntry
+from remit.configuration.config_model import RequiredLocation, RequiredStates, ToolEntry
 from remit.configuration.file_parser import DANGERS
 from remit.errors import ToolError
 from remit.python_tools.call_arguments import read
@@ -92,8 +92,8 @@ def requires(
     *states: str, when: str | None = None, any: Sequence[str] | None = None, none: Sequence[str] = ()
 ) -> Callable[[AnyFunction], AnyFunction]:
     """Let a tool be there only while all these states hold, and the condition; may be repeated."""
-    asked = Asked(all=states, any=None if any is None else tuple(any), none=tuple(none))
-    return _needing(ToolEntry("", states=None if asked == Asked() else asked, when=when))
+    asked = RequiredStates(all=states, any=None if any is None else tuple(any), none=tuple(none))
+    return _needing(ToolEntry("", states=None if asked == RequiredStates() else asked, when=when))
 
 
 def location_scope(
@@ -105,7 +105,9 @@ def location_scope(
 ) -> Callable[[AnyFunction], AnyFunction]:
     """Let a tool be there only on some pages or routes, or while components or elements are shown."""
     parts = (pages, routes, components, elements)
-    return _needing(ToolEntry("", location=Place(*(None if each is None else tuple(each) for each in parts))))
+    return _needing(
+        ToolEntry("", location=RequiredLocation(*(None if each is None else tuple(each) for each in parts)))
+    )
 
 
 def marks_of(function: object) -> Marks:

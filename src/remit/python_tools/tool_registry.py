@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar
 from remit.catalog.explanation import Explanation
 from remit.conditions.check import check
 from remit.conditions.shorthand import LocationScope
-from remit.configuration.config_model import Asked, ToolEntry
+from remit.configuration.config_model import RequiredStates, ToolEntry
 from remit.decision.decide import (
     UNKNOWN,
     Context,
@@ -248,7 +248,7 @@ class ToolRegistry:
 
     def _check(self, need: ToolEntry) -> None:
         vocabulary = self._surroundings.vocabulary
-        asked = need.states or Asked()
+        asked = need.states or RequiredStates()
         for name in (*asked.all, *(asked.any or ()), *asked.none):
             require_state(name, vocabulary.states)
         for mistake in check(read_condition(need), vocabulary):

@@ -6,7 +6,7 @@ from dataclasses import replace
 from remit.conditions.condition import Condition, condition
 from remit.conditions.shorthand import LocationScope, StateScope
 from remit.configuration.condition_rules import RuleCondition
-from remit.configuration.config_model import Asked, Place, ToolEntry
+from remit.configuration.config_model import RequiredLocation, RequiredStates, ToolEntry
 from remit.decision.danger import LEVELS
 from remit.decision.decide import Decision, ExplainedGate, GateResult, Verdict
 from remit.decision.globs import Glob
@@ -70,11 +70,11 @@ def row(tool: DefinedTool) -> Tool:
 
 def entry(states: Sequence[str], when: str | None, location: LocationScope | None) -> list[ToolEntry]:
     """Say what a tool needs as a configuration would; nothing where it needs nothing."""
-    asked = Asked(all=tuple(states)) if states else None
+    asked = RequiredStates(all=tuple(states)) if states else None
     place = (
         None
         if location is None
-        else Place(location.pages, location.routes, location.components, location.elements)
+        else RequiredLocation(location.pages, location.routes, location.components, location.elements)
     )
     made = ToolEntry("", states=asked, when=when, location=place)
     return [made] if made.has_condition else []

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from remit.configuration.config_model import Detector, DetectorKind, Layer, StateEntry, base_dirs
+from remit.configuration.config_model import ConfigurationLayer, Detector, DetectorKind, StateEntry, base_dirs
 from remit.configuration.file_parser import LOCATION, WORKFLOW
 from remit.configuration.state_unlock import way_to
 from remit.decision.snapshot import Snapshot, StateValue
@@ -83,7 +83,7 @@ class StateReport(NamedTuple):
     description: str
     detector: str  # the key that declares it; empty where there is none
     source: str  # the declaring file; empty where Remit itself does
-    layer: Layer | None  # None: nobody declares it, and others imply it
+    layer: ConfigurationLayer | None  # None: nobody declares it, and others imply it
 
 
 class Situation:
