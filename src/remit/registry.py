@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from remit.configuration.configuration_service import Noticed
     from remit.configuration.layers import Demand
-    from remit.configuration.session_settings import Told
+    from remit.configuration.session_settings import SessionSettings
     from remit.decision.decide import Context, Decision, ToolDecision
     from remit.decision.declarations import Key
     from remit.decision.problems import Problem
@@ -355,7 +355,7 @@ class Registry:
         """Have a context be an agent's, as a client names it: of one that is not known, the name counts."""
         return employed(name, [item.tool for item in self.tools(context)] if name else [], context)
 
-    def told(self, context: Context) -> Told:
+    def told(self, context: Context) -> SessionSettings:
         """Tell how much an agent is told at session start, and whether tools are suggested to it."""
         return self._states.told(context)
 

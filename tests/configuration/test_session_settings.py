@@ -4,7 +4,7 @@ import tomllib
 
 from remit.configuration.config_model import ConfigurationFile, ConfigurationLayer, LoadedFile
 from remit.configuration.file_parser import read
-from remit.configuration.session_settings import Told, combine, violations
+from remit.configuration.session_settings import SessionSettings, session_settings, violations
 
 
 def said(layer: ConfigurationLayer, text: str) -> LoadedFile:
@@ -22,34 +22,39 @@ def project(text: str) -> LoadedFile:
 
 
 def test_files_that_say_nothing_change_nothing() -> None:
-    assert combine([machine(""), project("")]) == Told()
+    assert session_settings([machine(""), project("")]) == SessionSettings()
 
 
 def test_the_machines_file_may_say_anything() -> None:
     text = "[context]\ncharacters = 9000\ntokens = 3000\ntools = 900\n"
     more = "[suggestions]\nenabled = false\nshared_patterns = true"
-    assert combine([machine(text + more)]) == Told(9000, 3000, 900, hints=False, shared_patterns=True)
+    assert session_settings([machine(text + more)]) == SessionSettings(
+        9000, 3000, 900, hints=False, shared_patterns=True
+    )
 
 
 def test_a_project_can_only_have_agents_told_less() -> None:
-    told = combine([machine("[context]\ntools = 600"), project("[context]\ntools = 100\ncharacters = 9000")])
+    told = session_settings(
+        [machine("[context]\ntools = 600"), project("[context]\ntools = 100\ncharacters = 9000")]
+    )
     assert (told.tools, told.characters) == (100, 6000)
-    assert not combine([project("[suggestions]\nenabled = false")]).hints
+    assert not session_settings([project("[suggestions]\nenabled = false")]).hints
     off = machine("[suggestions]\nenabled = false")
-    assert not combine([off, project("[suggestions]\nenabled = true")]).hints
-    assert not combine([project("[memory]\nobserve = false")]).observes
+    assert not session_settings([off, project("[suggestions]\nenabled = true")]).hints
+    assert not session_settings([project("[memory]\nobserve = false")]).observes
 
 
 def test_the_administrators_file_has_the_last_word() -> None:
     managed = said(ConfigurationLayer.MANAGED, "[context]\ntools = 300")
     assert (
-        combine([managed, machine("[context]\ntools = 600"), project("[context]\ntools = 10")]).tools == 300
+        session_settings([managed, machine("[context]\ntools = 600"), project("[context]\ntools = 10")]).tools
+        == 300
     )
 
 
 def test_a_project_cannot_ask_for_the_patterns_of_others() -> None:
     wish = project("[suggestions]\nshared_patterns = true")
-    assert not combine([wish]).shared_patterns
+    assert not session_settings([wish]).shared_patterns
     ((file, mistake),) = violations([machine("[suggestions]\nshared_patterns = true"), wish])
     assert file == wish.file
     assert mistake.path == ("suggestions", "shared_patterns")

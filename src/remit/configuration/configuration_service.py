@@ -23,8 +23,8 @@ from remit.configuration.config_model import (
 from remit.configuration.file_parser import read
 from remit.configuration.layers import Configuration, Demand, Trusted, combine
 from remit.configuration.policy_compiler import Ruled, rule
-from remit.configuration.session_settings import Told, violations
-from remit.configuration.session_settings import combine as tell
+from remit.configuration.session_settings import SessionSettings, violations
+from remit.configuration.session_settings import session_settings as tell
 from remit.configuration.state_unlock import way_to
 from remit.configuration.stored_configuration import KeptConfiguration, KeptFile
 from remit.decision.problems import Problem, Severity
@@ -98,7 +98,7 @@ class Configurations:
         self._current[workspace.dir] = current
         return current
 
-    def told(self, workspace: Workspace) -> Told:
+    def told(self, workspace: Workspace) -> SessionSettings:
         """Tell how much an agent is told."""
         return tell(self.current(workspace).said)
 

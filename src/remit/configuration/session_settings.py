@@ -16,7 +16,7 @@ MAX_TOOLS_CHARACTERS = 500
 MAX_TOKENS = 2_000
 
 
-class Told(NamedTuple):
+class SessionSettings(NamedTuple):
     """What an agent is told, as `Telling` with nothing left open."""
 
     characters: int = MAX_CHARACTERS
@@ -27,9 +27,9 @@ class Told(NamedTuple):
     observes: bool = True
 
 
-def combine(said: Sequence[LoadedFile]) -> Told:
+def session_settings(said: Sequence[LoadedFile]) -> SessionSettings:
     """Put together what files say: the machine's, what a project takes from that, and the administrator's."""
-    told = Told()
+    told = SessionSettings()
     for each in (
         *_of(said, ConfigurationLayer.MACHINE),
         *_of(said, *OF_A_PROJECT),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from remit.configuration.session_settings import Told
+from remit.configuration.session_settings import SessionSettings
 from remit.decision.requirements import Dependencies
 from remit.decision.snapshot import Snapshot
 from remit.errors import StateError
@@ -91,9 +91,13 @@ class States:
             return Plan()
         return plan(self._situation.configuration(context.workspace), Chosen())
 
-    def told(self, context: Context) -> Told:
+    def told(self, context: Context) -> SessionSettings:
         """Tell how much an agent is told."""
-        return Told() if self._situation is None else self._situation.configurations.told(context.workspace)
+        return (
+            SessionSettings()
+            if self._situation is None
+            else self._situation.configurations.told(context.workspace)
+        )
 
     def places(self, context: Context) -> Iterable[str]:
         """Name the files and directories that the configuration and the states depend on."""
