@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from remit.configuration.configuration_service import Noticed
-    from remit.configuration.layers import Demand
+    from remit.configuration.layers import TrustRequest
     from remit.configuration.session_settings import SessionSettings
     from remit.decision.decide import Context, Decision, ToolDecision
     from remit.decision.declarations import Key
@@ -325,15 +325,15 @@ class Registry:
         """Let servers be started no more."""
         self._parts.trusting.revoke(servers, context)
 
-    def demands(self, context: Context, names: Sequence[str] = ()) -> list[Demand]:
+    def demands(self, context: Context, names: Sequence[str] = ()) -> list[TrustRequest]:
         """List the states and the rules, or those that are named, that only count with the user's trust."""
         return [item for item in self._states.demands(context) if not names or item.name in names]
 
-    def trust_states(self, demands: Iterable[Demand], context: Context) -> None:
+    def trust_states(self, demands: Iterable[TrustRequest], context: Context) -> None:
         """Let states count, as they were declared when they were listed."""
         self._states.situation.configurations.trust(demands, context.workspace)
 
-    def revoke_states(self, demands: Iterable[Demand], context: Context) -> None:
+    def revoke_states(self, demands: Iterable[TrustRequest], context: Context) -> None:
         """Let states count no more."""
         self._states.situation.configurations.revoke(demands, context.workspace)
 

@@ -17,7 +17,7 @@ from remit.decision.decide import Context, shorten
 from remit.errors import UnknownServerError
 
 if TYPE_CHECKING:
-    from remit.configuration.layers import Demand
+    from remit.configuration.layers import TrustRequest
     from remit.registry import Registry
     from remit.trust.trust_rule import Trustable
 
@@ -64,7 +64,7 @@ class Found(NamedTuple):
     """What needs trust."""
 
     servers: Sequence[Trustable]
-    states: Sequence[Demand]
+    states: Sequence[TrustRequest]
 
     @property
     def is_empty(self) -> bool:
@@ -123,7 +123,7 @@ def _shape(found: Found, context: Context) -> json_output.Shape:
     return json_output.trust(found.servers, states, tools, context)
 
 
-def _lines(item: Demand, context: Context) -> Iterator[str]:
+def _lines(item: TrustRequest, context: Context) -> Iterator[str]:
     word = (
         "trusted" if item.is_trusted else "changed since it was trusted" if item.is_changed else "not trusted"
     )
@@ -139,7 +139,7 @@ def _lines(item: Demand, context: Context) -> Iterator[str]:
     yield from (f"  {reason}" for reason in item.reasons)
 
 
-def _tool(item: Demand) -> json_output.Shape:
+def _tool(item: TrustRequest) -> json_output.Shape:
     return {
         "name": item.name,
         "layer": item.file.layer,
@@ -150,7 +150,7 @@ def _tool(item: Demand) -> json_output.Shape:
     }
 
 
-def _state(item: Demand) -> json_output.Shape:
+def _state(item: TrustRequest) -> json_output.Shape:
     detector = item.detector
     return {
         **_tool(item),

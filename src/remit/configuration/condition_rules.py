@@ -15,7 +15,7 @@ from remit.configuration.config_model import (
     ConfigurationMistake,
     ToolEntry,
 )
-from remit.configuration.layers import Configuration, Rule
+from remit.configuration.layers import Configuration, ToolRule
 from remit.decision.requirements import Dependencies
 from remit.decision.snapshot import Implications, Snapshot, StateValue
 from remit.errors import ConditionError, StateError
@@ -156,7 +156,7 @@ def mistakes_of(configuration: Configuration) -> Iterator[tuple[ConfigurationFil
         yield conflict.file, ConfigurationMistake(("states", conflict.name), conflict.reason, hint)
 
 
-def _wrong(rule: Rule, configuration: Configuration) -> Iterator[ConfigurationMistake]:
+def _wrong(rule: ToolRule, configuration: Configuration) -> Iterator[ConfigurationMistake]:
     entry = rule.entry
     try:
         found = check(_condition(entry), vocabulary(configuration, rule.file))

@@ -21,7 +21,7 @@ from remit.configuration.config_model import (
     key_path,
 )
 from remit.configuration.file_parser import read
-from remit.configuration.layers import Configuration, Demand, Trusted, combine
+from remit.configuration.layers import Configuration, Trusted, TrustRequest, combine
 from remit.configuration.policy_compiler import Ruled, rule
 from remit.configuration.session_settings import SessionSettings, violations
 from remit.configuration.session_settings import session_settings as tell
@@ -130,18 +130,18 @@ class Configurations:
             found.append(Noticed(severity, Problem(source=source, place=place, reason=reason)))
         return sorted(found, key=lambda each: (files.get(each.problem.source, -1), each.position))
 
-    def demands(self, workspace: Workspace) -> tuple[Demand, ...]:
+    def demands(self, workspace: Workspace) -> tuple[TrustRequest, ...]:
         """List the parts of the configuration that need the user's trust."""
         current = self.current(workspace)
         return (*current.configuration.demands, *current.ruled.demands)
 
-    def trust(self, demands: Iterable[Demand], workspace: Workspace) -> None:
+    def trust(self, demands: Iterable[TrustRequest], workspace: Workspace) -> None:
         """Let parts of the configuration count, as they stand."""
         for each in demands:
             self._store.trust_part(each.file.path, each.subject, each.digest, workspace, self._clock())
         self._reconsider(workspace)
 
-    def revoke(self, demands: Iterable[Demand], workspace: Workspace) -> None:
+    def revoke(self, demands: Iterable[TrustRequest], workspace: Workspace) -> None:
         """Let parts of the configuration count no more."""
         for each in demands:
             self._store.revoke_part(each.file.path, each.subject, workspace)

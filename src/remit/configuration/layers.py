@@ -33,7 +33,7 @@ VARIABLES = "[env]"  # stands for the list of variables where a state's name wou
 Trusted = Mapping[tuple[str, str], str]  # the digest that was trusted, by file and state
 
 
-class State(NamedTuple):
+class DeclaredState(NamedTuple):
     """A state in force, with where it was declared."""
 
     entry: StateEntry
@@ -47,7 +47,7 @@ class State(NamedTuple):
         return self.is_trusted or not self.needs_trust
 
 
-class Demand(NamedTuple):
+class TrustRequest(NamedTuple):
     """A part of a configuration that only holds with the user's trust, and why."""
 
     entry: StateEntry | ToolEntry
@@ -90,7 +90,7 @@ class Demand(NamedTuple):
         return "variables" if self.name == VARIABLES else f"state {self.name}"
 
 
-class Rule(NamedTuple):
+class ToolRule(NamedTuple):
     """What a file says of tools."""
 
     entry: ToolEntry
@@ -116,11 +116,11 @@ class Conflict(NamedTuple):
 class Configuration(NamedTuple):
     """All that the files say together."""
 
-    states: Mapping[str, State]
+    states: Mapping[str, DeclaredState]
     waiting: frozenset[str]  # states that are declared, and unknown until trusted
     implications: Implications
-    rules: tuple[Rule, ...]
-    demands: tuple[Demand, ...]
+    rules: tuple[ToolRule, ...]
+    demands: tuple[TrustRequest, ...]
     conflicts: tuple[Conflict, ...]
     foreign: frozenset[str] = frozenset()  # states that are not the project's
     env: tuple[str, ...] = ()
@@ -158,7 +158,7 @@ def combine(said: Sequence[LoadedFile], trusted: Trusted) -> Configuration:
         states=layered.states,
         waiting=frozenset(layered.waiting),
         implications=layered.implications(),
-        rules=tuple(Rule(entry, each.file) for each in said for entry in each.content.tools),
+        rules=tuple(ToolRule(entry, each.file) for each in said for entry in each.content.tools),
         demands=tuple(layered.demands),
         conflicts=tuple(layered.conflicts),
         foreign=frozenset(foreign),
@@ -182,10 +182,10 @@ class _Layers:
     def __init__(self, trusted: Trusted, foreign: Mapping[str, ConfigurationFile]) -> None:
         self._trusted = trusted
         self._foreign = foreign  # states that are not the project's to say anything of
-        self.states: dict[str, State] = {}
+        self.states: dict[str, DeclaredState] = {}
         self.waiting: set[str] = set()
         self.env: dict[str, None] = {}
-        self.demands: list[Demand] = []
+        self.demands: list[TrustRequest] = []
         self.conflicts: list[Conflict] = []
 
     def declare(self, entry: StateEntry, file: ConfigurationFile) -> None:
@@ -209,7 +209,7 @@ class _Layers:
             self.conflicts.append(
                 Conflict(before.file, entry.name, f"{owner(file)} declares it, and that counts")
             )
-        self.states[entry.name] = State(entry, file, demand is not None, is_trusted)
+        self.states[entry.name] = DeclaredState(entry, file, demand is not None, is_trusted)
 
     def show(self, variables: Sequence[str], file: ConfigurationFile) -> None:
         """Let conditions see variables: what a condition compares, it may show to an agent."""
@@ -250,9 +250,9 @@ class _Layers:
             if name in self._foreign:
                 yield f"it implies `{name}`, which {owner(self._foreign[name])} declares"
 
-    def _demand(self, entry: StateEntry, file: ConfigurationFile, reasons: tuple[str, ...]) -> Demand:
+    def _demand(self, entry: StateEntry, file: ConfigurationFile, reasons: tuple[str, ...]) -> TrustRequest:
         known = self._trusted.get((file.path, entry.name))
-        demand = Demand(entry, file, reasons, digest(entry), known, entry.name)
+        demand = TrustRequest(entry, file, reasons, digest(entry), known, entry.name)
         self.demands.append(demand)
         return demand
 

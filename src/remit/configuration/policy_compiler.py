@@ -23,7 +23,7 @@ from remit.configuration.config_model import (
     key_path,
 )
 from remit.configuration.file_parser import OFF
-from remit.configuration.layers import FLAT, Demand, Trusted, owner
+from remit.configuration.layers import FLAT, Trusted, TrustRequest, owner
 from remit.decision.danger import LEVELS, Danger
 from remit.decision.globs import Glob, glob, tool_globs
 from remit.decision.policy import (
@@ -51,7 +51,7 @@ class Ruled(NamedTuple):
     """A policy, what of it waits for the user's trust, and what does not count."""
 
     policy: Policy = NO_POLICY
-    demands: tuple[Demand, ...] = ()
+    demands: tuple[TrustRequest, ...] = ()
     violations: tuple[tuple[ConfigurationFile, ConfigurationMistake], ...] = ()
 
 
@@ -158,7 +158,7 @@ def _beliefs(said: LoadedFile) -> Iterator[AnnotationTrust]:
             yield AnnotationTrust(glob(each.name), each.trusted, standing)
 
 
-def _demands(said: LoadedFile, all_said: Sequence[LoadedFile], trusted: Trusted) -> Iterator[Demand]:
+def _demands(said: LoadedFile, all_said: Sequence[LoadedFile], trusted: Trusted) -> Iterator[TrustRequest]:
     """List what a project says of tools that would give, and not take away."""
     if said.file.layer not in OF_A_PROJECT:
         return
@@ -170,7 +170,7 @@ def _demands(said: LoadedFile, all_said: Sequence[LoadedFile], trusted: Trusted)
         if reasons:
             subject = _subject(entry)
             known = trusted.get((said.file.path, subject))
-            yield Demand(entry, said.file, reasons, _digest(entry), known, subject)
+            yield TrustRequest(entry, said.file, reasons, _digest(entry), known, subject)
 
 
 def _subject(entry: ToolEntry) -> str:

@@ -1,10 +1,10 @@
 """Says what would make a state true."""
 
 from remit.configuration.config_model import ASKS_GIT, Detector, DetectorKind, GitFact, StateEntry
-from remit.configuration.layers import State
+from remit.configuration.layers import DeclaredState
 
 
-def way_to(state: State) -> str | None:
+def way_to(state: DeclaredState) -> str | None:
     """Say what a person could do so that a state holds; None where that is not known."""
     entry = state.entry
     if not state.may_run:

@@ -15,7 +15,7 @@ from remit.states.state_watch import Watch
 
 if TYPE_CHECKING:
     from remit.configuration.configuration_service import Current, Noticed
-    from remit.configuration.layers import Demand
+    from remit.configuration.layers import TrustRequest
     from remit.decision.decide import Context
     from remit.decision.problems import Problem
     from remit.decision.tools import Tool
@@ -103,7 +103,7 @@ class States:
         """Name the files and directories that the configuration and the states depend on."""
         return () if self._situation is None else self._situation.places(context.workspace)
 
-    def demands(self, context: Context) -> Sequence[Demand]:
+    def demands(self, context: Context) -> Sequence[TrustRequest]:
         """List the states and the rules that only count with the user's trust."""
         return [] if self._situation is None else self._situation.configurations.demands(context.workspace)
 

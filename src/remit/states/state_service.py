@@ -19,7 +19,7 @@ from remit.text.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from remit.configuration.configuration_service import Configurations
-    from remit.configuration.layers import Configuration, State
+    from remit.configuration.layers import Configuration, DeclaredState
     from remit.decision.decide import Context
     from remit.decision.projects import Workspace
     from remit.decision.requirements import Dependencies
@@ -220,7 +220,7 @@ class Situation:
             raise StateError(f"what is pushed is longer than {_MOST_PUSHED:,} characters")
         self._store.push(pushed, workspace, now, until)
 
-    def _observe(self, state: State, moment: _Moment) -> Observation | None:
+    def _observe(self, state: DeclaredState, moment: _Moment) -> Observation | None:
         """Find out one state; None where only what implies it says anything of it."""
         entry, detector = state.entry, state.entry.detector
         if entry.kind == WORKFLOW:
@@ -259,7 +259,7 @@ class Situation:
         self._store.keep_observation(name, Kept(mark, found, now, until), workspace)
         return found
 
-    def _require(self, name: str, workspace: Workspace, wanted: str) -> State:
+    def _require(self, name: str, workspace: Workspace, wanted: str) -> DeclaredState:
         """Find a state that is set in a certain way."""
         configuration = self.configuration(workspace)
         states = configuration.states
@@ -312,7 +312,7 @@ def _pushed(entry: StateEntry, moment: _Moment) -> Observation:
     return Observation(pushed.value, "pushed by the host application")
 
 
-def _watched(state: State, workspace: Workspace) -> Watched:
+def _watched(state: DeclaredState, workspace: Workspace) -> Watched:
     entry = state.entry
     if entry.kind == WORKFLOW:
         return Watched(entry.name)
@@ -343,7 +343,7 @@ def _implies(name: str, other: str, configuration: Configuration) -> bool:
     return False
 
 
-def _report(name: str, snapshot: Snapshot, state: State | None) -> StateReport:
+def _report(name: str, snapshot: Snapshot, state: DeclaredState | None) -> StateReport:
     value = snapshot.states[name]
     if state is None:  # nobody declares it: others imply it
         return StateReport(name, value, "capability", "", "", "", None)
