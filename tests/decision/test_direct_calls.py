@@ -7,7 +7,7 @@ import pytest
 
 from remit.configuration.config_model import ConfigurationFile, ConfigurationLayer, LoadedFile
 from remit.configuration.file_parser import read
-from remit.configuration.policy_compiler import rule
+from remit.configuration.policy_compiler import compile_policy
 from remit.decision.agents import AgentProfile
 from remit.decision.decide import Context, Gate, Verdict
 from remit.decision.direct_calls import employed, judge
@@ -26,7 +26,7 @@ COMMIT = GIT._replace(name="mcp__git__commit", kind=Kind.MCP_TOOL)
 def ruled(text: str = "", *, mode: Mode | None = None) -> Context:
     content, mistakes = read(tomllib.loads(text))
     assert mistakes == []
-    return replace(context(), policy=rule([LoadedFile(MACHINE, content)], {}).policy, mode=mode)
+    return replace(context(), policy=compile_policy([LoadedFile(MACHINE, content)], {}).policy, mode=mode)
 
 
 def declared(name: str, kind: Kind, *, status: ConfigStatus = ConfigStatus.ENABLED) -> Tool:

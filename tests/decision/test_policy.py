@@ -8,7 +8,7 @@ import pytest
 
 from remit.configuration.config_model import ConfigurationFile, ConfigurationLayer, LoadedFile
 from remit.configuration.file_parser import read
-from remit.configuration.policy_compiler import Ruled, rule
+from remit.configuration.policy_compiler import CompiledPolicy, compile_policy
 from remit.configuration.toml_positions import positions
 from remit.decision.agents import Agent, AgentProfile
 from remit.decision.danger import Danger
@@ -33,11 +33,11 @@ def said(file: ConfigurationFile, text: str) -> LoadedFile:
     return LoadedFile(file, content, positions(text))
 
 
-def ruled(*files: LoadedFile, trusted: Sequence[tuple[LoadedFile, str]] = ()) -> Ruled:
-    demands = rule(files, {}).demands
+def ruled(*files: LoadedFile, trusted: Sequence[tuple[LoadedFile, str]] = ()) -> CompiledPolicy:
+    demands = compile_policy(files, {}).demands
     digests = {(each.file.path, each.subject): each.digest for each in demands}
     keys = [(each.file.path, f"tools.{pattern}") for each, pattern in trusted]
-    return rule(files, {key: digests[key] for key in keys})
+    return compile_policy(files, {key: digests[key] for key in keys})
 
 
 def here(
@@ -281,14 +281,14 @@ def test_a_project_drops_the_users_approval_only_when_it_is_trusted() -> None:
 
 def test_what_trust_was_given_to_is_the_label_as_it_stood() -> None:
     before, after = project('[tools."*"]\ndanger = "low"'), project('[tools."*"]\ndanger = "safe"')
-    (demand,) = rule([before], {}).demands
+    (demand,) = compile_policy([before], {}).demands
     known = {(demand.file.path, demand.subject): demand.digest}
     assert (demand.name, demand.title, demand.is_trusted) == ("*", "rule *", False)
     assert (demand.detector, demand.is_state) == (None, False)
     assert demand.reasons == ("it may make tools count as no more than `low`",)
-    assert rule([before], known).demands[0].is_trusted
-    assert rule([after], known).demands[0].is_changed
-    assert rule([machine('[tools."*"]\ndanger = "low"')], {}).demands == ()
+    assert compile_policy([before], known).demands[0].is_trusted
+    assert compile_policy([after], known).demands[0].is_changed
+    assert compile_policy([machine('[tools."*"]\ndanger = "low"')], {}).demands == ()
 
 
 @pytest.mark.parametrize(

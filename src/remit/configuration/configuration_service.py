@@ -22,7 +22,7 @@ from remit.configuration.config_model import (
 )
 from remit.configuration.file_parser import read
 from remit.configuration.layers import Configuration, Trusted, TrustRequest, combine
-from remit.configuration.policy_compiler import Ruled, rule
+from remit.configuration.policy_compiler import CompiledPolicy, compile_policy
 from remit.configuration.session_settings import SessionSettings, violations
 from remit.configuration.session_settings import session_settings as tell
 from remit.configuration.state_unlock import way_to
@@ -52,7 +52,7 @@ class Current(NamedTuple):
     trusted: Mapping[tuple[str, str], str]
     configuration: Configuration
     requirements: Requirements
-    ruled: Ruled
+    ruled: CompiledPolicy
     said: Sequence[LoadedFile]
 
 
@@ -93,7 +93,7 @@ class Configurations:
         else:
             said = self._read(files, inputs, trusted, workspace)
         configuration = combine(said, trusted)
-        needed, ruled = self._needed(configuration), rule(said, trusted)
+        needed, ruled = self._needed(configuration), compile_policy(said, trusted)
         current = Current(inputs, trusted, configuration, needed, ruled, said)
         self._current[workspace.dir] = current
         return current
@@ -216,7 +216,7 @@ class Configurations:
         broken: Collection[str],
     ) -> list[tuple[str, str, str]]:
         """List what is wrong only when all files are put together; of a broken one, its places are old."""
-        found = [*rule(said, trusted).violations, *violations(said)]
+        found = [*compile_policy(said, trusted).violations, *violations(said)]
         if any(each.content.states or each.content.tools for each in said):
             from remit.configuration.condition_rules import mistakes_of  # most files have no conditions
 
@@ -242,12 +242,14 @@ class Configurations:
         return Requirements(
             (
                 Requirement(
-                    rule.entry.pattern,
-                    RuleCondition(rule.entry, () if rule.file.layer in OF_A_PROJECT else own),
-                    rule.file.path,
+                    compile_policy.entry.pattern,
+                    RuleCondition(
+                        compile_policy.entry, () if compile_policy.file.layer in OF_A_PROJECT else own
+                    ),
+                    compile_policy.file.path,
                 )
-                for rule in configuration.rules
-                if rule.entry.has_condition
+                for compile_policy in configuration.rules
+                if compile_policy.entry.has_condition
             ),
             {name: way for name, state in configuration.states.items() if (way := way_to(state))},
         )

@@ -12,7 +12,7 @@ from remit.configuration.config_model import (
     ToolEntry,
     key_path,
 )
-from remit.configuration.policy_compiler import covers, own_globs, strength
+from remit.configuration.policy_compiler import covers, own_globs, rule_strength
 from remit.decision.globs import Glob, glob, tool_globs
 from remit.decision.kinds import Kind
 from remit.decision.problems import Severity
@@ -134,7 +134,7 @@ def _overruled(said: LoadedFile, all_said: Sequence[LoadedFile]) -> Iterator[Rem
     """Name what a rule says in vain, because another of no stronger file is stricter."""
     for entry in said.content.tools:
         for other in all_said:
-            if strength(other.file) > strength(said.file):
+            if rule_strength(other.file) > rule_strength(said.file):
                 continue  # that is a mistake
             for theirs in other.content.tools:
                 for key in _in_vain(entry, theirs):

@@ -47,7 +47,7 @@ _STANDINGS = {
 _ANY = glob("*")
 
 
-class Ruled(NamedTuple):
+class CompiledPolicy(NamedTuple):
     """A policy, what of it waits for the user's trust, and what does not count."""
 
     policy: Policy = NO_POLICY
@@ -55,11 +55,11 @@ class Ruled(NamedTuple):
     violations: tuple[tuple[ConfigurationFile, ConfigurationMistake], ...] = ()
 
 
-def rule(said: Sequence[LoadedFile], trusted: Trusted) -> Ruled:
+def compile_policy(said: Sequence[LoadedFile], trusted: Trusted) -> CompiledPolicy:
     """Put together what files say of who may use what, the weakest first."""
     unread = [each.file for each in said if each.is_unread and each.file.layer not in OF_A_PROJECT]
     if not unread and not any(map(_says_anything, said)):
-        return Ruled()
+        return CompiledPolicy()
     demands = [demand for each in said for demand in _demands(each, said, trusted)]
     granted = {(each.file.path, each.subject) for each in demands if each.is_trusted}
     asked = [_setting(each, "ask_from") for each in said if each.content.ask_from]
@@ -72,7 +72,7 @@ def rule(said: Sequence[LoadedFile], trusted: Trusted) -> Ruled:
         fixed_mode=_mode(said, ConfigurationLayer.MANAGED),
         unread=ConfigLocation(unread[-1].path, "") if unread else None,
     )
-    return Ruled(policy, tuple(demands), tuple(_violations(said, granted)))
+    return CompiledPolicy(policy, tuple(demands), tuple(_violations(said, granted)))
 
 
 def _says_anything(said: LoadedFile) -> bool:
@@ -137,7 +137,7 @@ def own_globs(pattern: str) -> tuple[Glob, ...]:
 
 def _labels(said: LoadedFile, granted: Iterable[tuple[str, str]]) -> Iterator[SafetyRule]:
     for entry in filter(_is_label, said.content.tools):
-        standing = strength(said.file)
+        standing = rule_strength(said.file)
         if (said.file.path, _subject(entry)) in granted:
             standing = RuleStrength.TRUSTED
         path = ("tools", entry.pattern)
@@ -152,7 +152,7 @@ def _labels(said: LoadedFile, granted: Iterable[tuple[str, str]]) -> Iterator[Sa
 
 
 def _beliefs(said: LoadedFile) -> Iterator[AnnotationTrust]:
-    standing = strength(said.file)
+    standing = rule_strength(said.file)
     for each in said.content.servers:
         if each.trusted is False or (each.trusted and standing is not RuleStrength.NARROWING):
             yield AnnotationTrust(glob(each.name), each.trusted, standing)
@@ -232,7 +232,7 @@ def _undoing(
     What the user switched off stays off, and what an administrator says holds.
     """
     for other in all_said:
-        if strength(other.file) <= strength(said.file):
+        if rule_strength(other.file) <= rule_strength(said.file):
             continue
         for theirs in other.content.tools:
             for key in _weaker_keys(entry, theirs):
@@ -241,7 +241,7 @@ def _undoing(
                 yield mistake, other.file.layer is ConfigurationLayer.MACHINE and key != "ai_enabled"
 
 
-def strength(file: ConfigurationFile) -> RuleStrength:
+def rule_strength(file: ConfigurationFile) -> RuleStrength:
     """Tell how much a file may say."""
     return _STANDINGS.get(file.layer, RuleStrength.NARROWING)
 
