@@ -108,13 +108,13 @@ def open_situation(
     now_ns: "Callable[[], int]" = time.time_ns,
 ) -> "Situation":
     """Make ready to read Remit's own configuration, and the states, as this user on this machine."""
-    from remit.configuration.configuration_service import Configurations
+    from remit.configuration.configuration_service import ConfigurationService
     from remit.configuration.toml_files import TomlFiles
     from remit.states.detectors.local_detectors import LocalDetectors
     from remit.states.state_service import Situation
 
     clock = clock or _now
-    configurations = Configurations(store.states, TomlFiles(machine, now_ns=now_ns), clock)
+    configurations = ConfigurationService(store.states, TomlFiles(machine, now_ns=now_ns), clock)
     return Situation(store.states, configurations, LocalDetectors(machine, now_ns=now_ns), clock)
 
 

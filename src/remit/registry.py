@@ -22,7 +22,7 @@ from remit.states.state_service import Location, Situation, StateReport
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from remit.configuration.configuration_service import Noticed
+    from remit.configuration.configuration_service import ConfigurationFinding
     from remit.configuration.layers import TrustRequest
     from remit.configuration.session_settings import SessionSettings
     from remit.decision.decide import Context, Decision, ToolDecision
@@ -208,7 +208,7 @@ class Registry:
         """List what is wrong in Remit's own configuration."""
         return self._states.problems(context)
 
-    def check_policy(self, context: Context) -> list[Noticed]:
+    def check_policy(self, context: Context) -> list[ConfigurationFinding]:
         """List all that is wrong, contradictory or meaningless in Remit's own configuration."""
         from remit.memory.scope_gate import TOOLS
 

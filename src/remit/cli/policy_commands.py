@@ -18,7 +18,7 @@ from remit.decision.decide import Context, shorten
 from remit.decision.problems import Severity
 
 if TYPE_CHECKING:
-    from remit.configuration.configuration_service import Noticed
+    from remit.configuration.configuration_service import ConfigurationFinding
     from remit.policy.approval_service import Approvals
     from remit.policy.approvals import Approval
 
@@ -80,7 +80,7 @@ def approve(*, ids: tuple[str, ...], project: str, deny: bool, yes: bool, as_jso
             render.out("No call waits for your word.")
 
 
-def _check(found: Sequence[Noticed], context: Context) -> None:
+def _check(found: Sequence[ConfigurationFinding], context: Context) -> None:
     """Show what was noticed, by file."""
     render.out(render.heading(context))
     if not found:
@@ -97,7 +97,7 @@ def _check(found: Sequence[Noticed], context: Context) -> None:
     )
 
 
-def _checked(found: Sequence[Noticed], context: Context) -> Shape:
+def _checked(found: Sequence[ConfigurationFinding], context: Context) -> Shape:
     """The answer of `remit policy check`."""
     return {**asked_for(context), "findings": [_noticed(each) for each in found], **_counts(found)}
 
@@ -122,11 +122,11 @@ def _asked_about(found: Sequence[Approval], asked: Approvals, context: Context) 
     return {**asked_for(context), "approvals": [_approval(item, asked) for item in found]}
 
 
-def _counts(found: Sequence[Noticed]) -> dict[str, int]:
+def _counts(found: Sequence[ConfigurationFinding]) -> dict[str, int]:
     return {f"{each}s": sum(item.severity is each for item in found) for each in Severity}
 
 
-def _noticed(item: Noticed) -> Shape:
+def _noticed(item: ConfigurationFinding) -> Shape:
     line, column = item.position
     return {
         "severity": item.severity,

@@ -45,7 +45,7 @@ _NEVER = "nothing that it says counts"
 _ALL = "nobody knows what it forbids, so that all tools are hidden"
 
 
-class Current(NamedTuple):
+class CurrentConfiguration(NamedTuple):
     """A configuration as it is now, and what it was made of."""
 
     inputs: Mapping[str, str]
@@ -56,7 +56,7 @@ class Current(NamedTuple):
     said: Sequence[LoadedFile]
 
 
-class Noticed(NamedTuple):
+class ConfigurationFinding(NamedTuple):
     """Something in a file, and how bad it is."""
 
     severity: Severity
@@ -69,16 +69,16 @@ class Noticed(NamedTuple):
         return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
-class Configurations:
+class ConfigurationService:
     """Reads the configuration of workspaces, and keeps it."""
 
     def __init__(self, store: StateStore, files: TomlFiles, clock: Clock) -> None:
         self._store = store
         self._files = files
         self._clock = clock
-        self._current: dict[str, Current] = {}
+        self._current: dict[str, CurrentConfiguration] = {}
 
-    def current(self, workspace: Workspace) -> Current:
+    def current(self, workspace: Workspace) -> CurrentConfiguration:
         """Tell what the files say together, as they are now."""
         files = self._files.files(workspace)
         inputs = {file.path: self._files.fingerprint(file) for file in files}
@@ -94,7 +94,7 @@ class Configurations:
             said = self._read(files, inputs, trusted, workspace)
         configuration = combine(said, trusted)
         needed, ruled = self._needed(configuration), compile_policy(said, trusted)
-        current = Current(inputs, trusted, configuration, needed, ruled, said)
+        current = CurrentConfiguration(inputs, trusted, configuration, needed, ruled, said)
         self._current[workspace.dir] = current
         return current
 
@@ -114,20 +114,20 @@ class Configurations:
 
     def check(
         self, tools: Iterable[Tool], memory_tools: Sequence[str], workspace: Workspace
-    ) -> list[Noticed]:
+    ) -> list[ConfigurationFinding]:
         """List all that is wrong, contradictory or meaningless in the files, in their order."""
         from remit.configuration.lint import remarks  # only `remit policy check` and `doctor` need it
 
         current = self.current(workspace)
         files = {each.file.path: at for at, each in enumerate(current.said)}
         places = {each.file.path: each.places for each in current.said}
-        found = [Noticed(Severity.ERROR, each) for each in self.problems(workspace)]
+        found = [ConfigurationFinding(Severity.ERROR, each) for each in self.problems(workspace)]
         broken = _broken(self._store.files(current.inputs, workspace).values())
         for severity, file, mistake in remarks(current.said, tools, memory_tools):
             if file.path in broken:
                 continue
             source, place, reason = _told(file, places.get(file.path, {}), mistake)
-            found.append(Noticed(severity, Problem(source=source, place=place, reason=reason)))
+            found.append(ConfigurationFinding(severity, Problem(source=source, place=place, reason=reason)))
         return sorted(found, key=lambda each: (files.get(each.problem.source, -1), each.position))
 
     def demands(self, workspace: Workspace) -> tuple[TrustRequest, ...]:

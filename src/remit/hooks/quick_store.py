@@ -270,12 +270,12 @@ def _configure(here: Here) -> None:
     )
     if json.loads(known[0][0]) == inputs if known else not any(inputs.values()):
         return
-    from remit.configuration.configuration_service import Configurations
+    from remit.configuration.configuration_service import ConfigurationService
     from remit.configuration.toml_files import TomlFiles
     from remit.store.state_store import SqliteStates
 
     states = SqliteStates(here.database)
-    Configurations(states, TomlFiles(here.machine), now).current(here.workspace)
+    ConfigurationService(states, TomlFiles(here.machine), now).current(here.workspace)
 
 
 def _now_ns() -> int:

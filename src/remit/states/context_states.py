@@ -14,7 +14,7 @@ from remit.presentation.plan import Chosen, Plan, plan
 from remit.states.state_watch import Watch
 
 if TYPE_CHECKING:
-    from remit.configuration.configuration_service import Current, Noticed
+    from remit.configuration.configuration_service import ConfigurationFinding, CurrentConfiguration
     from remit.configuration.layers import TrustRequest
     from remit.decision.decide import Context
     from remit.decision.problems import Problem
@@ -39,7 +39,7 @@ class States:
             raise StateError("this registry was opened without states")
         return self._situation
 
-    def current(self, context: Context) -> Current | None:
+    def current(self, context: Context) -> CurrentConfiguration | None:
         """Tell what the configuration says, with what that was made of."""
         if self._situation is None:
             return None
@@ -111,7 +111,9 @@ class States:
         """List what is wrong in the configuration."""
         return [] if self._situation is None else self._situation.configurations.problems(context.workspace)
 
-    def check(self, tools: Sequence[Tool], memory_tools: Sequence[str], context: Context) -> list[Noticed]:
+    def check(
+        self, tools: Sequence[Tool], memory_tools: Sequence[str], context: Context
+    ) -> list[ConfigurationFinding]:
         """List all that is wrong, contradictory or meaningless in the configuration."""
         if self._situation is None:
             return []

@@ -18,7 +18,7 @@ from remit.states.state_watch import Watch, Watched
 from remit.text.spelling import did_you_mean
 
 if TYPE_CHECKING:
-    from remit.configuration.configuration_service import Configurations
+    from remit.configuration.configuration_service import ConfigurationService
     from remit.configuration.layers import Configuration, DeclaredState
     from remit.decision.decide import Context
     from remit.decision.projects import Workspace
@@ -90,7 +90,7 @@ class Situation:
     """Reads the configuration, takes snapshots, and keeps what states are set to."""
 
     def __init__(
-        self, store: StateStore, configurations: Configurations, detectors: LocalDetectors, clock: Clock
+        self, store: StateStore, configurations: ConfigurationService, detectors: LocalDetectors, clock: Clock
     ) -> None:
         self._store = store
         self._detectors = detectors
