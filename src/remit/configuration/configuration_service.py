@@ -26,7 +26,7 @@ from remit.configuration.policy_compiler import CompiledPolicy, compile_policy
 from remit.configuration.session_settings import SessionSettings, violations
 from remit.configuration.session_settings import session_settings as tell
 from remit.configuration.state_unlock import way_to
-from remit.configuration.stored_configuration import KeptConfiguration, KeptFile
+from remit.configuration.stored_configuration import StoredConfiguration, StoredFile
 from remit.decision.problems import Problem, Severity
 from remit.decision.requirements import NO_REQUIREMENTS, Requirement, Requirements
 
@@ -167,7 +167,7 @@ class ConfigurationService:
                 for file in files
                 if read_now[file.path] != before.get(file.path) and (inputs[file.path] or file.path in before)
             },
-            KeptConfiguration(
+            StoredConfiguration(
                 inputs=inputs,
                 problems=self._problems(configuration, said, trusted, _broken(read_now.values())),
                 transitions=list(configuration.transitions),
@@ -179,12 +179,12 @@ class ConfigurationService:
         return said
 
     def _keep(
-        self, file: ConfigurationFile, fingerprint: str, before: KeptFile | None, workspace: Workspace
-    ) -> KeptFile:
+        self, file: ConfigurationFile, fingerprint: str, before: StoredFile | None, workspace: Workspace
+    ) -> StoredFile:
         if before is not None and before.fingerprint == fingerprint:
             return before
         text = self._files.read(file, workspace)
-        empty = KeptFile(file.path, fingerprint, _NOTHING, _NOTHING, _FLAWLESS)
+        empty = StoredFile(file.path, fingerprint, _NOTHING, _NOTHING, _FLAWLESS)
         if text is None:
             return empty
         problems = self._wrong(file, text)
@@ -255,7 +255,7 @@ class ConfigurationService:
         )
 
 
-def _recalled(file: ConfigurationFile, kept: KeptFile) -> LoadedFile:
+def _recalled(file: ConfigurationFile, kept: StoredFile) -> LoadedFile:
     if kept.content == _UNREAD:
         return LoadedFile(file, ConfigurationContent(), is_unread=True)
     content, mistakes = read(json.loads(kept.content))
@@ -263,7 +263,7 @@ def _recalled(file: ConfigurationFile, kept: KeptFile) -> LoadedFile:
     return LoadedFile(file, ConfigurationContent() if mistakes else content, places)
 
 
-def _broken(files: Iterable[KeptFile]) -> frozenset[str]:
+def _broken(files: Iterable[StoredFile]) -> frozenset[str]:
     return frozenset(each.source for each in files if each.problems != _FLAWLESS)
 
 

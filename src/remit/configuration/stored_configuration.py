@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 
-class KeptFile(NamedTuple):
+class StoredFile(NamedTuple):
     """A configuration file as it was last read; the texts are JSON."""
 
     source: str
@@ -14,7 +14,7 @@ class KeptFile(NamedTuple):
     problems: str
 
 
-class KeptConfiguration(NamedTuple):
+class StoredConfiguration(NamedTuple):
     """What the files come to in a workspace."""
 
     inputs: Mapping[str, str]  # each file with its fingerprint

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from remit.configuration.stored_configuration import KeptConfiguration, KeptFile
+    from remit.configuration.stored_configuration import StoredConfiguration, StoredFile
     from remit.decision.client_reading import ClientReading, StoredReading
     from remit.decision.declarations import Changes, Declaration, Key, Resolved
     from remit.decision.problems import Problem
@@ -61,14 +61,14 @@ class ServerStore(Protocol):
 class StateStore(Protocol):
     """Keeps Remit's own configuration, and what is known of states, for one project at a time."""
 
-    def files(self, sources: Iterable[str], workspace: Workspace) -> Mapping[str, KeptFile]: ...
+    def files(self, sources: Iterable[str], workspace: Workspace) -> Mapping[str, StoredFile]: ...
 
-    def configuration(self, workspace: Workspace) -> KeptConfiguration | None: ...
+    def configuration(self, workspace: Workspace) -> StoredConfiguration | None: ...
 
     def keep_configuration(
         self,
-        files: Mapping[str, tuple[KeptFile, bool]],
-        came_to: KeptConfiguration,
+        files: Mapping[str, tuple[StoredFile, bool]],
+        came_to: StoredConfiguration,
         workspace: Workspace,
         at: int,
     ) -> None: ...

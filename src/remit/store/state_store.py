@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from remit.configuration.stored_configuration import KeptConfiguration, KeptFile
+from remit.configuration.stored_configuration import StoredConfiguration, StoredFile
 from remit.states.observations import Kept, Known, Observation, Pushed, Step
 from remit.store.workflow_transitions import advance
 
@@ -23,20 +23,20 @@ class SqliteStates:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def files(self, sources: Iterable[str], workspace: Workspace) -> dict[str, KeptFile]:
+    def files(self, sources: Iterable[str], workspace: Workspace) -> dict[str, StoredFile]:
         """List what is kept of configuration files, by their paths."""
         listed = json.dumps(list(sources))
         found = self._database.rows("configuration_files", sources=listed, project=workspace.project.hash)
-        return {row[0]: KeptFile(*row) for row in found}
+        return {row[0]: StoredFile(*row) for row in found}
 
-    def configuration(self, workspace: Workspace) -> KeptConfiguration | None:
+    def configuration(self, workspace: Workspace) -> StoredConfiguration | None:
         """Recall what the files came to in a workspace."""
         return configuration(self._database, workspace)
 
     def keep_configuration(
         self,
-        files: Mapping[str, tuple[KeptFile, bool]],
-        came_to: KeptConfiguration,
+        files: Mapping[str, tuple[StoredFile, bool]],
+        came_to: StoredConfiguration,
         workspace: Workspace,
         at: int,
     ) -> None:
@@ -157,10 +157,10 @@ class SqliteStates:
         self._database.run("see_project", hash=project.hash, path=project.path, at=at)
 
 
-def configuration(database: Database, workspace: Workspace) -> KeptConfiguration | None:
+def configuration(database: Database, workspace: Workspace) -> StoredConfiguration | None:
     """Recall what the files came to in a workspace."""
     found = database.rows("configuration", workspace=workspace.dir, project=workspace.project.hash)
-    return KeptConfiguration(*map(json.loads, found[0])) if found else None
+    return StoredConfiguration(*map(json.loads, found[0])) if found else None
 
 
 def _kept(row: tuple[str, int | None, str, int | None, int, int, int]) -> Kept:
