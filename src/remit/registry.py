@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from remit.catalog.contexts import DEFAULT_CLIENT, Contexts, for_agent
 from remit.catalog.explanation import Explanation, explain_name, obstacle_of
 from remit.catalog.listing import Listings
+from remit.decision.client_reports import CallOutcome, ClientCall
 from remit.decision.defaults import DEADLINE, DEFAULT_LIMIT
 from remit.decision.direct_calls import employed
 from remit.decision.direct_calls import judge as judge_call
-from remit.decision.sightings import CallOutcome, ClientCall
 from remit.decision.snapshot import Snapshot
 from remit.parts import Parts
 from remit.scanning.progress import Progress

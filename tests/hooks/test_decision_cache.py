@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from remit.decision.client_reports import ClientCall
 from remit.decision.decide import Decision
-from remit.decision.sightings import ClientCall
 from remit.hooks import quick_store
 from remit.hooks.decision_cache import judge
 from remit.hooks.event_dispatch import respond

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from remit.catalog.summary import summarise
 from remit.cli import json_output
 from remit.decision.client_reading import ClientReading
+from remit.decision.client_reports import CallOutcome, ReportedTool
 from remit.decision.client_settings import Effect, SettingsLevel, SettingsRule
 from remit.decision.decide import UNKNOWN
 from remit.decision.declarations import Declaration
@@ -29,7 +30,6 @@ from remit.decision.kinds import Authority, Kind, ToolStatus
 from remit.decision.launch import Launch
 from remit.decision.projects import Workspace, identify
 from remit.decision.scopes import Scope, in_scope, is_at_or_below
-from remit.decision.sightings import CallOutcome, ReportedTool
 from remit.decision.tool_names import server_name
 from remit.decision.tools import Definition
 from remit.decision.views import View

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import pytest
 
 from remit.decision.client_reading import ClientReading
+from remit.decision.client_reports import CallOutcome, ReportedTool
 from remit.decision.declarations import Declaration, Resolved
 from remit.decision.kinds import Authority, ConfigStatus
-from remit.decision.sightings import CallOutcome, ReportedTool
 from remit.decision.tools import Definition
 from remit.decision.views import View
 from remit.policy.audit import AuditEntry

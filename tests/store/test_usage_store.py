@@ -6,13 +6,13 @@ from itertools import permutations
 import pytest
 
 from remit.decision.client_reading import ClientReading
+from remit.decision.client_reports import CallOutcome, ReportedTool
 from remit.decision.client_settings import ClientSettings
 from remit.decision.declarations import Declaration
 from remit.decision.kinds import Authority
 from remit.decision.projects import Workspace
 from remit.decision.resolve import resolve
 from remit.decision.scopes import Scope
-from remit.decision.sightings import CallOutcome, ReportedTool
 from remit.decision.tools import Definition, Tool
 from remit.decision.views import Flags, View
 from remit.store.sqlite_store import SqliteStore

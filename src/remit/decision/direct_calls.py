@@ -8,13 +8,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from remit.decision.agents import Agent, AgentProfile, tool_refusal
+from remit.decision.client_reports import ClientCall
 from remit.decision.decide import Context, Decision, ToolDecision, Verdict, decide
 from remit.decision.inherited_status import adopt
 from remit.decision.kinds import STARTERS, Authority, ConfigStatus, Kind
 from remit.decision.lookup import closest_to_being_visible
 from remit.decision.policy import Mode
 from remit.decision.scopes import Scope
-from remit.decision.sightings import ClientCall
 from remit.decision.tool_names import classify, server_rows
 from remit.decision.tools import Tool
 

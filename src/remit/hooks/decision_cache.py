@@ -9,7 +9,7 @@ from contextlib import suppress
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
-from remit.decision.sightings import ClientCall
+from remit.decision.client_reports import ClientCall
 from remit.decision.views import Flags
 from remit.errors import StoreError
 from remit.hooks.quick_store import CLIENT, Here, fingerprints, now, visiting

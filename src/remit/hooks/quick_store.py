@@ -99,8 +99,8 @@ def record_use(
         NoSuchDirectoryError: there is no such directory.
         StoreError: the database cannot be used.
     """
+    from remit.decision.client_reports import CallOutcome, ReportedTool
     from remit.decision.kinds import Authority
-    from remit.decision.sightings import CallOutcome, ReportedTool
     from remit.decision.tool_names import storable
     from remit.store.usage_store import record
 
@@ -123,7 +123,7 @@ def record_use(
 
 def report_call(session_id: str, call_id: str, directory: str, client: str = CLIENT) -> None:
     """Tell in which session a call was that only the gateway can count."""
-    from remit.decision.sightings import CallOutcome
+    from remit.decision.client_reports import CallOutcome
     from remit.store.usage_store import report
 
     with visiting(directory, client) as here:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from remit.decision.sightings import ClientCall
+from remit.decision.client_reports import ClientCall
 from remit.decision.tool_names import MCP, served_name
 from remit.hooks.answers import Answer, decision
 from remit.hooks.decision_cache import Judgement, judge

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from remit.configuration.stored_configuration import StoredConfiguration, StoredFile
     from remit.decision.client_reading import ClientReading, StoredReading
+    from remit.decision.client_reports import CallOutcome, ReportedTool
     from remit.decision.declarations import Changes, Declaration, Key, Resolved
     from remit.decision.problems import Problem
     from remit.decision.projects import Project, Workspace
     from remit.decision.scopes import Scope
-    from remit.decision.sightings import CallOutcome, ReportedTool
     from remit.decision.tools import Definition, Tool
     from remit.decision.views import Flags, View
     from remit.memory.ports import MemoryStore

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from remit.decision.client_reading import ClientReading, StoredReading
+    from remit.decision.client_reports import CallOutcome, ReportedTool
     from remit.decision.declarations import Changes, Key, Resolved
     from remit.decision.scopes import Scope
-    from remit.decision.sightings import CallOutcome, ReportedTool
     from remit.decision.tools import Definition, Tool
     from remit.decision.views import Flags, View
     from remit.store.approval_store import SqliteApprovals

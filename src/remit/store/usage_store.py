@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from remit.decision.client_reports import CallOutcome, ReportedTool
 from remit.decision.kinds import STARTERS, Authority, Kind
 from remit.decision.projects import Workspace
 from remit.decision.scopes import Scope
-from remit.decision.sightings import CallOutcome, ReportedTool
 from remit.decision.tool_names import canonical, classify
 from remit.store.database import Database, Value, seen_from
 from remit.store.workflow_transitions import advance

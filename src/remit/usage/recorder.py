@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from remit.catalog.contexts import DEFAULT_CLIENT
+from remit.decision.client_reports import CallOutcome, ReportedTool
 from remit.decision.decide import Context
 from remit.decision.kinds import Authority
 from remit.decision.projects import Project
 from remit.decision.scopes import Scope
-from remit.decision.sightings import CallOutcome, ReportedTool
 from remit.decision.tool_names import canonical, classify, storable
 from remit.decision.tools import Definition
 from remit.decision.views import USUAL
