@@ -112,6 +112,7 @@ bench: $(VENV)/.installed $(PEERS)/.installed ## Measure, print, and store the f
 	$(BIN)/python bench/states.py
 	$(BIN)/python bench/memory.py
 	$(BIN)/python bench/hooks.py
+	PYTHONPATH=tests $(BIN)/python bench/idle.py
 
 $(PEERS)/.installed: bench/peers.txt
 	$(PYTHON) -m venv $(PEERS)

@@ -8,7 +8,7 @@ import pytest
 
 from remit import errors
 from remit.clients import CLIENTS, load
-from remit.decision.decide import Gate
+from remit.decision.gates import Gate
 from remit.decision.kinds import Kind
 from remit.decision.scopes import Scope
 

@@ -3,7 +3,8 @@ from pathlib import Path
 import pytest
 
 from remit.decision.client_settings import ClientSettings
-from remit.decision.decide import UNKNOWN, Context, Gate
+from remit.decision.decide import UNKNOWN, Context
+from remit.decision.gates import Gate
 from remit.decision.kinds import Kind
 from remit.decision.resolve import resolve
 from remit.decision.scopes import Scope

@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 from remit.catalog.list_changes import Difference, changed_states, difference
-from remit.decision.decide import Decision, Gate, ToolDecision, Verdict
+from remit.decision.decide import Decision, ToolDecision, Verdict
+from remit.decision.gates import Gate
 from remit.decision.snapshot import Snapshot, StateValue
 from remit.decision.tools import Tool
 from support import server

@@ -7,8 +7,9 @@ import pytest
 from remit.catalog import summary
 from remit.catalog.summary import summarise
 from remit.cli import first_screen
-from remit.decision.decide import Decision, Gate, ToolDecision, Verdict, decide
+from remit.decision.decide import Decision, ToolDecision, Verdict, decide
 from remit.decision.declarations import Changes
+from remit.decision.gates import Gate
 from remit.decision.kinds import ConfigStatus
 from remit.scanning.scanner import Scan
 from support import Desk, context, server, servers

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from remit.decision.danger import Danger, by_annotations
-from remit.decision.decide import Context, Decision, Gate, Verdict
+from remit.decision.decide import Context, Decision, Verdict
+from remit.decision.gates import Gate
 from remit.decision.problems import Severity
 from remit.decision.tools import Definition, Tool
 from remit.policy.callback_runner import refusals

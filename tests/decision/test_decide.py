@@ -3,7 +3,8 @@ from dataclasses import replace
 import pytest
 
 from remit.decision.agents import Agent, AgentProfile
-from remit.decision.decide import UNKNOWN, Gate, Verdict, decide, explain, objection, shorten
+from remit.decision.decide import UNKNOWN, Verdict, decide, explain, objection, shorten
+from remit.decision.gates import Gate
 from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
 from remit.decision.scopes import Scope
 from remit.decision.tools import Tool, Winner

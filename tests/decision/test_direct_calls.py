@@ -10,8 +10,9 @@ from remit.configuration.file_parser import read
 from remit.configuration.policy_compiler import compile_policy
 from remit.decision.agents import AgentProfile
 from remit.decision.client_reports import ClientCall
-from remit.decision.decide import Context, Gate, Verdict
+from remit.decision.decide import Context, Verdict
 from remit.decision.direct_calls import employed, judge
+from remit.decision.gates import Gate
 from remit.decision.kinds import Authority, ConfigStatus, Kind
 from remit.decision.policy import Mode
 from remit.decision.scopes import Scope

@@ -12,8 +12,9 @@ from remit.configuration.policy_compiler import CompiledPolicy, compile_policy
 from remit.configuration.toml_positions import positions
 from remit.decision.agents import Agent, AgentProfile
 from remit.decision.danger import Danger
-from remit.decision.decide import Context, Decision, Gate, Verdict, decide, explain
+from remit.decision.decide import Context, Decision, Verdict, decide, explain
 from remit.decision.decision_index import DecisionIndex
+from remit.decision.gates import Gate
 from remit.decision.globs import glob, tool_globs
 from remit.decision.kinds import Kind
 from remit.decision.policy import ConfigLocation, ListTarget, Mode, ToolList

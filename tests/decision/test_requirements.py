@@ -8,8 +8,9 @@ from hypothesis import strategies as some
 
 from remit.configuration.condition_rules import RuleCondition
 from remit.configuration.config_model import RequiredStates, ToolEntry
-from remit.decision.decide import Context, Gate, ToolDecision, decide
+from remit.decision.decide import Context, ToolDecision, decide
 from remit.decision.decision_index import DecisionIndex
+from remit.decision.gates import Gate
 from remit.decision.kinds import ConfigStatus
 from remit.decision.requirements import Dependencies, Requirement, Requirements
 from remit.decision.snapshot import Snapshot, StateValue

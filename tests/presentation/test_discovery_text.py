@@ -2,7 +2,8 @@
 
 import json
 
-from remit.decision.decide import Decision, Gate, Verdict
+from remit.decision.decide import Decision, Verdict
+from remit.decision.gates import Gate
 from remit.decision.kinds import Authority, Kind
 from remit.decision.scopes import Scope
 from remit.decision.tools import Definition, Tool

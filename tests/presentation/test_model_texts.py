@@ -1,6 +1,7 @@
 """What a model is told: refusals, instructions, and which address a template is for."""
 
-from remit.decision.decide import Decision, Gate, Verdict
+from remit.decision.decide import Decision, Verdict
+from remit.decision.gates import Gate
 from remit.presentation import refusals
 from remit.presentation.instructions import instructions
 from remit.presentation.plan import Plan

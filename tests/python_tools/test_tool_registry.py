@@ -8,7 +8,8 @@ import pytest
 
 from remit import ToolRegistry, location_scope, requires, tool
 from remit.conditions.shorthand import LocationScope
-from remit.decision.decide import Gate, Verdict
+from remit.decision.decide import Verdict
+from remit.decision.gates import Gate
 from remit.errors import ConditionError, HiddenToolError, StateError, ToolError, UnknownStateError
 from remit.python_tools.decorators import DefinedTool
 from remit.python_tools.state_registry import DetectedState

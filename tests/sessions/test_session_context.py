@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remit.decision.decide import Decision, Gate, ToolDecision, Verdict
+from remit.decision.decide import Decision, ToolDecision, Verdict
+from remit.decision.gates import Gate
 from remit.decision.kinds import Authority, Kind, ToolStatus
 from remit.decision.scopes import Scope
 from remit.decision.snapshot import Snapshot, StateValue

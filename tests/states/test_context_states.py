@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from remit.decision.decide import Context, Gate, Verdict
+from remit.decision.decide import Context, Verdict
+from remit.decision.gates import Gate
 from remit.decision.snapshot import StateValue
 from remit.errors import StateError, UnknownStateError
 from remit.files.bounded_reader import Machine

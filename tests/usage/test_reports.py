@@ -1,6 +1,7 @@
 """What was used, what never was, and what could be switched off."""
 
-from remit.decision.decide import Decision, Gate, ToolDecision, Verdict
+from remit.decision.decide import Decision, ToolDecision, Verdict
+from remit.decision.gates import Gate
 from remit.decision.kinds import Authority, Kind, ToolStatus
 from remit.decision.scopes import Scope
 from remit.decision.tool_names import REMIT

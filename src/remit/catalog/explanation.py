@@ -10,12 +10,12 @@ from remit.decision.decide import (
     Context,
     Decision,
     ExplainedGate,
-    Gate,
     GateResult,
     ToolDecision,
     decide,
     explain,
 )
+from remit.decision.gates import Gate
 from remit.decision.kinds import Kind
 from remit.decision.lookup import closest_to_being_visible, find, suggest
 from remit.decision.tool_names import is_covered, spellings

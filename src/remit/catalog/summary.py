@@ -8,7 +8,8 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.catalog.costs import Costs, add_up
-from remit.decision.decide import Context, Gate, ToolDecision
+from remit.decision.decide import Context, ToolDecision
+from remit.decision.gates import Gate
 from remit.decision.kinds import ConfigStatus, Kind, ToolStatus
 from remit.decision.scopes import Scope
 from remit.decision.tool_names import REMIT
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 SHADOWED = "shadowed"
 UNTRUSTED = "untrusted"  # where Remit starts it, its user has to trust it
 ELSEWHERE = "elsewhere"  # declared for another client
-CAUSES = (  # in the order in which they are told; a gate that is not among them stands for itself
+CAUSES = (  # in the order of a summary; a gate is its own cause unless it has several
     SHADOWED,
     ConfigStatus.PENDING,
     UNTRUSTED,
@@ -30,10 +31,7 @@ CAUSES = (  # in the order in which they are told; a gate that is not among them
     ConfigStatus.ITSELF,
     ConfigStatus.UNSERVED,
     ToolStatus.STALE,
-    Gate.AGENT,
-    Gate.POLICY,
-    Gate.STATE,
-    Gate.DANGER,
+    *(gate for gate in Gate if not gate.frees_name),
     ELSEWHERE,
 )
 _SCOPES = {scope: rank for rank, scope in enumerate(Scope)}

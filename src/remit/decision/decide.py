@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from remit.decision.agents import Agent, server_refusal, tool_refusal
 from remit.decision.danger import Danger, Rating
 from remit.decision.demotion import in_words
+from remit.decision.gates import Gate
 from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
 from remit.decision.policy import NO_POLICY, ConfigLocation, Mode, Policy, ToolDanger
 from remit.decision.projects import Workspace
@@ -33,18 +34,6 @@ class Verdict(StrEnum):
     VISIBLE = "visible"
     ASK = "ask"  # callable after approval
     HIDDEN = "hidden"
-
-
-class Gate(StrEnum):
-    """The gates, in the order in which they are asked."""
-
-    SCOPE = "scope"
-    CONFIG = "config"
-    PRECEDENCE = "precedence"
-    AGENT = "agent"
-    POLICY = "policy"
-    STATE = "state"
-    DANGER = "danger"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +71,11 @@ class Decision:
     def is_available(self) -> bool:
         """Whether the tool is listed and can be called, perhaps after a person approves."""
         return self.verdict is not Verdict.HIDDEN
+
+    @property
+    def frees_name(self) -> bool:
+        """Whether the tool is never served here, so another may have its name."""
+        return self.gate is not None and self.gate.frees_name
 
 
 class ToolDecision(NamedTuple):
@@ -344,15 +338,15 @@ def _origin(tool: Tool, context: Context) -> str:
 Rule = Callable[[Tool, Context], GateResult]
 Gates = Sequence[tuple[Gate, Rule]]
 
-# Those that depend on the catalog and on who asks, those that depend on the moment, and what depends on the
-# catalog again: a mode is asked last, so that a tool which is not there now is not said to be forbidden.
-CATALOG_GATES: tuple[tuple[Gate, Rule], ...] = (
-    (Gate.SCOPE, _scope),
-    (Gate.CONFIG, _config),
-    (Gate.PRECEDENCE, _precedence),
-    (Gate.AGENT, _agent),
-    (Gate.POLICY, _policy),
-)
-SNAPSHOT_GATES: tuple[tuple[Gate, Rule], ...] = ((Gate.STATE, _state),)
-MODE_GATES: tuple[tuple[Gate, Rule], ...] = ((Gate.DANGER, _danger),)
-GATES = CATALOG_GATES + SNAPSHOT_GATES + MODE_GATES
+_RULES: dict[Gate, Rule] = {
+    Gate.SCOPE: _scope,
+    Gate.CONFIG: _config,
+    Gate.PRECEDENCE: _precedence,
+    Gate.AGENT: _agent,
+    Gate.POLICY: _policy,
+    Gate.STATE: _state,
+    Gate.DANGER: _danger,  # last, so a tool that is not there now is not reported as forbidden
+}
+GATES: Gates = tuple((gate, _RULES[gate]) for gate in Gate)
+CATALOG_GATES: Gates = tuple(each for each in GATES if not each[0].depends_on_states)
+SNAPSHOT_GATES: Gates = tuple(each for each in GATES if each[0].depends_on_states)

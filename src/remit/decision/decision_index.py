@@ -6,17 +6,19 @@ from itertools import repeat
 
 from remit.decision.decide import (
     CATALOG_GATES,
-    MODE_GATES,
     SNAPSHOT_GATES,
     Context,
     Decision,
-    Gate,
     ToolDecision,
     decide_by,
 )
+from remit.decision.gates import Gate
 from remit.decision.requirements import Requirement, ToolRequirements
 from remit.decision.snapshot import Snapshot
 from remit.decision.tools import Tool
+
+_ORDER = list(Gate)
+_AFTER_STATES = _ORDER[_ORDER.index(Gate.STATE) + 1 :]
 
 
 class DecisionIndex:
@@ -27,14 +29,14 @@ class DecisionIndex:
         self._before: Snapshot | None = None
         self._tools = list(tools)
         # As long as the states let each pass, of which only the mode is asked after them.
-        self._settled = [decide_by(CATALOG_GATES + MODE_GATES, tool, context) for tool in self._tools]
+        self._settled = [decide_by(CATALOG_GATES, tool, context) for tool in self._tools]
         self._listed = list(map(ToolDecision, self._tools, self._settled))
         self._needing: dict[
             ToolRequirements, list[int]
         ] = {}  # tools by what they need, where only that can hide them
         for at, (tool, decision) in enumerate(self._listed):
             needed = context.requirements.of(tool.name)
-            if needed and (decision.is_available or decision.gate is Gate.DANGER):
+            if needed and (decision.gate is None or decision.gate in _AFTER_STATES):
                 self._needing.setdefault(needed, []).append(at)
         self._by_state = _index(self._needing, lambda each: each.condition.about().states)
         self._by_variable = _index(self._needing, lambda each: each.condition.about().variables)

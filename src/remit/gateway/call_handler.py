@@ -6,8 +6,9 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 
-from remit.decision.decide import UNKNOWN, Decision, Gate, Verdict
+from remit.decision.decide import UNKNOWN, Decision, Verdict
 from remit.decision.declarations import Key
+from remit.decision.gates import Gate
 from remit.decision.tool_names import storable
 from remit.errors import ApprovalError, UpstreamError
 from remit.gateway.approval_prompt import ask_person, can_elicit

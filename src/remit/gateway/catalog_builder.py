@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from remit.configuration.file_parser import OWN_TOOLS
 from remit.configuration.layers import Transition
-from remit.decision.decide import Context, Gate, ToolDecision
+from remit.decision.decide import Context, ToolDecision
 from remit.decision.declarations import Declaration, Key
 from remit.decision.defaults import DEADLINE
 from remit.decision.globs import tool_globs
@@ -19,9 +19,6 @@ from remit.presentation.plan import Plan
 from remit.presentation.served_names import Names, Wish, wish
 from remit.presentation.tool_items import Item, item
 from remit.upstream.upstream_model import PATIENCE, Sharing, Upstream, Wares, upstream
-
-# What these hide could never be served here, and takes no name from what is.
-_NOT_NAMED = frozenset({Gate.SCOPE, Gate.CONFIG, Gate.PRECEDENCE})
 
 
 class Known(NamedTuple):
@@ -43,7 +40,7 @@ def catalogue(known: Known) -> Catalog:
     servers = {
         tool.key: tool for tool, _ in known.listed if tool.kind is Kind.MCP_SERVER and tool.agent is None
     }
-    in_force = {tool.key for tool, decision in known.listed if decision.gate not in _NOT_NAMED}
+    in_force = {tool.key for tool, decision in known.listed if not decision.frees_name}
     tools = [tool for tool, _ in known.listed if tool.kind is Kind.MCP_TOOL]
     owners = dict(_owners(tools, servers, in_force))
     definitions = dict(_defined(tools, known.definitions))

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from remit.decision.decide import Decision, ExplainedGate, Gate, explain
+from remit.decision.decide import Decision, ExplainedGate, explain
+from remit.decision.gates import Gate
 from remit.gateway.inventory import Inventory
 from remit.gateway.json_members import members
 from remit.presentation.refusals import failure

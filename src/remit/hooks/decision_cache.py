@@ -10,6 +10,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.decision.client_reports import ClientCall
+from remit.decision.gates import Basis, Gate
 from remit.decision.views import Flags
 from remit.errors import StoreError
 from remit.hooks.quick_store import CLIENT, Here, fingerprints, now, visiting
@@ -111,16 +112,24 @@ def _grounds(call: ClientCall, here: Here, flags: Flags) -> str | None:
 
     if not here.is_scanned(flags):
         return None
-    facts = here.database.rows(
-        "facts_about",
-        client=here.client,
-        flags=flags.key,
-        names=json.dumps(call.names),
-        **seen_from(here.workspace),
-    )
-    trusted = here.database.rows("trusted_parts", project=here.workspace.project.hash)
-    grounds = [__version__, here.machine.home, fingerprints(here), trusted, facts]
+    grounds = [__version__, here.machine.home, *(_MARKS[basis](call, here, flags) for basis in _BASES)]
     return sha256(json.dumps(grounds).encode()).hexdigest()
+
+
+def _catalog_mark(call: ClientCall, here: Here, flags: Flags) -> object:
+    names = json.dumps(call.names)
+    place = seen_from(here.workspace)
+    return here.database.rows("facts_about", client=here.client, flags=flags.key, names=names, **place)
+
+
+def _configuration_mark(_call: ClientCall, here: Here, _flags: Flags) -> object:
+    trusted = here.database.rows("trusted_parts", project=here.workspace.project.hash)
+    return [fingerprints(here), trusted]
+
+
+_MARKS = {Basis.CATALOG: _catalog_mark, Basis.CONFIGURATION: _configuration_mark}
+# Whatever a gate depends on is part of the mark; the states are watched instead.
+_BASES = sorted({basis for gate in Gate for basis in gate.bases} - {Basis.STATES})
 
 
 def _judged(decision: "Decision") -> Judgement:

@@ -15,13 +15,13 @@ from remit.decision.decide import (
     Context,
     Decision,
     ExplainedGate,
-    Gate,
     GateResult,
     ToolDecision,
     Verdict,
     decide,
     explain,
 )
+from remit.decision.gates import Gate
 from remit.decision.lookup import suggest
 from remit.decision.policy import Policy
 from remit.decision.requirements import Requirements

@@ -5,15 +5,13 @@ from dataclasses import replace
 
 from remit.catalog.costs import is_held_back
 from remit.configuration.file_parser import OWN_TOOLS
-from remit.decision.decide import Context, Gate, ToolDecision, decide
+from remit.decision.decide import Context, ToolDecision, decide
 from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.tool_names import MCP, server_name
 from remit.decision.tools import Tool
 from remit.presentation.own_tools import Own
 from remit.presentation.plan import AUTO, SEARCH, Plan
 from remit.presentation.served_names import Names, Wish
-
-_NOT_NAMED = frozenset({Gate.SCOPE, Gate.CONFIG, Gate.PRECEDENCE})  # what these hide is never served
 
 
 def is_served(listed: Sequence[ToolDecision], context: Context) -> bool:
@@ -46,7 +44,7 @@ def called_by(listed: Sequence[ToolDecision], context: Context, plan: Plan) -> C
     before = gateway.name.removesuffix("*")  # a plugin's server has the plugin's name in it
     as_gateway = replace(context, starts_servers=True)
     tools = [item.tool for item in listed if item.tool.kind is Kind.MCP_TOOL and item.tool.agent is None]
-    served = [tool for tool in tools if decide(tool, as_gateway).gate not in _NOT_NAMED]
+    served = [tool for tool in tools if not decide(tool, as_gateway).frees_name]
     names = Names((Wish(tool.key, _wished(tool, plan), tool.name) for tool in served), OWN_TOOLS)
 
     def called(tool: Tool) -> str:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from remit.configuration.session_settings import MAX_CHARACTERS
-from remit.decision.decide import Gate, ToolDecision
+from remit.decision.decide import ToolDecision
+from remit.decision.gates import Gate
 from remit.decision.kinds import Kind, ToolStatus
 from remit.decision.snapshot import Snapshot
 from remit.decision.tool_names import full_label
