@@ -13,7 +13,7 @@ from pathlib import Path
 
 from remit import __version__
 from remit.catalog.contexts import DEFAULT_CLIENT
-from remit.decision.decide import Context
+from remit.decision.context import Context
 from remit.files.bounded_reader import Machine
 from remit.registry import Registry
 from remit.scanning.client_files import ClientFiles

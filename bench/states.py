@@ -12,7 +12,7 @@ from remit import __version__
 from remit.bootstrap import open_situation
 from remit.configuration.condition_rules import RuleCondition
 from remit.configuration.config_model import RequiredStates, ToolEntry
-from remit.decision.decide import Context
+from remit.decision.context import Context
 from remit.decision.decision_index import DecisionIndex
 from remit.decision.kinds import Authority, ConfigStatus, Kind
 from remit.decision.projects import Workspace

@@ -14,7 +14,7 @@ from typing import Any
 import apsw
 
 from remit.bootstrap import memory_at, open_situation
-from remit.decision.decide import Context
+from remit.decision.context import Context
 from remit.decision.declarations import Declaration
 from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
 from remit.decision.projects import Workspace, identify

@@ -3,7 +3,8 @@ from pathlib import Path
 import pytest
 
 from remit.decision.client_settings import ClientSettings
-from remit.decision.decide import UNKNOWN, Context
+from remit.decision.context import Context
+from remit.decision.decide import UNKNOWN
 from remit.decision.gates import Gate
 from remit.decision.kinds import Kind
 from remit.decision.resolve import resolve

@@ -3,7 +3,8 @@
 TYPE_CHECKING = False  # as type checkers read it; `typing` itself is not needed to import this package
 if TYPE_CHECKING:
     from remit.bootstrap import open_registry
-    from remit.decision.decide import Context, Decision, Verdict, decide
+    from remit.decision.context import Context
+    from remit.decision.decide import Decision, Verdict, decide
     from remit.decision.kinds import Kind
     from remit.decision.scopes import Scope
     from remit.decision.tools import Tool

@@ -12,7 +12,7 @@ from remit.search.engine import SearchEngine
 
 if TYPE_CHECKING:
     from remit.configuration.personal_file import PersonalFile
-    from remit.decision.decide import Context
+    from remit.decision.context import Context
     from remit.decision.projects import Workspace
     from remit.doctor.findings import Finding
     from remit.files.bounded_reader import Machine

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from remit.catalog.listing import Listings
-    from remit.decision.decide import Context, ToolDecision
+    from remit.decision.context import Context
+    from remit.decision.decide import ToolDecision
     from remit.doctor.examination import Examining
     from remit.policy.approval_service import Approvals
     from remit.scanning.catalog_source import Supplying

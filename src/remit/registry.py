@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from remit.configuration.configuration_service import ConfigurationFinding
     from remit.configuration.layers import TrustRequest
     from remit.configuration.session_settings import SessionSettings
-    from remit.decision.decide import Context, Decision, ToolDecision
+    from remit.decision.context import Context
+    from remit.decision.decide import Decision, ToolDecision
     from remit.decision.declarations import Key
     from remit.decision.problems import Problem
     from remit.decision.projects import Project

@@ -1,7 +1,8 @@
 from dataclasses import replace
 
 from remit.catalog.summary import Summary, summarise
-from remit.decision.decide import Context, Decision, ToolDecision, Verdict, decide
+from remit.decision.context import Context
+from remit.decision.decide import Decision, ToolDecision, Verdict, decide
 from remit.decision.gates import Gate
 from remit.decision.kinds import ConfigStatus, Kind, ToolStatus
 from remit.decision.scopes import Scope

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from remit.decision.context import Context
 from remit.decision.danger import Danger, by_annotations
-from remit.decision.decide import Context, Decision, Verdict
+from remit.decision.decide import Decision, Verdict
 from remit.decision.gates import Gate
 from remit.decision.problems import Severity
 from remit.decision.tools import Definition, Tool

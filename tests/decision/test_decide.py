@@ -3,7 +3,9 @@ from dataclasses import replace
 import pytest
 
 from remit.decision.agents import Agent, AgentProfile
-from remit.decision.decide import UNKNOWN, Verdict, decide, explain, objection, shorten
+from remit.decision.context import shorten
+from remit.decision.decide import GATES, UNKNOWN, Verdict, decide, explain
+from remit.decision.gate_rules import status_reason
 from remit.decision.gates import Gate
 from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
 from remit.decision.scopes import Scope
@@ -60,7 +62,7 @@ def test_what_the_clients_settings_switch_off_is_hidden_at_config(
 
 
 def test_what_a_status_means_can_be_said_without_a_tool() -> None:
-    assert objection(ConfigStatus.PENDING) == "waiting for approval"
+    assert status_reason(ConfigStatus.PENDING) == "waiting for approval"
 
 
 def test_a_stale_tool_is_hidden_and_says_how_to_get_it_back() -> None:
@@ -91,7 +93,7 @@ def test_the_first_gate_that_objects_wins() -> None:
 
 def test_an_explanation_lists_every_gate_in_order_with_its_reason() -> None:
     gates = explain(server(config_status=ConfigStatus.DISABLED), context())
-    assert [(gate, ruling.passed) for gate, ruling in gates] == [
+    assert [(gate, result.passed) for gate, result in gates] == [
         (Gate.SCOPE, True),
         (Gate.CONFIG, False),
         (Gate.PRECEDENCE, True),
@@ -100,12 +102,12 @@ def test_an_explanation_lists_every_gate_in_order_with_its_reason() -> None:
         (Gate.STATE, True),
         (Gate.DANGER, True),
     ]
-    assert all(ruling.reason for _, ruling in gates)
+    assert all(result.reason for _, result in gates)
 
 
 @pytest.mark.parametrize("scope", list(Scope))
 def test_every_scope_explains_itself(scope: Scope) -> None:
-    assert explain(server(scope=scope), context())[0].ruling.reason.startswith(scope)
+    assert explain(server(scope=scope), context())[0].result.reason.startswith(scope)
 
 
 @pytest.mark.parametrize(
@@ -183,3 +185,7 @@ def test_a_tool_that_was_listed_before_its_entry_changed_is_visible_and_says_so(
 )
 def test_paths_are_written_as_seen_from_the_workspace(path: str, short: str) -> None:
     assert shorten(path, context()) == short
+
+
+def test_the_table_has_every_gate_in_order() -> None:
+    assert [gate for gate, _ in GATES] == list(Gate)

@@ -10,7 +10,8 @@ from remit.configuration.file_parser import read
 from remit.configuration.policy_compiler import compile_policy
 from remit.decision.agents import AgentProfile
 from remit.decision.client_reports import ClientCall
-from remit.decision.decide import Context, Verdict
+from remit.decision.context import Context
+from remit.decision.decide import Verdict
 from remit.decision.direct_calls import employed, judge
 from remit.decision.gates import Gate
 from remit.decision.kinds import Authority, ConfigStatus, Kind

@@ -11,8 +11,9 @@ from remit.configuration.file_parser import read
 from remit.configuration.policy_compiler import CompiledPolicy, compile_policy
 from remit.configuration.toml_positions import positions
 from remit.decision.agents import Agent, AgentProfile
+from remit.decision.context import Context
 from remit.decision.danger import Danger
-from remit.decision.decide import Context, Decision, Verdict, decide, explain
+from remit.decision.decide import Decision, Verdict, decide, explain
 from remit.decision.decision_index import DecisionIndex
 from remit.decision.gates import Gate
 from remit.decision.globs import glob, tool_globs
@@ -80,7 +81,7 @@ ASKED = (Verdict.ASK, Gate.DANGER)
 
 def test_without_a_configuration_every_tool_passes() -> None:
     assert verdict(tool("delete_branch"), context()) == VISIBLE
-    reasons = {each.gate: each.ruling.reason for each in explain(tool("delete_branch"), context())}
+    reasons = {each.gate: each.result.reason for each in explain(tool("delete_branch"), context())}
     assert reasons[Gate.POLICY] == "no list and no filter says anything of it"
     assert reasons[Gate.DANGER] == "`destructive` (its name says `delete`)"
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as some
 
 from remit.configuration.condition_rules import RuleCondition
 from remit.configuration.config_model import RequiredStates, ToolEntry
-from remit.decision.decide import Context, ToolDecision, decide
+from remit.decision.context import Context
+from remit.decision.decide import ToolDecision, decide
 from remit.decision.decision_index import DecisionIndex
 from remit.decision.gates import Gate
 from remit.decision.kinds import ConfigStatus

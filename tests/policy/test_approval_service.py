@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from remit.decision.agents import Agent, AgentProfile
-from remit.decision.decide import Context, Verdict
+from remit.decision.context import Context
+from remit.decision.decide import Verdict
 from remit.errors import ApprovalError, UnknownApprovalError
 from remit.policy.approval_service import Approvals, Permit, principal_of
 from remit.policy.approvals import ApprovalStatus

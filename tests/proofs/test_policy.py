@@ -13,7 +13,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from remit.catalog.summary import summarise
 from remit.cli.json_output import listing
-from remit.decision.decide import Context, Verdict
+from remit.decision.context import Context
+from remit.decision.decide import Verdict
 from remit.decision.policy import Mode
 from remit.policy.approvals import Approval, digest_of_arguments
 from remit.registry import Registry
@@ -57,7 +58,7 @@ class Workspace(RuleBasedStateMachine):
         self.shop = self.desk.project("shop")
         for name, text in AGENTS.items():
             self.desk.write(self.desk.home / f".claude/agents/{name}.md", text)
-        self.ruling: set[int] = set()
+        self.result: set[int] = set()
         self.approved: set[str] = set()  # what a person said yes to, and nobody used yet
         self.registry = self.open()
 
@@ -74,19 +75,19 @@ class Workspace(RuleBasedStateMachine):
         return self.registry.at(str(self.shop), mode=mode, agent=agent, parents=parents)
 
     def write(self) -> None:
-        text = WORKFLOW + "".join(RULES[at] for at in sorted(self.ruling))
+        text = WORKFLOW + "".join(RULES[at] for at in sorted(self.result))
         self.desk.write(self.desk.home / ".config/remit/remit.toml", text)
 
-    @initialize(ruling=st.sets(st.integers(0, len(RULES) - 1)))
-    def begin(self, ruling: set[int]) -> None:
-        self.ruling = ruling | {0, 1}
+    @initialize(result=st.sets(st.integers(0, len(RULES) - 1)))
+    def begin(self, result: set[int]) -> None:
+        self.result = result | {0, 1}
         self.write()
         for name in NAMES:
             self.registry.report(name, self.at(), description=f"Does {name}.")
 
     @rule(at=st.integers(0, len(RULES) - 1))
     def change_the_rules(self, at: int) -> None:
-        self.ruling ^= {at}
+        self.result ^= {at}
         self.write()
 
     @rule(label=st.sampled_from(["git", "web"]), other=st.sampled_from(["git", "web"]))

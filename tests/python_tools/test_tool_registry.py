@@ -105,7 +105,7 @@ def test_why_names_the_gate_and_what_is_missing(supernal: ToolRegistry, tmp_path
     assert off.unlock is not None
     assert off.unlock.startswith("set to true `ai_enabled` in ")
     assert off.unlock.endswith("test_tool_registry:delete_user")
-    assert [gate for gate, ruling in why.gates if not ruling.passed] == [Gate.STATE]
+    assert [gate for gate, result in why.gates if not result.passed] == [Gate.STATE]
     (tmp_path / "supernal.yaml").touch()
     assert supernal.why("requirement.list").decision.is_available
     unknown = supernal.why("requirement.lst")
@@ -138,7 +138,7 @@ def test_what_needs_an_approval_is_hidden_where_there_is_nobody_to_ask(
     assert registry.tools() == registry.tools_for_states([]) == []
     why = registry.why(item.tool.name)
     assert why.decision == item.decision
-    assert [gate for gate, ruling in why.gates if not ruling.passed or ruling.asks] == [Gate.DANGER]
+    assert [gate for gate, result in why.gates if not result.passed or result.asks] == [Gate.DANGER]
     with pytest.raises(HiddenToolError, match="nobody here to ask") as caught:
         asyncio.run(registry.call(item.tool.name))
     assert caught.value.hint == "a person may run it, or say that it needs no approval"

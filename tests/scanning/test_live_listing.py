@@ -13,7 +13,7 @@ import pytest
 
 from linking import means
 from remit.bootstrap import diagnose
-from remit.decision.decide import Context
+from remit.decision.context import Context
 from remit.decision.gates import Gate
 from remit.decision.kinds import Authority, Kind, ToolStatus
 from remit.decision.scopes import Scope

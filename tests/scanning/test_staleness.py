@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from remit.decision.decide import Context
+from remit.decision.context import Context
 from remit.decision.kinds import Authority
 from remit.decision.scopes import Scope
 from remit.registry import Registry

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from remit.decision.decide import Context
+from remit.decision.context import Context
 from remit.registry import Registry
 from remit.scanning.watch import STEPS
 from support import Desk, servers

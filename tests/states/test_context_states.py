@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from remit.decision.decide import Context, Verdict
+from remit.decision.context import Context
+from remit.decision.decide import Verdict
 from remit.decision.gates import Gate
 from remit.decision.snapshot import StateValue
 from remit.errors import StateError, UnknownStateError

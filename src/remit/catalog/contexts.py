@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from remit.decision.agents import check_servers, resolve_agent
-from remit.decision.decide import Context, ToolDecision
+from remit.decision.context import Context
+from remit.decision.decide import ToolDecision
 from remit.decision.kinds import Kind, ToolStatus
 from remit.decision.policy import Mode
 from remit.decision.tool_names import full_label, storable

@@ -5,16 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from remit.decision.decide import (
-    UNKNOWN,
-    Context,
-    Decision,
-    ExplainedGate,
-    GateResult,
-    ToolDecision,
-    decide,
-    explain,
-)
+from remit.decision.context import Context
+from remit.decision.decide import UNKNOWN, Decision, ExplainedGate, ToolDecision, decide, explain
+from remit.decision.gate_rules import GateResult
 from remit.decision.gates import Gate
 from remit.decision.kinds import Kind
 from remit.decision.lookup import closest_to_being_visible, find, suggest

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.catalog.costs import charge
-from remit.decision.decide import UNKNOWN, Context, ToolDecision, decide
+from remit.decision.context import Context
+from remit.decision.decide import UNKNOWN, ToolDecision, decide
 from remit.decision.globs import glob
 from remit.decision.inherited_status import adopt
 from remit.decision.kinds import Authority, Kind

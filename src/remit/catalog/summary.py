@@ -8,7 +8,8 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.catalog.costs import Costs, add_up
-from remit.decision.decide import Context, ToolDecision
+from remit.decision.context import Context
+from remit.decision.decide import ToolDecision
 from remit.decision.gates import Gate
 from remit.decision.kinds import ConfigStatus, Kind, ToolStatus
 from remit.decision.scopes import Scope

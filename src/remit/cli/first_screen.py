@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from remit.catalog.summary import ELSEWHERE, SHADOWED, UNTRUSTED, Hidden, Origin, Summary
 from remit.cli.render import NOTHING, counted, heading, out, printable, rounded, total
-from remit.decision.decide import Context, ToolDecision, shorten
+from remit.decision.context import Context, shorten
+from remit.decision.decide import ToolDecision
 from remit.decision.gates import Gate
 from remit.decision.kinds import ConfigStatus, Kind, ToolStatus
 

@@ -10,7 +10,8 @@ import click
 from remit.bootstrap import diagnose, open_installer, open_registry, own_command
 from remit.cli import render, server_output
 from remit.cli.options import confirm
-from remit.decision.decide import Context, ToolDecision
+from remit.decision.context import Context
+from remit.decision.decide import ToolDecision
 from remit.decision.kinds import COULD_RUN, ConfigStatus
 from remit.decision.problems import Severity
 from remit.errors import RemitError

@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from remit.catalog.contexts import ALL_CLIENTS
-from remit.decision.decide import Context, ToolDecision
+from remit.decision.context import Context
+from remit.decision.decide import ToolDecision
 from remit.decision.kinds import Kind
 from remit.decision.launch import Launch, references
 from remit.decision.problems import Severity
@@ -72,8 +73,8 @@ def explanation(explained: Explanation) -> Shape:
         "reason": decision.reason,
         "unlock": decision.unlock,
         "gates": [
-            {"gate": gate, "passed": ruling.passed, "reason": ruling.reason}
-            for gate, ruling in explained.gates
+            {"gate": gate, "passed": result.passed, "reason": result.reason}
+            for gate, result in explained.gates
         ],
         "known": explained.tool is not None and not explained.is_assumed,
         "obstacle": explained.obstacle,

@@ -18,7 +18,7 @@ from remit.errors import RemitError
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from remit.decision.decide import Context
+    from remit.decision.context import Context
     from remit.registry import Registry
 
 NOTHING_DONE = 1  # no such thing here, or the user said no

@@ -14,7 +14,7 @@ from remit.bootstrap import open_registry
 from remit.cli import render
 from remit.cli.json_output import Shape, asked_for
 from remit.cli.options import FOUND, JSON, PROJECT, Asked, confirm, for_a_workspace
-from remit.decision.decide import Context, shorten
+from remit.decision.context import Context, shorten
 from remit.decision.problems import Severity
 
 if TYPE_CHECKING:

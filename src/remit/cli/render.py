@@ -10,7 +10,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from remit.catalog.contexts import ALL_CLIENTS
-from remit.decision.decide import Context, GateResult, ToolDecision, shorten
+from remit.decision.context import Context, shorten
+from remit.decision.decide import ToolDecision
+from remit.decision.gate_rules import GateResult
 from remit.decision.kinds import Kind, ToolStatus
 from remit.decision.problems import Severity
 from remit.decision.scopes import Scope, is_at_or_below
@@ -128,7 +130,7 @@ def explanation(explained: Explanation, context: Context) -> None:
     if decision.unlock:
         out(f"to change it: {printable(decision.unlock)}")
     out()
-    gates = [(gate, _answer(ruling), ruling.reason) for gate, ruling in explained.gates]
+    gates = [(gate, _answer(result), result.reason) for gate, result in explained.gates]
     table("", ("gate", "answer", "reason"), gates)
     for line in _facts(explained):
         out(printable(line))
@@ -142,10 +144,10 @@ def explanation(explained: Explanation, context: Context) -> None:
         table("others of this name", ("scope", "source", "reason"), others)
 
 
-def _answer(ruling: GateResult) -> str:
-    if ruling.asks:
+def _answer(result: GateResult) -> str:
+    if result.asks:
         return "asks"
-    return "passed" if ruling.passed else "hidden"
+    return "passed" if result.passed else "hidden"
 
 
 def _facts(explained: Explanation) -> Iterator[str]:

@@ -19,7 +19,7 @@ from remit.presentation.discovery_text import present
 from remit.search.search_service import BY_WORDS_ALONE
 
 if TYPE_CHECKING:
-    from remit.decision.decide import Context
+    from remit.decision.context import Context
     from remit.registry import Registry
 
 

@@ -9,7 +9,9 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from remit.cli import render
-from remit.decision.decide import Context, ToolDecision, objection, shorten
+from remit.decision.context import Context, shorten
+from remit.decision.decide import ToolDecision
+from remit.decision.gate_rules import status_reason
 from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.launch import VariableSyntax, references, steers_code
 from remit.text.redaction import redact_url, redact_words
@@ -119,7 +121,7 @@ def _entry(item: Trustable, context: Context) -> list[str]:
         "trusted" if item.is_trusted else "changed since it was trusted" if item.is_changed else "not trusted"
     )
     if item.config_status is not ConfigStatus.ENABLED:
-        state += f"; {objection(item.config_status)}, so not started"
+        state += f"; {status_reason(item.config_status)}, so not started"
     lines = [f"{declaration.server} ({declaration.scope}, {shorten(declaration.source, context)}): {state}"]
     if launch is None:
         lines.append("  its file cannot be read now")

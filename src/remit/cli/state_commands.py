@@ -14,7 +14,7 @@ from remit.cli import render
 from remit.cli.json_output import Shape, asked_for
 from remit.cli.options import PROJECT, Asked, for_a_workspace, for_an_agent
 from remit.configuration.config_model import ConfigurationLayer
-from remit.decision.decide import Context, shorten
+from remit.decision.context import Context, shorten
 
 if TYPE_CHECKING:
     from remit.states.state_service import StateReport

@@ -13,7 +13,7 @@ from remit.bootstrap import open_registry
 from remit.cli import json_output, render, server_output
 from remit.cli.options import Asked, confirm, for_a_workspace, known_names
 from remit.configuration.config_model import ASKS_GIT, DetectorKind
-from remit.decision.decide import Context, shorten
+from remit.decision.context import Context, shorten
 from remit.errors import UnknownServerError
 
 if TYPE_CHECKING:

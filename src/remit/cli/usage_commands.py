@@ -11,7 +11,7 @@ from remit.cli import render
 from remit.cli.json_output import Shape, asked_for, moment
 from remit.cli.options import NOTHING_DONE, Asked, confirm, for_a_workspace, for_an_agent
 from remit.configuration.switch_off import switch_off, switch_on, switched_off
-from remit.decision.decide import Context
+from remit.decision.context import Context
 from remit.hooks.hook_command import main as answer_event
 from remit.sessions.session_service import Suggested
 from remit.usage.reports import ProjectUse, Proposal, SessionUse, ToolUse, Usage

@@ -13,7 +13,8 @@ from remit.bootstrap import open_notifier, open_registry
 from remit.catalog.list_changes import Difference, changed_states, difference
 from remit.catalog.summary import Summary, summarise
 from remit.cli import json_output, render
-from remit.decision.decide import Context, ToolDecision, shorten
+from remit.decision.context import Context, shorten
+from remit.decision.decide import ToolDecision
 from remit.decision.snapshot import Snapshot
 from remit.errors import RemitError, StoreError
 

@@ -4,14 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import repeat
 
-from remit.decision.decide import (
-    CATALOG_GATES,
-    SNAPSHOT_GATES,
-    Context,
-    Decision,
-    ToolDecision,
-    decide_by,
-)
+from remit.decision.context import Context
+from remit.decision.decide import CATALOG_GATES, SNAPSHOT_GATES, Decision, ToolDecision, decide_by
 from remit.decision.gates import Gate
 from remit.decision.requirements import Requirement, ToolRequirements
 from remit.decision.snapshot import Snapshot

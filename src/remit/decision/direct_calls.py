@@ -9,7 +9,8 @@ from dataclasses import replace
 
 from remit.decision.agents import Agent, AgentProfile, tool_refusal
 from remit.decision.client_reports import ClientCall
-from remit.decision.decide import Context, Decision, ToolDecision, Verdict, decide
+from remit.decision.context import Context
+from remit.decision.decide import Decision, ToolDecision, Verdict, decide
 from remit.decision.inherited_status import adopt
 from remit.decision.kinds import STARTERS, Authority, ConfigStatus, Kind
 from remit.decision.lookup import closest_to_being_visible

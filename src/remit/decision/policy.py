@@ -186,15 +186,15 @@ class Policy:
             danger = said.raised
         return ToolDanger(*danger, said.approval, said.is_kept)
 
-    def answer(self, rated: ToolDanger, mode: Mode | None) -> ModeEffect:
+    def mode_effect(self, rated: ToolDanger, mode: Mode | None) -> ModeEffect:
         """Tell what becomes of a tool in a mode; None stands for the usual one."""
         key = (rated.rating.level, rated.approval is not None, rated.is_kept, mode)
         found = self._answers.get(key)
         if found is None:
-            found = self._answers[key] = self._answer(*key)
+            found = self._answers[key] = self._mode_effect(*key)
         return found
 
-    def _answer(self, level: Danger, is_wanted: bool, is_kept: bool, asked: Mode | None) -> ModeEffect:
+    def _mode_effect(self, level: Danger, is_wanted: bool, is_kept: bool, asked: Mode | None) -> ModeEffect:
         asks = is_wanted or level >= (Danger.CRITICAL if self.ask_from is None else self.ask_from[0])
         modes = self._modes[asked]
         hiding = (mode for mode in modes if _is_hidden(level, asks, mode))

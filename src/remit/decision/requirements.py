@@ -81,7 +81,7 @@ class Requirements:
         """Ask for more: what tools need besides, and what would bring that."""
         return Requirements((*self._needed, *more), {**self._ways, **ways})
 
-    def lack(self, needed: ToolRequirements, snapshot: "Snapshot") -> UnmetRequirement | None:
+    def unmet(self, needed: ToolRequirements, snapshot: "Snapshot") -> UnmetRequirement | None:
         """Tell what is missing for what a tool needs; None where nothing is."""
         of, judged = self._judged
         if snapshot is not of:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from remit.catalog.listing import Listings
-from remit.decision.decide import Context
+from remit.decision.context import Context
 from remit.doctor.findings import Patient
 from remit.memory.own_server import is_own
 from remit.scanning.scanner import Scanner

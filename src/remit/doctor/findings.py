@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from remit.decision.client_settings import SettingsRule
-from remit.decision.decide import Context
+from remit.decision.context import Context
 from remit.decision.declarations import Declaration, Resolved
 from remit.decision.kinds import Kind
 from remit.decision.launch import Launch

@@ -9,7 +9,7 @@ from typing import NamedTuple, cast
 import anyio
 
 from remit.decision.client_reports import CallOutcome
-from remit.decision.decide import Context
+from remit.decision.context import Context
 from remit.gateway.registry_worker import Clerk
 from remit.policy.audit import AuditEntry, Outcome
 from remit.registry import Registry

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from remit.configuration.file_parser import OWN_TOOLS
 from remit.configuration.layers import Transition
-from remit.decision.decide import Context, ToolDecision
+from remit.decision.context import Context
+from remit.decision.decide import ToolDecision
 from remit.decision.declarations import Declaration, Key
 from remit.decision.defaults import DEADLINE
 from remit.decision.globs import tool_globs

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from remit.decision.decide import Context, Decision, ToolDecision, decide
+from remit.decision.context import Context
+from remit.decision.decide import Decision, ToolDecision, decide
 from remit.decision.declarations import Declaration, Key
 from remit.decision.globs import Glob
 from remit.decision.kinds import Kind

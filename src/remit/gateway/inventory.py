@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from remit.configuration.config_model import key_path
 from remit.configuration.layers import FLAT, Configuration
-from remit.decision.decide import Context, ToolDecision
+from remit.decision.context import Context
+from remit.decision.decide import ToolDecision
 from remit.decision.decision_index import DecisionIndex
 from remit.decision.declarations import Declaration, Key, Resolved
 from remit.decision.globs import glob, tool_globs

@@ -11,7 +11,7 @@ import anyio
 from anyio import to_thread
 
 from remit.configuration.file_parser import STRATEGIES
-from remit.decision.decide import Context
+from remit.decision.context import Context
 from remit.gateway.call_handler import Calls, Identity
 from remit.gateway.call_recorder import Recorder
 from remit.gateway.discover_tools import Discovery

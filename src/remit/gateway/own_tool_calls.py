@@ -78,7 +78,7 @@ def _told(
     lines += [f"unlock: {decision.unlock}"] if decision.unlock else []
     lines += [f"cannot be started here: {obstacle}"] if obstacle else []
     lines += [
-        f"  {'passed' if ruling.passed else 'objects'} {gate}: {ruling.reason}" for gate, ruling in gates
+        f"  {'passed' if result.passed else 'objects'} {gate}: {result.reason}" for gate, result in gates
     ]
     content = {
         "tool": name,
@@ -88,7 +88,7 @@ def _told(
         "unlock": decision.unlock,
         "obstacle": obstacle,
         "gates": [
-            {"gate": str(gate), "passed": ruling.passed, "reason": ruling.reason} for gate, ruling in gates
+            {"gate": str(gate), "passed": result.passed, "reason": result.reason} for gate, result in gates
         ],
     }
     return answer("\n".join(lines), content)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import anyio.abc
 from anyio import CapacityLimiter, from_thread, to_thread
 
-from remit.decision.decide import Context
+from remit.decision.context import Context
 from remit.errors import RemitError
 from remit.registry import Registry
 

@@ -6,7 +6,8 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from remit.decision.decide import Context, Decision, ToolDecision, Verdict
+from remit.decision.context import Context
+from remit.decision.decide import Decision, ToolDecision, Verdict
 from remit.decision.tools import Definition
 from remit.errors import ApprovalError, UnknownApprovalError
 from remit.policy.approvals import (

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Awaitable, Mapping, Sequence
 from inspect import isawaitable
 
-from remit.decision.decide import Context
+from remit.decision.context import Context
 from remit.decision.declarations import Key
 from remit.decision.tools import Tool
 from remit.policy.callbacks import FilterContext, Filtering, filter_context

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from remit.decision.agents import Agent
-from remit.decision.decide import Context
+from remit.decision.context import Context
 from remit.decision.globs import Glob
 from remit.decision.projects import Project
 from remit.decision.snapshot import Snapshot

@@ -9,7 +9,7 @@ from remit.catalog.contexts import ALL_CLIENTS
 from remit.conditions.check import LOCATION, Vocabulary
 from remit.conditions.syntax import Type
 from remit.configuration.condition_rules import ENTITIES, VARIABLES
-from remit.decision.decide import Context
+from remit.decision.context import Context
 from remit.decision.projects import Workspace, identify
 from remit.decision.snapshot import Implications, Snapshot, StateValue
 from remit.errors import UnknownStateError

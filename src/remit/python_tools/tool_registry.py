@@ -10,17 +10,9 @@ from remit.catalog.explanation import Explanation
 from remit.conditions.check import check
 from remit.conditions.shorthand import LocationScope
 from remit.configuration.config_model import RequiredStates, ToolEntry
-from remit.decision.decide import (
-    UNKNOWN,
-    Context,
-    Decision,
-    ExplainedGate,
-    GateResult,
-    ToolDecision,
-    Verdict,
-    decide,
-    explain,
-)
+from remit.decision.context import Context
+from remit.decision.decide import UNKNOWN, Decision, ExplainedGate, ToolDecision, Verdict, decide, explain
+from remit.decision.gate_rules import GateResult
 from remit.decision.gates import Gate
 from remit.decision.lookup import suggest
 from remit.decision.policy import Policy

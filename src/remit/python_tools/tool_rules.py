@@ -8,7 +8,8 @@ from remit.conditions.shorthand import LocationScope, StateScope
 from remit.configuration.condition_rules import RuleCondition
 from remit.configuration.config_model import RequiredLocation, RequiredStates, ToolEntry
 from remit.decision.danger import LEVELS
-from remit.decision.decide import Decision, ExplainedGate, GateResult, Verdict
+from remit.decision.decide import Decision, ExplainedGate, Verdict
+from remit.decision.gate_rules import GateResult
 from remit.decision.globs import Glob
 from remit.decision.kinds import Authority, ConfigStatus, Kind
 from remit.decision.policy import ConfigLocation, RuleStrength, SafetyRule
@@ -48,9 +49,9 @@ def unasked(decision: Decision) -> Decision:
 
 def unasked_gate(each: ExplainedGate) -> ExplainedGate:
     """Say the same of the gate that would ask."""
-    if not each.ruling.asks:
+    if not each.result.asks:
         return each
-    return ExplainedGate(each.gate, GateResult(False, f"{each.ruling.reason}, {_NOBODY}", _INSTEAD))
+    return ExplainedGate(each.gate, GateResult(False, f"{each.result.reason}, {_NOBODY}", _INSTEAD))
 
 
 def row(tool: DefinedTool) -> Tool:

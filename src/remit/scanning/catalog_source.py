@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from remit.catalog.listing import Listings
 from remit.configuration.layers import Configuration, combine
-from remit.decision.decide import Context, ToolDecision
+from remit.decision.context import Context
+from remit.decision.decide import ToolDecision
 from remit.decision.declarations import Declaration, Key, Resolved
 from remit.decision.tools import Tool
 from remit.files.file_stamps import Stamps

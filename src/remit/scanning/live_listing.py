@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from remit.decision.decide import Context, Decision, ToolDecision, decide
+from remit.decision.context import Context
+from remit.decision.decide import Decision, ToolDecision, decide
 from remit.decision.defaults import DEADLINE
 from remit.decision.kinds import Kind
 from remit.decision.lookup import closest_to_being_visible, find

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from remit.decision.client_reading import ClientReading
-    from remit.decision.decide import Context, ToolDecision
+    from remit.decision.context import Context
+    from remit.decision.decide import ToolDecision
     from remit.decision.declarations import Changes, Key, Resolved
     from remit.decision.problems import Problem
     from remit.decision.views import View

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from remit.decision.decide import Context
+from remit.decision.context import Context
 from remit.scanning.scanner import Scanner
 from remit.states.context_states import States
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from remit.catalog.costs import is_held_back
 from remit.configuration.file_parser import OWN_TOOLS
-from remit.decision.decide import Context, ToolDecision, decide
+from remit.decision.context import Context
+from remit.decision.decide import ToolDecision, decide
 from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.tool_names import MCP, server_name
 from remit.decision.tools import Tool

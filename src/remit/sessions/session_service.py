@@ -8,7 +8,8 @@ from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.catalog.contexts import DEFAULT_CLIENT
-from remit.decision.decide import Context, ToolDecision
+from remit.decision.context import Context
+from remit.decision.decide import ToolDecision
 from remit.decision.declarations import Key
 from remit.decision.kinds import Kind, ToolStatus
 from remit.decision.tools import Tool

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from remit.decision.decide import Context
+from remit.decision.context import Context
 from remit.decision.declarations import Declaration
 from remit.decision.projects import Workspace
 from remit.errors import UnknownServerError

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from remit.catalog.contexts import DEFAULT_CLIENT
 from remit.decision.client_reports import CallOutcome, ReportedTool
-from remit.decision.decide import Context
+from remit.decision.context import Context
 from remit.decision.kinds import Authority
 from remit.decision.projects import Project
 from remit.decision.scopes import Scope

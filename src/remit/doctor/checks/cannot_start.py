@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Iterator
 
-from remit.decision.decide import shorten
+from remit.decision.context import shorten
 from remit.decision.launch import Transport
 from remit.decision.problems import Severity
 from remit.decision.scopes import Scope

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from remit.decision.decide import shorten
+from remit.decision.context import shorten
 from remit.decision.declarations import Declaration, Resolved
 from remit.decision.kinds import COULD_RUN, ConfigStatus
 from remit.decision.launch import Launch

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from remit.decision.client_settings import ClientSettings, Effect, SettingsLevel
-from remit.decision.decide import objection, shorten
+from remit.decision.context import shorten
+from remit.decision.gate_rules import status_reason
 from remit.decision.kinds import RUNS
 from remit.decision.problems import Severity
 from remit.decision.scopes import Scope
@@ -26,7 +27,7 @@ def missing_remit(patient: Patient) -> Iterator[Finding]:
         place = shorten(own.shadowed_by.source, patient.context)
         why, fix = f"another server called `{SERVER}` in {place} is in force", "give that server another name"
     else:
-        why = objection(own.config_status) + _lists(patient)
+        why = status_reason(own.config_status) + _lists(patient)
         fix = "change that, or run `remit uninstall claude-code` to have the client load its servers itself"
     yield Finding(
         severity=Severity.ERROR,

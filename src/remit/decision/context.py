@@ -1,0 +1,47 @@
+"""The context of a decision: who asks, from where, and under which rules."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from remit.decision.agents import Agent
+from remit.decision.policy import NO_POLICY, Mode, Policy
+from remit.decision.projects import Workspace
+from remit.decision.requirements import NO_REQUIREMENTS, Requirements
+from remit.decision.views import USUAL, Flags, View
+
+if TYPE_CHECKING:
+    from remit.decision.declarations import Key
+    from remit.decision.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """Who asks, from where, and under which rules."""
+
+    workspace: Workspace
+    client: str | None  # None: an inventory over all clients
+    flags: Flags = USUAL
+    agent: Agent | None = None  # None: the main session
+    home: str = ""  # shortens paths in reasons
+    starts_servers: bool = False  # Remit starts them itself, so a project's servers must be trusted
+    requirements: Requirements = NO_REQUIREMENTS
+    snapshot: "Snapshot | None" = None  # None: no detector ran, because no tool requires a state
+    policy: Policy = NO_POLICY
+    mode: Mode | None = None  # None: the mode that the configuration sets
+    refusals: "Mapping[Key, str] | None" = None  # reasons from policy filters written in Python
+    run_context: object = None  # passed to those filters by the host application
+
+    def view(self, client: str) -> View:
+        """Return the view of one client's configuration from this workspace."""
+        return View(client, self.workspace, self.flags)
+
+
+def shorten(path: str, context: Context) -> str:
+    """Shorten a path relative to the workspace or the home directory."""
+    for base, sign in ((context.workspace.dir, ""), (context.home, "~" + os.sep)):
+        inside = base.rstrip(os.sep) + os.sep
+        if base and path.startswith(inside):
+            return sign + path[len(inside) :]
+    return path

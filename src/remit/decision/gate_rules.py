@@ -1,0 +1,241 @@
+"""The rules of the gates: each passes a tool or objects to it, with a reason.
+
+`remit.decision.decide` holds the table that orders them.
+"""
+
+from typing import NamedTuple
+
+from remit.decision.agents import server_refusal, tool_refusal
+from remit.decision.context import Context, shorten
+from remit.decision.danger import Danger, Rating
+from remit.decision.demotion import in_words
+from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
+from remit.decision.policy import ConfigLocation, Mode, ToolDanger
+from remit.decision.scopes import Scope, in_scope
+from remit.decision.tool_names import REMIT, full_label
+from remit.decision.tools import Tool
+
+UNKNOWN_TOOL = "no tool of this name is known here"
+
+
+class GateResult(NamedTuple):
+    """Whether a gate passes a tool, and why; a gate gives its reason either way."""
+
+    passed: bool
+    reason: str
+    unlock: str | None = None
+    asks: bool = False  # the tool passes, and a person approves each call
+
+
+_IN_SCOPE = {
+    Scope.MANAGED: GateResult(True, "managed: applies to everyone on this machine"),
+    Scope.DYNAMIC: GateResult(True, "dynamic: given to the client when it is started"),
+    Scope.LOCAL: GateResult(True, "local: yours, in this project"),
+    Scope.PROJECT: GateResult(True, "project: shared by the files of this directory or one above it"),
+    Scope.GLOBAL: GateResult(True, "global: applies in all your projects"),
+    Scope.PLUGIN: GateResult(True, "plugin: installed for this project or everywhere"),
+}
+_OUT_OF_SCOPE = GateResult(False, UNKNOWN_TOOL)  # isolation: never a hint that it exists
+
+
+def scope(tool: Tool, context: Context) -> GateResult:
+    """Object to tools of other projects and other directories."""
+    is_seen = in_scope(tool.scope, tool.project_hash, tool.dir, context.workspace)
+    return _IN_SCOPE[tool.scope] if is_seen else _OUT_OF_SCOPE
+
+
+_CONFIG_REFUSALS = {
+    ConfigStatus.DISABLED: GateResult(False, "disabled in the client", "enable it again in the client"),
+    ConfigStatus.REJECTED: GateResult(
+        False,
+        "rejected in the client",
+        "take it out of `disabledMcpjsonServers` in the client's settings",
+    ),
+    ConfigStatus.PENDING: GateResult(False, "waiting for approval", "start the client here and approve it"),
+    ConfigStatus.DENIED: GateResult(False, "denied by a policy in the client's settings"),
+    ConfigStatus.MANUAL: GateResult(
+        False,
+        "only a person may invoke it",
+        "give it a `description`, and no `disable-model-invocation`",
+    ),
+    ConfigStatus.ITSELF: GateResult(False, "is Remit itself"),
+    ConfigStatus.UNSERVED: GateResult(
+        False, "which the client does not start as its gateway", "run `remit install` for the client"
+    ),
+}
+
+
+def config(tool: Tool, context: Context) -> GateResult:
+    """Object to tools that the client's configuration does not enable here."""
+    if context.client is not None and tool.client != context.client:
+        return GateResult(False, f"declared for {tool.client}", f"ask with `--client {tool.client}`")
+    if tool.authority is not Authority.CONFIG:
+        return GateResult(True, _declared(tool, context))
+    if tool.config_status is None or (tool.status is ToolStatus.STALE and not tool.is_unlisted):
+        place = shorten(tool.source, context)
+        return GateResult(False, f"no longer configured in {place}", f"declare it again in {place}")
+    is_served = context.starts_servers and tool.config_status is ConfigStatus.UNSERVED
+    if not is_served and (refusal := _CONFIG_REFUSALS.get(tool.config_status)):
+        return GateResult(False, f"{_declared(tool, context)}, {refusal.reason}", refusal.unlock)
+    if tool.is_unlisted:
+        return GateResult(
+            False, f"its server `{tool.server}` no longer lists it", "run `remit scan --connect`"
+        )
+    # The client starts the servers that an agent's own definition declares.
+    if context.starts_servers and tool.is_trusted is False and tool.agent is None:
+        return GateResult(
+            False,
+            f"{_declared(tool, context)}, not trusted",
+            f"look at it with `remit trust`, then run `remit trust {tool.server}`",
+        )
+    return GateResult(True, _declared(tool, context))
+
+
+def status_reason(status: ConfigStatus) -> str:
+    """Say why a status in the client's configuration keeps a tool from use."""
+    return _CONFIG_REFUSALS[status].reason
+
+
+_UNSHADOWED = GateResult(True, "no stronger declaration of the same name")
+
+
+def precedence(tool: Tool, context: Context) -> GateResult:
+    """Object to declarations that a stronger one shadows."""
+    winner = tool.shadowed_by
+    if winner is None:
+        return _UNSHADOWED
+    stronger = f"the {winner.scope} declaration in {shorten(winner.source, context)}"
+    return GateResult(False, f"shadowed by {stronger}", f"rename or remove {stronger}")
+
+
+_MAIN_SESSION = GateResult(True, "the main session has all that is in force")
+
+
+def agent(tool: Tool, context: Context) -> GateResult:
+    """Object to servers that the agent does not inherit and tools that its lists exclude."""
+    agent = context.agent
+    if agent is None:
+        if tool.agent is None:
+            return _MAIN_SESSION
+        return GateResult(False, f"it is agent `{tool.agent}`'s own", f"ask with `--agent {tool.agent}`")
+    refusal = tool_refusal(agent, tool.name, tool.kind)
+    if tool.server is not None:
+        labels = (tool.server, full_label(tool.server, tool.plugin))
+        refusal = server_refusal(agent, labels, owner=tool.agent) or refusal
+    if refusal is None:
+        return GateResult(True, f"agent `{agent.name}` has it")
+    return GateResult(False, refusal, f"change the definition of agent `{agent.name}`")
+
+
+_NO_RULE = GateResult(True, "no list and no filter says anything of it")
+_ALLOWED = GateResult(True, "no list and no filter is against it")
+
+
+def policy(tool: Tool, context: Context) -> GateResult:
+    """Object to tools that a list or a filter refuses, or that are switched off for AI."""
+    if context.policy.is_silent and not context.refusals:
+        return _NO_RULE
+    if context.refusals and (reason := context.refusals.get(tool.key)):
+        return GateResult(False, reason)
+    agent = context.agent
+    agents = () if agent is None else (agent.name, *(each.name for each in agent.parents))
+    refusal = context.policy.refusal(tool, agents)
+    if refusal is None:
+        return _ALLOWED
+    place = _place(refusal.origin, context)
+    return GateResult(False, f"{refusal.reason}: {place}", f"{refusal.unlock} {place}")
+
+
+_NO_REQUIREMENT = GateResult(True, "it needs no state")
+_REQUIREMENTS_MET = GateResult(True, "all that it needs of the states holds")
+_NO_SNAPSHOT = GateResult(False, "the states that it needs were not looked at")
+
+
+def state(tool: Tool, context: Context) -> GateResult:
+    """Object to tools whose required states are false or unknown, or whose `when` fails."""
+    required = context.requirements.of(tool.name)
+    if not required:
+        return _NO_REQUIREMENT
+    if context.snapshot is None:
+        return _NO_SNAPSHOT
+    unmet = context.requirements.unmet(required, context.snapshot)
+    if unmet is None:
+        return _REQUIREMENTS_MET
+    return GateResult(
+        False, unmet.reason, unmet.unlock or "`remit states` shows every state and how it is found"
+    )
+
+
+_PASSED_BY_DANGER: dict[Rating, GateResult] = {}  # a catalog has thousands of tools and few ratings
+
+
+def danger(tool: Tool, context: Context) -> GateResult:
+    """Object to tools whose danger level the mode forbids; ask where it asks."""
+    rated = context.policy.rate(tool)
+    hidden_by, asks = context.policy.mode_effect(rated, context.mode)
+    if hidden_by is not None:
+        return _forbidden(rated, hidden_by, context)
+    if asks:
+        unlock = "call it, then answer with `remit approve`"
+        return GateResult(True, f"needs approval: {_why_asked(rated, context)}", unlock, asks=True)
+    if rated.origin is not None:
+        return GateResult(True, _rating(rated, context))
+    result = _PASSED_BY_DANGER.get(rated.rating)
+    if result is None:
+        result = _PASSED_BY_DANGER[rated.rating] = GateResult(True, _rating(rated, context))
+    return result
+
+
+def _forbidden(rated: ToolDanger, mode: Mode, context: Context) -> GateResult:
+    if mode is Mode.PLAN:
+        reason = f"mode `plan` shows nothing above `low`, and it is {_rating(rated, context)}"
+    elif mode is Mode.BYPASS:
+        reason = f"mode `bypass` shows nothing `critical`, and it is {_rating(rated, context)}"
+    else:
+        reason = f"mode `dontAsk` hides what would be asked about: {_why_asked(rated, context)}"
+    fixed = context.policy.fixed_mode
+    if fixed is not None and fixed.mode is mode:
+        return GateResult(False, reason, f"only an administrator can: {_place(fixed.origin, context)}")
+    usual = context.policy.mode
+    if usual is None or context.mode is not None:
+        return GateResult(False, reason, "choose another mode")
+    return GateResult(False, reason, f"choose another mode: {_place(usual.origin, context)} sets this one")
+
+
+def _why_asked(rated: ToolDanger, context: Context) -> str:
+    if rated.approval is not None:
+        return _place(rated.approval, context)
+    ask_from = context.policy.ask_from
+    if ask_from is None or rated.rating.level is Danger.CRITICAL:
+        return f"it is {_rating(rated, context)}"
+    return f"it is {_rating(rated, context)}, and {_place(ask_from[1], context)} asks"
+
+
+def _rating(rated: ToolDanger, context: Context) -> str:
+    source = rated.rating.origin if rated.origin is None else _place(rated.origin, context)
+    return f"`{rated.rating.level.word}` ({source})"
+
+
+def _place(location: ConfigLocation, context: Context) -> str:
+    line = f" line {location.line}" if location.line else ""
+    key = f"`{location.key}` in " if location.key else ""
+    return f"{key}{shorten(location.path, context)}{line}"
+
+
+_UNDECLARED = {Authority.REPORT: "reported by an agent", Authority.HOOK: "seen in use"}
+
+
+def origin(tool: Tool, context: Context) -> str:
+    """Say where a tool comes from, and what demoted it."""
+    declared = _declared(tool, context)
+    return f"{declared}; {in_words(tool.outcomes)}" if tool.status is ToolStatus.DEMOTED else declared
+
+
+def _declared(tool: Tool, context: Context) -> str:
+    if tool.authority is not Authority.CONFIG:
+        return _UNDECLARED[tool.authority]
+    subject = f"its server `{tool.server}` is " if tool.kind is Kind.MCP_TOOL else ""
+    if tool.source == REMIT:
+        return f"{subject}brought along by Remit"
+    age = ", listed before its entry changed" if tool.is_outdated else ""
+    return f"{subject}declared in {shorten(tool.source, context)}{age}"
