@@ -10,7 +10,7 @@ import anyio
 from anyio.streams.memory import MemoryObjectSendStream
 
 from remit.gateway.ports import Change, Listing, Opening, Part
-from remit.upstream.ports import Answer, AnsweredError, Caller, Params
+from remit.upstream.ports import Answer, JsonRpcError, Params, RequestContext
 
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}}
 FORM = {"type": "object", "properties": {"name": {"type": "string"}}}
@@ -60,16 +60,16 @@ class SmallEndpoint:
 
     async def tools(self, asked: Params) -> Listing:
         if asked.get("scope") == "nowhere":
-            raise AnsweredError(-32602, "no scope is called `nowhere`", {"scopes": ["git"]})
+            raise JsonRpcError(-32602, "no scope is called `nowhere`", {"scopes": ["git"]})
         return self._tools
 
     def input_schema(self, name: str) -> Mapping[str, Any] | None:
         return SCHEMA if name in TOOLS else None
 
-    async def call(self, asked: Params, caller: Caller) -> Answer:
+    async def call(self, asked: Params, caller: RequestContext) -> Answer:
         does = getattr(self, f"_{asked['name']}", None)
         if does is None:
-            raise AnsweredError(-32602, f"Unknown tool: {asked['name']}")
+            raise JsonRpcError(-32602, f"Unknown tool: {asked['name']}")
         return await does(asked, caller)
 
     async def resources(self) -> Listing:
@@ -81,10 +81,12 @@ class SmallEndpoint:
     async def prompts(self) -> Listing:
         return self._prompts
 
-    async def pass_on(self, method: str, asked: Params, caller: Caller) -> Answer:
+    async def pass_on(self, method: str, asked: Params, caller: RequestContext) -> Answer:
         if method == "resources/read":
             if asked["uri"] == "note://asking":
-                await caller.ask("elicitation/create", {"message": "Which?", "requestedSchema": FORM})
+                await caller.send_request(
+                    "elicitation/create", {"message": "Which?", "requestedSchema": FORM}
+                )
             return {"contents": [{"uri": asked["uri"], "text": "one"}]}
         if method == "prompts/get":
             return {"messages": [{"role": "user", "content": {"type": "text", "text": asked["name"]}}]}
@@ -92,7 +94,7 @@ class SmallEndpoint:
             return {"completion": {"values": ["Ada"], "hasMore": False}}
         self._note(f"{method} {asked.get('uri', asked.get('level'))} {caller.session}")
         if asked.get("uri") == "note://none":
-            raise AnsweredError(-32002, "Resource not found", {"uri": "note://none"})
+            raise JsonRpcError(-32002, "Resource not found", {"uri": "note://none"})
         return {}
 
     def changes(self) -> AbstractAsyncContextManager[AsyncIterator[Change]]:
@@ -126,45 +128,45 @@ class SmallEndpoint:
             with self._notes.open("a", encoding="utf-8") as notes:
                 notes.write(f"{words}\n")
 
-    async def _echo(self, asked: Params, _: Caller) -> Answer:
+    async def _echo(self, asked: Params, _: RequestContext) -> Answer:
         return text(asked.get("arguments", {}).get("text", ""))
 
-    async def _ask(self, _: Params, caller: Caller) -> Answer:
-        answer = await caller.ask("elicitation/create", {"message": "Who?", "requestedSchema": FORM})
+    async def _ask(self, _: Params, caller: RequestContext) -> Answer:
+        answer = await caller.send_request("elicitation/create", {"message": "Who?", "requestedSchema": FORM})
         return text(f"{answer['action']} {answer.get('content', {}).get('name')}")
 
-    async def _ask_twice(self, asked: Params, caller: Caller) -> Answer:
+    async def _ask_twice(self, asked: Params, caller: RequestContext) -> Answer:
         first = await self._ask(asked, caller)
         second = await self._ask(asked, caller)
         return text(f"{first['content'][0]['text']}, {second['content'][0]['text']}")
 
-    async def _sample(self, _: Params, caller: Caller) -> Answer:
+    async def _sample(self, _: Params, caller: RequestContext) -> Answer:
         said = {"role": "user", "content": {"type": "text", "text": "hello"}}
-        answer = await caller.ask("sampling/createMessage", {"messages": [said], "maxTokens": 5})
+        answer = await caller.send_request("sampling/createMessage", {"messages": [said], "maxTokens": 5})
         return text(answer["content"]["text"])
 
-    async def _roots(self, _: Params, caller: Caller) -> Answer:
-        return text((await caller.ask("roots/list", {}))["roots"][0]["uri"])
+    async def _roots(self, _: Params, caller: RequestContext) -> Answer:
+        return text((await caller.send_request("roots/list", {}))["roots"][0]["uri"])
 
-    async def _progress(self, asked: Params, caller: Caller) -> Answer:
+    async def _progress(self, asked: Params, caller: RequestContext) -> Answer:
         token = asked.get("_meta", {}).get("progressToken")
         for done in (1, 2):
             params = {"progressToken": token, "progress": done, "total": 2}
-            await caller.tell("notifications/progress", params)
+            await caller.notify("notifications/progress", params)
         return text(sorted(asked.get("_meta", {})))
 
-    async def _log(self, _: Params, caller: Caller) -> Answer:
+    async def _log(self, _: Params, caller: RequestContext) -> Answer:
         for level in ("debug", "warning"):
-            await caller.tell("notifications/message", {"level": level, "data": f"at {level}"})
+            await caller.notify("notifications/message", {"level": level, "data": f"at {level}"})
         return text(caller.log_level)
 
-    async def _fail(self, _: Params, __: Caller) -> Answer:
-        raise AnsweredError(-32042, "it failed", {"because": "it does"})
+    async def _fail(self, _: Params, __: RequestContext) -> Answer:
+        raise JsonRpcError(-32042, "it failed", {"because": "it does"})
 
-    async def _refuse(self, _: Params, __: Caller) -> Answer:
+    async def _refuse(self, _: Params, __: RequestContext) -> Answer:
         return {**text("hidden by state"), "isError": True, "structuredContent": {"gate": "state"}}
 
-    async def _wait(self, _: Params, __: Caller) -> Answer:
+    async def _wait(self, _: Params, __: RequestContext) -> Answer:
         self._note("waiting")
         try:
             await anyio.sleep_forever()
@@ -173,7 +175,7 @@ class SmallEndpoint:
             raise
         return {}
 
-    async def _grow(self, asked: Params, _: Caller) -> Answer:
+    async def _grow(self, asked: Params, _: RequestContext) -> Answer:
         names = [item["name"] for item in self._tools.items]
         self._tools = self._listing([*names, f"grown_{len(names)}"])
         uri = asked.get("arguments", {}).get("text")
@@ -181,13 +183,13 @@ class SmallEndpoint:
         await self.publish(changed, changed)
         return text(len(names) + 1)
 
-    async def _mumble(self, asked: Params, _: Caller) -> Answer:
+    async def _mumble(self, asked: Params, _: RequestContext) -> Answer:
         odd = {"half": "\ud83d", "none": float("nan")}
         if asked.get("arguments", {}).get("text") == "fail":
-            raise AnsweredError(-32042, "half \ud83d", odd)
+            raise JsonRpcError(-32042, "half \ud83d", odd)
         return {**text("half \ud83d"), "structuredContent": odd}
 
-    async def _who(self, _: Params, caller: Caller) -> Answer:
+    async def _who(self, _: Params, caller: RequestContext) -> Answer:
         return text(f"{caller.session} {caller.principal} {sorted(caller.capabilities)}")
 
 
@@ -197,8 +199,8 @@ async def opened(endpoint: SmallEndpoint) -> AsyncGenerator[SmallEndpoint]:
 
 
 if __name__ == "__main__":
-    from remit.gateway.transports.stdio_server import on_stdio
+    from remit.gateway.transports.stdio_server import serve_stdio
 
     notes = Path(sys.argv[1]) if len(sys.argv) > 1 else None
     count = int(sys.argv[2]) if len(sys.argv) > 2 else 0
-    anyio.run(on_stdio, opened(SmallEndpoint(notes, count)), Opening("/code/shop"))
+    anyio.run(serve_stdio, opened(SmallEndpoint(notes, count)), Opening("/code/shop"))

@@ -14,7 +14,16 @@ from remit.gateway.endpoint import LiveEndpoint
 from remit.gateway.open_endpoint import Means, serve
 from remit.gateway.ports import Opening
 from remit.upstream.offer_reader import read_offer
-from remit.upstream.ports import Answer, AnsweredError, Caller, Condition, Health, Notice, Params, Stock
+from remit.upstream.ports import (
+    Answer,
+    Health,
+    JsonRpcError,
+    Params,
+    RequestContext,
+    ServerLists,
+    UpstreamNotification,
+    UpstreamStatus,
+)
 from remit.upstream.upstream_model import Upstream
 from support import Desk
 
@@ -38,10 +47,10 @@ class Asked:
 
 class _Heard:
     def __init__(self) -> None:
-        self.notices: list[Notice] = []
+        self.notices: list[UpstreamNotification] = []
         self.bell = anyio.Event()
 
-    async def all(self) -> AsyncIterator[Notice]:
+    async def all(self) -> AsyncIterator[UpstreamNotification]:
         while True:
             await self.bell.wait()
             self.bell = anyio.Event()
@@ -53,7 +62,7 @@ class _Heard:
 class FakeLinks:
     """Servers that answer by hand, by their labels."""
 
-    stocks: dict[str, Stock | Exception] = field(default_factory=dict[str, Stock | Exception])
+    stocks: dict[str, ServerLists | Exception] = field(default_factory=dict[str, ServerLists | Exception])
     answers: dict[str, Callable[[Params], Answer]] = field(
         default_factory=dict[str, Callable[[Params], Answer]]
     )
@@ -67,7 +76,13 @@ class FakeLinks:
         self._listeners: list[_Heard] = []
         self._keys: dict[str, Key] = {}
 
-    async def request(self, upstream: Upstream, method: str, params: Params, caller: Caller) -> Answer:  # noqa: ARG002
+    async def request(
+        self,
+        upstream: Upstream,
+        method: str,
+        params: Params,
+        caller: RequestContext,  # noqa: ARG002
+    ) -> Answer:
         self._keys[upstream.label] = upstream.key
         self.asked.append(Asked(upstream.label, method, params, upstream))
         answer = self.answers.get(upstream.label)
@@ -75,12 +90,12 @@ class FakeLinks:
             return answer(params)
         return {"content": [{"type": "text", "text": f"{upstream.label} did {params.get('name')}"}]}
 
-    async def stock(self, upstream: Upstream, *, parts: frozenset[str] = frozenset()) -> Stock:  # noqa: ARG002
+    async def list_all(self, upstream: Upstream, *, parts: frozenset[str] = frozenset()) -> ServerLists:  # noqa: ARG002
         self._keys[upstream.label] = upstream.key
         self.stocked.append(upstream.label)
         if self.before_stock is not None:
             await self.before_stock(upstream.label)
-        stock = self.stocks.get(upstream.label, Stock())
+        stock = self.stocks.get(upstream.label, ServerLists())
         if isinstance(stock, Exception):
             raise stock
         return stock
@@ -88,17 +103,17 @@ class FakeLinks:
     def tell(self, label: str, method: str, **params: object) -> None:
         """Let a server say something by itself."""
         for each in self._listeners:
-            each.notices.append(Notice(self._keys[label], method, params))
+            each.notices.append(UpstreamNotification(self._keys[label], method, params))
             each.bell.set()
 
     @asynccontextmanager
-    async def notices(self) -> AsyncGenerator[AsyncIterator[Notice]]:
+    async def notifications(self) -> AsyncGenerator[AsyncIterator[UpstreamNotification]]:
         heard = _Heard()
         self._listeners.append(heard)
         yield heard.all()
 
-    def conditions(self) -> list[Condition]:
-        return [Condition(key, label, Health.UP) for label, key in self._keys.items()]
+    def statuses(self) -> list[UpstreamStatus]:
+        return [UpstreamStatus(key, label, Health.UP) for label, key in self._keys.items()]
 
     async def drop(self, keys: frozenset[Key]) -> None:
         self.dropped.append(keys)
@@ -120,13 +135,13 @@ class FakeCaller:
     answer: Answer | None = None
     questions: list[tuple[str, Params]] = field(default_factory=list[tuple[str, Params]])
 
-    async def ask(self, method: str, params: Params) -> Answer:
+    async def send_request(self, method: str, params: Params) -> Answer:
         self.questions.append((method, params))
         if self.answer is None:
-            raise AnsweredError(-32601, "no")
+            raise JsonRpcError(-32601, "no")
         return self.answer
 
-    async def tell(self, method: str, params: Params) -> None: ...
+    async def notify(self, method: str, params: Params) -> None: ...
 
 
 @asynccontextmanager
@@ -151,7 +166,7 @@ async def call(
     served: LiveEndpoint,
     name: str,
     arguments: Mapping[str, Any] | None = None,
-    caller: Caller | None = None,
+    caller: RequestContext | None = None,
     **more: Any,
 ) -> Answer:
     """Call a tool."""

@@ -11,11 +11,11 @@ import httpx2
 from endpoints import SmallEndpoint, opened
 from remit.decision.projects import Project, identify
 from remit.gateway.ports import Opening
-from remit.gateway.transports.cors import open_to
-from remit.gateway.transports.endpoint_pool import Endpoints
-from remit.gateway.transports.host_check import Hosts
-from remit.gateway.transports.http_routes import Front, Site
-from remit.gateway.transports.http_server import Address, bound, on_http
+from remit.gateway.transports.cors import allow_origins
+from remit.gateway.transports.endpoint_pool import EndpointPool
+from remit.gateway.transports.host_check import HostCheck
+from remit.gateway.transports.http_routes import GatewayApp, GatewaySite
+from remit.gateway.transports.http_server import Address, bind_socket, serve_http
 from remit.gateway.transports.token_grants import Grant
 
 SHOP = identify("/code/shop")
@@ -27,7 +27,7 @@ class Gateway:
     """Where it listens, and what became of what it was asked."""
 
     url: str
-    endpoints: Endpoints
+    endpoints: EndpointPool
     opened: list[Opening] = field(default_factory=list[Opening])
     pushed: list[tuple[str, Mapping[str, object]]] = field(
         default_factory=list[tuple[str, Mapping[str, object]]]
@@ -48,11 +48,11 @@ async def gateway(
     grants: Sequence[Grant] = (),
     projects: Sequence[Project] = (SHOP, BLOG),
     endpoint: Callable[[], SmallEndpoint] = SmallEndpoint,
-    hosts: Hosts | None = None,
+    hosts: HostCheck | None = None,
     origins: Sequence[str] = (),
     most: int = 64,
 ) -> AsyncGenerator[Gateway]:
-    listener = bound(Address("127.0.0.1", 0))
+    listener = bind_socket(Address("127.0.0.1", 0))
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
 
     def opening(asked: Opening) -> Any:
@@ -63,17 +63,17 @@ async def gateway(
         made.pushed.append((directory, said))
 
     async with anyio.create_task_group() as tasks:
-        made = Gateway(url, Endpoints(opening, tasks, most=most))
-        site = Site(
+        made = Gateway(url, EndpointPool(opening, tasks, most=most))
+        site = GatewaySite(
             Opening("/code/shop/web"),
             SHOP,
-            hosts or Hosts("127.0.0.1", origins=origins),
+            hosts or HostCheck("127.0.0.1", origins=origins),
             lambda: grants,
             lambda: projects,
             push,
         )
-        front = open_to(Front(site, made.endpoints), origins)
-        tasks.start_soon(on_http, front, made.endpoints, listener)
+        front = allow_origins(GatewayApp(site, made.endpoints), origins)
+        tasks.start_soon(serve_http, front, made.endpoints, listener)
         try:
             yield made
         finally:

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from remit.decision.launch import Launch, VariableSyntax
-from remit.upstream.launch.resources import Means
-from remit.upstream.oauth.token_store import Files, SignIns
-from remit.upstream.ports import Answer, AnsweredError, Params
-from remit.upstream.transports.remote import Remote
-from remit.upstream.transports.watchdog import Watch
+from remit.upstream.launch.resources import LaunchResources
+from remit.upstream.oauth.token_store import FileTokenStore, TokenStore
+from remit.upstream.ports import Answer, JsonRpcError, Params
+from remit.upstream.transports.remote import RemoteConnector
+from remit.upstream.transports.watchdog import Watchdog
 from remit.upstream.upstream_model import Upstream
-from remit.upstream.upstream_pool import LiveLinks, linked
+from remit.upstream.upstream_pool import LiveUpstreamPool, open_upstream_pool
 
 SPEAKING = str(Path(__file__).with_name("speaking_servers.py"))
 
@@ -32,23 +32,27 @@ def upstream(launch: Launch, label: str = "speaking", **others: Any) -> Upstream
     )
 
 
-def means(variables: Mapping[str, str], home: str = "/", sign_ins: SignIns | None = None) -> Means:
+def means(
+    variables: Mapping[str, str], home: str = "/", sign_ins: TokenStore | None = None
+) -> LaunchResources:
     client = {"name": "remit", "version": "0"}
-    kept = sign_ins or Files("/nowhere")
-    return Means(variables=variables, home=home, client=client, watch=Watch(), remote=lambda: Remote(kept))
+    kept = sign_ins or FileTokenStore("/nowhere")
+    return LaunchResources(
+        variables=variables, home=home, client=client, watch=Watchdog(), remote=lambda: RemoteConnector(kept)
+    )
 
 
 @asynccontextmanager
 async def links(
-    variables: Mapping[str, str] | None = None, *, idle: float = 3_600, sign_ins: SignIns | None = None
-) -> AsyncGenerator[LiveLinks]:
+    variables: Mapping[str, str] | None = None, *, idle: float = 3_600, sign_ins: TokenStore | None = None
+) -> AsyncGenerator[LiveUpstreamPool]:
     known = {"PATH": os.environ["PATH"], **(variables or {})}
-    async with linked(means(known, sign_ins=sign_ins), idle=idle) as made:
+    async with open_upstream_pool(means(known, sign_ins=sign_ins), idle=idle) as made:
         yield made
 
 
 async def _refuse(method: str, _: Params) -> Answer:
-    raise AnsweredError(-32601, f"nobody answers {method}")
+    raise JsonRpcError(-32601, f"nobody answers {method}")
 
 
 @dataclass
@@ -64,10 +68,10 @@ class Noting:
     answer: Callable[[str, Params], Awaitable[Answer]] = _refuse
     told: list[tuple[str, Params]] = field(default_factory=list[tuple[str, Params]])
 
-    async def ask(self, method: str, params: Params) -> Answer:
+    async def send_request(self, method: str, params: Params) -> Answer:
         return await self.answer(method, params)
 
-    async def tell(self, method: str, params: Params) -> None:
+    async def notify(self, method: str, params: Params) -> None:
         self.told.append((method, params))
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from remit.doctor.findings import Finding
     from remit.files.bounded_reader import Machine
     from remit.gateway.ports import Endpoint, Opening
-    from remit.gateway.transports.status_files import GatewayFiles
+    from remit.gateway.transports.status_files import StatusFiles
     from remit.gateway.transports.token_file import TokenFile
     from remit.install.installer import Installer
     from remit.memory.project_memory import Memory
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from remit.states.state_service import Situation
     from remit.store.memory_sign_search import Held
     from remit.store.ports import Clock, Store
-    from remit.upstream.launch.resources import Means, Reaching
-    from remit.upstream.ports import Links, Stock
+    from remit.upstream.launch.resources import LaunchResources, Reaching
+    from remit.upstream.ports import ServerLists, UpstreamPool
     from remit.upstream.upstream_model import Offer, Upstream
 
 
@@ -187,22 +187,22 @@ def open_tokens() -> "TokenFile":
     return TokenFile(os.path.dirname(database_path(_machine())))
 
 
-def open_gateway_files() -> "GatewayFiles":
+def open_gateway_files() -> "StatusFiles":
     """Make ready to say, or to see, which gateways run."""
-    from remit.gateway.transports.status_files import GatewayFiles
+    from remit.gateway.transports.status_files import StatusFiles
 
-    return GatewayFiles(os.path.dirname(database_path(_machine())))
+    return StatusFiles(os.path.dirname(database_path(_machine())))
 
 
 def memory_of_this_process() -> float | None:
     """Say how many megabytes of memory this process has, where the system tells."""
-    from remit.gateway.transports.status_files import memory_mb
+    from remit.gateway.transports.status_files import resident_megabytes
 
-    return memory_mb()
+    return resident_megabytes()
 
 
 @asynccontextmanager
-async def open_endpoint(opening: "Opening", links: "Links") -> "AsyncGenerator[Endpoint]":
+async def open_endpoint(opening: "Opening", links: "UpstreamPool") -> "AsyncGenerator[Endpoint]":
     """Serve an endpoint, with a registry of its own, until the context is left.
 
     Raises:
@@ -220,18 +220,18 @@ async def open_endpoint(opening: "Opening", links: "Links") -> "AsyncGenerator[E
         yield endpoint
 
 
-def _read_offer(stock: "Stock", upstream: "Upstream") -> "Offer":
+def _read_offer(stock: "ServerLists", upstream: "Upstream") -> "Offer":
     from remit.upstream.offer_reader import read_offer
 
     return read_offer(stock, upstream)
 
 
 @asynccontextmanager
-async def open_links() -> "AsyncGenerator[Links]":
+async def open_upstream_pool() -> "AsyncGenerator[UpstreamPool]":
     """Make ready to pass requests on to servers, as this user on this machine; all end with the block."""
-    from remit.upstream.upstream_pool import linked
+    from remit.upstream.upstream_pool import open_upstream_pool
 
-    async with linked(_means()) as links:
+    async with open_upstream_pool(_means()) as links:
         yield links
 
 
@@ -252,16 +252,18 @@ def sign_in(
     Raises:
         SignInError: it came to nothing; the error says why.
     """
-    from remit.upstream.oauth.sign_in import Identity, identify, reachable, sign_in
-    from remit.upstream.oauth.token_store import open_sign_ins
+    from remit.upstream.oauth.sign_in import ClientRegistration, expand_remote, registration_for, sign_in
+    from remit.upstream.oauth.token_store import open_token_store
 
     machine = _machine()
-    launch = reachable(upstream, machine.variables, machine.home)
-    kept = open_sign_ins(_data_directory(machine))
+    launch = expand_remote(upstream, machine.variables, machine.home)
+    kept = open_token_store(_data_directory(machine))
     before = kept.load(launch.url)
     wanted = scope if scope is None or before is None else f"{before.scope or ''} {scope}"
-    said = Identity(client_id=client_id, client_secret=client_secret, port=port, scope=wanted)
-    made = sign_in(upstream.label, launch, identify(launch, said), on_url=on_url, open_browser=open_browser)
+    said = ClientRegistration(client_id=client_id, client_secret=client_secret, port=port, scope=wanted)
+    made = sign_in(
+        upstream.label, launch, registration_for(launch, said), on_url=on_url, open_browser=open_browser
+    )
     kept.save(launch.url, made)
 
 
@@ -271,34 +273,34 @@ def sign_out(upstream: "Upstream") -> bool:
     Raises:
         SignInError: it is no remote server.
     """
-    from remit.upstream.oauth.sign_in import reachable
-    from remit.upstream.oauth.token_store import open_sign_ins
+    from remit.upstream.oauth.sign_in import expand_remote
+    from remit.upstream.oauth.token_store import open_token_store
 
     machine = _machine()
-    launch = reachable(upstream, machine.variables, machine.home)
-    return open_sign_ins(_data_directory(machine)).forget(launch.url)
+    launch = expand_remote(upstream, machine.variables, machine.home)
+    return open_token_store(_data_directory(machine)).forget(launch.url)
 
 
-def _means() -> "Means":
+def _means() -> "LaunchResources":
     from remit import __version__
-    from remit.upstream.launch.resources import Means
-    from remit.upstream.transports.watchdog import Watch
+    from remit.upstream.launch.resources import LaunchResources
+    from remit.upstream.transports.watchdog import Watchdog
 
     machine = _machine()
-    return Means(
+    return LaunchResources(
         variables={name: value for name, value in machine.variables.items() if name != settings.KEY},
         home=machine.home,
         client={"name": "remit", "version": __version__},
-        watch=Watch(),
+        watch=Watchdog(),
         remote=lambda: _open_remote(_data_directory(machine)),
     )
 
 
 def _open_remote(directory: str) -> "Reaching":
-    from remit.upstream.oauth.token_store import open_sign_ins
-    from remit.upstream.transports.remote import Remote
+    from remit.upstream.oauth.token_store import open_token_store
+    from remit.upstream.transports.remote import RemoteConnector
 
-    return Remote(open_sign_ins(directory))
+    return RemoteConnector(open_token_store(directory))
 
 
 def database_path(machine: "Machine") -> str:

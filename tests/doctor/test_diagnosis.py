@@ -23,7 +23,7 @@ from remit.doctor.checks.unpinned_packages import unpinned_packages
 from remit.doctor.checks.upkeep import UNUSED_AFTER, unused_servers, waiting_servers
 from remit.doctor.diagnosis import Check, diagnose
 from remit.doctor.findings import Finding, Patient
-from remit.upstream.launch.launch_facts import Facts
+from remit.upstream.launch.launch_facts import LaunchFacts
 from support import CLIENT, context, declared
 from support import server as server_row
 
@@ -61,9 +61,9 @@ def entry(
 
 
 def patient(
-    *declarations: Declaration, settings: ClientSettings = ALL, facts: Facts | None = None
+    *declarations: Declaration, settings: ClientSettings = ALL, facts: LaunchFacts | None = None
 ) -> Patient:
-    return Patient(context=context(), resolved=resolve(declarations, settings), facts=facts or Facts())
+    return Patient(context=context(), resolved=resolve(declarations, settings), facts=facts or LaunchFacts())
 
 
 def said(check: Check, examined: Patient) -> list[str]:
@@ -199,13 +199,15 @@ def test_each_broken_file_or_entry_is_an_error_with_a_fix(reason: str, fix: str)
 )
 def test_a_missing_program_is_an_error(command: str, place: str, says: str) -> None:
     declaration = entry("git", Scope.GLOBAL, command)
-    finding = one(missing_programs, patient(declaration, facts=Facts(absent={declaration.key: (place,)})))
+    finding = one(
+        missing_programs, patient(declaration, facts=LaunchFacts(absent={declaration.key: (place,)}))
+    )
     assert (finding.severity, finding.place, finding.reason) == (Severity.ERROR, place, says)
 
 
 def test_a_server_that_is_not_in_force_may_lack_its_program() -> None:
     loser = entry()
-    examined = patient(loser, entry("git", Scope.LOCAL), facts=Facts(absent={loser.key: ("command",)}))
+    examined = patient(loser, entry("git", Scope.LOCAL), facts=LaunchFacts(absent={loser.key: ("command",)}))
     assert said(missing_programs, examined) == []
 
 
@@ -238,7 +240,7 @@ def test_unset_variables_are_named_once_for_each_server_without_any_value() -> N
     env = {"A": "${TOKEN}", "B": "x-${TOKEN}", "C": "${SET}", "D": "${OTHER:-default}", "E": "${DSN}"}
     plain = ("${env:X}", "${input:x}", "${CLAUDE_PROJECT_DIR}", "$HOME", "${{ secrets.X }}")
     examined = patient(
-        entry("git", Scope.GLOBAL, "run", *plain, env=env), facts=Facts(variables=frozenset({"SET"}))
+        entry("git", Scope.GLOBAL, "run", *plain, env=env), facts=LaunchFacts(variables=frozenset({"SET"}))
     )
     found = list(unset_variables(examined))
     assert [(item.place, item.severity) for item in found] == [
@@ -320,7 +322,7 @@ def test_a_secret_is_named_by_its_key_and_worse_in_a_tracked_file() -> None:
     ]
     assert "write `${TOKEN}` instead" in found[1].fix
     assert "write `${GIT_HUB_TOKEN}` instead" in found[0].fix
-    tracked = list(exposed_secrets(patient(SECRET, facts=Facts(tracked=frozenset({SECRET.source})))))
+    tracked = list(exposed_secrets(patient(SECRET, facts=LaunchFacts(tracked=frozenset({SECRET.source})))))
     assert {item.severity for item in tracked} == {Severity.ERROR}
     assert tracked[0].fix.startswith("revoke it")
 

@@ -11,7 +11,7 @@ from remit.decision.launch import Launch
 from remit.decision.scopes import Scope
 from remit.gateway.attribution import introduced
 from remit.protocol.constants import URL_NEEDED
-from remit.upstream.ports import Answer, AnsweredError, Caller, Params
+from remit.upstream.ports import Answer, JsonRpcError, Params, RequestContext
 from remit.upstream.upstream_model import Upstream
 
 pytestmark = pytest.mark.anyio
@@ -25,8 +25,10 @@ class AskingLinks(FakeLinks):
 
     message: str = field(default="who?")
 
-    async def request(self, upstream: Upstream, method: str, params: Params, caller: Caller) -> Answer:
-        await caller.ask(QUESTION, {"message": self.message})
+    async def request(
+        self, upstream: Upstream, method: str, params: Params, caller: RequestContext
+    ) -> Answer:
+        await caller.send_request(QUESTION, {"message": self.message})
         return await super().request(upstream, method, params, caller)
 
 
@@ -75,12 +77,12 @@ async def test_nothing_that_a_server_writes_can_cover_its_name(message: str, sho
     assert await asked(named("evil"), message) == f"evil asks: {shown}"
 
 
-async def refused(data: object, code: int = URL_NEEDED) -> AnsweredError:
+async def refused(data: object, code: int = URL_NEEDED) -> JsonRpcError:
     def answer(_: Params) -> Answer:
-        raise AnsweredError(code, "not yet", data)
+        raise JsonRpcError(code, "not yet", data)
 
     links = FakeLinks(answers={"evil": answer})
-    with pytest.raises(AnsweredError, match="not yet") as error:
+    with pytest.raises(JsonRpcError, match="not yet") as error:
         await introduced(links, named("evil"), "tools/call", {}, FakeCaller())
     assert error.value.code == code
     return error.value

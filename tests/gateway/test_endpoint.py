@@ -11,7 +11,7 @@ from gateway_support import FakeCaller, FakeLinks, call, endpoint, names, offere
 from remit.errors import AgentError, UnknownRoomError, UpstreamError
 from remit.gateway.inventory import Inventory
 from remit.presentation.plan import Chosen
-from remit.upstream.ports import Answer, AnsweredError, Params, Stock
+from remit.upstream.ports import Answer, JsonRpcError, Params, ServerLists
 from remit.upstream.upstream_model import Sharing
 from support import Desk, servers, stored
 
@@ -26,7 +26,9 @@ def shop(desk: Desk) -> Path:
 
 @pytest.fixture
 def links() -> FakeLinks:
-    return FakeLinks({"git": Stock(tools=[offered("status"), offered("push"), offered("delete_branch")])})
+    return FakeLinks(
+        {"git": ServerLists(tools=[offered("status"), offered("push"), offered("delete_branch")])}
+    )
 
 
 async def test_a_tool_is_listed_as_its_server_gave_it_and_called_by_each_of_its_names(
@@ -42,7 +44,7 @@ async def test_a_tool_is_listed_as_its_server_gave_it_and_called_by_each_of_its_
         execution={"taskSupport": "optional"},
         _meta={"x": {"y": 1}},
     )
-    links = FakeLinks({"git": Stock(tools=[given])})
+    links = FakeLinks({"git": ServerLists(tools=[given])})
     async with endpoint(desk, links, shop) as served:
         listing = await served.tools({})
         assert listing.items[0] == {**given, "name": "git__status"}
@@ -67,7 +69,7 @@ async def test_an_unknown_tool_and_another_projects_get_the_same_answer(
     async with endpoint(desk, links, shop) as served:
         errors: list[tuple[int, str, object]] = []
         for name in ("secret__do", "nobody__do"):
-            with pytest.raises(AnsweredError) as raised:
+            with pytest.raises(JsonRpcError) as raised:
                 await call(served, name)
             errors.append((raised.value.code, str(raised.value).replace(name, "X"), raised.value.data))
         assert errors == [(-32602, "Unknown tool: X", None)] * 2
@@ -109,8 +111,8 @@ async def test_an_answer_and_an_error_of_a_server_pass_unchanged(
     async with endpoint(desk, links, shop) as served:
         await served.tools({})
         assert await call(served, "git__status") is answer
-        links.answers["git"] = _raise(AnsweredError(-32042, "sign in", {"url": "u"}))
-        with pytest.raises(AnsweredError, match="sign in") as raised:
+        links.answers["git"] = _raise(JsonRpcError(-32042, "sign in", {"url": "u"}))
+        with pytest.raises(JsonRpcError, match="sign in") as raised:
             await call(served, "git__status")
         assert (raised.value.code, raised.value.data) == (-32042, {"url": "u"})
         links.answers["git"] = _raise(UpstreamError("`git` does not answer", hint="wait"))
@@ -145,7 +147,7 @@ async def test_a_hidden_tool_is_not_listed_and_its_call_is_refused_with_what_wou
 async def test_where_a_tool_has_an_output_schema_the_refusal_is_beside_its_content(
     desk: Desk, shop: Path
 ) -> None:
-    links = FakeLinks({"git": Stock(tools=[offered("push", outputSchema={"type": "object"})])})
+    links = FakeLinks({"git": ServerLists(tools=[offered("push", outputSchema={"type": "object"})])})
     desk.write(shop / "remit.toml", 'block = ["git__push"]\n')
     async with endpoint(desk, links, shop) as served:
         await served.tools({})
@@ -180,7 +182,7 @@ async def test_a_projects_server_is_neither_started_nor_called_before_it_is_trus
     desk: Desk, shop: Path, links: FakeLinks
 ) -> None:
     desk.write(shop / ".mcp.json", servers("till"))
-    links.stocks["till"] = Stock(tools=[offered("open")])
+    links.stocks["till"] = ServerLists(tools=[offered("open")])
     async with endpoint(desk, links, shop) as served:
         assert "till__open" not in await names(served)
         refused = await call(served, "till__open")
@@ -220,7 +222,7 @@ async def test_what_was_approved_for_one_agent_or_token_is_not_for_another(
 @pytest.mark.parametrize("spelling", ["git__{}", "mcp__git__{}", "mcp__remit__git__{}"])
 async def test_what_is_hidden_is_hidden_however_it_is_spelt(desk: Desk, shop: Path, spelling: str) -> None:
     harmful = offered("tidy.up", annotations={"destructiveHint": True})
-    links = FakeLinks({"git": Stock(tools=[harmful])})
+    links = FakeLinks({"git": ServerLists(tools=[harmful])})
     async with endpoint(desk, links, shop, mode="plan") as served:
         assert await names(served) == []
         for own in ("tidy_up", "tidy.up", "tidy up"):
@@ -235,7 +237,7 @@ async def test_what_is_hidden_is_hidden_where_two_servers_have_no_prefix(desk: D
     machine = "[servers.git]\nprefix = false\n[servers.hg]\nprefix = false\n"
     desk.write(desk.home / ".config/remit/remit.toml", machine)
     harmful = offered("tidy", annotations={"destructiveHint": True})
-    links = FakeLinks({label: Stock(tools=[harmful]) for label in ("git", "hg")})
+    links = FakeLinks({label: ServerLists(tools=[harmful]) for label in ("git", "hg")})
     async with endpoint(desk, links, shop, mode="plan") as served:
         assert await names(served) == []
         assert "mode `plan`" in told(await call(served, "tidy"))
@@ -246,7 +248,7 @@ async def test_an_entry_that_changed_since_it_was_trusted_is_not_started_to_ask_
     desk: Desk, shop: Path, links: FakeLinks
 ) -> None:
     desk.write(shop / ".mcp.json", servers("till"))
-    links.stocks["till"] = Stock(tools=[offered("open")])
+    links.stocks["till"] = ServerLists(tools=[offered("open")])
     with desk.registry() as registry:
         at = registry.at(str(shop))
         registry.scan(at)
@@ -319,7 +321,7 @@ async def test_an_approval_does_not_help_a_tool_that_is_blocked_meanwhile(
     desk.write(shop / "remit.toml", '[tools."git__push"]\napproval = true\n')
 
     class Slow(FakeCaller):
-        async def ask(self, method: str, params: object) -> dict[str, object]:  # noqa: ARG002
+        async def send_request(self, method: str, params: object) -> dict[str, object]:  # noqa: ARG002
             desk.write(shop / "remit.toml", 'block = ["git__push"]\n')
             return {"action": "accept"}
 
@@ -352,10 +354,10 @@ async def test_a_name_that_its_server_does_not_list_is_unknown_and_near_ones_are
     async with endpoint(desk, links, shop) as served:
         await served.tools({})
         for name in ("git__statuss", "mcp__git__statuss", "mcp__remit__git__statuss"):
-            with pytest.raises(AnsweredError) as raised:
+            with pytest.raises(JsonRpcError) as raised:
                 await call(served, name)
             assert str(raised.value) == f"Unknown tool: {name}; did you mean `git__status`?"
-            with pytest.raises(AnsweredError, match="did you mean `git__status`"):
+            with pytest.raises(JsonRpcError, match="did you mean `git__status`"):
                 await call(served, "call_tool", {"name": name})
             why = await call(served, "why_tool", {"name": name})
             assert told(why) == f"Unknown tool: {name}\nhint: did you mean `git__status`?"
@@ -380,7 +382,9 @@ async def test_a_known_server_is_not_asked_again_until_its_entry_changes(
 
 async def test_the_first_list_waits_for_servers_but_not_for_ever(desk: Desk, shop: Path) -> None:
     desk.write_state("git", "slow")
-    links = FakeLinks({"git": Stock(tools=[offered("status")]), "slow": Stock(tools=[offered("late")])})
+    links = FakeLinks(
+        {"git": ServerLists(tools=[offered("status")]), "slow": ServerLists(tools=[offered("late")])}
+    )
     arrived, release = anyio.Event(), anyio.Event()
 
     async def wait(label: str) -> None:
@@ -429,7 +433,7 @@ async def test_what_a_known_server_offers_is_looked_at_again_when_it_runs(
 ) -> None:
     async with endpoint(desk, links, shop) as served:
         await served.tools({})
-    links.stocks["git"] = Stock(tools=[offered("status"), offered("new")])
+    links.stocks["git"] = ServerLists(tools=[offered("status"), offered("new")])
     async with endpoint(desk, links, shop) as served:
         assert "git__new" not in await names(served)
         async with served.changes() as changes:
@@ -460,7 +464,7 @@ async def test_each_call_is_counted_once_and_audited_without_what_was_said(
         await call(served, "git__status", {"path": "hunter2"}, _meta={"claudecode/toolUseId": "toolu_1"})
         await call(served, "git__status", {"path": "bad"})
         await call(served, "git__push")
-        with pytest.raises(AnsweredError):
+        with pytest.raises(JsonRpcError):
             await call(served, "nobody__knows")
         await call(served, "why_tool", {"name": "git__push"})
         await call(served, "call_tool", {"name": "git__push"})
@@ -553,7 +557,7 @@ async def test_a_change_is_told_once_and_only_where_something_changed(
             desk.write(shop / "remit.toml", "token_budget = 5999\n")  # changes nothing
             desk.write(shop / "remit.toml", 'block = ["git__push"]\n')
             assert await anext(changes) == ("tools", None)
-            links.stocks["git"] = Stock(tools=[offered("status")], prompts=[{"name": "say"}])
+            links.stocks["git"] = ServerLists(tools=[offered("status")], prompts=[{"name": "say"}])
             links.tell("git", "notifications/tools/list_changed")
             links.tell("git", "notifications/prompts/list_changed")
             assert {(await anext(changes)).part, (await anext(changes)).part} == {"tools", "prompts"}
@@ -565,11 +569,11 @@ async def test_a_tool_that_cannot_be_used_is_left_out_and_named_in_the_log_once(
     desk: Desk, shop: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     tools = [offered("do.it"), offered("do/it"), offered("do.it"), {"name": "shapeless"}]
-    links = FakeLinks({"git": Stock(tools=tools)})
+    links = FakeLinks({"git": ServerLists(tools=tools)})
     async with endpoint(desk, links, shop) as served:
         assert await names(served) == ["git__do_it"]
         assert told(await call(served, "git__do_it")) == "git did do.it"
-        links.stocks["git"] = Stock(tools=[*tools, offered("new")])
+        links.stocks["git"] = ServerLists(tools=[*tools, offered("new")])
         async with served.changes() as changes:
             links.tell("git", "notifications/tools/list_changed")
             assert await anext(changes) == ("tools", None)
@@ -586,7 +590,7 @@ async def test_who_waits_for_a_first_list_is_told_of_no_change_meanwhile(
     desk: Desk, shop: Path, links: FakeLinks
 ) -> None:
     desk.write_state("git", "slow")
-    links.stocks["slow"] = Stock(tools=[offered("late")], prompts=[{"name": "say"}])
+    links.stocks["slow"] = ServerLists(tools=[offered("late")], prompts=[{"name": "say"}])
     release = anyio.Event()
 
     async def wait_for(label: str) -> None:
@@ -641,7 +645,7 @@ async def test_own_tools_can_be_switched_off(desk: Desk, shop: Path, links: Fake
     desk.write(shop / "remit.toml", 'own_tools = ["why_tool"]\n')
     async with endpoint(desk, links, shop, strategy="search") as served:
         assert [item["name"] for item in (await served.tools({})).items] == ["why_tool"]
-        with pytest.raises(AnsweredError, match="Unknown tool: call_tool"):
+        with pytest.raises(JsonRpcError, match="Unknown tool: call_tool"):
             await call(served, "call_tool", {"name": "git__status"})
         assert "is visible" in told(await call(served, "why_tool", {"name": "git__status"}))
 
@@ -649,7 +653,9 @@ async def test_own_tools_can_be_switched_off(desk: Desk, shop: Path, links: Fake
 async def test_one_server_may_be_served_without_its_name(desk: Desk, shop: Path, links: FakeLinks) -> None:
     machine = '[servers.git]\nprefix = false\nsessions = "shared"\ninherit_env = ["PATH"]\ndeadline = 7\n'
     desk.write(desk.home / ".config/remit/remit.toml", machine)
-    links.stocks["git"] = Stock(tools=[offered("status"), offered("call_tool")], prompts=[{"name": "say"}])
+    links.stocks["git"] = ServerLists(
+        tools=[offered("status"), offered("call_tool")], prompts=[{"name": "say"}]
+    )
     async with endpoint(desk, links, shop) as served:
         listed = await names(served)
         assert listed[1] == "status"

@@ -21,7 +21,7 @@ from remit.gateway.endpoint import LiveEndpoint
 from remit.install.installer import Installer
 from remit.install.record_store import InstallRecords
 from remit.scanning.client_files import ClientFiles
-from remit.upstream.ports import Stock
+from remit.upstream.ports import ServerLists
 from support import Desk, servers
 
 EXAMPLES = int(os.environ.get("REMIT_PROOF_EXAMPLES", "1000")) // 100
@@ -74,8 +74,8 @@ def test_what_is_shown_can_be_called_and_what_cannot_be_called_is_shown_nowhere(
 
 
 async def _check(desk: Desk, shop: Path, setting: Setting) -> None:
-    stocks: dict[str, Stock | Exception] = {
-        server: Stock(tools=[offered(tool) for tool in tools]) for server, tools in TOOLS.items()
+    stocks: dict[str, ServerLists | Exception] = {
+        server: ServerLists(tools=[offered(tool) for tool in tools]) for server, tools in TOOLS.items()
     }
     links = FakeLinks(stocks)
     async with endpoint(desk, links, shop, **setting.opening) as served:
@@ -159,7 +159,7 @@ async def _check_installed(desk: Desk, shop: Path, held: Mapping[str, Held], is_
         ClientPlaces(machine, ["/opt/remit"]), InstallRecords(machine), ClientFiles(machine), lambda: 1
     )
     installer.install("claude-code")
-    stocks: dict[str, Stock | Exception] = {label: Stock(tools=[offered("do")]) for label in held}
+    stocks: dict[str, ServerLists | Exception] = {label: ServerLists(tools=[offered("do")]) for label in held}
     with desk.registry() as registry:
         here = registry.at(str(shop))
         trusted = [label for label, each in held.items() if each.scope == "project" and each.is_trusted]

@@ -16,7 +16,7 @@ from remit.gateway.ports import Opening
 from remit.memory.project_memory import Memory
 from remit.memory.scope_gate import TOOLS
 from remit.upstream.offer_reader import read_offer
-from remit.upstream.ports import Answer, AnsweredError, Stock
+from remit.upstream.ports import Answer, JsonRpcError, ServerLists
 from support import Desk, servers
 
 pytestmark = pytest.mark.anyio
@@ -33,7 +33,7 @@ def shop(desk: Desk) -> Path:
 
 @pytest.fixture
 def links() -> FakeLinks:
-    return FakeLinks({"git": Stock(tools=[offered("log"), offered("push")])})
+    return FakeLinks({"git": ServerLists(tools=[offered("log"), offered("push")])})
 
 
 async def save(served: LiveEndpoint, caller: FakeCaller | None = None) -> Answer:
@@ -47,7 +47,7 @@ def machine(desk: Desk, text: str) -> None:
 async def test_no_server_is_started_or_asked_for_it(desk: Desk, shop: Path, links: FakeLinks) -> None:
     async with endpoint(desk, links, shop) as served:
         assert (await save(served))["structuredContent"]["status"] == "saved"
-        with pytest.raises(AnsweredError, match="Unknown tool: remit-memory__save_all"):
+        with pytest.raises(JsonRpcError, match="Unknown tool: remit-memory__save_all"):
             await call(served, "remit-memory__save_all")
     assert links.stocked == ["git"]
     assert links.asked == []
@@ -206,7 +206,7 @@ async def test_a_server_of_the_same_name_that_somebody_declares_stands_in_its_pl
         here = registry.at(str(shop))
         registry.scan(here)
         registry.trust(registry.trustable(here), here)
-    links = FakeLinks({"remit-memory": Stock(tools=[offered("save_session")])})
+    links = FakeLinks({"remit-memory": ServerLists(tools=[offered("save_session")])})
     async with endpoint(desk, links, shop) as served:
         assert await names(served) == ["remit-memory__save_session"]
         assert told(await save(served)) == "remit-memory did save_session"

@@ -10,7 +10,7 @@ from gateway_support import FakeCaller, FakeLinks, call, endpoint, offered
 from remit.errors import UpstreamError
 from remit.gateway.endpoint import LiveEndpoint
 from remit.gateway.ports import Change
-from remit.upstream.ports import AnsweredError, Stock
+from remit.upstream.ports import JsonRpcError, ServerLists
 from support import Desk
 
 pytestmark = pytest.mark.anyio
@@ -25,7 +25,7 @@ def shop(desk: Desk) -> Path:
 @pytest.fixture
 def links() -> FakeLinks:
     logging: dict[str, Any] = {"logging": {}}
-    files = Stock(
+    files = ServerLists(
         tools=[offered("read")],
         resources=[{"uri": "file:///a", "name": "a"}, {"uri": "shared://x", "name": "not mine"}],
         templates=[{"uriTemplate": "file:///{path}", "name": "any"}],
@@ -33,7 +33,7 @@ def links() -> FakeLinks:
         capabilities=logging,
         instructions="Be careful.",
     )
-    docs = Stock(
+    docs = ServerLists(
         resources=[{"uri": "shared://x", "name": "x"}, {"name": "nameless"}, 7],
         templates=[{"uriTemplate": "file:///docs/{page}", "name": "docs"}],
         prompts=[{"name": "tidy"}],
@@ -140,7 +140,7 @@ async def test_a_hidden_server_takes_no_part(desk: Desk, shop: Path, links: Fake
             ("prompts/get", {"name": "files__tidy"}),
             ("completion/complete", {"ref": {"type": "ref/prompt", "name": "files__tidy"}}),
         ):
-            with pytest.raises(AnsweredError):
+            with pytest.raises(JsonRpcError):
                 await ask(served, method, **params)
         assert links.asked == []
 
@@ -162,7 +162,7 @@ async def test_what_is_not_there_is_an_error(
 ) -> None:
     async with endpoint(desk, links, shop) as served:
         await served.tools({})
-        with pytest.raises(AnsweredError) as raised:
+        with pytest.raises(JsonRpcError) as raised:
             await ask(served, method, **params)
         assert raised.value.code == code
 
@@ -182,7 +182,7 @@ async def test_a_log_level_is_told_to_those_that_run_and_can_log(
 
         links.answers["files"] = refuse
         assert await served.pass_on("logging/setLevel", {"level": "debug"}, FakeCaller()) == {}
-        with pytest.raises(AnsweredError, match="gone"):
+        with pytest.raises(JsonRpcError, match="gone"):
             await ask(served, "resources/read", uri="file:///a")
         await served.leave("stdio")
         assert links.left == ["stdio"]
@@ -195,13 +195,13 @@ async def test_a_resource_that_an_answer_told_of_is_read_from_the_server_that_di
     links.answers["files"] = lambda _: {"content": [link, 7, {"type": "text", "text": "x"}]}
     async with endpoint(desk, links, shop) as served:
         await served.tools({})
-        with pytest.raises(AnsweredError):
+        with pytest.raises(JsonRpcError):
             await ask(served, "resources/read", uri="report://7")
         await call(served, "files__read")
         await ask(served, "resources/read", uri="report://7")
         assert (links.asked[-1].server, links.asked[-1].method) == ("files", "resources/read")
         desk.write(shop / "remit.toml", 'block = ["mcp__files__*"]\n')
-        with pytest.raises(AnsweredError):
+        with pytest.raises(JsonRpcError):
             await ask(served, "resources/read", uri="report://7")
 
 
@@ -211,7 +211,7 @@ async def test_a_link_takes_no_address_that_another_server_answers_for(
     told: list[str] = []
     for label in ("files", "docs"):
         links.answers[label] = lambda _: {"content": [{"type": "resource_link", "uri": uri} for uri in told]}
-    links.stocks["docs"] = Stock(tools=[offered("find")], templates=[{"uriTemplate": "doc://{page}"}])
+    links.stocks["docs"] = ServerLists(tools=[offered("find")], templates=[{"uriTemplate": "doc://{page}"}])
     async with endpoint(desk, links, shop) as served:
         await served.tools({})
         told[:] = ["file:///etc/motd", "doc://one", "report://7"]

@@ -9,7 +9,7 @@ import pytest
 from gateway_support import FakeCaller, FakeLinks, call, endpoint, names, offered, told
 from remit.gateway.endpoint import LiveEndpoint
 from remit.gateway.ports import Listing
-from remit.upstream.ports import AnsweredError, Stock
+from remit.upstream.ports import JsonRpcError, ServerLists
 from support import Desk
 
 pytestmark = pytest.mark.anyio
@@ -28,7 +28,7 @@ def shop(desk: Desk) -> Path:
 def links() -> FakeLinks:
     git = [offered("status"), offered("push"), offered("log")]
     web = [offered("fetch", description="Fetch a page of the web"), offered("search")]
-    return FakeLinks({"git": Stock(tools=git), "web": Stock(tools=web)})
+    return FakeLinks({"git": ServerLists(tools=git), "web": ServerLists(tools=web)})
 
 
 ALL = ["git__log", "git__push", "git__status", "web__fetch", "web__search"]
@@ -130,7 +130,7 @@ async def test_a_server_that_is_called_like_a_tool_of_ours_is_an_entry_of_its_ow
     desk: Desk, shop: Path, links: FakeLinks
 ) -> None:
     desk.write_state("call_tool")
-    links.stocks["call_tool"] = Stock(tools=[offered("ring")])
+    links.stocks["call_tool"] = ServerLists(tools=[offered("ring")])
     async with endpoint(desk, links, shop, strategy="namespace") as served:
         listed = [item["name"] for item in (await served.tools({})).items]
         assert listed.count("call_tool") == 1
@@ -198,7 +198,7 @@ async def test_a_manifest_advertises_scopes_and_lists_the_one_that_is_asked_for(
         for params in asked:
             assert await names(served, params) == ["git__status", *ALL[3:]]
         assert await served.tools({"scope": "web"}) is await served.tools({"scope": "web"})
-        with pytest.raises(AnsweredError, match="Unknown scope: wild; there are `git`, `look`, `web`"):
+        with pytest.raises(JsonRpcError, match="Unknown scope: wild; there are `git`, `look`, `web`"):
             await served.tools({"scope": "wild"})
 
 

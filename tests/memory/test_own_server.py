@@ -10,7 +10,7 @@ from remit.decision.tool_names import MEMORY_SERVER, REMIT
 from remit.memory.own_server import beside, is_own, own_offer, own_server, own_upstream
 from remit.memory.tool_definitions import DEFINITIONS
 from remit.upstream.offer_reader import read_offer
-from remit.upstream.ports import Stock
+from remit.upstream.ports import ServerLists
 from support import CLIENT, declared
 
 
@@ -64,6 +64,6 @@ def test_what_it_lists_is_what_would_be_read_of_it() -> None:
     assert not is_own(declared("git"))
     upstream = own_upstream(mine, "/code/shop")
     assert (upstream.key, upstream.source) == (mine.key, REMIT)
-    read = read_offer(Stock(tools=list(DEFINITIONS.values()), capabilities={"tools": {}}), upstream)
+    read = read_offer(ServerLists(tools=list(DEFINITIONS.values()), capabilities={"tools": {}}), upstream)
     assert read.tools == own_offer().tools
-    assert own_offer().wares is not None
+    assert own_offer().extras is not None

@@ -38,7 +38,7 @@ from remit.files.file_stamps import Stamps
 from remit.registry import Registry
 from remit.search.engine import SearchEngine
 from remit.store.sqlite_store import SqliteStore
-from remit.upstream.launch.launch_facts import Facts
+from remit.upstream.launch.launch_facts import LaunchFacts
 from remit.upstream.upstream_model import Offer, Upstream
 from support import CLIENT, stored
 
@@ -185,8 +185,8 @@ class Paper:
             inputs={"paper": str(self.revision)},
         )
 
-    def examine(self, declarations: Sequence[Declaration], workspace: Workspace) -> Facts:  # noqa: ARG002
-        return Facts()
+    def examine(self, declarations: Sequence[Declaration], workspace: Workspace) -> LaunchFacts:  # noqa: ARG002
+        return LaunchFacts()
 
     def leaves_servers(self, client: str) -> bool:  # noqa: ARG002 - nothing is installed
         return False

@@ -14,11 +14,11 @@ from remit.decision.views import View
 from remit.policy.audit import AuditEntry
 from remit.store.definition_store import define
 from remit.store.sqlite_store import SqliteStore
-from remit.upstream.upstream_model import Failure, Offer, Wares
+from remit.upstream.upstream_model import Failure, Offer, ServerExtras
 from support import BLOG, CLIENT, SHOP, declared
 
 GIT = declared("git", digest="d1")
-WARES = Wares(
+EXTRAS = ServerExtras(
     resources=[{"uri": "a://b"}],
     templates=[],
     prompts=[{"name": "p"}],
@@ -43,13 +43,13 @@ def save(store: SqliteStore, *declarations: Declaration) -> None:
 
 
 def test_what_a_server_offers_is_kept_as_long_as_its_entry_is_the_same(store: SqliteStore) -> None:
-    store.servers.keep(GIT, Offer(wares=WARES), SHOP, at=2)
-    assert store.servers.wares(SHOP) == {GIT.key: WARES}
+    store.servers.keep(GIT, Offer(extras=EXTRAS), SHOP, at=2)
+    assert store.servers.extras(SHOP) == {GIT.key: EXTRAS}
     store.servers.keep(GIT, Offer(failure=Failure(reason="gone")), SHOP, at=3)
     store.servers.keep(GIT, Offer(), SHOP, at=4)  # which was asked for its tools alone
-    assert store.servers.wares(SHOP) == {GIT.key: WARES}
+    assert store.servers.extras(SHOP) == {GIT.key: EXTRAS}
     save(store, declared("git", digest="d2"))
-    assert store.servers.wares(SHOP) == {}
+    assert store.servers.extras(SHOP) == {}
 
 
 def test_a_definition_that_is_only_written_in_another_order_is_the_same(store: SqliteStore) -> None:
@@ -64,10 +64,10 @@ def test_what_changes_a_catalog_is_counted_and_a_use_is_not(store: SqliteStore) 
     tool = Definition(name="mcp__git__log", server="git", tool="log", raw=json.dumps({}))
     sighting = ReportedTool(tool.name, CLIENT, SHOP, Authority.HOOK, 9, True, "git")
     for does_count, change in (
-        (True, lambda: store.servers.keep(GIT, Offer(tools=[tool], wares=WARES), SHOP, at=2)),
-        (False, lambda: store.servers.keep(GIT, Offer(tools=[tool], wares=WARES), SHOP, at=3)),
-        (True, lambda: store.servers.keep(GIT, Offer(tools=[], wares=WARES), SHOP, at=4)),
-        (True, lambda: store.servers.keep(GIT, Offer(tools=[tool], wares=Wares()), SHOP, at=5)),
+        (True, lambda: store.servers.keep(GIT, Offer(tools=[tool], extras=EXTRAS), SHOP, at=2)),
+        (False, lambda: store.servers.keep(GIT, Offer(tools=[tool], extras=EXTRAS), SHOP, at=3)),
+        (True, lambda: store.servers.keep(GIT, Offer(tools=[], extras=EXTRAS), SHOP, at=4)),
+        (True, lambda: store.servers.keep(GIT, Offer(tools=[tool], extras=ServerExtras()), SHOP, at=5)),
         (False, lambda: save(store, GIT)),
         (True, lambda: store.servers.trust(GIT, SHOP, at=6)),
         (True, lambda: store.servers.revoke(GIT, SHOP)),

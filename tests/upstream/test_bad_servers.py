@@ -12,7 +12,7 @@ from remit.decision.launch import Launch, VariableSyntax
 from remit.errors import UpstreamError
 from remit.upstream.ports import Health
 from remit.upstream.upstream_model import Upstream
-from remit.upstream.upstream_pool import LiveLinks
+from remit.upstream.upstream_pool import LiveUpstreamPool
 
 pytestmark = pytest.mark.anyio
 
@@ -22,7 +22,7 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-async def failing(made: LiveLinks, server: Upstream, name: str, **arguments: object) -> UpstreamError:
+async def failing(made: LiveUpstreamPool, server: Upstream, name: str, **arguments: object) -> UpstreamError:
     with pytest.raises(UpstreamError) as caught:
         await made.request(server, "tools/call", tool(name, **arguments), Noting())
     return caught.value
@@ -35,9 +35,9 @@ async def test_a_crash_fails_the_call_with_the_last_words_and_the_next_call_star
         assert str(error) == "`speaking` ended before it answered (exit code 7)"
         assert error.hint == "look at its entry in /files/.mcp.json"
         assert error.output == ("out of luck with ***",)
-        assert made.conditions()[0].health is Health.DOWN
+        assert made.statuses()[0].health is Health.DOWN
         answer = await made.request(server, "tools/call", tool("echo", x=1), Noting())
-        assert made.conditions()[0].health is Health.UP
+        assert made.statuses()[0].health is Health.UP
     assert said(answer) == '{"x": 1}'
 
 
@@ -63,7 +63,7 @@ async def test_a_server_that_fails_again_and_again_is_left_alone_for_a_while() -
         first = await failing(made, server, "echo")
         second = await failing(made, server, "echo")
         third = await failing(made, server, "echo")
-        assert made.conditions()[0].health is Health.DOWN
+        assert made.statuses()[0].health is Health.DOWN
     assert str(first) == str(second) == "`speaking` ended before it answered (exit code 1)"
     assert "ended before it answered (exit code 1)" in str(third)
     assert third.output == ("no luck",)
@@ -196,5 +196,5 @@ async def test_an_error_instead_of_a_list_is_told_without_the_secrets_that_it_re
     launch = Launch(command=sys.executable, args=("-c", _LEAKY), env={"API_KEY": "s3cr3t-v4lue-0f-mine"})
     async with links() as made:
         with pytest.raises(UpstreamError, match="cannot list with") as caught:
-            await made.stock(upstream(launch))
+            await made.list_all(upstream(launch))
         assert "s3cr3t" not in str(caught.value)

@@ -1,18 +1,18 @@
 import pytest
 
-from remit.upstream.circuit_breaker import REST, TOO_OFTEN, Breaker
+from remit.upstream.circuit_breaker import REST, TOO_OFTEN, CircuitBreaker
 
 
-def after(failures: int, now: float = 100.0) -> Breaker:
-    breaker = Breaker()
+def after(failures: int, now: float = 100.0) -> CircuitBreaker:
+    breaker = CircuitBreaker()
     for _ in range(failures):
         breaker = breaker.failed(now)
     return breaker
 
 
 def test_a_server_that_never_failed_may_be_tried() -> None:
-    assert Breaker().wait(0.0) == 0
-    assert not Breaker().is_broken
+    assert CircuitBreaker().wait(0.0) == 0
+    assert not CircuitBreaker().is_broken
 
 
 @pytest.mark.parametrize(("failures", "wait"), [(1, 0.0), (2, 1.0), (3, 2.0), (4, 4.0)])
@@ -30,6 +30,6 @@ def test_a_server_that_failed_too_often_is_broken_until_it_has_rested() -> None:
 
 
 def test_an_answer_makes_good_whatever_was_before() -> None:
-    assert after(TOO_OFTEN).answered() == Breaker()
-    healthy = Breaker()
+    assert after(TOO_OFTEN).answered() == CircuitBreaker()
+    healthy = CircuitBreaker()
     assert healthy.answered() is healthy

@@ -4,7 +4,7 @@ from typing import Any
 
 from remit.decision.launch import Launch
 from remit.upstream.offer_reader import read_offer
-from remit.upstream.ports import Stock
+from remit.upstream.ports import ServerLists
 from remit.upstream.upstream_model import Upstream
 
 GIT = Upstream(key=("git",), label="git", client="c", launch=Launch(), directory="/", source="/f")
@@ -14,7 +14,7 @@ def test_what_cannot_be_used_is_put_aside_and_the_rest_is_kept_as_it_came() -> N
     tool: dict[str, Any] = {"name": "log", "inputSchema": {"type": "object"}, "icons": [{"src": "x"}]}
     resource: dict[str, Any] = {"uri": "file:///a", "name": "a", "size": 7}
     offer = read_offer(
-        Stock(
+        ServerLists(
             tools=[tool, {"name": "bad"}],
             resources=[resource, {**resource, "name": "again"}, 7, {"name": "no address"}, {"uri": ""}],
             templates=[{"uriTemplate": "file:///{path}"}, {"uriTemplate": 1}],
@@ -28,16 +28,16 @@ def test_what_cannot_be_used_is_put_aside_and_the_rest_is_kept_as_it_came() -> N
         ("mcp__git__log", '{"inputSchema": {"type": "object"}, "icons": [{"src": "x"}]}')
     ]
     assert [item.tool for item in offer.quarantined] == ["bad"]
-    assert offer.wares is not None
-    assert offer.wares.resources == [resource]
-    assert offer.wares.templates == [{"uriTemplate": "file:///{path}"}]
-    assert offer.wares.prompts == [{"name": "tidy"}]
-    assert offer.wares.capabilities == {"logging": {}}
-    assert offer.wares.instructions == "Half a character: \ufffd"
+    assert offer.extras is not None
+    assert offer.extras.resources == [resource]
+    assert offer.extras.templates == [{"uriTemplate": "file:///{path}"}]
+    assert offer.extras.prompts == [{"name": "tidy"}]
+    assert offer.extras.capabilities == {"logging": {}}
+    assert offer.extras.instructions == "Half a character: \ufffd"
 
 
 def test_no_more_is_kept_than_anybody_needs() -> None:
-    offer = read_offer(Stock(resources=[{"uri": f"a://{at}"} for at in range(10_001)]), GIT)
-    assert offer.wares is not None
-    assert len(offer.wares.resources) == 10_000
-    assert offer.wares.instructions is None
+    offer = read_offer(ServerLists(resources=[{"uri": f"a://{at}"} for at in range(10_001)]), GIT)
+    assert offer.extras is not None
+    assert len(offer.extras.resources) == 10_000
+    assert offer.extras.instructions is None

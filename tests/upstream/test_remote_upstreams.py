@@ -14,7 +14,7 @@ from remit.decision.launch import Launch, Transport
 from remit.errors import UpstreamError
 from remit.upstream.ports import Answer, Params
 from remit.upstream.upstream_model import Upstream
-from remit.upstream.upstream_pool import LiveLinks
+from remit.upstream.upstream_pool import LiveUpstreamPool
 
 POSTING = str(Path(__file__).parents[1] / "posting_servers.py")
 
@@ -44,7 +44,7 @@ def serving(kind: str) -> Generator[Upstream]:
         server.communicate()
 
 
-async def failing(made: LiveLinks, server: Upstream, name: str) -> UpstreamError:
+async def failing(made: LiveUpstreamPool, server: Upstream, name: str) -> UpstreamError:
     with pytest.raises(UpstreamError) as caught:
         await made.request(server, "tools/call", tool(name), Noting())
     return caught.value
@@ -57,8 +57,8 @@ async def test_a_remote_server_is_asked_in_its_own_era(kind: str, version: str) 
     with serving(kind) as server:
         async with links() as made:
             answer = await made.request(server, "tools/call", tool("echo", x="hello"), Noting())
-            assert made.conditions()[0].protocol_version == version
-            stock = await made.stock(server)
+            assert made.statuses()[0].protocol_version == version
+            stock = await made.list_all(server)
     assert said(answer) == "hello"
     assert [item["name"] for item in stock.tools] == ["echo", "steps", "ask"]
 
@@ -124,7 +124,7 @@ async def test_a_session_that_the_server_forgot_is_opened_anew() -> None:
         async with links() as made:
             await made.request(server, "tools/call", tool("forget"), Noting())
             answer = await made.request(server, "tools/call", tool("echo"), Noting())
-            assert made.conditions()[0].errors == 0
+            assert made.statuses()[0].errors == 0
     assert said(answer) == "s2"
 
 

@@ -12,7 +12,7 @@ from remit.decision.launch import Launch
 from remit.errors import UpstreamError
 from remit.upstream import supervisor
 from remit.upstream.messaging import forwarding
-from remit.upstream.ports import Answer, AnsweredError, Health, Params
+from remit.upstream.ports import Answer, Health, JsonRpcError, Params
 from remit.upstream.upstream_model import Sharing
 
 pytestmark = pytest.mark.anyio
@@ -43,7 +43,7 @@ async def test_an_answer_passes_as_it_came(era: str) -> None:
 @eras
 async def test_an_error_passes_with_its_code_and_its_data(era: str) -> None:
     async with links() as made:
-        with pytest.raises(AnsweredError, match="not today") as caught:
+        with pytest.raises(JsonRpcError, match="not today") as caught:
             await made.request(upstream(speaking(era)), "tools/call", tool("fail"), Noting())
     assert (caught.value.code, caught.value.data) == (-32042, {"why": 1})
 
@@ -52,7 +52,7 @@ async def test_an_error_passes_with_its_code_and_its_data(era: str) -> None:
 async def test_all_that_a_server_lists_is_in_stock_and_what_it_lacks_is_empty(era: str) -> None:
     async with links() as made:
         every = frozenset({"tools", "resources", "templates", "prompts"})
-        stock = await made.stock(upstream(speaking(era)), parts=every)
+        stock = await made.list_all(upstream(speaking(era)), parts=every)
     assert [item["name"] for item in stock.tools][:2] == ["echo", "count"]
     assert [item["uri"] for item in stock.resources] == ["note://a"]
     assert [item["uriTemplate"] for item in stock.templates] == ["note://{name}"]
@@ -69,7 +69,7 @@ async def test_a_list_that_never_comes_costs_a_server_nothing_but_that_list(
     monkeypatch.setattr(forwarding, "_BESIDE", 1.0)
     server = upstream(speaking(era, env={"SILENT_ABOUT": "resources/list"}))
     async with links() as made:
-        stock = await made.stock(server, parts=frozenset({"tools", "resources", "templates"}))
+        stock = await made.list_all(server, parts=frozenset({"tools", "resources", "templates"}))
     assert stock.tools
     assert [item["uriTemplate"] for item in stock.templates] == ["note://{name}"]
     assert stock.resources == ()
@@ -155,7 +155,7 @@ async def test_a_server_of_the_old_era_is_shown_the_callers_capabilities_once_an
             caller = Noting(capabilities=capabilities)
             told = json.loads(said(await made.request(server, "tools/call", tool("heard"), caller)))
             shown.append(told["greeting"]["capabilities"])
-        assert made.conditions()[0].sessions == 2
+        assert made.statuses()[0].sessions == 2
     assert shown == [{"roots": {}}, {"sampling": {}}, {"roots": {}}]
 
 
@@ -168,7 +168,7 @@ async def test_a_server_of_the_new_era_is_shown_them_with_each_request() -> None
             meta = json.loads(said(await made.request(server, "tools/call", tool("heard"), caller)))["meta"]
             prefix = "io.modelcontextprotocol/"
             shown.append((meta[f"{prefix}clientCapabilities"], meta.get(f"{prefix}logLevel")))
-        assert made.conditions()[0].sessions == 1
+        assert made.statuses()[0].sessions == 1
     assert shown == [({"roots": {}}, "info"), ({}, None)]
 
 
@@ -192,7 +192,7 @@ async def test_callers_have_sessions_of_their_own_with_a_server_that_may_remembe
         ]
         assert [count for count, _ in counts] == [1, 1, 2]
         await made.leave("ada")
-        assert made.conditions()[0].sessions == 1
+        assert made.statuses()[0].sessions == 1
         (count, process) = json.loads(
             said(await made.request(server, "tools/call", tool("count"), Noting(session="ada")))
         )
@@ -205,7 +205,7 @@ async def test_a_server_without_a_memory_is_shared_unless_told_otherwise() -> No
             server = upstream(speaking("new"), label, sharing=sharing)
             for who in ("ada", "bob"):
                 await made.request(server, "tools/call", tool("count"), Noting(session=who))
-        assert [condition.sessions for condition in made.conditions()] == [1, 2]
+        assert [condition.sessions for condition in made.statuses()] == [1, 2]
 
 
 async def test_one_session_is_shared_where_the_configuration_says_so() -> None:
@@ -219,16 +219,16 @@ async def test_one_session_is_shared_where_the_configuration_says_so() -> None:
 async def test_a_session_that_only_lists_were_asked_of_is_handed_over() -> None:
     server = upstream(speaking("old"))
     async with links() as made:
-        await made.stock(server)
+        await made.list_all(server)
         await made.request(server, "tools/call", tool("echo"), Noting())
-        await made.stock(server)
-        assert made.conditions()[0].sessions == 1
+        await made.list_all(server)
+        assert made.statuses()[0].sessions == 1
 
 
 @eras
 async def test_changes_are_told_to_all_who_listen(era: str) -> None:
     server, caller = upstream(speaking(era)), Noting()
-    async with links() as made, made.notices() as first, made.notices() as second:
+    async with links() as made, made.notifications() as first, made.notifications() as second:
         await made.request(server, "resources/subscribe", {"uri": "note://a"}, caller)
         await made.request(server, "tools/call", tool("change"), caller)
         with anyio.fail_after(30):
@@ -242,7 +242,7 @@ async def test_changes_are_told_to_all_who_listen(era: str) -> None:
 
 async def test_the_same_change_is_told_once_to_who_was_busy() -> None:
     server, caller = upstream(speaking("old")), Noting()
-    async with links() as made, made.notices() as notices:
+    async with links() as made, made.notifications() as notices:
         for _ in range(3):
             await made.request(server, "tools/call", tool("change"), caller)
         assert (await anext(notices)).method == "notifications/tools/list_changed"
@@ -256,10 +256,10 @@ async def test_a_session_that_idles_ends_and_the_next_call_starts_it_anew() -> N
     async with links(idle=0.05) as made:
         await made.request(server, "tools/call", tool("count"), caller)
         with anyio.fail_after(30):
-            while made.conditions()[0].sessions:
+            while made.statuses()[0].sessions:
                 await anyio.sleep(0.01)
         answer = await made.request(server, "tools/call", tool("count"), caller)
-        assert made.conditions()[0].errors == 0
+        assert made.statuses()[0].errors == 0
     assert json.loads(said(answer))[0] == 1
 
 
@@ -269,9 +269,9 @@ async def test_a_session_that_is_everyones_is_kept_for_what_it_tells() -> None:
         for server in (shared, own):
             await made.request(server, "tools/call", tool("echo"), Noting())
         with anyio.fail_after(30):
-            while made.conditions()[1].sessions:
+            while made.statuses()[1].sessions:
                 await anyio.sleep(0.01)
-        assert made.conditions()[0].sessions == 1
+        assert made.statuses()[0].sessions == 1
 
 
 async def test_a_server_that_is_dropped_is_ended_and_one_whose_entry_changed_is_started_anew() -> None:
@@ -284,18 +284,18 @@ async def test_a_server_that_is_dropped_is_ended_and_one_whose_entry_changed_is_
             words.append(json.loads(said(answer))["WORD"])
         assert words == ["before", "after"]
         await made.drop(frozenset({after.key}))
-        assert made.conditions() == []
+        assert made.statuses() == []
 
 
 async def test_a_server_is_well_once_it_has_answered_and_its_figures_are_kept() -> None:
     server = upstream(speaking("old"))
     async with links() as made:
-        assert made.conditions() == []
+        assert made.statuses() == []
         for name in ("echo", "echo", "echo"):
             await made.request(server, "tools/call", tool(name), Noting())
-        with pytest.raises(AnsweredError):
+        with pytest.raises(JsonRpcError):
             await made.request(server, "tools/call", tool("fail"), Noting())
-        (condition,) = made.conditions()
+        (condition,) = made.statuses()
     assert (condition.health, condition.calls, condition.errors) == (Health.UP, 4, 1)
     assert (condition.label, condition.protocol_version) == ("speaking", "2025-06-18")
     assert condition.p50_ms is not None
@@ -306,7 +306,7 @@ async def test_a_server_is_well_once_it_has_answered_and_its_figures_are_kept() 
 @eras
 async def test_what_was_watched_is_watched_again_after_a_crash(era: str) -> None:
     server, caller = upstream(speaking(era)), Noting()
-    async with links() as made, made.notices() as notices:
+    async with links() as made, made.notifications() as notices:
         await made.request(server, "resources/subscribe", {"uri": "note://a"}, caller)
         with pytest.raises(UpstreamError):
             await made.request(server, "tools/call", tool("crash"), caller)
@@ -322,12 +322,12 @@ async def test_what_was_watched_is_watched_again_after_a_crash(era: str) -> None
 @eras
 async def test_what_is_watched_no_more_is_not_told_of(era: str) -> None:
     server, caller = upstream(speaking(era)), Noting()
-    async with links() as made, made.notices() as notices:
+    async with links() as made, made.notifications() as notices:
         for method in ("resources/subscribe", "resources/unsubscribe"):
             await made.request(server, method, {"uri": "note://a"}, caller)
         await made.request(server, "tools/call", tool("change"), caller)
         assert (await anext(notices)).method == "notifications/tools/list_changed"
-        with pytest.raises(AnsweredError, match="`uri` is missing"):
+        with pytest.raises(JsonRpcError, match="`uri` is missing"):
             await made.request(server, "resources/subscribe", {}, caller)
 
 
@@ -357,7 +357,7 @@ async def test_sessions_are_bounded_and_the_one_unused_longest_ends_first(
         for who in ("ada", "bob", "bob", "cleo", "bob", "ada"):
             answer = await made.request(server, "tools/call", tool("count"), Noting(session=who))
             counts.append(json.loads(said(answer))[0])
-        assert made.conditions()[0].sessions == 2
+        assert made.statuses()[0].sessions == 2
     assert counts == [1, 1, 2, 1, 3, 1]
 
 
@@ -407,7 +407,7 @@ async def test_what_is_asked_for_a_request_that_was_given_up_is_not_asked_any_mo
 async def test_a_server_that_asks_when_nobody_asked_it_is_refused() -> None:
     server = upstream(speaking("old"))
     async with links() as made:
-        await made.stock(server, parts=frozenset({"tools", "resources"}))
+        await made.list_all(server, parts=frozenset({"tools", "resources"}))
         told = json.loads(said(await made.request(server, "tools/call", tool("heard"), Noting())))
     replies = [message for message in told["heard"] if "error" in message]
     assert [reply["error"]["code"] for reply in replies] == [-32601]

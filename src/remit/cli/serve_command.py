@@ -108,7 +108,11 @@ def serve(
         sys.exit(stdio_server.serve(opening, _say))
     from remit.gateway.transports import http_server
 
-    sys.exit(http_server.serve(opening, http_server.Address(*address), http_server.Reach(hosts, pages), _say))
+    sys.exit(
+        http_server.serve(
+            opening, http_server.Address(*address), http_server.AllowedOrigins(hosts, pages), _say
+        )
+    )
 
 
 def _address(given: str) -> tuple[str, int]:

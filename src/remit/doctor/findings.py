@@ -14,8 +14,8 @@ from remit.decision.launch import Launch
 from remit.decision.problems import Problem, Severity
 from remit.decision.scopes import Scope
 from remit.decision.tools import Tool
-from remit.upstream.launch.launch_facts import Facts
-from remit.upstream.launch.start_obstacles import started
+from remit.upstream.launch.launch_facts import LaunchFacts
+from remit.upstream.launch.start_obstacles import started_servers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class Patient:
     resolved: Sequence[Resolved] = ()
     problems: Sequence[Problem] = ()
     tools: Sequence[Tool] = ()  # of this client
-    facts: Facts = field(default_factory=Facts)
+    facts: LaunchFacts = field(default_factory=LaunchFacts)
     at: int = 0
     rules: Sequence[SettingsRule] = ()
     own_rules: Sequence[SettingsRule] = ()  # those that Remit wrote, which count for the client alone
@@ -53,7 +53,7 @@ class Patient:
     @property
     def in_force(self) -> list[Declaration]:
         """The servers that the client starts here."""
-        return started(self.resolved)
+        return started_servers(self.resolved)
 
     @property
     def launches(self) -> list[tuple[Declaration, Launch]]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from remit.gateway.json_members import members
-from remit.upstream.ports import AnsweredError, Caller
+from remit.upstream.ports import JsonRpcError, RequestContext
 
 
 def can_elicit(capabilities: Mapping[str, Any]) -> bool:
@@ -13,14 +13,14 @@ def can_elicit(capabilities: Mapping[str, Any]) -> bool:
     return "elicitation" in capabilities and (not ways or "form" in ways)
 
 
-async def ask_person(name: str, reason: str, arguments: str, caller: Caller) -> bool | None:
+async def ask_person(name: str, reason: str, arguments: str, caller: RequestContext) -> bool | None:
     """Ask whether a call may go ahead; None where there is no answer."""
     question: dict[str, Any] = {
         "message": f"Allow this call of `{name}`?\n{reason}\narguments: {arguments}",
         "requestedSchema": {"type": "object", "properties": {}},
     }
     try:
-        answer = await caller.ask("elicitation/create", question)
-    except AnsweredError:
+        answer = await caller.send_request("elicitation/create", question)
+    except JsonRpcError:
         return None
     return {"accept": True, "decline": False}.get(answer.get("action", ""))

@@ -12,7 +12,7 @@ from remit.decision.tool_names import full_label
 from remit.gateway.json_members import members
 from remit.protocol.constants import URL_NEEDED
 from remit.text.one_line import one_line
-from remit.upstream.ports import Answer, AnsweredError, Caller, Links, Params
+from remit.upstream.ports import Answer, JsonRpcError, Params, RequestContext, UpstreamPool
 from remit.upstream.upstream_model import Upstream
 
 _QUESTION = "elicitation/create"
@@ -21,20 +21,22 @@ _LONGEST_NAME = 100
 _TURNING = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"})
 
 
-async def introduced(links: Links, upstream: Upstream, method: str, params: Params, caller: Caller) -> Answer:
+async def introduced(
+    links: UpstreamPool, upstream: Upstream, method: str, params: Params, caller: RequestContext
+) -> Answer:
     """Pass a request on; whatever its server asks back names it.
 
     Raises:
-        AnsweredError: the upstream answers with an error.
+        JsonRpcError: the upstream answers with an error.
         UpstreamError: it cannot be reached, or does not answer as the protocol asks.
     """
     server = one_line(full_label(upstream.label, upstream.plugin), _LONGEST_NAME)
     try:
         answer = await links.request(upstream, method, params, Introduced(caller, server))
-    except AnsweredError as error:
+    except JsonRpcError as error:
         if error.code != URL_NEEDED:
             raise
-        raise AnsweredError(error.code, str(error), _pages_named(error.data, server)) from error
+        raise JsonRpcError(error.code, str(error), _pages_named(error.data, server)) from error
     if answer.get("resultType") != "input_required":
         return answer
     asked = members(answer.get("inputRequests"))
@@ -47,7 +49,7 @@ class Introduced:
 
     __slots__ = ("_caller", "_server")
 
-    def __init__(self, caller: Caller, server: str) -> None:
+    def __init__(self, caller: RequestContext, server: str) -> None:
         self._caller = caller
         self._server = server
 
@@ -81,14 +83,14 @@ class Introduced:
         """The caller's."""
         return self._caller.log_level
 
-    async def ask(self, method: str, params: Params) -> Answer:
+    async def send_request(self, method: str, params: Params) -> Answer:
         """Ask its client; errors are as those of any caller."""
         named = _named({"method": method, "params": params}, self._server)
-        return await self._caller.ask(method, members(named["params"]))
+        return await self._caller.send_request(method, members(named["params"]))
 
-    async def tell(self, method: str, params: Params) -> None:
+    async def notify(self, method: str, params: Params) -> None:
         """Tell its client something."""
-        await self._caller.tell(method, params)
+        await self._caller.notify(method, params)
 
 
 def _named(question: Any, server: str) -> Any:

@@ -21,16 +21,16 @@ from remit.gateway.registry_worker import Clerk
 from remit.policy.approval_service import Permit, principal_of
 from remit.policy.audit import AuditEntry, Outcome
 from remit.presentation import refusals
-from remit.upstream.ports import Answer, AnsweredError, Caller, Links, Params
+from remit.upstream.ports import Answer, JsonRpcError, Params, RequestContext, UpstreamPool
 
 INVALID_PARAMS = -32602
 _LONGEST_NAME = 256
 _CALL_ID = "claudecode/toolUseId"  # by which a hook of the client reports the same call
 
 
-def unknown(name: str, meant: str | None = None) -> AnsweredError:
+def unknown(name: str, meant: str | None = None) -> JsonRpcError:
     """Answer for a tool that there is none of; the same, where it is another project's."""
-    return AnsweredError(INVALID_PARAMS, "; ".join(filter(None, (f"Unknown tool: {name}", meant))))
+    return JsonRpcError(INVALID_PARAMS, "; ".join(filter(None, (f"Unknown tool: {name}", meant))))
 
 
 _Refused = tuple[Answer, Outcome]
@@ -51,7 +51,7 @@ class Calls:
     def __init__(
         self,
         clerk: Clerk[Inventory],
-        links: Links,
+        links: UpstreamPool,
         recorder: Recorder,
         identity: Identity,
         now: Callable[[], int],
@@ -66,11 +66,11 @@ class Calls:
         self._identity = identity
         self._now = now
 
-    async def call(self, name: str, asked: Params, caller: Caller) -> Answer:
+    async def call(self, name: str, asked: Params, caller: RequestContext) -> Answer:
         """Call a tool of an upstream.
 
         Raises:
-            AnsweredError: there is no such tool, or its server answers with an error.
+            JsonRpcError: there is no such tool, or its server answers with an error.
         """
         record = self._begun(asked, caller)
         catalog, target = self._glance(name) or await self._clerk.do(Inventory.target, name)
@@ -84,7 +84,9 @@ class Calls:
             return answer
         return await self._pass_on(target, asked, caller, record, catalog)
 
-    async def call_own(self, name: str, asked: Params, caller: Caller, do: Awaitable[Answer]) -> Answer:
+    async def call_own(
+        self, name: str, asked: Params, caller: RequestContext, do: Awaitable[Answer]
+    ) -> Answer:
         """Have one of Remit's own tools answer, and record that."""
         record, outcome = self._begun(asked, caller), Outcome.CANCELLED
         answer: Answer = {}
@@ -95,10 +97,10 @@ class Calls:
             self._note(record, name, OWN, None, outcome, answer)
         return answer
 
-    def _begun(self, asked: Params, caller: Caller) -> "_Record":
+    def _begun(self, asked: Params, caller: RequestContext) -> "_Record":
         return _Record(self._now(), time.perf_counter(), asked, caller)
 
-    async def _refused(self, target: Target, asked: Params, caller: Caller) -> _Refused | None:
+    async def _refused(self, target: Target, asked: Params, caller: RequestContext) -> _Refused | None:
         """Tell why a call is not passed on; None where it is."""
         decision = target.decision
         if decision.verdict is Verdict.HIDDEN:
@@ -113,7 +115,7 @@ class Calls:
             return await self._unapproved(target, asked, caller)
         return None
 
-    async def _unapproved(self, target: Target, asked: Params, caller: Caller) -> _Refused | None:
+    async def _unapproved(self, target: Target, asked: Params, caller: RequestContext) -> _Refused | None:
         permit = await self._clerk.do(_permit, target, asked, caller.principal)
         name, decision, beside = target.served, permit.decision, target.has_output_schema
         if permit.is_allowed:
@@ -130,7 +132,7 @@ class Calls:
         return refusals.denied(name, decision, beside=beside), Outcome.REFUSED
 
     async def _pass_on(
-        self, target: Target, asked: Params, caller: Caller, record: "_Record", catalog: Catalog
+        self, target: Target, asked: Params, caller: RequestContext, record: "_Record", catalog: Catalog
     ) -> Answer:
         assert target.upstream is not None  # noqa: S101 - `_refused` has looked
         outcome, answer = Outcome.CANCELLED, Answer()
@@ -139,7 +141,7 @@ class Calls:
             answer = await introduced(self._links, target.upstream, "tools/call", own, caller)
             outcome = _outcome(answer)
             answer = self._on_answer(target.upstream.key, answer)
-        except AnsweredError:
+        except JsonRpcError:
             outcome = Outcome.ERROR
             raise
         except UpstreamError as error:
@@ -194,7 +196,7 @@ class _Record(NamedTuple):
     at: int
     began: float
     asked: Params
-    caller: Caller
+    caller: RequestContext
 
 
 def _permit(inventory: Inventory, target: Target, asked: Params, principal: str | None) -> Permit:

@@ -19,7 +19,7 @@ from remit.memory.own_server import is_own, own_upstream
 from remit.presentation.plan import Plan
 from remit.presentation.served_names import Names, Wish, wish
 from remit.presentation.tool_items import Item, item
-from remit.upstream.upstream_model import PATIENCE, Sharing, Upstream, Wares, upstream
+from remit.upstream.upstream_model import PATIENCE, ServerExtras, Sharing, Upstream, upstream
 
 
 class Known(NamedTuple):
@@ -29,7 +29,7 @@ class Known(NamedTuple):
     plan: Plan
     listed: Sequence[ToolDecision]  # in whatever state
     definitions: Mapping[Key, Definition]
-    wares: Mapping[Key, Wares]
+    extras: Mapping[Key, ServerExtras]
     declarations: Mapping[Key, Declaration]
     transitions: Iterable[Transition] = ()
     items: Mapping[tuple[str, Definition], Item] = {}  # that were made before
@@ -72,8 +72,8 @@ def catalogue(known: Known) -> Catalog:
         items={key: made_of[each] for key, each in served.items()},
         made_of=made_of,
         names=names,
-        wares={key: wares for key, wares in known.wares.items() if key in servers},
-        prompt_names=Names(_prompts(known.wares, servers, in_force, unprefixed)),
+        extras={key: extras for key, extras in known.extras.items() if key in servers},
+        prompt_names=Names(_prompts(known.extras, servers, in_force, unprefixed)),
         advancing=[form for each in known.transitions for form in tool_globs(each.pattern)],
         upstreams=dict(_upstreams(servers, known)),
         declarations=known.declarations,
@@ -122,14 +122,14 @@ def _by_name(tools: Iterable[Tool]) -> dict[str, list[Tool]]:
 
 
 def _prompts(
-    wares: Mapping[Key, Wares],
+    extras: Mapping[Key, ServerExtras],
     servers: Mapping[Key, Tool],
     in_force: Collection[Key],
     unprefixed: Collection[Key],
 ) -> Iterator[Wish[PromptKey]]:
-    for key in sorted((key for key in wares if key in servers and key in in_force), key=str):
+    for key in sorted((key for key in extras if key in servers and key in in_force), key=str):
         row = servers[key]
-        for prompt in wares[key].prompts:
+        for prompt in extras[key].prompts:
             own = prompt["name"]
             yield wish((key, own), row.server or "", own, row.plugin, is_prefixed=key not in unprefixed)
 

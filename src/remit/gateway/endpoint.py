@@ -27,7 +27,7 @@ from remit.presentation.instructions import instructions
 from remit.presentation.own_tools import DEFINITIONS, Own
 from remit.presentation.refusals import failure
 from remit.presentation.served_names import prefix, spelt
-from remit.upstream.ports import Answer, AnsweredError, Caller, Links, Params
+from remit.upstream.ports import Answer, JsonRpcError, Params, RequestContext, UpstreamPool
 
 SCOPES = "remit/scopes"  # under which scopes are told of, where the strategy has them
 SCOPE = "remit/scope"  # in `_meta`, or `scope` among the parameters
@@ -43,7 +43,7 @@ class LiveEndpoint:
     def __init__(
         self,
         clerk: Clerk[Inventory],
-        links: Links,
+        links: UpstreamPool,
         calls: Calls,
         passing: Passing,
         discovery: Discovery,
@@ -72,9 +72,9 @@ class LiveEndpoint:
         """What a model is told about all of it."""
         catalog = self._board.catalog
         said = {
-            catalog.servers[key].server or "": catalog.wares[key].instructions
+            catalog.servers[key].server or "": catalog.extras[key].instructions
             for key in self._board.servers()
-            if key in catalog.wares
+            if key in catalog.extras
         }
         for key in self._board.servers():
             if catalog.servers[key].source == REMIT:
@@ -100,7 +100,7 @@ class LiveEndpoint:
         """List the tools.
 
         Raises:
-            AnsweredError: a scope is asked for that does not exist.
+            JsonRpcError: a scope is asked for that does not exist.
         """
         board = await self._given(Part.TOOLS)
         scope = _scope(asked) if board.catalog.plan.strategy == "manifest" else None
@@ -108,7 +108,7 @@ class LiveEndpoint:
             return board.tools
         if scope not in board.scopes:
             known = ", ".join(f"`{name}`" for name in board.scopes) or "none"
-            raise AnsweredError(
+            raise JsonRpcError(
                 INVALID_PARAMS, f"Unknown scope: {scope}; there are {known}", {"scopes": list(board.scopes)}
             )
         return board.scopes[scope]
@@ -123,15 +123,15 @@ class LiveEndpoint:
         item = None if key is None else catalog.items.get(key)
         return None if item is None else item.get("inputSchema")
 
-    async def call(self, asked: Params, caller: Caller) -> Answer:
+    async def call(self, asked: Params, caller: RequestContext) -> Answer:
         """Call a tool.
 
         Raises:
-            AnsweredError: there is no such tool, or the upstream answers with an error.
+            JsonRpcError: there is no such tool, or the upstream answers with an error.
         """
         name = asked.get("name")
         if not isinstance(name, str):
-            raise AnsweredError(INVALID_PARAMS, "`name` is not a text")
+            raise JsonRpcError(INVALID_PARAMS, "`name` is not a text")
         own = next((Own(each) for each in spelt(name) if each in self._board.catalog.plan.own_tools), None)
         with _told():
             if own is Own.CALL:
@@ -156,11 +156,11 @@ class LiveEndpoint:
         """List the prompts of visible servers."""
         return (await self._given(Part.PROMPTS)).prompts
 
-    async def pass_on(self, method: str, asked: Params, caller: Caller) -> Answer:
+    async def pass_on(self, method: str, asked: Params, caller: RequestContext) -> Answer:
         """Read or subscribe to a resource, get a prompt, complete an argument, set a log level.
 
         Raises:
-            AnsweredError: what it asks for is not there, or the upstream answers with an error.
+            JsonRpcError: what it asks for is not there, or the upstream answers with an error.
         """
         with _told():
             waits = method != "logging/setLevel"  # which goes to those servers that run
@@ -227,7 +227,7 @@ class LiveEndpoint:
 
     async def heed(self) -> None:
         """Follow what servers say by themselves, until cancelled."""
-        async with self._links.notices() as notices:
+        async with self._links.notifications() as notices:
             async for key, method, params in notices:
                 if key not in self._board.catalog.upstreams:
                     continue
@@ -259,7 +259,7 @@ class LiveEndpoint:
         with _told():
             return await self.fresh()
 
-    async def _call_deferred(self, asked: Params, caller: Caller) -> Answer:
+    async def _call_deferred(self, asked: Params, caller: RequestContext) -> Answer:
         """Call a tool that need not be listed: the same as if it were called directly."""
         try:
             arguments = arguments_of(asked)
@@ -290,7 +290,7 @@ def _told() -> Generator[None]:
         yield
     except RemitError as error:
         hint = f" ({error.hint})" if error.hint else ""
-        raise AnsweredError(INTERNAL_ERROR, f"{error}{hint}") from error
+        raise JsonRpcError(INTERNAL_ERROR, f"{error}{hint}") from error
 
 
 def _scope(asked: Params) -> str | None:

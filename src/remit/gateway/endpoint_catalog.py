@@ -16,7 +16,7 @@ from remit.decision.tools import Definition, Tool
 from remit.presentation.plan import Plan
 from remit.presentation.served_names import Names, rest_of, spelt
 from remit.presentation.tool_items import Item
-from remit.upstream.upstream_model import Upstream, Wares
+from remit.upstream.upstream_model import ServerExtras, Upstream
 
 PromptKey = tuple[Key, str]  # of its server, and as that calls it
 Take = Callable[[], Snapshot]
@@ -49,7 +49,7 @@ class Catalog:
     items: Mapping[Key, Item]  # as lists have them
     made_of: Mapping[tuple[str, Definition], Item] = field(repr=False)  # the same, by name and definition
     names: Names[Key]
-    wares: Mapping[Key, Wares]
+    extras: Mapping[Key, ServerExtras]
     prompt_names: Names[PromptKey]
     advancing: Sequence[Glob] = ()  # of tools whose success changes a state
     upstreams: Mapping[Key, Upstream] = field(repr=False)

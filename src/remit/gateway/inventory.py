@@ -211,7 +211,7 @@ class Inventory:
                 plan=chosen,
                 listed=roster.at(Snapshot()),
                 definitions=self._registry.definitions(tools, context),
-                wares=self._supply.wares(context),
+                extras=self._supply.extras(context),
                 declarations=read.declarations,
                 transitions=configuration.transitions,
                 items={} if self._kept is None else self._kept.catalog.made_of,

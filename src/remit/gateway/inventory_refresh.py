@@ -12,10 +12,10 @@ from remit.gateway.endpoint_catalog import Catalog
 from remit.gateway.inventory import Inventory
 from remit.gateway.published_lists import Board
 from remit.gateway.registry_worker import Clerk
-from remit.upstream.ports import Links, Stock
+from remit.upstream.ports import ServerLists, UpstreamPool
 from remit.upstream.upstream_model import Failure, Offer, Upstream
 
-ReadOffer = Callable[[Stock, Upstream], Offer]
+ReadOffer = Callable[[ServerLists, Upstream], Offer]
 
 PARTS = frozenset({"tools", "resources", "templates", "prompts"})
 FIRST_LIST = 5.0  # seconds for which a first list waits
@@ -31,7 +31,7 @@ class Stocker:
     def __init__(
         self,
         clerk: Clerk[Inventory],
-        links: Links,
+        links: UpstreamPool,
         read: ReadOffer,
         group: anyio.abc.TaskGroup,
         on_kept: Callable[[], None],
@@ -60,7 +60,7 @@ class Stocker:
         self._askable = frozenset(board.servers())
         for key in board.servers():
             mark = (key, catalog.servers[key].digest)
-            if key not in catalog.wares and mark not in self._tried:
+            if key not in catalog.extras and mark not in self._tried:
                 self._tried.add(mark)
                 self.ask(key)
 
@@ -109,7 +109,7 @@ class Stocker:
             return
         catalog, upstream = board.catalog, board.catalog.upstreams[key]
         try:
-            offer = self._read(await self._links.stock(upstream, parts=PARTS), upstream)
+            offer = self._read(await self._links.list_all(upstream, parts=PARTS), upstream)
         except UpstreamError as error:
             self._warn(key, upstream, error)
             offer = Offer(failure=Failure(reason=str(error), hint=error.hint))

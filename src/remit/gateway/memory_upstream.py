@@ -16,7 +16,16 @@ from remit.gateway.json_members import members
 from remit.gateway.memory_tools import MemoryTools, refused, result
 from remit.memory.tool_definitions import DEFINITIONS
 from remit.presentation.served_names import prefix
-from remit.upstream.ports import Answer, AnsweredError, Caller, Condition, Links, Notice, Params, Stock
+from remit.upstream.ports import (
+    Answer,
+    JsonRpcError,
+    Params,
+    RequestContext,
+    ServerLists,
+    UpstreamNotification,
+    UpstreamPool,
+    UpstreamStatus,
+)
 from remit.upstream.upstream_model import Upstream
 
 if TYPE_CHECKING:  # loaded when memory is first called
@@ -31,50 +40,54 @@ _SERVED = rf"{prefix(MEMORY_SERVER)}\1"
 class Remembering:
     """The upstreams, with memory as one of them: it is opened when it is first called, and starts nothing."""
 
-    def __init__(self, links: Links, open: "Callable[[], Memory]") -> None:
+    def __init__(self, links: UpstreamPool, open: "Callable[[], Memory]") -> None:
         self._links = links
         self._open = open
         self._opening = anyio.Lock()
         self._memory: Memory | None = None
         self._tools: MemoryTools | None = None
 
-    async def request(self, upstream: Upstream, method: str, params: Params, caller: Caller) -> Answer:
+    async def request(
+        self, upstream: Upstream, method: str, params: Params, caller: RequestContext
+    ) -> Answer:
         """Pass a request on, or answer it.
 
         Raises:
-            AnsweredError: the upstream answers with an error, or memory has no such tool.
+            JsonRpcError: the upstream answers with an error, or memory has no such tool.
             UpstreamError: it cannot be reached, or does not answer as the protocol asks.
         """
         if upstream.source != REMIT:
             return await self._links.request(upstream, method, params, caller)
         name = params.get("name")
         if method != "tools/call":
-            raise AnsweredError(METHOD_NOT_FOUND, f"Method not found: {method}")
+            raise JsonRpcError(METHOD_NOT_FOUND, f"Method not found: {method}")
         if not isinstance(name, str) or name not in DEFINITIONS:
-            raise AnsweredError(INVALID_PARAMS, f"Unknown tool: {name}")
+            raise JsonRpcError(INVALID_PARAMS, f"Unknown tool: {name}")
         try:
             tools = await self._opened()
         except RemitError as error:
             return refused(error)
         return _as_served(await call_memory(tools, name, params, caller))
 
-    async def stock(self, upstream: Upstream, *, parts: frozenset[str] = frozenset({"tools"})) -> Stock:
+    async def list_all(
+        self, upstream: Upstream, *, parts: frozenset[str] = frozenset({"tools"})
+    ) -> ServerLists:
         """Ask for all that an upstream lists.
 
         Raises:
             UpstreamError: it cannot be reached, or does not answer as the protocol asks.
         """
         if upstream.source != REMIT:
-            return await self._links.stock(upstream, parts=parts)
-        return Stock(tools=list(DEFINITIONS.values()), capabilities={"tools": {}})
+            return await self._links.list_all(upstream, parts=parts)
+        return ServerLists(tools=list(DEFINITIONS.values()), capabilities={"tools": {}})
 
-    def notices(self) -> AbstractAsyncContextManager[AsyncIterator[Notice]]:
+    def notifications(self) -> AbstractAsyncContextManager[AsyncIterator[UpstreamNotification]]:
         """Listen to what upstreams say by themselves."""
-        return self._links.notices()
+        return self._links.notifications()
 
-    def conditions(self) -> list[Condition]:
+    def statuses(self) -> list[UpstreamStatus]:
         """Tell how the upstreams are."""
-        return self._links.conditions()
+        return self._links.statuses()
 
     async def drop(self, keys: frozenset[Key]) -> None:
         """End the sessions of upstreams that are no longer in force."""
@@ -106,7 +119,7 @@ def _as_served(answer: Answer) -> Answer:
     return result({**told, "next_step": _NAMES.sub(_SERVED, next_step)}, is_error=answer["isError"])
 
 
-async def call_memory(tools: MemoryTools, name: str, params: Params, caller: Caller) -> Answer:
+async def call_memory(tools: MemoryTools, name: str, params: Params, caller: RequestContext) -> Answer:
     """Call a tool; what needs a person's word is asked at once where the client can ask.
 
     Whoever is bound to some projects has no say in what all of them see: there, `remit approve` is left.

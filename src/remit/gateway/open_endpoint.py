@@ -26,7 +26,7 @@ from remit.gateway.resource_routing import Passing
 from remit.gateway.state_watcher import Pulse
 from remit.presentation.plan import Chosen
 from remit.registry import Registry
-from remit.upstream.ports import Links
+from remit.upstream.ports import UpstreamPool
 
 if TYPE_CHECKING:  # loaded when memory is first called
     from remit.memory.project_memory import Memory
@@ -44,7 +44,7 @@ class Means(NamedTuple):
 
 
 @asynccontextmanager
-async def serve(opening: Opening, links: Links, means: Means) -> AsyncGenerator[LiveEndpoint]:
+async def serve(opening: Opening, links: UpstreamPool, means: Means) -> AsyncGenerator[LiveEndpoint]:
     """Serve an endpoint, with registries of its own, until the context is left.
 
     Raises:
@@ -70,7 +70,7 @@ async def serve(opening: Opening, links: Links, means: Means) -> AsyncGenerator[
 
 @asynccontextmanager
 async def _live(
-    inventory: Inventory, links: Links, means: Means, identity: Identity
+    inventory: Inventory, links: UpstreamPool, means: Means, identity: Identity
 ) -> AsyncGenerator[LiveEndpoint]:
     """Have an endpoint watch and record; what was acknowledged is kept when it ends."""
     clerk = Clerk(inventory)

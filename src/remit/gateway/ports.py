@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from enum import StrEnum
 from typing import Any, NamedTuple, Protocol
 
-from remit.upstream.ports import Answer, Caller, Params
+from remit.upstream.ports import Answer, Params, RequestContext
 
 
 class Listing(NamedTuple):
@@ -55,17 +55,17 @@ class Endpoint(Protocol):
         """List the tools; `asked` are the raw parameters, for strategies that read more of them.
 
         Raises:
-            AnsweredError: a scope is asked for that does not exist.
+            JsonRpcError: a scope is asked for that does not exist.
         """
         ...
 
     def input_schema(self, name: str) -> Mapping[str, Any] | None: ...
 
-    async def call(self, asked: Params, caller: Caller) -> Answer:
+    async def call(self, asked: Params, caller: RequestContext) -> Answer:
         """Call a tool: decide, ask a person where that is needed, pass on, record.
 
         Raises:
-            AnsweredError: there is no such tool, or the upstream answers with an error.
+            JsonRpcError: there is no such tool, or the upstream answers with an error.
         """
         ...
 
@@ -75,7 +75,7 @@ class Endpoint(Protocol):
 
     async def prompts(self) -> Listing: ...
 
-    async def pass_on(self, method: str, asked: Params, caller: Caller) -> Answer:
+    async def pass_on(self, method: str, asked: Params, caller: RequestContext) -> Answer:
         """Read or subscribe to a resource, get a prompt, complete an argument, set a log level."""
         ...
 

@@ -181,7 +181,7 @@ def _prompts(catalog: Catalog, servers: Iterable[Key]) -> list[Item]:
 
 
 def _of(catalog: Catalog, key: Key, part: str) -> Sequence[Any]:
-    return getattr(catalog.wares[key], part) if key in catalog.wares else ()
+    return getattr(catalog.extras[key], part) if key in catalog.extras else ()
 
 
 def _listing(items: list[Item], before: Listing | None) -> Listing:

@@ -13,7 +13,7 @@ from remit.gateway.json_members import members
 from remit.gateway.published_lists import Board
 from remit.presentation.strategies import ROOM, Group, definitions_of
 from remit.presentation.uri_templates import fit
-from remit.upstream.ports import Answer, AnsweredError, Caller, Health, Links, Params
+from remit.upstream.ports import Answer, Health, JsonRpcError, Params, RequestContext, UpstreamPool
 
 _MOST_LINKED = 1_000
 INVALID_PARAMS = -32602
@@ -25,7 +25,7 @@ RESOURCE_NOT_FOUND = -32002
 class Passing:
     """Passes requests on that are not about tools."""
 
-    def __init__(self, links: Links) -> None:
+    def __init__(self, links: UpstreamPool) -> None:
         self._links = links
         self._linked: OrderedDict[str, Key] = OrderedDict()  # resources that answers of tools told of
 
@@ -50,11 +50,11 @@ class Passing:
         ]
         return {**answer, "content": told}
 
-    async def pass_on(self, method: str, asked: Params, caller: Caller, board: Board) -> Answer:
+    async def pass_on(self, method: str, asked: Params, caller: RequestContext, board: Board) -> Answer:
         """Pass a request on.
 
         Raises:
-            AnsweredError: what it asks for is not there, or the server answers with an error.
+            JsonRpcError: what it asks for is not there, or the server answers with an error.
         """
         if method.startswith("resources/"):
             return await self._resource(method, asked, caller, board)
@@ -65,12 +65,12 @@ class Passing:
             return await self._complete(asked, caller, board)
         if method == "logging/setLevel":
             return await self._set_level(asked, caller, board)
-        raise AnsweredError(METHOD_NOT_FOUND, f"Method not found: {method}")
+        raise JsonRpcError(METHOD_NOT_FOUND, f"Method not found: {method}")
 
-    async def _resource(self, method: str, asked: Params, caller: Caller, board: Board) -> Answer:
+    async def _resource(self, method: str, asked: Params, caller: RequestContext, board: Board) -> Answer:
         uri = asked.get("uri")
         if not isinstance(uri, str):
-            raise AnsweredError(INVALID_PARAMS, "`uri` is not a text")
+            raise JsonRpcError(INVALID_PARAMS, "`uri` is not a text")
         room = board.rooms.get(uri.removeprefix(ROOM)) if uri.startswith(ROOM) else None
         if room is not None:
             return _room(uri, room) if method == "resources/read" else {}
@@ -78,7 +78,7 @@ class Passing:
         answer = await self._ask(key, method, {**asked, "uri": own}, caller, board)
         return answer if own == uri else _readdressed(answer, key, board)
 
-    async def _complete(self, asked: Params, caller: Caller, board: Board) -> Answer:
+    async def _complete(self, asked: Params, caller: RequestContext, board: Board) -> Answer:
         said = members(asked.get("ref"))
         if said.get("type") == "ref/prompt":
             key, name = _prompt(said.get("name"), board)
@@ -90,16 +90,16 @@ class Passing:
             return await self._ask(
                 key, "completion/complete", {**asked, "ref": {**said, "uri": own}}, caller, board
             )
-        raise AnsweredError(INVALID_PARAMS, "`ref` is neither a prompt nor a resource")
+        raise JsonRpcError(INVALID_PARAMS, "`ref` is neither a prompt nor a resource")
 
-    async def _set_level(self, asked: Params, caller: Caller, board: Board) -> Answer:
+    async def _set_level(self, asked: Params, caller: RequestContext, board: Board) -> Answer:
         """Tell those servers that run; one that is started later is told by its own caller's level."""
-        up = {each.key for each in self._links.conditions() if each.health is Health.UP}
-        wares = board.catalog.wares
+        up = {each.key for each in self._links.statuses() if each.health is Health.UP}
+        extras = board.catalog.extras
         told = [
             key
             for key in board.servers()
-            if key in up and key in wares and "logging" in wares[key].capabilities
+            if key in up and key in extras and "logging" in extras[key].capabilities
         ]
         async with anyio.create_task_group() as group:
             for key in told:
@@ -112,7 +112,7 @@ class Passing:
             return found
         owner = self._unlisted(uri, board)
         if owner is None:
-            raise AnsweredError(RESOURCE_NOT_FOUND, f"Resource not found: {uri}", {"uri": uri})
+            raise JsonRpcError(RESOURCE_NOT_FOUND, f"Resource not found: {uri}", {"uri": uri})
         return owner, uri
 
     def _unlisted(self, uri: str, board: Board) -> Key | None:
@@ -126,24 +126,26 @@ class Passing:
         is_taken = key in set(board.servers()) and self._unlisted(uri, board) not in (None, key)
         return board.addresses.below(key, uri) if written == uri and is_taken else written
 
-    async def _try(self, key: Key, method: str, asked: Params, caller: Caller, board: Board) -> None:
+    async def _try(self, key: Key, method: str, asked: Params, caller: RequestContext, board: Board) -> None:
         try:
             await self._ask(key, method, asked, caller, board)
-        except AnsweredError:
+        except JsonRpcError:
             return
 
-    async def _ask(self, key: Key, method: str, asked: Params, caller: Caller, board: Board) -> Answer:
+    async def _ask(
+        self, key: Key, method: str, asked: Params, caller: RequestContext, board: Board
+    ) -> Answer:
         try:
             return await introduced(self._links, board.catalog.upstreams[key], method, asked, caller)
         except UpstreamError as error:
             hint = f" ({error.hint})" if error.hint else ""
-            raise AnsweredError(INTERNAL_ERROR, f"{error}{hint}") from error
+            raise JsonRpcError(INTERNAL_ERROR, f"{error}{hint}") from error
 
 
 def _prompt(name: object, board: Board) -> tuple[Key, str]:
     found = board.catalog.prompt_names.find(name) if isinstance(name, str) else None
     if found is None or found[0] not in set(board.servers()):
-        raise AnsweredError(INVALID_PARAMS, f"Unknown prompt: {name}")
+        raise JsonRpcError(INVALID_PARAMS, f"Unknown prompt: {name}")
     return found
 
 
@@ -170,9 +172,9 @@ def _readdressed(answer: Answer, key: Key, board: Board) -> Answer:
 def _templated(uri: str, board: Board) -> Key | None:
     """Find the server whose template says most of an address."""
     best: tuple[int, Key] | None = None
-    wares = board.catalog.wares
+    extras = board.catalog.extras
     for key in board.servers():
-        for template in wares[key].templates if key in wares else ():
+        for template in extras[key].templates if key in extras else ():
             said = template["uriTemplate"]
             found = len(uri) + 1 if said == uri else fit(said, uri)
             if found is not None and (best is None or found > best[0]):

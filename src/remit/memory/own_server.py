@@ -73,10 +73,11 @@ def own_upstream(declaration: Declaration, directory: str) -> Upstream:
 def own_offer() -> Offer:
     """Say what the own server lists."""
     from remit.memory.tool_definitions import DEFINITIONS
-    from remit.upstream.upstream_model import Offer, Wares
+    from remit.upstream.upstream_model import Offer, ServerExtras
 
     return Offer(
-        tools=[_definition(said) for said in DEFINITIONS.values()], wares=Wares(capabilities={"tools": {}})
+        tools=[_definition(said) for said in DEFINITIONS.values()],
+        extras=ServerExtras(capabilities={"tools": {}}),
     )
 
 

@@ -16,7 +16,7 @@ from remit.files.file_stamps import Stamps
 from remit.policy.audit import AUDIT_LIFETIME, MOST_AUDITED, AuditEntry
 from remit.scanning.scanner import Scanner
 from remit.states.context_states import States
-from remit.upstream.upstream_model import Offer, Wares
+from remit.upstream.upstream_model import Offer, ServerExtras
 
 if TYPE_CHECKING:
     from remit.scanning.ports import Sources
@@ -105,9 +105,9 @@ class Supplying:
         """Tell how often tools were used in the project, and when last, by their keys."""
         return self._store.uses_here(context.workspace)
 
-    def wares(self, context: Context) -> Mapping[Key, Wares]:
+    def extras(self, context: Context) -> Mapping[Key, ServerExtras]:
         """List what servers offer besides tools, by the servers' keys."""
-        return self._store.servers.wares(context.workspace)
+        return self._store.servers.extras(context.workspace)
 
     def keep(self, declaration: Declaration, offer: Offer, context: Context) -> None:
         """Keep what came of asking a server."""

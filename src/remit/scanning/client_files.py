@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from remit.decision.declarations import Declaration
     from remit.decision.projects import Workspace
     from remit.decision.views import View
-    from remit.upstream.launch.launch_facts import Facts
+    from remit.upstream.launch.launch_facts import LaunchFacts
 
 
 class ClientFiles:
@@ -56,11 +56,11 @@ class ClientFiles:
 
         return read_client(load(view.client), view, self._machine, now_ns=self._now_ns())
 
-    def examine(self, declarations: Sequence[Declaration], workspace: Workspace) -> Facts:
+    def examine(self, declarations: Sequence[Declaration], workspace: Workspace) -> LaunchFacts:
         """Find out what a diagnosis must know of the machine, without starting anything."""
-        from remit.upstream.launch.machine_facts import examine
+        from remit.upstream.launch.machine_facts import collect_launch_facts
 
-        return examine(declarations, workspace, self._machine)
+        return collect_launch_facts(declarations, workspace, self._machine)
 
     def leaves_servers(self, client: str) -> bool:
         """Tell whether a client loads Remit in place of its servers, because Remit was put into it."""

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from remit.decision.projects import Workspace
     from remit.decision.views import View
     from remit.files.file_stamps import Stamps
-    from remit.upstream.launch.launch_facts import Facts
+    from remit.upstream.launch.launch_facts import LaunchFacts
     from remit.upstream.upstream_model import Offer, Upstream
 
 
@@ -33,7 +33,7 @@ class Sources(Protocol):
 
     def read(self, view: View) -> ClientReading: ...
 
-    def examine(self, declarations: Sequence[Declaration], workspace: Workspace) -> Facts: ...
+    def examine(self, declarations: Sequence[Declaration], workspace: Workspace) -> LaunchFacts: ...
 
     def leaves_servers(self, client: str) -> bool: ...  # to Remit, which starts them in its place
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from remit.scanning.ports import Sources
     from remit.scanning.reread import Rereading
     from remit.store.ports import Clock, Store
-    from remit.upstream.launch.launch_facts import Facts
+    from remit.upstream.launch.launch_facts import LaunchFacts
 
 
 class Scan(NamedTuple):
@@ -94,16 +94,16 @@ class Scanner:
         """Look which clients have files here, and what these declare; nothing is stored."""
         return self._rereading.presences(self._views(context))
 
-    def facts(self, resolved: Sequence[Resolved], context: Context) -> Facts:
+    def facts(self, resolved: Sequence[Resolved], context: Context) -> LaunchFacts:
         """Find out what the machine says of declarations."""
         return self._sources.examine([item.declaration for item in resolved], context.workspace)
 
     def obstacles(self, context: Context) -> Mapping[Key, str]:
         """Say of the servers in force why they cannot be started here, as far as looking tells."""
-        from remit.upstream.launch.start_obstacles import obstacles
+        from remit.upstream.launch.start_obstacles import start_obstacles
 
         resolved = self._rereading.in_force(self._views(context))
-        return obstacles(resolved, self.facts(resolved, context), by_remit=context.starts_servers)
+        return start_obstacles(resolved, self.facts(resolved, context), by_remit=context.starts_servers)
 
     def _views(self, context: Context) -> list[View]:
         return [context.view(client) for client in self.clients(context)]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from remit.search.ports import Index, IndexEntry, Vector
     from remit.sessions.suggestions import Call, Candidate, Made
     from remit.states.observations import Kept, Known
-    from remit.upstream.upstream_model import Offer, Wares
+    from remit.upstream.upstream_model import Offer, ServerExtras
     from remit.usage.familiarity import Tally
     from remit.usage.reports import ProjectUse, SessionUse, Total
 
@@ -49,7 +49,7 @@ class ServerStore(Protocol):
 
     def keep(self, declaration: Declaration, offer: Offer, workspace: Workspace, at: int) -> None: ...
 
-    def wares(self, workspace: Workspace) -> Mapping[Key, Wares]: ...
+    def extras(self, workspace: Workspace) -> Mapping[Key, ServerExtras]: ...
 
     def trusts(self, workspace: Workspace) -> Mapping[Key, str]: ...
 

@@ -9,7 +9,7 @@ from remit.decision.tool_names import storable
 from remit.store import usage_store
 from remit.store.database import Database, Row, seen_from
 from remit.store.definition_store import define
-from remit.upstream.upstream_model import Offer, Wares
+from remit.upstream.upstream_model import Offer, ServerExtras
 
 
 class SqliteServers:
@@ -23,10 +23,10 @@ class SqliteServers:
         with self._database.transaction():
             _keep(self._database, declaration, offer, workspace, at)
 
-    def wares(self, workspace: Workspace) -> dict[Key, Wares]:
+    def extras(self, workspace: Workspace) -> dict[Key, ServerExtras]:
         """List what servers offer besides tools, by their keys; without those whose entry changed since."""
         found = self._database.rows("wares_here", **seen_from(workspace))
-        return {tuple(row[:8]): _wares(row[8:]) for row in found}
+        return {tuple(row[:8]): _extras(row[8:]) for row in found}
 
     def trusts(self, workspace: Workspace) -> dict[Key, str]:
         """List the digests that were trusted of the servers a workspace can see, by declarations' keys."""
@@ -76,22 +76,24 @@ def _keep(database: Database, declaration: Declaration, offer: Offer, workspace:
         protocol_version=offer.protocol_version,
         at=at,
     )
-    if offer.wares is not None:
-        _keep_wares(database, server, declaration, offer.wares, at)
+    if offer.extras is not None:
+        _keep_extras(database, server, declaration, offer.extras, at)
     database.run("forget_unused_definitions")
     database.run("forget_unused_documents")
 
 
-def _keep_wares(database: Database, server: int, declaration: Declaration, wares: Wares, at: int) -> None:
+def _keep_extras(
+    database: Database, server: int, declaration: Declaration, extras: ServerExtras, at: int
+) -> None:
     database.run(
         "keep_wares",
         server_id=server,
         digest=declaration.digest,
-        resources=json.dumps(wares.resources),
-        templates=json.dumps(wares.templates),
-        prompts=json.dumps(wares.prompts),
-        capabilities=json.dumps(wares.capabilities),
-        instructions=None if wares.instructions is None else storable(wares.instructions),
+        resources=json.dumps(extras.resources),
+        templates=json.dumps(extras.templates),
+        prompts=json.dumps(extras.prompts),
+        capabilities=json.dumps(extras.capabilities),
+        instructions=None if extras.instructions is None else storable(extras.instructions),
         at=at,
     )
 
@@ -111,10 +113,10 @@ def _row_of(database: Database, declaration: Declaration, workspace: Workspace) 
     return found[0][0] if found else None
 
 
-def _wares(row: Row) -> Wares:
+def _extras(row: Row) -> ServerExtras:
     """Read the columns of what a server offers besides tools."""
     resources, templates, prompts, capabilities, instructions = row
-    return Wares(
+    return ServerExtras(
         resources=json.loads(resources),
         templates=json.loads(templates),
         prompts=json.loads(prompts),

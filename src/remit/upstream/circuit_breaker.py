@@ -12,7 +12,7 @@ TOO_OFTEN = 5  # failures in a row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Breaker:
+class CircuitBreaker:
     """How often a server failed since it last answered, and until when it is not tried again."""
 
     failures: int = 0
@@ -27,14 +27,14 @@ class Breaker:
         """Say how many seconds it is still left alone; 0 where it may be tried."""
         return max(0.0, self.resting_until - now)
 
-    def failed(self, now: float) -> "Breaker":
+    def failed(self, now: float) -> "CircuitBreaker":
         """Take note of a failure."""
         failures = self.failures + 1
-        return Breaker(failures=failures, resting_until=now + _pause(failures))
+        return CircuitBreaker(failures=failures, resting_until=now + _pause(failures))
 
-    def answered(self) -> "Breaker":
+    def answered(self) -> "CircuitBreaker":
         """Take note of an answer: whatever was before is forgotten."""
-        return self if not self.failures else Breaker()
+        return self if not self.failures else CircuitBreaker()
 
 
 def _pause(failures: int) -> float:

@@ -9,23 +9,23 @@ import anyio
 from anyio.abc import TaskGroup
 
 from remit.upstream.connection import Connection
-from remit.upstream.messaging.demultiplexer import Heard
+from remit.upstream.messaging.demultiplexer import OnNotification
 from remit.upstream.ports import Params
-from remit.upstream.transports.message_transport import Plug, Receiver, Wire
-from remit.upstream.transports.process import Server, started
-from remit.upstream.transports.stdio_transport import Pipes
-from remit.upstream.transports.watchdog import Watch
+from remit.upstream.transports.message_transport import MessageReceiver, MessageTransport, TransportFactory
+from remit.upstream.transports.process import ServerProcess, start_process
+from remit.upstream.transports.stdio_transport import StdioTransport
+from remit.upstream.transports.watchdog import Watchdog
 from remit.upstream.upstream_model import Upstream
 
 
 @dataclass
-class Traces:
+class ProcessRecord:
     """What can be told of a connection after it is gone."""
 
-    server: Server | None = None
+    server: ServerProcess | None = None
 
 
-class Greeting(NamedTuple):
+class HandshakeRequest(NamedTuple):
     """What is said to a server."""
 
     client: Params
@@ -35,12 +35,14 @@ class Greeting(NamedTuple):
 
 @asynccontextmanager
 async def connect(
-    reached: AbstractAsyncContextManager[Plug], greeting: Greeting, heard: Heard = lambda _, __: None
+    reached: AbstractAsyncContextManager[TransportFactory],
+    greeting: HandshakeRequest,
+    heard: OnNotification = lambda _, __: None,
 ) -> AsyncGenerator[Connection]:
     """Greet a server that is being reached, and end all of it when the block is left.
 
     Raises:
-        AnsweredError: the server answers with an error.
+        JsonRpcError: the server answers with an error.
         LostError: it is gone.
         OSError: it cannot be started.
         ProtocolError: it does not answer as the protocol asks, or its transport is not supported.
@@ -61,20 +63,20 @@ async def connect(
 
 
 @asynccontextmanager
-async def process(
-    ready: Upstream, environment: Mapping[str, str], traces: Traces, watch: Watch
-) -> AsyncGenerator[Plug]:
+async def open_stdio_transport(
+    ready: Upstream, environment: Mapping[str, str], traces: ProcessRecord, watch: Watchdog
+) -> AsyncGenerator[TransportFactory]:
     """Start a server whose launch is expanded.
 
     Raises:
         OSError: it cannot be started.
     """
     words = (ready.launch.command, *ready.launch.args)
-    async with started(words, env=environment, cwd=ready.place, watch=watch) as server:
+    async with start_process(words, env=environment, cwd=ready.place, watch=watch) as server:
         traces.server = server
 
-        async def plug(receiver: Receiver, tasks: TaskGroup) -> Wire:
-            wire = Pipes(server, receiver)
+        async def plug(receiver: MessageReceiver, tasks: TaskGroup) -> MessageTransport:
+            wire = StdioTransport(server, receiver)
             tasks.start_soon(wire.listen)
             return wire
 

@@ -10,13 +10,13 @@ from typing import Any, cast
 import anyio
 from anyio.abc import TaskGroup
 
-from remit.upstream.messaging.agreement import Agreement
-from remit.upstream.messaging.demultiplexer import Heard, Hearing
-from remit.upstream.messaging.handshake import agree, marked
+from remit.upstream.messaging.agreement import HandshakeResult
+from remit.upstream.messaging.demultiplexer import Demultiplexer, OnNotification
+from remit.upstream.messaging.handshake import mark_request, negotiate
 from remit.upstream.messaging.messages import Message, ProtocolError, fields
-from remit.upstream.messaging.pending_requests import Call
-from remit.upstream.ports import Answer, Caller, Params
-from remit.upstream.transports.message_transport import Wire
+from remit.upstream.messaging.pending_requests import PendingRequest
+from remit.upstream.ports import Answer, Params, RequestContext
+from remit.upstream.transports.message_transport import MessageTransport
 
 MAX_ITEMS = 10_000  # of one list
 MAX_LISTED = 64 * 2**20  # bytes of one list; all the tools of a large server are about one megabyte
@@ -27,13 +27,13 @@ _COURTESY = 2.0  # seconds, to tell a server that nobody waits any more
 class Connection:
     """A server that answers."""
 
-    def __init__(self, tasks: TaskGroup, client: Params, heard: Heard = lambda _, __: None) -> None:
+    def __init__(self, tasks: TaskGroup, client: Params, heard: OnNotification = lambda _, __: None) -> None:
         self._client = client
         self.tasks = tasks  # end with the connection
         self._number = 0
-        self._wire: Wire | None = None
-        self.hearing = Hearing(tasks, heard)
-        self.agreement = Agreement(version="")
+        self._wire: MessageTransport | None = None
+        self.hearing = Demultiplexer(tasks, heard)
+        self.agreement = HandshakeResult(version="")
 
     @property
     def in_flight(self) -> int:
@@ -45,21 +45,23 @@ class Connection:
         """Whether the server may remember something between requests."""
         return not self.agreement.is_modern and self._wired.keeps_state
 
-    async def open(self, wire: Wire, capabilities: Params, *, is_modern: bool | None = None) -> None:
+    async def open(
+        self, wire: MessageTransport, capabilities: Params, *, is_modern: bool | None = None
+    ) -> None:
         """Greet the server.
 
         Raises:
-            AnsweredError: it answers with an error.
+            JsonRpcError: it answers with an error.
             ProtocolError: no version is common to both.
         """
         self._wire = self.hearing.wire = wire
         is_new = False if wire.is_old else is_modern
-        self.agreement = await agree(self, self._client, capabilities, is_modern=is_new)
+        self.agreement = await negotiate(self, self._client, capabilities, is_modern=is_new)
         wire.agreed(self.agreement)
         if not self.agreement.is_modern:
             await self.notify("notifications/initialized")
 
-    async def ask(self, method: str, params: Params) -> Answer:
+    async def send_request(self, method: str, params: Params) -> Answer:
         """Ask the server, before anything is agreed on."""
         call = self.new_call()
         message: Message = {"jsonrpc": "2.0", "id": call.id, "method": method, "params": dict(params)}
@@ -73,24 +75,24 @@ class Connection:
             message["params"] = dict(params)
         await self._wired.send(message)
 
-    def new_call(self, caller: Caller | None = None) -> Call:
+    def new_call(self, caller: RequestContext | None = None) -> PendingRequest:
         """Make ready for a request."""
         self._number += 1
-        return Call(self._number, caller)
+        return PendingRequest(self._number, caller)
 
     async def request(
         self,
         method: str,
         params: Params | None = None,
         *,
-        caller: Caller | None = None,
+        caller: RequestContext | None = None,
         patience: float | None = None,
-        call: Call | None = None,
+        call: PendingRequest | None = None,
     ) -> Answer:
         """Pass a request on, and give the answer as it came.
 
         Raises:
-            AnsweredError: the server answers with an error.
+            JsonRpcError: the server answers with an error.
             LostError: it is gone.
             ProtocolError: what comes is no answer.
             RefusedError: HTTP has it refused.
@@ -146,12 +148,12 @@ class Connection:
         """Take note of tools that were listed."""
         self._wired.learn(tools)
 
-    def _prepared(self, call: Call, method: str, params: dict[str, Any]) -> Message:
+    def _prepared(self, call: PendingRequest, method: str, params: dict[str, Any]) -> Message:
         meta = dict(fields(params.get("_meta")))
         call.token = meta.pop("progressToken", None)
         if call.token is not None:
             meta["progressToken"] = call.id
-        marked(meta, self.agreement, self._client, call.caller)
+        mark_request(meta, self.agreement, self._client, call.caller)
         if meta:
             params["_meta"] = meta
         else:
@@ -161,7 +163,7 @@ class Connection:
             message["params"] = params
         return message
 
-    async def _exchange(self, call: Call, message: Message) -> None:
+    async def _exchange(self, call: PendingRequest, message: Message) -> None:
         if self.hearing.fault is not None:
             raise self.hearing.fault
         self.hearing.calls[call.id] = call
@@ -171,11 +173,11 @@ class Connection:
             del self.hearing.calls[call.id]
 
     @property
-    def _wired(self) -> Wire:
+    def _wired(self) -> MessageTransport:
         assert self._wire is not None  # noqa: S101 - it is opened first
         return self._wire
 
-    async def _abandon(self, call: Call) -> None:
+    async def _abandon(self, call: PendingRequest) -> None:
         """Tell the server that nobody waits any more; over HTTP of today, hanging up says it."""
         if call.is_over or (self.agreement.is_modern and self._wired.hangs_up):
             return

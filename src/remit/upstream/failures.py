@@ -7,17 +7,19 @@ from urllib.parse import urlsplit
 from remit.decision.launch import Launch, Transport
 from remit.text.redaction import redact
 from remit.text.secrets import may_be_secret, secrets_in, words_of
-from remit.upstream.connect import Traces
+from remit.upstream.connect import ProcessRecord
 from remit.upstream.launch.variable_expansion import Expanded
 from remit.upstream.messaging.messages import LostError, ProtocolError, RefusedError, UnreachableError
-from remit.upstream.ports import AnsweredError
+from remit.upstream.ports import JsonRpcError
 from remit.upstream.upstream_model import Failure, Upstream
 
 MAX_LINES = 5  # of what a server wrote last
 MAX_REASON = 500  # characters
 
 
-def explain(error: BaseException, traces: Traces, upstream: Upstream, hidden: Iterable[str]) -> Failure:
+def explain(
+    error: BaseException, traces: ProcessRecord, upstream: Upstream, hidden: Iterable[str]
+) -> Failure:
     """Say why a server did not answer, and what to do."""
     values = frozenset(hidden)
     reason, hint = _reason(_leaf(error), traces, upstream)
@@ -85,7 +87,7 @@ def _leaf(error: BaseException) -> BaseException:
     return error
 
 
-def _reason(error: BaseException, traces: Traces, upstream: Upstream) -> tuple[str, str | None]:
+def _reason(error: BaseException, traces: ProcessRecord, upstream: Upstream) -> tuple[str, str | None]:
     match error:
         case ProtocolError():
             return str(error), None
@@ -104,7 +106,7 @@ def _reason(error: BaseException, traces: Traces, upstream: Upstream) -> tuple[s
         case LostError():
             reason = str(error) or "ended before it answered"
             return f"{reason}{_end(traces)}", f"look at its entry in {upstream.source}"
-        case AnsweredError():
+        case JsonRpcError():
             return f"answers with an error: {error}", None
         case FileNotFoundError() | NotADirectoryError():
             return (
@@ -139,7 +141,7 @@ def _hint_at(error: RefusedError, upstream: Upstream) -> str:
     return f"check that it runs, and its `url` in {upstream.source}"
 
 
-def _end(traces: Traces) -> str:
+def _end(traces: ProcessRecord) -> str:
     server = traces.server
     if server is None or server.was_forced or server.exit_code is None:
         return ""

@@ -13,13 +13,13 @@ import anyio
 from anyio.from_thread import start_blocking_portal
 
 from remit.protocol.constants import METHOD_NOT_FOUND
-from remit.upstream.connect import Greeting, Traces, connect
+from remit.upstream.connect import HandshakeRequest, ProcessRecord, connect
 from remit.upstream.connection import Connection
 from remit.upstream.failures import explain, missing, secrets_of
-from remit.upstream.launch.resources import Means
+from remit.upstream.launch.resources import LaunchResources
 from remit.upstream.launch.server_environment import environment
 from remit.upstream.launch.variable_expansion import expand
-from remit.upstream.ports import AnsweredError
+from remit.upstream.ports import JsonRpcError
 from remit.upstream.tool_reader import MAX_NAME, read_tools
 from remit.upstream.upstream_model import Offer, Upstream
 
@@ -34,9 +34,9 @@ Answers = SimpleQueue[tuple[int, Offer] | None]  # None: all have answered
 class LiveServers:
     """Starts servers with the user's own environment, as their client would."""
 
-    def __init__(self, means: Means) -> None:
+    def __init__(self, means: LaunchResources) -> None:
         self._means = means
-        self._greeting = Greeting(means.client, {})
+        self._greeting = HandshakeRequest(means.client, {})
 
     def ask(self, upstreams: Sequence[Upstream], on_answer: Callable[[Upstream, Offer], None]) -> list[Offer]:
         """Ask servers for their tools, a few at once; each failure is an answer, too.
@@ -46,7 +46,7 @@ class LiveServers:
         for name in _TALKATIVE:  # what these say holds URLs and messages, and would go to stderr
             logging.getLogger(name).addHandler(logging.NullHandler())
         answers, offers = Answers(), dict[int, Offer]()
-        traces = [Traces() for _ in upstreams]
+        traces = [ProcessRecord() for _ in upstreams]
         with (
             closing(self._means.watch),
             _interrupted_by_signals(),
@@ -62,7 +62,7 @@ class LiveServers:
         return [offers[at] for at in range(len(upstreams))]
 
     async def _ask_all(
-        self, upstreams: Sequence[Upstream], traces: Sequence[Traces], answers: Answers
+        self, upstreams: Sequence[Upstream], traces: Sequence[ProcessRecord], answers: Answers
     ) -> None:
         limit = anyio.CapacityLimiter(AT_ONCE)
 
@@ -74,7 +74,7 @@ class LiveServers:
             for at, upstream in enumerate(upstreams):
                 tasks.start_soon(one, at, upstream)
 
-    async def ask_one(self, upstream: Upstream, traces: Traces) -> Offer:
+    async def ask_one(self, upstream: Upstream, traces: ProcessRecord) -> Offer:
         """Ask one server for its tools."""
         expanded = expand(
             upstream.launch,
@@ -108,7 +108,7 @@ class LiveServers:
 async def _offer(connection: Connection, ready: Upstream, began: float) -> Offer:
     try:
         listed = await connection.pages("tools/list", "tools")
-    except AnsweredError as error:
+    except JsonRpcError as error:
         if error.code != METHOD_NOT_FOUND:
             raise
         listed = []  # it has resources or prompts only
@@ -133,7 +133,7 @@ def _arriving(answers: Answers) -> Iterator[tuple[int, Offer]]:
 
 
 @contextmanager
-def _nothing_left(traces: Sequence[Traces]) -> Generator[None]:
+def _nothing_left(traces: Sequence[ProcessRecord]) -> Generator[None]:
     """Kill what still runs when even the end is interrupted."""
     try:
         yield

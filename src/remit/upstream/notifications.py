@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 import anyio
 
-from remit.upstream.ports import Notice
+from remit.upstream.ports import UpstreamNotification
 
 MAX_PENDING = 1_000  # different ones that a listener has not taken yet
 
@@ -16,13 +16,13 @@ class Notices:
     def __init__(self) -> None:
         self._listeners: list[_Listener] = []
 
-    def tell(self, notice: Notice) -> None:
+    def tell(self, notice: UpstreamNotification) -> None:
         """Tell everyone, without waiting for anyone."""
         for listener in self._listeners:
             listener.add(notice)
 
     @asynccontextmanager
-    async def listen(self) -> AsyncGenerator[AsyncIterator[Notice]]:
+    async def listen(self) -> AsyncGenerator[AsyncIterator[UpstreamNotification]]:
         """Listen while the block lasts."""
         listener = _Listener()
         self._listeners.append(listener)
@@ -34,19 +34,19 @@ class Notices:
 
 class _Listener:
     def __init__(self) -> None:
-        self._pending: dict[object, Notice] = {}
+        self._pending: dict[object, UpstreamNotification] = {}
         self._news = anyio.Event()
 
-    def add(self, notice: Notice) -> None:
+    def add(self, notice: UpstreamNotification) -> None:
         name = (notice.key, notice.method, str(notice.params.get("uri")))
         if name in self._pending or len(self._pending) < MAX_PENDING:
             self._pending[name] = notice
         self._news.set()
 
-    def __aiter__(self) -> AsyncIterator[Notice]:
+    def __aiter__(self) -> AsyncIterator[UpstreamNotification]:
         return self
 
-    async def __anext__(self) -> Notice:
+    async def __anext__(self) -> UpstreamNotification:
         while not self._pending:
             self._news = anyio.Event()
             await self._news.wait()

@@ -5,14 +5,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 from remit.decision.tool_names import storable
-from remit.upstream.ports import Stock
+from remit.upstream.ports import ServerLists
 from remit.upstream.tool_reader import MAX_DEFINITION, read_tools
-from remit.upstream.upstream_model import Offer, Upstream, Wares
+from remit.upstream.upstream_model import Offer, ServerExtras, Upstream
 
 _MOST = 10_000  # of each part
 
 
-def read_offer(stock: Stock, upstream: Upstream) -> Offer:
+def read_offer(stock: ServerLists, upstream: Upstream) -> Offer:
     """Read all that a server lists."""
     tools = read_tools(stock.tools, upstream)
     return Offer(
@@ -20,7 +20,7 @@ def read_offer(stock: Stock, upstream: Upstream) -> Offer:
         quarantined=tools.quarantined,
         protocol_version=stock.protocol_version,
         server_version=stock.server_version,
-        wares=Wares(
+        extras=ServerExtras(
             resources=_usable(stock.resources, "uri"),
             templates=_usable(stock.templates, "uriTemplate"),
             prompts=_usable(stock.prompts, "name"),

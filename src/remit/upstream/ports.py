@@ -17,7 +17,7 @@ Params = Mapping[str, Any]
 Answer = dict[str, Any]
 
 
-class AnsweredError(Exception):
+class JsonRpcError(Exception):
     """An error as JSON-RPC has it: an upstream's own, which passes unchanged, or ours."""
 
     def __init__(self, code: int, message: str, data: object = None) -> None:
@@ -26,7 +26,7 @@ class AnsweredError(Exception):
         self.data = data
 
 
-class Caller(Protocol):
+class RequestContext(Protocol):
     """One request from downstream: on whose behalf an upstream is asked, and whom that may ask back."""
 
     @property
@@ -47,15 +47,15 @@ class Caller(Protocol):
     @property
     def log_level(self) -> str | None: ...  # the least that it wants to hear of; None: it did not say
 
-    async def ask(self, method: str, params: Params) -> Answer:
+    async def send_request(self, method: str, params: Params) -> Answer:
         """Ask its client: `elicitation/create`, `sampling/createMessage` or `roots/list`.
 
         Raises:
-            AnsweredError: the client cannot, or says no with an error.
+            JsonRpcError: the client cannot, or says no with an error.
         """
         ...
 
-    async def tell(self, method: str, params: Params) -> None:
+    async def notify(self, method: str, params: Params) -> None:
         """Tell its client `notifications/progress` or `notifications/message`, about this request.
 
         And that something is done which it was asked to do at a URL, by `notifications/elicitation/complete`:
@@ -74,7 +74,7 @@ class Health(StrEnum):
     BROKEN = "broken"  # it failed so often that calls fail at once until it has rested
 
 
-class Condition(NamedTuple):
+class UpstreamStatus(NamedTuple):
     """How one upstream is, for `remit status`."""
 
     key: Key
@@ -89,7 +89,7 @@ class Condition(NamedTuple):
     protocol_version: str | None = None
 
 
-class Stock(NamedTuple):
+class ServerLists(NamedTuple):
     """All that an upstream lists, as it came; what it does not have is empty."""
 
     tools: Sequence[Any] = ()
@@ -102,7 +102,7 @@ class Stock(NamedTuple):
     server_version: str | None = None
 
 
-class Notice(NamedTuple):
+class UpstreamNotification(NamedTuple):
     """What an upstream says by itself: a list that changed, or a resource that was updated."""
 
     key: Key
@@ -110,22 +110,26 @@ class Notice(NamedTuple):
     params: Params
 
 
-class Links(Protocol):
+class UpstreamPool(Protocol):
     """The upstreams, each started when it is first needed and kept; whatever one does, the others go on."""
 
-    async def request(self, upstream: Upstream, method: str, params: Params, caller: Caller) -> Answer:
+    async def request(
+        self, upstream: Upstream, method: str, params: Params, caller: RequestContext
+    ) -> Answer:
         """Pass a request on, and give the answer as it came.
 
         `_meta.progressToken` in the parameters is the caller's own. When the surrounding scope is cancelled,
         the upstream is told so.
 
         Raises:
-            AnsweredError: the upstream answers with an error.
+            JsonRpcError: the upstream answers with an error.
             UpstreamError: it cannot be reached, or does not answer as the protocol asks.
         """
         ...
 
-    async def stock(self, upstream: Upstream, *, parts: frozenset[str] = frozenset({"tools"})) -> Stock:
+    async def list_all(
+        self, upstream: Upstream, *, parts: frozenset[str] = frozenset({"tools"})
+    ) -> ServerLists:
         """Ask for all pages of what it lists: of `tools`, `resources`, `templates`, `prompts`.
 
         Raises:
@@ -133,9 +137,9 @@ class Links(Protocol):
         """
         ...
 
-    def notices(self) -> AbstractAsyncContextManager[AsyncIterator[Notice]]: ...
+    def notifications(self) -> AbstractAsyncContextManager[AsyncIterator[UpstreamNotification]]: ...
 
-    def conditions(self) -> list[Condition]: ...
+    def statuses(self) -> list[UpstreamStatus]: ...
 
     async def drop(self, keys: frozenset[Key]) -> None:
         """End the sessions of upstreams that are no longer in force, or whose entry changed."""

@@ -8,48 +8,50 @@ from anyio.abc import TaskGroup
 
 from remit.errors import UpstreamError
 from remit.upstream.call_counts import Tally
-from remit.upstream.circuit_breaker import Breaker
-from remit.upstream.connect import Greeting
-from remit.upstream.launch.resources import Means
-from remit.upstream.messaging.demultiplexer import Heard
-from remit.upstream.messaging.forwarding import resume
-from remit.upstream.ports import Caller, Condition, Health, Params
+from remit.upstream.circuit_breaker import CircuitBreaker
+from remit.upstream.connect import HandshakeRequest
+from remit.upstream.launch.resources import LaunchResources
+from remit.upstream.messaging.demultiplexer import OnNotification
+from remit.upstream.messaging.forwarding import resubscribe
+from remit.upstream.ports import Health, Params, RequestContext, UpstreamStatus
 from remit.upstream.upstream_model import Failure, Sharing, Upstream
-from remit.upstream.upstream_session import Name, Session
+from remit.upstream.upstream_session import SessionKey, UpstreamSession
 
 MAX_SESSIONS = 32  # of one server
-EVERYONE = Name()
+EVERYONE = SessionKey()
 
 
 class Supervisor:
     """Starts the sessions of one server, and knows how it does."""
 
-    def __init__(self, upstream: Upstream, means: Means, tasks: TaskGroup, heard: Heard, idle: float) -> None:
+    def __init__(
+        self, upstream: Upstream, means: LaunchResources, tasks: TaskGroup, heard: OnNotification, idle: float
+    ) -> None:
         self.upstream = upstream
         self.tally = Tally()
         self._means = means
         self._tasks = tasks
         self._heard = heard
         self._idle = idle
-        self._sessions: dict[Name, Session] = {}
+        self._sessions: dict[SessionKey, UpstreamSession] = {}
         self._starting = anyio.Lock(fast_acquire=True)
         self._freed = anyio.Event()
-        self._breaker = Breaker()
+        self._breaker = CircuitBreaker()
         self._is_modern: bool | None = None
         self._is_stateless: bool | None = None  # None: it was never seen
         self._failure: Failure | None = None
         self._version: str | None = None
         self._failed_starts = 0
-        self._unwatched: dict[Name, set[str]] = {}  # resources, since their session was lost
+        self._unwatched: dict[SessionKey, set[str]] = {}  # resources, since their session was lost
 
-    def open_session(self, caller: Caller | None) -> Session | None:
+    def open_session(self, caller: RequestContext | None) -> UpstreamSession | None:
         """Find a session that can be asked at once."""
         session = self._sessions.get(self._name(caller))
         if session is None and caller is None:
             session = next((each for each in self._sessions.values() if each.is_open), None)
         return session if session is not None and session.is_open else None
 
-    async def take(self, caller: Caller | None) -> Session:
+    async def take(self, caller: RequestContext | None) -> UpstreamSession:
         """Find the session for a caller, or start one; it is used until it is given back.
 
         Raises:
@@ -85,7 +87,7 @@ class Supervisor:
             self.give_back(session)
             raise
 
-    def give_back(self, session: Session) -> None:
+    def give_back(self, session: UpstreamSession) -> None:
         """Let others have a session, if they wait for one."""
         session.users -= 1
         session.used_at = anyio.current_time()
@@ -108,10 +110,10 @@ class Supervisor:
             f"`{self.upstream.label}` {found.reason}", hint=found.hint, output=tuple(found.output)
         )
 
-    def condition(self) -> Condition:
+    def condition(self) -> UpstreamStatus:
         """Say how the server is."""
         p50, p95 = self.tally.milliseconds()
-        return Condition(
+        return UpstreamStatus(
             key=self.upstream.key,
             label=self.upstream.label,
             health=self._health(),
@@ -124,7 +126,7 @@ class Supervisor:
             protocol_version=self._version,
         )
 
-    async def end(self, is_meant: Callable[[Name], bool] = lambda _: True) -> None:
+    async def end(self, is_meant: Callable[[SessionKey], bool] = lambda _: True) -> None:
         """End its sessions, or those of a name, and wait until they are over."""
         ended = [session for name, session in self._sessions.items() if is_meant(name)]
         for session in ended:
@@ -132,14 +134,14 @@ class Supervisor:
         for session in ended:
             await session.is_over.wait()
 
-    def _name(self, caller: Caller | None) -> Name:
+    def _name(self, caller: RequestContext | None) -> SessionKey:
         sharing = self.upstream.sharing
         if caller is None or (self._is_stateless and sharing is not Sharing.OWN):
             return EVERYONE
         session = "" if sharing is Sharing.SHARED else caller.session
-        return Name(session, "{}" if self._is_modern else _canonical(caller.capabilities))
+        return SessionKey(session, "{}" if self._is_modern else _canonical(caller.capabilities))
 
-    def _adopted(self, caller: Caller | None) -> Session | None:
+    def _adopted(self, caller: RequestContext | None) -> UpstreamSession | None:
         """Hand over the session that only lists were asked of, or end it: its place is needed."""
         nobodys = self._sessions.get(EVERYONE)
         if caller is None or nobodys is None or not nobodys.is_open or self._is_stateless:
@@ -154,7 +156,7 @@ class Supervisor:
         nobodys.name = name
         return nobodys
 
-    async def _start(self, caller: Caller | None) -> Session:
+    async def _start(self, caller: RequestContext | None) -> UpstreamSession:
         wait = self._breaker.wait(anyio.current_time())
         if wait > 0:
             reason = "failed" if self._failure is None else self._failure.reason
@@ -165,12 +167,12 @@ class Supervisor:
         await self._make_room()
         name = self._name(caller)
         capabilities: Params = {} if caller is None else caller.capabilities
-        greeting = Greeting(self._means.client, dict(capabilities), self._is_modern)
-        session = self._sessions[name] = Session(self.upstream, name, greeting)
+        greeting = HandshakeRequest(self._means.client, dict(capabilities), self._is_modern)
+        session = self._sessions[name] = UpstreamSession(self.upstream, name, greeting)
         self._tasks.start_soon(self._run, session)
         return session
 
-    async def _run(self, session: Session) -> None:
+    async def _run(self, session: UpstreamSession) -> None:
         self._tasks.start_soon(self._greeted, session)
         await session.run(self._means, self._heard, self._idle)
         if self._sessions.get(session.name) is session:
@@ -185,7 +187,7 @@ class Supervisor:
                 self._failed_starts += 1
                 self._is_modern = None  # it may have been replaced by another
 
-    async def _greeted(self, session: Session) -> None:
+    async def _greeted(self, session: UpstreamSession) -> None:
         """Take note of what is known of the server once it is open."""
         await session.is_settled.wait()
         connection = session.connection
@@ -200,7 +202,7 @@ class Supervisor:
             self._sessions[name] = session
             session.name = name
         if uris := self._unwatched.pop(session.name, None):
-            connection.tasks.start_soon(resume, session, uris, self._heard)
+            connection.tasks.start_soon(resubscribe, session, uris, self._heard)
 
     async def _make_room(self) -> None:
         with anyio.move_on_after(self.upstream.deadline):

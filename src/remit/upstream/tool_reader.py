@@ -13,20 +13,20 @@ MAX_DEFINITION = 2**20  # characters
 MAX_NAME = 256  # characters
 
 
-class ToolError(Exception):
+class ToolDefinitionError(Exception):
     """A tool cannot be used as its server describes it."""
 
 
-class Read(NamedTuple):
+class ReadTools(NamedTuple):
     """The tools that can be used, and those that cannot."""
 
     tools: list[Definition]
     quarantined: list[Quarantined]
 
 
-def read_tools(items: Iterable[object], upstream: Upstream) -> Read:
+def read_tools(items: Iterable[object], upstream: Upstream) -> ReadTools:
     """Read the tools of a list as it came over the wire."""
-    found = Read([], [])
+    found = ReadTools([], [])
     holders: dict[str, str] = {}  # canonical name to the name that has it
     for at, item in enumerate(items, start=1):
         label = f"number {at}"
@@ -35,12 +35,14 @@ def read_tools(items: Iterable[object], upstream: Upstream) -> Read:
             label = _name(fields)
             definition = _definition(label, fields, upstream)
             if (holder := holders.get(definition.name)) == label:
-                raise ToolError("is listed more than once; the first counts")
+                raise ToolDefinitionError("is listed more than once; the first counts")
             if holder is not None:
-                raise ToolError(f"falls together with `{holder}`: both are called `{definition.name}`")
+                raise ToolDefinitionError(
+                    f"falls together with `{holder}`: both are called `{definition.name}`"
+                )
             holders[definition.name] = label
             found.tools.append(definition)
-        except ToolError as error:
+        except ToolDefinitionError as error:
             found.quarantined.append(Quarantined(tool=storable(label), reason=storable(str(error))))
     return found
 
@@ -48,9 +50,9 @@ def read_tools(items: Iterable[object], upstream: Upstream) -> Read:
 def _definition(label: str, fields: dict[str, object], upstream: Upstream) -> Definition:
     schema = _object(fields.get("inputSchema"), "inputSchema")
     if schema.get("type") != "object":
-        raise ToolError('inputSchema: `type` is not "object"')
+        raise ToolDefinitionError('inputSchema: `type` is not "object"')
     if (fault := header_parameters.fault(schema)) is not None:
-        raise ToolError(f"inputSchema: `x-mcp-header` cannot be used: {fault}")
+        raise ToolDefinitionError(f"inputSchema: `x-mcp-header` cannot be used: {fault}")
     definition = Definition(
         name=upstream.canonical(label),
         server=upstream.label,
@@ -63,16 +65,16 @@ def _definition(label: str, fields: dict[str, object], upstream: Upstream) -> De
         raw=_raw(fields),
     )
     if _size(definition) > MAX_DEFINITION:
-        raise ToolError(f"its definition is longer than {MAX_DEFINITION:,} characters")
+        raise ToolDefinitionError(f"its definition is longer than {MAX_DEFINITION:,} characters")
     return definition
 
 
 def _name(fields: dict[str, object]) -> str:
     name = fields.get("name")
     if not isinstance(name, str) or not name.strip():
-        raise ToolError("has no name")
+        raise ToolDefinitionError("has no name")
     if len(name) > MAX_NAME:
-        raise ToolError(f"its name is longer than {MAX_NAME} characters")
+        raise ToolDefinitionError(f"its name is longer than {MAX_NAME} characters")
     return name
 
 
@@ -82,7 +84,7 @@ def _size(definition: Definition) -> int:
 
 def _object(value: object, place: str) -> dict[str, object]:
     if not isinstance(value, dict):
-        raise ToolError(f"{place}: not an object" if value is not None else f"{place}: is missing")
+        raise ToolDefinitionError(f"{place}: not an object" if value is not None else f"{place}: is missing")
     return cast("dict[str, object]", value)
 
 
@@ -94,7 +96,7 @@ def _optional_object(fields: dict[str, object], name: str) -> dict[str, object] 
 def _optional_text(fields: dict[str, object], name: str) -> str | None:
     value = fields.get(name)
     if value is not None and not isinstance(value, str):
-        raise ToolError(f"{name}: not text")
+        raise ToolDefinitionError(f"{name}: not text")
     return None if value is None else storable(value)
 
 
@@ -111,4 +113,4 @@ def _written(value: dict[str, object], *, sort_keys: bool) -> str:
     try:
         return json.dumps(value, sort_keys=sort_keys, allow_nan=False)
     except ValueError:
-        raise ToolError("holds a number that JSON has no form for") from None
+        raise ToolDefinitionError("holds a number that JSON has no form for") from None

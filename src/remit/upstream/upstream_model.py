@@ -90,7 +90,7 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wares:
+class ServerExtras:
     """What a server offers besides its tools, as it came, and its words to those who use it."""
 
     resources: Sequence[Any] = ()
@@ -110,4 +110,4 @@ class Offer:
     server_version: str | None = None
     seconds: float = 0.0
     failure: Failure | None = None
-    wares: Wares | None = None  # None: it was asked for its tools alone
+    extras: ServerExtras | None = None  # None: it was asked for its tools alone

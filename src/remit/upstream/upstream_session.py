@@ -6,40 +6,40 @@ from typing import NamedTuple
 
 import anyio
 
-from remit.upstream.connect import Greeting, Traces, connect
+from remit.upstream.connect import HandshakeRequest, ProcessRecord, connect
 from remit.upstream.connection import Connection
 from remit.upstream.failures import explain, missing, secrets_of
-from remit.upstream.launch.resources import Means
+from remit.upstream.launch.resources import LaunchResources
 from remit.upstream.launch.server_environment import environment
 from remit.upstream.launch.variable_expansion import expand
-from remit.upstream.messaging.change_streams import Listening
-from remit.upstream.messaging.demultiplexer import Heard
+from remit.upstream.messaging.change_streams import ChangeStreams
+from remit.upstream.messaging.demultiplexer import OnNotification
 from remit.upstream.messaging.messages import LostError, ProtocolError
 from remit.upstream.upstream_model import Failure, Upstream
 
 IDLE = 3_600.0  # seconds after which a session that is one caller's own ends
 
 
-class Name(NamedTuple):
+class SessionKey(NamedTuple):
     """Who shares a session."""
 
     session: str = ""  # a caller's; empty: everyone's
     capabilities: str = "{}"  # what the handshake says of the client, where it is said for good
 
 
-class Session:
+class UpstreamSession:
     """A connection that is kept for those who share it."""
 
-    def __init__(self, upstream: Upstream, name: Name, greeting: Greeting) -> None:
+    def __init__(self, upstream: Upstream, name: SessionKey, greeting: HandshakeRequest) -> None:
         self._upstream = upstream
         self._greeting = greeting
         self._scope = anyio.CancelScope()
-        self._traces = Traces()
+        self._traces = ProcessRecord()
         self._secrets: Callable[[], frozenset[str]] = frozenset
         self._is_dismissed = False
         self.name = name
         self.connection: Connection | None = None
-        self.listening: Listening | None = None
+        self.listening: ChangeStreams | None = None
         self.level: str | None = None  # of its log
         self.subscriptions: set[str] = set()  # the resources that are watched
         self.users = 0  # requests that need it
@@ -78,7 +78,7 @@ class Session:
         """Say why something went wrong, without a secret."""
         return explain(error, self._traces, self._upstream, self._secrets())
 
-    async def run(self, means: Means, heard: Heard, idle: float) -> None:
+    async def run(self, means: LaunchResources, heard: OnNotification, idle: float) -> None:
         """Open, keep and close the connection, in one task."""
         try:
             with self._scope:
@@ -93,7 +93,7 @@ class Session:
             self.is_over.set()
             self.is_settled.set()
 
-    async def _live(self, means: Means, heard: Heard, idle: float) -> None:
+    async def _live(self, means: LaunchResources, heard: OnNotification, idle: float) -> None:
         upstream = self._upstream
         expanded = expand(upstream.launch, means.variables, workspace=upstream.directory, home=means.home)
         if expanded.missing:
@@ -111,10 +111,10 @@ class Session:
         if connection.hearing.fault is not None:
             raise connection.hearing.fault
 
-    def _opened(self, connection: Connection, heard: Heard) -> None:
+    def _opened(self, connection: Connection, heard: OnNotification) -> None:
         self.connection = connection
         if connection.agreement.is_modern:
-            self.listening = Listening(connection, connection.tasks, heard)
+            self.listening = ChangeStreams(connection, connection.tasks, heard)
             self.listening.lists()
         self.is_settled.set()
 

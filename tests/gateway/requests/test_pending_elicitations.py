@@ -6,9 +6,9 @@ from typing import Any, cast
 import anyio
 import pytest
 
-from remit.gateway.requests.pending_elicitations import HeldCalls
-from remit.gateway.requests.request_contexts import Channel, RequestCaller
-from remit.upstream.ports import Answer, AnsweredError, Caller
+from remit.gateway.requests.pending_elicitations import PendingElicitations
+from remit.gateway.requests.request_contexts import Channel, StatelessRequestContext
+from remit.upstream.ports import Answer, JsonRpcError, RequestContext
 
 ASKED = {"name": "deploy", "arguments": {"to": "production"}}
 HERE = {"roots": [{"uri": "file:///code"}]}
@@ -22,16 +22,16 @@ class Told:
     def __init__(self) -> None:
         self.told: list[object] = []
 
-    async def ask(self, *_: object) -> dict[str, Any]:
+    async def send_request(self, *_: object) -> dict[str, Any]:
         raise AssertionError("a client of 2026 is never sent a request")
 
-    async def tell(self, _: str, params: object) -> None:
+    async def notify(self, _: str, params: object) -> None:
         self.told.append(params)
 
 
-def caller(principal: str | None = "ada", told: Told | None = None) -> RequestCaller:
+def caller(principal: str | None = "ada", told: Told | None = None) -> StatelessRequestContext:
     can: dict[str, object] = {"elicitation": {}, "sampling": {}, "roots": {}}
-    return RequestCaller(
+    return StatelessRequestContext(
         cast(Channel, told or Told()),
         session="s",
         principal=principal,
@@ -48,10 +48,10 @@ class Work:
     def __init__(self) -> None:
         self.ended: list[str] = []
 
-    async def __call__(self, asking: Caller) -> Answer:
+    async def __call__(self, asking: RequestContext) -> Answer:
         try:
-            answer = await asking.ask("elicitation/create", QUESTION)
-            await asking.tell("notifications/progress", {"progress": 1})
+            answer = await asking.send_request("elicitation/create", QUESTION)
+            await asking.notify("notifications/progress", {"progress": 1})
         except anyio.get_cancelled_exc_class():
             self.ended.append("cancelled")
             raise
@@ -59,10 +59,10 @@ class Work:
         return {"content": [], "said": answer["action"]}
 
 
-def hold(use: Callable[[HeldCalls], Awaitable[None]], **given: Any) -> None:
+def hold(use: Callable[[PendingElicitations], Awaitable[None]], **given: Any) -> None:
     async def run() -> None:
         async with anyio.create_task_group() as tasks:
-            await use(HeldCalls(tasks, **given))
+            await use(PendingElicitations(tasks, **given))
             tasks.cancel_scope.cancel()
 
     anyio.run(run)
@@ -82,7 +82,7 @@ def retry(first: Answer, **changed: object) -> dict[str, Any]:
 def test_a_question_is_the_answer_and_its_answer_ends_the_call() -> None:
     work, told = Work(), Told()
 
-    async def use(held: HeldCalls) -> None:
+    async def use(held: PendingElicitations) -> None:
         first = await held.run("tools/call", ASKED, caller(), work)
         assert first["resultType"] == "input_required"
         (question,) = first["inputRequests"].values()
@@ -98,7 +98,7 @@ def test_a_question_is_the_answer_and_its_answer_ends_the_call() -> None:
 def test_what_is_not_answered_is_asked_again() -> None:
     work = Work()
 
-    async def use(held: HeldCalls) -> None:
+    async def use(held: PendingElicitations) -> None:
         first = await held.run("tools/call", ASKED, caller(), work)
         second = await held.run("tools/call", retry(first, inputResponses={"other": YES}), caller(), work)
         assert second["inputRequests"] == first["inputRequests"]
@@ -124,9 +124,9 @@ def test_an_answer_counts_only_for_the_same_request_of_the_same_principal(
 ) -> None:
     work = Work()
 
-    async def use(held: HeldCalls) -> None:
+    async def use(held: PendingElicitations) -> None:
         first = await held.run("tools/call", ASKED, caller(), work)
-        with pytest.raises(AnsweredError, match="nothing waits for this answer"):
+        with pytest.raises(JsonRpcError, match="nothing waits for this answer"):
             await held.run(method, retry(first, **changed), caller(principal), work)
         assert (await held.run("tools/call", retry(first), caller(), work))["said"] == "accept"
 
@@ -136,10 +136,10 @@ def test_an_answer_counts_only_for_the_same_request_of_the_same_principal(
 def test_an_answer_counts_once() -> None:
     work = Work()
 
-    async def use(held: HeldCalls) -> None:
+    async def use(held: PendingElicitations) -> None:
         first = await held.run("tools/call", ASKED, caller(), work)
         await held.run("tools/call", retry(first), caller(), work)
-        with pytest.raises(AnsweredError):
+        with pytest.raises(JsonRpcError):
             await held.run("tools/call", retry(first), caller(), work)
 
     hold(use)
@@ -148,10 +148,10 @@ def test_an_answer_counts_once() -> None:
 def test_a_call_that_nobody_comes_back_to_is_cancelled() -> None:
     work = Work()
 
-    async def use(held: HeldCalls) -> None:
+    async def use(held: PendingElicitations) -> None:
         first = await held.run("tools/call", ASKED, caller(), work)
         await until(work)
-        with pytest.raises(AnsweredError):
+        with pytest.raises(JsonRpcError):
             await held.run("tools/call", retry(first), caller(), work)
 
     hold(use, patience=0.01)
@@ -161,11 +161,11 @@ def test_a_call_that_nobody_comes_back_to_is_cancelled() -> None:
 def test_the_oldest_calls_of_a_principal_give_way_and_those_of_others_stay() -> None:
     work = Work()
 
-    async def use(held: HeldCalls) -> None:
+    async def use(held: PendingElicitations) -> None:
         others = await held.run("tools/call", ASKED, caller("eve"), work)
         firsts = [await held.run("tools/call", ASKED, caller(), work) for _ in range(3)]
         await until(work)
-        with pytest.raises(AnsweredError):
+        with pytest.raises(JsonRpcError):
             await held.run("tools/call", retry(firsts[0]), caller(), work)
         for first in firsts[1:]:
             assert (await held.run("tools/call", retry(first), caller(), work))["said"] == "accept"
@@ -178,7 +178,7 @@ def test_a_request_that_is_cancelled_takes_its_call_along() -> None:
     ended: list[str] = []
     started = anyio.Event()
 
-    async def work(_: Caller) -> Answer:
+    async def work(_: RequestContext) -> Answer:
         started.set()
         try:
             await anyio.sleep_forever()
@@ -187,7 +187,7 @@ def test_a_request_that_is_cancelled_takes_its_call_along() -> None:
             raise
         return {}
 
-    async def use(held: HeldCalls) -> None:
+    async def use(held: PendingElicitations) -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(held.run, "tools/call", ASKED, caller(), work)
             await started.wait()
@@ -198,13 +198,13 @@ def test_a_request_that_is_cancelled_takes_its_call_along() -> None:
 
 
 def test_a_failure_after_the_answer_is_the_requests_own() -> None:
-    async def work(asking: Caller) -> Answer:
-        await asking.ask("elicitation/create", QUESTION)
-        raise AnsweredError(-1, "it failed", {"x": 1})
+    async def work(asking: RequestContext) -> Answer:
+        await asking.send_request("elicitation/create", QUESTION)
+        raise JsonRpcError(-1, "it failed", {"x": 1})
 
-    async def use(held: HeldCalls) -> None:
+    async def use(held: PendingElicitations) -> None:
         first = await held.run("tools/call", ASKED, caller(), work)
-        with pytest.raises(AnsweredError, match="it failed") as failed:
+        with pytest.raises(JsonRpcError, match="it failed") as failed:
             await held.run("tools/call", retry(first), caller(), work)
         assert (failed.value.code, failed.value.data) == (-1, {"x": 1})
 
@@ -214,30 +214,31 @@ def test_a_failure_after_the_answer_is_the_requests_own() -> None:
 def test_what_a_call_came_to_without_the_answer_is_there_when_the_client_comes_back() -> None:
     done = anyio.Event()
 
-    async def work(asking: Caller) -> Answer:
+    async def work(asking: RequestContext) -> Answer:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(asking.ask, "elicitation/create", QUESTION)  # as a server does by the way
+            # As a server does while it works.
+            tasks.start_soon(asking.send_request, "elicitation/create", QUESTION)
             await anyio.sleep(0)
             await done.wait()
             tasks.cancel_scope.cancel()
         return {"content": [], "said": "done"}
 
-    async def use(held: HeldCalls) -> None:
+    async def use(held: PendingElicitations) -> None:
         first = await held.run("tools/call", ASKED, caller(), work)
         done.set()
         await anyio.wait_all_tasks_blocked()
         assert (await held.run("tools/call", retry(first), caller(), work))["said"] == "done"
-        with pytest.raises(AnsweredError):
+        with pytest.raises(JsonRpcError):
             await held.run("tools/call", retry(first), caller(), work)
 
     hold(use)
 
 
 def test_a_client_is_not_held_up_for_its_roots() -> None:
-    async def work(asking: Caller) -> Answer:
-        return await asking.ask("roots/list", {})
+    async def work(asking: RequestContext) -> Answer:
+        return await asking.send_request("roots/list", {})
 
-    async def use(held: HeldCalls) -> None:
+    async def use(held: PendingElicitations) -> None:
         assert await held.run("tools/call", ASKED, caller(), work) == HERE
 
     hold(use)
@@ -246,11 +247,11 @@ def test_a_client_is_not_held_up_for_its_roots() -> None:
 def test_a_state_of_an_upstreams_own_goes_through() -> None:
     seen: list[Answer] = []
 
-    async def work(_: Caller) -> Answer:
+    async def work(_: RequestContext) -> Answer:
         seen.append({})
         return {"resultType": "input_required", "requestState": "theirs"}
 
-    async def use(held: HeldCalls) -> None:
+    async def use(held: PendingElicitations) -> None:
         asked = {**ASKED, "requestState": "theirs", "inputResponses": {}}
         assert (await held.run("tools/call", asked, caller(), work))["requestState"] == "theirs"
 

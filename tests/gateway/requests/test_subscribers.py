@@ -4,7 +4,7 @@ import anyio
 import pytest
 
 from remit.gateway.ports import Change, Part
-from remit.gateway.requests.subscribers import Audience, Listener, notification
+from remit.gateway.requests.subscribers import Subscriber, Subscribers, notification
 
 TOOLS, PROMPTS = Change(Part.TOOLS), Change(Part.PROMPTS)
 NOTE = Change(Part.RESOURCES, "note://one")
@@ -28,9 +28,9 @@ def test_each_is_told_what_it_asked_for() -> None:
 
     async def run() -> None:
         async with anyio.create_task_group() as tasks:
-            audience = Audience()
+            audience = Subscribers()
             for hearer, parts in ((all_of_it, frozenset(Part)), (tools, frozenset({Part.TOOLS}))):
-                listener = Listener(tasks, hearer, parts=parts)
+                listener = Subscriber(tasks, hearer, parts=parts)
                 listener.is_ready()
                 audience.join(listener)
             for change in (TOOLS, PROMPTS, NOTE):
@@ -47,9 +47,9 @@ def test_one_that_does_not_listen_holds_up_nobody_and_is_told_once_in_the_end() 
 
     async def run() -> None:
         async with anyio.create_task_group() as tasks:
-            audience = Audience()
+            audience = Subscribers()
             for hearer in (slow, quick):
-                listener = Listener(tasks, hearer)
+                listener = Subscriber(tasks, hearer)
                 listener.is_ready()
                 audience.join(listener)
             for _ in range(5):
@@ -67,7 +67,7 @@ def test_what_happens_before_it_is_ready_is_told_when_it_is() -> None:
 
     async def run() -> None:
         async with anyio.create_task_group() as tasks:
-            listener = Listener(tasks, hearer)
+            listener = Subscriber(tasks, hearer)
             listener.tell(TOOLS)
             await anyio.wait_all_tasks_blocked()
             assert hearer.heard == []
@@ -83,7 +83,7 @@ def test_one_that_fails_to_hear_takes_nobody_along(caplog: pytest.LogCaptureFixt
 
     async def run() -> None:
         async with anyio.create_task_group() as tasks:
-            listener = Listener(tasks, fail)
+            listener = Subscriber(tasks, fail)
             listener.is_ready()
             listener.tell(TOOLS)
 
@@ -94,8 +94,8 @@ def test_one_that_fails_to_hear_takes_nobody_along(caplog: pytest.LogCaptureFixt
 def test_a_resource_is_let_go_by_the_last_who_subscribed() -> None:
     async def run() -> None:
         async with anyio.create_task_group() as tasks:
-            audience = Audience()
-            one, other = Listener(tasks, Hearer()), Listener(tasks, Hearer())
+            audience = Subscribers()
+            one, other = Subscriber(tasks, Hearer()), Subscriber(tasks, Hearer())
             for listener in (one, other):
                 audience.join(listener)
                 listener.uris.add("note://one")

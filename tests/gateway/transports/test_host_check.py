@@ -2,23 +2,23 @@
 
 import pytest
 
-from remit.gateway.transports.host_check import Hosts, hostname, is_loopback, origin, port
+from remit.gateway.transports.host_check import HostCheck, hostname, is_loopback, origin, port
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8080", "localhost", "LOCALHOST:1", "[::1]:8080", "[::1]"])
 def test_on_this_machine_alone_its_own_names_are_taken(host: str) -> None:
-    assert Hosts("127.0.0.1").is_ours(host)
+    assert HostCheck("127.0.0.1").is_ours(host)
 
 
 @pytest.mark.parametrize(
     "host", ["evil.example", "localhost.evil.example", "10.0.0.1", "", None, "[::1", "[::1]x", "a:b:c", ":80"]
 )
 def test_on_this_machine_alone_no_other_name_is_taken(host: str | None) -> None:
-    assert not Hosts("127.0.0.1").is_ours(host)
+    assert not HostCheck("127.0.0.1").is_ours(host)
 
 
 def test_for_other_machines_addresses_are_taken_and_names_that_were_allowed() -> None:
-    hosts = Hosts("10.0.0.1", ["Tools.example"])
+    hosts = HostCheck("10.0.0.1", ["Tools.example"])
     assert hosts.is_ours("10.0.0.7:8080")
     assert hosts.is_ours("[fe80::1]:8080")
     assert hosts.is_ours("tools.example")
@@ -30,7 +30,7 @@ def test_for_other_machines_addresses_are_taken_and_names_that_were_allowed() ->
     [None, "http://localhost:8787", "http://127.0.0.1:8787", "http://[::1]:8787", "https://localhost:8787"],
 )
 def test_programs_and_pages_of_ours_may_ask(origin: str | None) -> None:
-    assert Hosts("127.0.0.1").takes(origin, "127.0.0.1:8787")
+    assert HostCheck("127.0.0.1").takes(origin, "127.0.0.1:8787")
 
 
 @pytest.mark.parametrize(
@@ -53,12 +53,12 @@ def test_programs_and_pages_of_ours_may_ask(origin: str | None) -> None:
     ],
 )
 def test_pages_of_others_may_not_ask(origin: str) -> None:
-    assert not Hosts("127.0.0.1").takes(origin, "127.0.0.1:8787")
-    assert not Hosts("10.0.0.2").takes(origin, "10.0.0.2:8787")
+    assert not HostCheck("127.0.0.1").takes(origin, "127.0.0.1:8787")
+    assert not HostCheck("10.0.0.2").takes(origin, "10.0.0.2:8787")
 
 
 def test_behind_a_proxy_the_page_of_the_same_host_is_ours_by_either_scheme() -> None:
-    hosts = Hosts("127.0.0.1", ["tools.example"])
+    hosts = HostCheck("127.0.0.1", ["tools.example"])
     assert hosts.takes("https://tools.example", "tools.example")
     assert hosts.takes("http://tools.example", "tools.example")
     assert hosts.takes("https://tools.example", "tools.example:443")
@@ -67,11 +67,11 @@ def test_behind_a_proxy_the_page_of_the_same_host_is_ours_by_either_scheme() -> 
 
 
 def test_a_page_at_the_address_that_is_asked_is_ours() -> None:
-    assert Hosts("0.0.0.0").takes("http://10.0.0.7:8787", "10.0.0.7:8787")  # noqa: S104 - it is what is said
+    assert HostCheck("0.0.0.0").takes("http://10.0.0.7:8787", "10.0.0.7:8787")  # noqa: S104 - it is what is said
 
 
 def test_a_page_that_was_allowed_may_ask_from_wherever_it_is() -> None:
-    hosts = Hosts("127.0.0.1", origins=["http://localhost:6274"])
+    hosts = HostCheck("127.0.0.1", origins=["http://localhost:6274"])
     assert hosts.takes("http://localhost:6274", "127.0.0.1:8787")
     assert not hosts.takes("https://localhost:6274", "127.0.0.1:8787")
 
@@ -96,10 +96,10 @@ def test_an_origin_is_written_as_browsers_do(given: str, written: str | None) ->
 
 
 def test_only_names_of_this_machine_keep_a_gateway_private() -> None:
-    assert Hosts("127.0.0.1").is_private
-    assert Hosts("127.0.0.1", ["Shop.localhost", "127.0.0.2"]).is_private
-    assert not Hosts("127.0.0.1", ["tools.example"]).is_private
-    assert not Hosts("10.0.0.1").is_private
+    assert HostCheck("127.0.0.1").is_private
+    assert HostCheck("127.0.0.1", ["Shop.localhost", "127.0.0.2"]).is_private
+    assert not HostCheck("127.0.0.1", ["tools.example"]).is_private
+    assert not HostCheck("10.0.0.1").is_private
 
 
 def test_the_whole_of_127_is_this_machine_and_everything_is_not() -> None:

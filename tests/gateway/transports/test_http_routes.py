@@ -15,7 +15,7 @@ from gateways import ACCEPT, BLOG, SHOP, Gateway, gateway
 from remit.decision.projects import identify
 from remit.errors import AgentError
 from remit.gateway.ports import Opening
-from remit.gateway.transports.host_check import Hosts
+from remit.gateway.transports.host_check import HostCheck
 from remit.gateway.transports.token_grants import Grant, digest
 
 CI = "Bearer token_of_ci"
@@ -247,7 +247,7 @@ def test_behind_a_proxy_that_has_tls_its_name_is_ours_and_a_token_is_needed() ->
         elsewhere = {"host": "tools.example", "origin": "https://tools.example:8443"}
         assert (await served.post("/mcp", HELLO, **elsewhere, authorization=CI)).status_code == 403
 
-    at(work, hosts=Hosts("127.0.0.1", ["tools.example"]), grants=[holder("ci")])
+    at(work, hosts=HostCheck("127.0.0.1", ["tools.example"]), grants=[holder("ci")])
 
 
 def test_through_a_proxy_nobody_is_let_in_without_a_token() -> None:
@@ -255,7 +255,7 @@ def test_through_a_proxy_nobody_is_let_in_without_a_token() -> None:
         assert (await served.post("/mcp", HELLO, host="tools.example")).status_code == 401
         assert (await served.post("/mcp", HELLO)).status_code == 401
 
-    at(work, hosts=Hosts("127.0.0.1", ["tools.example"]))
+    at(work, hosts=HostCheck("127.0.0.1", ["tools.example"]))
 
 
 def test_from_other_machines_nobody_is_let_in_without_a_token() -> None:
@@ -264,7 +264,7 @@ def test_from_other_machines_nobody_is_let_in_without_a_token() -> None:
         assert (await served.post("/mcp", HELLO, host="10.0.0.7")).status_code == 401
         assert (await served.post("/mcp", HELLO, host="evil.example")).status_code == 421
 
-    at(work, hosts=Hosts("10.0.0.7"))
+    at(work, hosts=HostCheck("10.0.0.7"))
 
 
 def test_a_body_that_is_too_large_is_refused() -> None:

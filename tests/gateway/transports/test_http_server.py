@@ -2,12 +2,12 @@
 
 import socket
 
-from remit.gateway.transports.http_server import Address, bound
+from remit.gateway.transports.http_server import Address, bind_socket
 
 
 def test_connections_are_known_for_tcp_so_that_the_event_loop_sends_at_once() -> None:
     with (
-        bound(Address("127.0.0.1", 0)) as listener,
+        bind_socket(Address("127.0.0.1", 0)) as listener,
         socket.create_connection(listener.getsockname()),
         listener.accept()[0] as accepted,
     ):

@@ -12,8 +12,8 @@ from starlette.types import Message
 from endpoints import SmallEndpoint
 from gateways import Gateway, gateway
 from remit.gateway.ports import Listing
-from remit.gateway.transports.list_encoding import Prepared
-from remit.gateway.transports.list_splicing import Splicing, spliced
+from remit.gateway.transports.list_encoding import EncodedList
+from remit.gateway.transports.list_splicing import ListSplicer, splice_lists
 
 ODD = {"name": "odd", "description": "größer\u2028and\x85more\r\n", "inputSchema": {"default": None}}
 META: dict[str, object] = {
@@ -79,8 +79,8 @@ def sent_of(*messages: Message, answer: Mapping[str, Any] | None = None) -> tupl
 
     async def run() -> Any:
         scope: dict[str, Any] = {}
-        splicing = Splicing(scope, send)
-        written = None if answer is None else spliced(dict(answer), scope)
+        splicing = ListSplicer(scope, send)
+        written = None if answer is None else splice_lists(dict(answer), scope)
         for message in messages:
             body = message.get("body", b"").replace(b"WRITTEN", json.dumps(written).encode())
             await splicing({**message, "body": body} if "body" in message else message)
@@ -92,7 +92,7 @@ def sent_of(*messages: Message, answer: Mapping[str, Any] | None = None) -> tupl
 def test_a_response_says_how_long_it_is_with_its_list() -> None:
     start = {"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"9")]}
     body = {"type": "http.response.body", "body": b"WRITTEN"}
-    sent, _ = sent_of(start, body, answer={"tools": Prepared([ODD]), "ttlMs": 0})
+    sent, _ = sent_of(start, body, answer={"tools": EncodedList([ODD]), "ttlMs": 0})
     assert json.loads(sent[1]["body"]) == {"tools": [ODD], "ttlMs": 0}
     assert sent[0]["headers"] == [(b"content-length", str(len(sent[1]["body"])).encode())]
 
@@ -102,7 +102,7 @@ def test_a_stream_starts_at_once_and_its_other_events_are_left_alone() -> None:
     assert sent_of(start)[0] == [start]
     event = {"type": "http.response.body", "body": b'data: "list:0123"\r\n\r\n', "more_body": True}
     last = {"type": "http.response.body", "body": b"data: WRITTEN\r\n\r\n"}
-    sent, written = sent_of(start, event, last, answer={"tools": Prepared([])})
+    sent, written = sent_of(start, event, last, answer={"tools": EncodedList([])})
     assert sent[:2] == [start, event]
     assert written != {"tools": []}
     assert sent[2]["body"] == b'data: {"tools": []}\r\n\r\n'

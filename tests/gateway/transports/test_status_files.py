@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from remit.gateway.transports.status_files import GatewayFiles, memory_mb
+from remit.gateway.transports.status_files import StatusFiles, resident_megabytes
 
 
 def test_a_gateway_is_seen_while_it_runs_and_says_so(tmp_path: Path) -> None:
-    files = GatewayFiles(str(tmp_path))
+    files = StatusFiles(str(tmp_path))
     assert files.running() == []
     files.tell({"url": None, "started_at": 5})
-    assert GatewayFiles(str(tmp_path)).running() == [{"pid": os.getpid(), "url": None, "started_at": 5}]
+    assert StatusFiles(str(tmp_path)).running() == [{"pid": os.getpid(), "url": None, "started_at": 5}]
     files.tell({"url": "http://x", "started_at": 5})
     assert [said["url"] for said in files.running()] == ["http://x"]
     files.leave()
@@ -26,7 +26,7 @@ def test_a_gateway_is_seen_while_it_runs_and_says_so(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="files have other rights there")
 def test_only_the_user_may_look(tmp_path: Path) -> None:
-    GatewayFiles(str(tmp_path)).tell({})
+    StatusFiles(str(tmp_path)).tell({})
     (file,) = (tmp_path / "gateways").iterdir()
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
@@ -39,7 +39,7 @@ def test_what_the_dead_left_is_removed(tmp_path: Path) -> None:
     for name in (f"{process.pid}.json", f"{process.pid}.json.1a2b"):
         (folder / name).write_text(json.dumps({"pid": process.pid, "born": "1"}), encoding="utf-8")
     (folder / "7.json").write_text("{", encoding="utf-8")
-    assert GatewayFiles(str(tmp_path)).running() == []
+    assert StatusFiles(str(tmp_path)).running() == []
     assert os.listdir(folder) == []
 
 
@@ -49,17 +49,17 @@ def test_another_process_with_the_number_of_a_dead_one_is_not_taken_for_it(tmp_p
     folder.mkdir()
     said = {"pid": os.getpid(), "born": "1"}
     (folder / f"{os.getpid()}.json").write_text(json.dumps(said), encoding="utf-8")
-    assert GatewayFiles(str(tmp_path)).running() == []
+    assert StatusFiles(str(tmp_path)).running() == []
 
 
 def test_a_place_that_cannot_be_written_stops_nobody(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
-    files = GatewayFiles(str(tmp_path / "file"))
+    files = StatusFiles(str(tmp_path / "file"))
     files.tell({})
     files.leave()
     assert files.running() == []
 
 
 def test_memory_is_a_number_where_the_system_tells() -> None:
-    found = memory_mb()
+    found = resident_megabytes()
     assert found is None or found > 1

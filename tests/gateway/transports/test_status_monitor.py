@@ -9,10 +9,10 @@ import anyio
 from endpoints import SmallEndpoint, opened
 from remit.gateway.ports import Opening
 from remit.gateway.requests.call_tally import Tally
-from remit.gateway.requests.open_dispatcher import open_desk
-from remit.gateway.transports.http_server import Address, bound
-from remit.gateway.transports.status_monitor import Monitor
-from remit.upstream.ports import Condition, Health
+from remit.gateway.requests.open_dispatcher import open_dispatcher
+from remit.gateway.transports.http_server import Address, bind_socket
+from remit.gateway.transports.status_monitor import StatusMonitor
+from remit.upstream.ports import Health, UpstreamStatus
 from remit.upstream.upstream_model import Failure
 
 
@@ -33,11 +33,11 @@ class Notes:
 def test_it_says_how_it_is_only_when_that_changed_and_takes_it_back() -> None:
     notes, opening = Notes(), Opening("/code/shop", agent="reviewer")
     failure = Failure(reason="it failed", hint="mend it")
-    conditions = [Condition(("git",), "git", Health.DOWN, calls=2, p50_ms=1.23456, failure=failure)]
+    conditions = [UpstreamStatus(("git",), "git", Health.DOWN, calls=2, p50_ms=1.23456, failure=failure)]
 
     async def run() -> None:
-        async with open_desk(opened(SmallEndpoint()), opening) as desk:
-            monitor = Monitor(
+        async with open_dispatcher(opened(SmallEndpoint()), opening) as desk:
+            monitor = StatusMonitor(
                 notes,
                 endpoints=lambda: [(opening, desk)],
                 conditions=lambda: conditions,
@@ -74,5 +74,5 @@ def test_half_of_the_calls_are_below_the_median() -> None:
 
 
 def test_what_is_written_to_a_client_goes_out_at_once() -> None:
-    with bound(Address("127.0.0.1", 0)) as listener:
+    with bind_socket(Address("127.0.0.1", 0)) as listener:
         assert listener.proto == socket.IPPROTO_TCP  # else the event loop would not switch off Nagle's wait

@@ -16,7 +16,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 import endpoints
-from remit.gateway.transports.list_encoding import encoded
+from remit.gateway.transports.list_encoding import encode_json
 
 HELLO = {
     "protocolVersion": "2025-11-25",
@@ -238,9 +238,12 @@ def test_what_comes_from_a_file_is_answered_into_a_file(tmp_path: Path) -> None:
 
 
 def test_numbers_and_texts_that_json_does_not_have_are_written_so_that_everybody_can_read_them() -> None:
-    assert json.loads(encoded({"a": [float("nan"), 1.5], "b": float("inf")})) == {"a": [None, 1.5], "b": None}
-    assert json.loads(encoded({"half": "\ud83d x"})) == {"half": "? x"}
-    assert encoded({"whole": "größer"}) == '{"whole":"größer"}'.encode()
+    assert json.loads(encode_json({"a": [float("nan"), 1.5], "b": float("inf")})) == {
+        "a": [None, 1.5],
+        "b": None,
+    }
+    assert json.loads(encode_json({"half": "\ud83d x"})) == {"half": "? x"}
+    assert encode_json({"whole": "größer"}) == '{"whole":"größer"}'.encode()
 
 
 def test_nothing_is_served_before_the_handshake(tmp_path: Path) -> None:

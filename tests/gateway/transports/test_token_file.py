@@ -12,7 +12,7 @@ import pytest
 from remit.decision.projects import identify
 from remit.errors import TokenError
 from remit.gateway.transports.token_file import TokenFile
-from remit.gateway.transports.token_grants import presented
+from remit.gateway.transports.token_grants import find_grant
 
 SHOP = identify("/code/shop")
 
@@ -20,7 +20,7 @@ SHOP = identify("/code/shop")
 def test_a_token_is_given_once_and_only_its_hash_is_kept(tmp_path: Path) -> None:
     token = TokenFile(str(tmp_path)).add("ci", projects=[SHOP], agents=["reviewer"], at=5)
     (grant,) = TokenFile(str(tmp_path)).grants()
-    assert presented(token, [grant]) == grant
+    assert find_grant(token, [grant]) == grant
     assert (grant.name, grant.projects, grant.agents, grant.created_at) == ("ci", (SHOP,), ("reviewer",), 5)
     assert token not in (tmp_path / "tokens.json").read_text("utf-8")
 

@@ -1,7 +1,7 @@
 """What the bearer of a token may reach."""
 
 from remit.decision.projects import identify
-from remit.gateway.transports.token_grants import Grant, digest, presented
+from remit.gateway.transports.token_grants import Grant, digest, find_grant
 
 SHOP, BLOG, HOME = identify("/code/shop"), identify("/code/blog"), identify("/home/ada")
 
@@ -12,15 +12,15 @@ def grant(name: str = "ci", **given: object) -> Grant:
 
 def test_a_token_is_found_by_its_hash_alone() -> None:
     grants = [grant("ci"), grant("laptop")]
-    assert presented("token of laptop", grants) == grants[1]
-    assert presented("token of ci", grants) == grants[0]
+    assert find_grant("token of laptop", grants) == grants[1]
+    assert find_grant("token of ci", grants) == grants[0]
 
 
 def test_a_token_that_nobody_was_given_is_nobodys() -> None:
-    assert presented("token of ci ", [grant("ci")]) is None
-    assert presented("", [grant("ci")]) is None
-    assert presented("\ud800", [grant("ci")]) is None
-    assert presented("token of ci", []) is None
+    assert find_grant("token of ci ", [grant("ci")]) is None
+    assert find_grant("", [grant("ci")]) is None
+    assert find_grant("\ud800", [grant("ci")]) is None
+    assert find_grant("token of ci", []) is None
 
 
 def test_a_token_without_projects_reaches_every_one_and_means_the_usual() -> None:

@@ -6,7 +6,7 @@ import pytest
 from remit.decision.launch import Launch, Transport
 from remit.decision.projects import Workspace, identify
 from remit.files.bounded_reader import Machine
-from remit.upstream.launch.machine_facts import examine
+from remit.upstream.launch.machine_facts import collect_launch_facts
 from support import declared
 
 
@@ -32,7 +32,9 @@ def absent(launch: Launch, root: Path, platform: str = "linux") -> tuple[str, ..
     variables = {"PATH": f"/nowhere:{root}/bin", "PATHEXT": ".EXE;.CMD", "SECRET": "x"}
     machine = Machine(home=str(root / "home"), variables=variables, platform=platform)
     declaration = replace(declared(), launch=launch)
-    facts = examine([declaration, declared("kept")], Workspace(shop, shop, identify(shop)), machine)
+    facts = collect_launch_facts(
+        [declaration, declared("kept")], Workspace(shop, shop, identify(shop)), machine
+    )
     assert facts.variables == {"PATH", "PATHEXT", "SECRET"}
     return tuple(facts.absent.get(declaration.key, ()))
 

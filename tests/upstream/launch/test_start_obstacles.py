@@ -5,15 +5,15 @@ import pytest
 from remit.decision.declarations import Declaration, Resolved
 from remit.decision.kinds import ConfigStatus
 from remit.decision.launch import Launch, VariableSyntax
-from remit.upstream.launch.launch_facts import Facts
-from remit.upstream.launch.start_obstacles import obstacles
+from remit.upstream.launch.launch_facts import LaunchFacts
+from remit.upstream.launch.start_obstacles import start_obstacles
 from support import context, declared
 
 
-def found(declaration: Declaration, facts: Facts, *, starts_servers: bool = True) -> list[str]:
+def found(declaration: Declaration, facts: LaunchFacts, *, starts_servers: bool = True) -> list[str]:
     resolved = [Resolved(declaration=declaration, config_status=ConfigStatus.ENABLED)]
     here = replace(context(), starts_servers=starts_servers)
-    return list(obstacles(resolved, facts, by_remit=here.starts_servers).values())
+    return list(start_obstacles(resolved, facts, by_remit=here.starts_servers).values())
 
 
 def git(**launch: object) -> Declaration:
@@ -31,18 +31,18 @@ def git(**launch: object) -> Declaration:
 )
 def test_a_program_that_is_not_there_is_in_the_way(command: str, place: str, said: str) -> None:
     declaration = git(command=command)
-    facts = Facts(absent={declaration.key: (place,)})
+    facts = LaunchFacts(absent={declaration.key: (place,)})
     assert found(declaration, facts) == [said]
     assert found(declaration, facts, starts_servers=False) == [said]
 
 
 def test_each_variable_that_is_not_set_is_named_once_where_remit_starts_the_server() -> None:
     declaration = git(args=("${TOKEN}", "${PLACE:-here}"), env={"A": "${TOKEN}", "B": "${HOME}", "C": "${X}"})
-    facts = Facts(variables=frozenset({"HOME"}))
+    facts = LaunchFacts(variables=frozenset({"HOME"}))
     assert found(declaration, facts) == ["`TOKEN` is not set, `X` is not set"]
     assert found(declaration, facts, starts_servers=False) == []
 
 
 def test_nothing_is_said_of_what_can_be_started_or_cannot_be_read() -> None:
-    assert found(git(), Facts()) == []
-    assert found(replace(git(), launch=None), Facts()) == []
+    assert found(git(), LaunchFacts()) == []
+    assert found(replace(git(), launch=None), LaunchFacts()) == []

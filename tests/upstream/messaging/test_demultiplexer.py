@@ -4,10 +4,10 @@ import anyio
 import pytest
 
 from linking import Noting
-from remit.upstream.messaging.demultiplexer import BURST, MAX_REPLIES, Hearing
-from remit.upstream.messaging.input_bridge import MAX_QUESTIONS, completed
+from remit.upstream.messaging.demultiplexer import BURST, MAX_REPLIES, Demultiplexer
+from remit.upstream.messaging.input_bridge import MAX_QUESTIONS, complete_input
 from remit.upstream.messaging.messages import Message, ProtocolError
-from remit.upstream.messaging.url_elicitations import MOST, Elicitations
+from remit.upstream.messaging.url_elicitations import MOST, UrlElicitations
 from remit.upstream.ports import Answer, Params
 
 pytestmark = pytest.mark.anyio
@@ -25,7 +25,7 @@ class Deaf:
 )
 async def test_answers_that_nobody_waits_for_are_a_flood_as_well(message: object) -> None:
     async with anyio.create_task_group() as tasks:
-        hearing = Hearing(tasks, lambda _, __: None)
+        hearing = Demultiplexer(tasks, lambda _, __: None)
         for _ in range(100):
             hearing.take(message, 1)
         assert hearing.fault is None
@@ -36,14 +36,14 @@ async def test_answers_that_nobody_waits_for_are_a_flood_as_well(message: object
 
 async def test_many_messages_at_once_are_as_many() -> None:
     async with anyio.create_task_group() as tasks:
-        hearing = Hearing(tasks, lambda _, __: None)
+        hearing = Demultiplexer(tasks, lambda _, __: None)
         hearing.take([{"jsonrpc": "2.0", "method": "notifications/message"}] * (2 * BURST), 1)
         assert "floods" in str(hearing.fault)
 
 
 async def test_a_server_that_asks_and_does_not_read_the_answers_is_given_up() -> None:
     async with anyio.create_task_group() as tasks:
-        hearing = Hearing(tasks, lambda _, __: None)
+        hearing = Demultiplexer(tasks, lambda _, __: None)
         hearing.wire = Deaf()  # pyright: ignore[reportAttributeAccessIssue] - nothing else is asked of it
         for number in range(MAX_REPLIES + 1):
             assert hearing.fault is None
@@ -64,11 +64,11 @@ async def test_a_server_may_not_ask_without_end_in_one_answer() -> None:
         "inputRequests": {str(number): question for number in range(MAX_QUESTIONS + 1)},
     }
     with pytest.raises(ProtocolError, match="more than 16 questions"):
-        await completed(answer, {}, Noting(), again)
+        await complete_input(answer, {}, Noting(), again)
 
 
 def test_only_who_was_asked_by_a_url_is_remembered_each_once_and_not_without_end() -> None:
-    asked, ada, eve = Elicitations(), Noting(), Noting()
+    asked, ada, eve = UrlElicitations(), Noting(), Noting()
     asked.note({"mode": "form", "elicitationId": "form"}, ada)
     asked.note({"mode": "url", "elicitationId": 7}, ada)
     asked.note({"mode": "url", "elicitationId": "page"}, ada)

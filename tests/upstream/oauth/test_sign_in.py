@@ -22,11 +22,11 @@ from anyio.to_thread import run_sync
 from linking import Noting, links, said, tool, upstream
 from remit.decision.launch import Launch, OAuthClient, Transport, VariableSyntax
 from remit.errors import SignInError, UpstreamError
-from remit.upstream.connect import Traces
+from remit.upstream.connect import ProcessRecord
 from remit.upstream.failures import explain
-from remit.upstream.oauth.sign_in import Identity, identify, reachable, sign_in
-from remit.upstream.oauth.token_store import Files, Keyring, SignIn, open_sign_ins
-from remit.upstream.transports.http_client import refusal
+from remit.upstream.oauth.sign_in import ClientRegistration, expand_remote, registration_for, sign_in
+from remit.upstream.oauth.token_store import FileTokenStore, KeyringTokenStore, StoredToken, open_token_store
+from remit.upstream.transports.http_client import refused_error
 from remit.upstream.upstream_model import Upstream
 
 SIGNING = str(Path(__file__).parents[2] / "signing_servers.py")
@@ -80,11 +80,13 @@ class Browser:
                 error.close()
 
 
-def signed_in(server: Upstream) -> SignIn:
+def signed_in(server: Upstream) -> StoredToken:
     shown: list[str] = []
     browser = Browser()
     with browser:
-        made = sign_in(server.label, server.launch, Identity(), on_url=shown.append, open_browser=browser)
+        made = sign_in(
+            server.label, server.launch, ClientRegistration(), on_url=shown.append, open_browser=browser
+        )
     assert "code_challenge_method=S256" in shown[0]
     return made
 
@@ -100,7 +102,7 @@ async def test_a_server_that_nobody_signed_in_to_says_what_to_do() -> None:
 
 @pytest.mark.anyio
 async def test_who_has_signed_in_is_known_from_then_on(tmp_path: Path) -> None:
-    kept = Files(str(tmp_path))
+    kept = FileTokenStore(str(tmp_path))
     with serving(3_600) as server:
         kept.save(server.launch.url, await run_sync(signed_in, server))
         async with links(sign_ins=kept) as made:
@@ -113,7 +115,7 @@ async def test_who_has_signed_in_is_known_from_then_on(tmp_path: Path) -> None:
 
 @pytest.mark.anyio
 async def test_a_token_whose_time_is_up_is_renewed_and_kept(tmp_path: Path) -> None:
-    kept = Files(str(tmp_path))
+    kept = FileTokenStore(str(tmp_path))
     with serving(5) as server:  # so short that each request comes too late
         first = await run_sync(signed_in, server)
         kept.save(server.launch.url, first)
@@ -127,7 +129,7 @@ async def test_a_token_whose_time_is_up_is_renewed_and_kept(tmp_path: Path) -> N
 
 @pytest.mark.anyio
 async def test_a_token_that_the_server_does_not_know_any_more_asks_for_a_new_sign_in(tmp_path: Path) -> None:
-    kept = Files(str(tmp_path))
+    kept = FileTokenStore(str(tmp_path))
     with serving(3_600) as other:
         old = await run_sync(signed_in, other)
     with serving(3_600) as server:
@@ -149,7 +151,9 @@ def test_a_refusal_at_the_server_is_told() -> None:
 def test_a_page_that_nobody_waits_for_is_not_taken_for_the_sign_in() -> None:
     browser = Browser("?code=x&state=wrong", "/other")
     with serving(3_600) as server, browser:
-        made = sign_in(server.label, server.launch, Identity(), on_url=lambda _: None, open_browser=browser)
+        made = sign_in(
+            server.label, server.launch, ClientRegistration(), on_url=lambda _: None, open_browser=browser
+        )
     assert browser.statuses == [400, 404, 200]
     assert made.access_token.startswith("access-")
 
@@ -174,7 +178,7 @@ def test_a_client_that_the_entry_names_signs_in_as_that_and_comes_back_to_localh
     with serving(3_600) as server, browser:
         client_id = registered(server, f"http://localhost:{port}/callback")
         launch = replace(server.launch, registered=OAuthClient(client_id, port))
-        identity = identify(launch, Identity())
+        identity = registration_for(launch, ClientRegistration())
         made = sign_in(server.label, launch, identity, on_url=shown.append, open_browser=browser)
     asked = parse_qs(urlsplit(shown[0]).query)
     assert asked["client_id"] == [client_id] == [made.client_id]
@@ -183,16 +187,18 @@ def test_a_client_that_the_entry_names_signs_in_as_that_and_comes_back_to_localh
 
 def test_what_the_user_says_of_the_client_counts_before_the_entry() -> None:
     launch = Launch(transport=Transport.HTTP, url="https://x/", registered=OAuthClient("entry", 8080))
-    assert identify(launch, Identity(client_id="mine", port=9)) == Identity(client_id="mine", port=9)
-    assert identify(launch, Identity(port=9)).port == 9
-    assert identify(replace(launch, registered=None), Identity()) == Identity()
+    assert registration_for(launch, ClientRegistration(client_id="mine", port=9)) == ClientRegistration(
+        client_id="mine", port=9
+    )
+    assert registration_for(launch, ClientRegistration(port=9)).port == 9
+    assert registration_for(replace(launch, registered=None), ClientRegistration()) == ClientRegistration()
 
 
 def test_a_scope_is_asked_for_beside_what_the_server_wants() -> None:
     shown: list[str] = []
     browser = Browser()
     with serving(3_600) as server, browser:
-        asking = Identity(scope="files:write files:read files:write")
+        asking = ClientRegistration(scope="files:write files:read files:write")
         sign_in(server.label, server.launch, asking, on_url=shown.append, open_browser=browser)
     assert parse_qs(urlsplit(shown[0]).query)["scope"] == ["files:write files:read"]
 
@@ -211,10 +217,10 @@ def test_a_scope_is_asked_for_beside_what_the_server_wants() -> None:
 def test_a_scope_that_is_missing_is_named_with_the_way_to_get_it(
     status: int, challenge: str, scope: str | None
 ) -> None:
-    refused = refusal(httpx2.Response(status, headers={"WWW-Authenticate": challenge}))
+    refused = refused_error(httpx2.Response(status, headers={"WWW-Authenticate": challenge}))
     assert refused.scope == scope
     files = upstream(Launch(transport=Transport.HTTP, url="https://x/"), "files")
-    told = explain(refused, Traces(), files, ())
+    told = explain(refused, ProcessRecord(), files, ())
     assert (f'remit login files --scope "{scope}"' in (told.hint or "")) == (scope is not None)
     assert (f"it wants the scope `{scope}`" in told.reason) == (scope is not None)
 
@@ -227,7 +233,7 @@ def test_nobody_waits_for_a_person_for_ever() -> None:
         sign_in(
             server.label,
             server.launch,
-            Identity(),
+            ClientRegistration(),
             on_url=lambda _: None,
             open_browser=lambda _: None,
             patience=1,
@@ -236,21 +242,23 @@ def test_nobody_waits_for_a_person_for_ever() -> None:
 
 def test_only_remote_servers_are_signed_in_to_and_their_variables_must_be_set() -> None:
     with pytest.raises(SignInError, match="no remote server"):
-        reachable(upstream(Launch(command="run"), "local"), {}, "/")
+        expand_remote(upstream(Launch(command="run"), "local"), {}, "/")
     written = Launch(
         transport=Transport.HTTP, url="https://${HOST_NAME}/mcp", syntaxes=(VariableSyntax.DEFAULTS,)
     )
     with pytest.raises(SignInError, match="needs `HOST_NAME`"):
-        reachable(upstream(written, "remote"), {}, "/")
-    assert reachable(upstream(written, "remote"), {"HOST_NAME": "x"}, "/").url == "https://x/mcp"
+        expand_remote(upstream(written, "remote"), {}, "/")
+    assert expand_remote(upstream(written, "remote"), {"HOST_NAME": "x"}, "/").url == "https://x/mcp"
 
 
-KEPT = SignIn(**dict.fromkeys(("token_endpoint", "access_token", "refresh_token", "client_id"), "made up"))
+KEPT = StoredToken(
+    **dict.fromkeys(("token_endpoint", "access_token", "refresh_token", "client_id"), "made up")
+)
 URL = "https://x/mcp?key=secret"
 
 
 def test_a_sign_in_is_kept_in_a_file_for_the_user_alone(tmp_path: Path) -> None:
-    files = Files(str(tmp_path))
+    files = FileTokenStore(str(tmp_path))
     assert files.load(URL) is None
     files.save(URL, KEPT)
     assert files.load(URL) == KEPT
@@ -264,7 +272,7 @@ def test_a_sign_in_is_kept_in_a_file_for_the_user_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "no json", "[]", "{}", '{"token_endpoint": 1, "access_token": "x"}'])
 def test_a_damaged_file_is_as_if_it_were_not_there(text: str, tmp_path: Path) -> None:
-    files = Files(str(tmp_path))
+    files = FileTokenStore(str(tmp_path))
     files.save(URL, KEPT)
     (file,) = (tmp_path / "sign-ins").iterdir()
     file.write_text(text)
@@ -297,7 +305,7 @@ class Ring:
 
 def test_a_sign_in_is_kept_in_the_keyring_where_there_is_one(tmp_path: Path) -> None:
     ring = Ring()
-    kept = Keyring(ring, Files(str(tmp_path)))
+    kept = KeyringTokenStore(ring, FileTokenStore(str(tmp_path)))
     kept.save(URL, KEPT)
     assert (kept.load(URL), len(ring.kept), (tmp_path / "sign-ins").exists()) == (KEPT, 1, False)
     assert (kept.forget(URL), kept.forget(URL), kept.load(URL)) == (True, False, None)
@@ -306,22 +314,22 @@ def test_a_sign_in_is_kept_in_the_keyring_where_there_is_one(tmp_path: Path) -> 
 def test_a_keyring_that_fails_is_replaced_by_files(tmp_path: Path) -> None:
     ring = Ring()
     ring.is_locked = True
-    kept = Keyring(ring, Files(str(tmp_path)))
+    kept = KeyringTokenStore(ring, FileTokenStore(str(tmp_path)))
     kept.save(URL, KEPT)
-    assert kept.load(URL) == KEPT == Files(str(tmp_path)).load(URL)
+    assert kept.load(URL) == KEPT == FileTokenStore(str(tmp_path)).load(URL)
     ring.is_locked = False
     kept.save(URL, KEPT)
-    assert Files(str(tmp_path)).load(URL) is None
+    assert FileTokenStore(str(tmp_path)).load(URL) is None
     assert kept.load(URL) == KEPT
 
 
-@pytest.mark.parametrize(("priority", "kind"), [(5, Keyring), (0, Files)])
+@pytest.mark.parametrize(("priority", "kind"), [(5, KeyringTokenStore), (0, FileTokenStore)])
 def test_a_keyring_is_used_only_where_it_works(
     priority: float, kind: type, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     ring = SimpleNamespace(priority=priority)
     monkeypatch.setitem(sys.modules, "keyring", SimpleNamespace(get_keyring=lambda: ring))
-    assert isinstance(open_sign_ins(str(tmp_path)), kind)
+    assert isinstance(open_token_store(str(tmp_path)), kind)
 
 
 @pytest.mark.anyio

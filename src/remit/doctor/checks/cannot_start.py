@@ -9,8 +9,8 @@ from remit.decision.launch import Transport
 from remit.decision.problems import Severity
 from remit.decision.scopes import Scope
 from remit.doctor.findings import Finding, Patient, about
-from remit.upstream.launch.launch_facts import values
-from remit.upstream.launch.start_obstacles import absence, is_path
+from remit.upstream.launch.launch_facts import launch_values
+from remit.upstream.launch.start_obstacles import describe_absence, is_path
 from remit.upstream.launch.variable_expansion import unset
 
 # What Claude Code itself sets.
@@ -26,7 +26,7 @@ def missing_programs(patient: Patient) -> Iterator[Finding]:
                 Severity.ERROR,
                 "program",
                 place=place,
-                reason=absence(launch, place),
+                reason=describe_absence(launch, place),
                 fix="correct the path"
                 if is_path(launch, place)
                 else "install it, or write the whole path of the program",
@@ -67,7 +67,7 @@ def unset_variables(patient: Patient) -> Iterator[Finding]:
     """Find references to environment variables that are not set and have no default."""
     for declaration, launch in patient.launches:
         known = {*patient.facts.variables, *_GIVEN}
-        for value in values(launch):
+        for value in launch_values(launch):
             for variable in unset(value.text, launch, known):
                 is_own = variable in launch.env and not value.place.startswith("env.")
                 if is_own or variable in known:  # a server may expand what its entry sets

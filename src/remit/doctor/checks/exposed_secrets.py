@@ -10,7 +10,7 @@ from remit.decision.scopes import Scope
 from remit.decision.tool_names import normalise
 from remit.doctor.findings import Finding, Patient, about, to_its_owner
 from remit.text.secrets import is_secret
-from remit.upstream.launch.launch_facts import Value, values
+from remit.upstream.launch.launch_facts import LaunchValue, launch_values
 
 _WRITTEN = {  # the plainest first
     VariableSyntax.DEFAULTS: "${{{}}}",
@@ -26,12 +26,12 @@ def exposed_secrets(patient: Patient) -> Iterator[Finding]:
     """Find secrets in entries, in force or not: whoever reads the file has them."""
     for item in patient.servers:
         declaration = item.declaration
-        for value in values(declaration.launch) if declaration.launch is not None else ():
+        for value in launch_values(declaration.launch) if declaration.launch is not None else ():
             if is_secret(value.text, value.name):
                 yield _exposed(declaration, value, is_tracked=declaration.source in patient.facts.tracked)
 
 
-def _exposed(declaration: Declaration, value: Value, *, is_tracked: bool) -> Finding:
+def _exposed(declaration: Declaration, value: LaunchValue, *, is_tracked: bool) -> Finding:
     reference = _reference(declaration, _variable(declaration, value))
     if is_tracked:
         where = "a secret in plain text, in a file that git shares"
@@ -57,7 +57,7 @@ def _reference(declaration: Declaration, variable: str) -> str:
     )
 
 
-def _variable(declaration: Declaration, value: Value) -> str:
+def _variable(declaration: Declaration, value: LaunchValue) -> str:
     """Suggest a variable: the one that is set, else one named after the server."""
     if value.place.startswith("env.") and _IDENTIFIER.fullmatch(value.name):
         return value.name

@@ -7,7 +7,7 @@ from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.problems import Severity
 from remit.decision.tools import Tool
 from remit.doctor.findings import Finding, Patient, about
-from remit.upstream.launch.start_obstacles import obstacles
+from remit.upstream.launch.start_obstacles import start_obstacles
 
 UNUSED_AFTER = 30 * 24 * 60 * 60 * 1000  # milliseconds
 
@@ -30,7 +30,7 @@ def failed_servers(patient: Patient) -> Iterator[Finding]:
 
     Of one that cannot be started at all, what is in the way is said already.
     """
-    hindered = obstacles(patient.resolved, patient.facts, by_remit=True)
+    hindered = start_obstacles(patient.resolved, patient.facts, by_remit=True)
     for declaration in patient.in_force:
         row = _row(declaration, patient)
         if row is not None and row.failure is not None and declaration.key not in hindered:

@@ -6,14 +6,16 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 import anyio
 
 from remit.gateway.ports import Endpoint, Opening
-from remit.gateway.requests.dispatcher import Desk
+from remit.gateway.requests.dispatcher import Dispatcher
 
 
 @asynccontextmanager
-async def open_desk(opened: AbstractAsyncContextManager[Endpoint], opening: Opening) -> AsyncGenerator[Desk]:
+async def open_dispatcher(
+    opened: AbstractAsyncContextManager[Endpoint], opening: Opening
+) -> AsyncGenerator[Dispatcher]:
     """Answer for an endpoint for as long as it is open."""
     async with opened as endpoint, anyio.create_task_group() as tasks:
-        desk = Desk(endpoint, opening, tasks)
+        desk = Dispatcher(endpoint, opening, tasks)
         tasks.start_soon(desk.relay_changes)
         try:
             yield desk

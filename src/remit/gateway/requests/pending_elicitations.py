@@ -12,9 +12,9 @@ import anyio
 from anyio.abc import TaskGroup
 
 from remit.gateway.requests.era_adapters import as_object
-from remit.gateway.requests.request_contexts import ROOTS, RequestCaller, require
+from remit.gateway.requests.request_contexts import ROOTS, StatelessRequestContext, require
 from remit.protocol.constants import INVALID_PARAMS
-from remit.upstream.ports import Answer, AnsweredError, Caller, Params
+from remit.upstream.ports import Answer, JsonRpcError, Params, RequestContext
 
 PATIENCE = 300.0  # seconds that a person may take
 MOST = 32  # calls of one principal that may wait
@@ -22,30 +22,30 @@ MOST = 32  # calls of one principal that may wait
 _OURS = "remit."
 _OF_A_RETRY = frozenset({"_meta", "inputResponses", "requestState"})
 
-Work = Callable[[Caller], Awaitable[Answer]]
+Work = Callable[[RequestContext], Awaitable[Answer]]
 
 
-class HeldCalls:
+class PendingElicitations:
     """The calls of one endpoint that wait."""
 
     def __init__(self, tasks: TaskGroup, *, patience: float = PATIENCE, most: int = MOST) -> None:
         self._tasks = tasks
         self._patience = patience
         self._most = most
-        self._waiting: dict[str, _HeldCall] = {}
+        self._waiting: dict[str, _PausedCall] = {}
 
-    async def run(self, method: str, asked: Params, caller: RequestCaller, work: Work) -> Answer:
+    async def run(self, method: str, asked: Params, caller: StatelessRequestContext, work: Work) -> Answer:
         """Do the work of a request, or go on with it where it waited for this one.
 
         Raises:
-            AnsweredError: the request fails, or nothing waits for this answer.
+            JsonRpcError: the request fails, or nothing waits for this answer.
         """
         state = asked.get("requestState")
         if isinstance(state, str) and state.startswith(_OURS):
             call = self._claim(state, method, asked, caller)
             call.answer(asked.get("inputResponses"))
         elif caller.may_be_asked:
-            call = _HeldCall(caller, _essence(method, asked))
+            call = _PausedCall(caller, _essence(method, asked))
             self._tasks.start_soon(call.run, work)
         else:
             return await work(caller)
@@ -53,18 +53,20 @@ class HeldCalls:
             return call.outcome()
         return self._wait(call)
 
-    def _claim(self, state: str, method: str, asked: Params, caller: RequestCaller) -> "_HeldCall":
+    def _claim(
+        self, state: str, method: str, asked: Params, caller: StatelessRequestContext
+    ) -> "_PausedCall":
         call = self._waiting.get(state)
         is_theirs = call is not None and call.principal == caller.principal
         if call is None or not is_theirs or call.essence != _essence(method, asked):
-            raise AnsweredError(
+            raise JsonRpcError(
                 INVALID_PARAMS, "nothing waits for this answer: it came too late, or the request is another"
             )
         del self._waiting[state]
         call.claimed.set()
         return call
 
-    def _wait(self, call: "_HeldCall") -> Answer:
+    def _wait(self, call: "_PausedCall") -> Answer:
         own = [state for state, other in self._waiting.items() if other.principal == call.principal]
         for state in own[: max(0, len(own) - self._most + 1)]:  # the oldest give way
             self._waiting.pop(state).give_up()
@@ -81,12 +83,12 @@ class _Question:
         self.answer: Answer = {}
 
 
-class _HeldCall:
+class _PausedCall:
     """One call, and the caller it is made for: whichever request of the client is there just now."""
 
     takes_input_required = True
 
-    def __init__(self, caller: RequestCaller, essence: object) -> None:
+    def __init__(self, caller: StatelessRequestContext, essence: object) -> None:
         self.session = caller.session
         self.principal = caller.principal
         self.bound_projects = caller.bound_projects
@@ -94,7 +96,7 @@ class _HeldCall:
         self.log_level = caller.log_level
         self._roots = caller.roots
         self.essence = essence
-        self._caller: RequestCaller | None = caller
+        self._caller: StatelessRequestContext | None = caller
         self._questions: dict[str, _Question] = {}
         self._asked = 0
         self._moved = anyio.Event()  # a question came, or the end
@@ -121,7 +123,7 @@ class _HeldCall:
                 await self.claimed.wait()
         self._forget()
 
-    async def attend(self, caller: RequestCaller) -> bool:
+    async def attend(self, caller: StatelessRequestContext) -> bool:
         """Stay with the call until it is over, or until something is asked; whether it is over."""
         self._caller, self._deadline = caller, math.inf
         self._scope.deadline = math.inf
@@ -140,12 +142,12 @@ class _HeldCall:
         """Give what came of it.
 
         Raises:
-            AnsweredError: it failed.
+            JsonRpcError: it failed.
         """
         if self._failure is not None:
             raise self._failure
         if self._answer is None:
-            raise AnsweredError(INVALID_PARAMS, "the call waited too long for its answer")
+            raise JsonRpcError(INVALID_PARAMS, "the call waited too long for its answer")
         return self._answer
 
     def questions(self) -> Answer:
@@ -169,11 +171,11 @@ class _HeldCall:
         """End the call."""
         self._scope.cancel()
 
-    async def ask(self, method: str, params: Params) -> Answer:
+    async def send_request(self, method: str, params: Params) -> Answer:
         """Ask its client, by the answer of whichever request is there now or comes next.
 
         Raises:
-            AnsweredError: the client did not say that it can answer.
+            JsonRpcError: the client did not say that it can answer.
         """
         require(method, params, self.capabilities)
         if method == ROOTS:
@@ -188,10 +190,10 @@ class _HeldCall:
             self._questions.pop(key, None)
         return question.answer
 
-    async def tell(self, method: str, params: Params) -> None:
+    async def notify(self, method: str, params: Params) -> None:
         """Tell its client, where a request of it is there to be told."""
         if self._caller is not None:
-            await self._caller.tell(method, params)
+            await self._caller.notify(method, params)
 
 
 def _essence(method: str, asked: Params) -> object:

@@ -6,9 +6,9 @@ from typing import Any, Protocol
 
 from remit.gateway.requests.era_adapters import is_heard
 from remit.protocol.constants import ELICITED, METHOD_NOT_FOUND
-from remit.upstream.ports import Answer, AnsweredError, Params
+from remit.upstream.ports import Answer, JsonRpcError, Params
 
-Tell = Callable[[str, Params], Awaitable[None]]
+Notify = Callable[[str, Params], Awaitable[None]]
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 ROOTS = "roots/list"
@@ -19,18 +19,18 @@ _NEEDED = {"elicitation/create": "elicitation", "sampling/createMessage": "sampl
 class Channel(Protocol):
     """The way back to the client for one request: on its own stream, where the transport has several."""
 
-    async def ask(self, method: str, params: Params) -> Answer:
+    async def send_request(self, method: str, params: Params) -> Answer:
         """Ask the client, where its era has that.
 
         Raises:
-            AnsweredError: it says no, or is gone.
+            JsonRpcError: it says no, or is gone.
         """
         ...
 
-    async def tell(self, method: str, params: Params) -> None: ...
+    async def notify(self, method: str, params: Params) -> None: ...
 
 
-class SessionCaller:
+class SessionRequestContext:
     """One request of a client with a session: it is asked back on the request's own stream."""
 
     takes_input_required = False
@@ -38,7 +38,7 @@ class SessionCaller:
     def __init__(
         self,
         channel: Channel,
-        afterwards: Tell,  # on the stream of its session
+        afterwards: Notify,  # on the stream of its session
         *,
         session: str,
         principal: str | None,
@@ -55,25 +55,25 @@ class SessionCaller:
         self.log_level = log_level
         self.is_answered = False
 
-    async def ask(self, method: str, params: Params) -> Answer:
+    async def send_request(self, method: str, params: Params) -> Answer:
         """Ask its client.
 
         Raises:
-            AnsweredError: the client cannot, or says no with an error.
+            JsonRpcError: the client cannot, or says no with an error.
         """
         require(method, params, self.capabilities)
-        return await self._channel.ask(method, params)
+        return await self._channel.send_request(method, params)
 
-    async def tell(self, method: str, params: Params) -> None:
+    async def notify(self, method: str, params: Params) -> None:
         """Tell its client something about this request."""
         is_log = method == "notifications/message"
         if method == ELICITED and self.is_answered:
             await self._afterwards(method, params)
         elif not is_log or self.log_level is None or is_heard(params.get("level"), self.log_level):
-            await self._channel.tell(method, params)
+            await self._channel.notify(method, params)
 
 
-class RequestCaller:
+class StatelessRequestContext:
     """One request of a client of 2026, which is only ever answered.
 
     It is not troubled for its roots, which would take a request more: they are the endpoint's directory. A
@@ -102,28 +102,28 @@ class RequestCaller:
         self.log_level = log_level
         self.roots = roots
 
-    async def ask(self, method: str, params: Params) -> Answer:
+    async def send_request(self, method: str, params: Params) -> Answer:
         """Refuse all but roots: only a call that is held can ask, and this one is not.
 
         Raises:
-            AnsweredError: the client cannot answer, or not now.
+            JsonRpcError: the client cannot answer, or not now.
         """
         require(method, params, self.capabilities)
         if method == ROOTS:
             return self.roots
-        raise AnsweredError(METHOD_NOT_FOUND, f"`{method}` cannot be asked during this request")
+        raise JsonRpcError(METHOD_NOT_FOUND, f"`{method}` cannot be asked during this request")
 
-    async def tell(self, method: str, params: Params) -> None:
+    async def notify(self, method: str, params: Params) -> None:
         """Tell its client something about this request, of log messages only those that it asked for.
 
         That something was done by a URL is not said in 2026: its client asks again when it likes.
         """
         is_log = method == "notifications/message"
         if method != ELICITED and (not is_log or is_heard(params.get("level"), self.log_level)):
-            await self._channel.tell(method, params)
+            await self._channel.notify(method, params)
 
 
-class Nobody:
+class ClosedRequestContext:
     """A caller for what the gateway does when a session is over: there is nobody to ask or to tell."""
 
     takes_input_required = False
@@ -135,15 +135,15 @@ class Nobody:
         self.session = session
         self.principal = principal
 
-    async def ask(self, method: str, params: Params) -> Answer:  # noqa: ARG002 - a caller can be asked
+    async def send_request(self, method: str, params: Params) -> Answer:  # noqa: ARG002 - a caller can be asked
         """Refuse.
 
         Raises:
-            AnsweredError: always.
+            JsonRpcError: always.
         """
-        raise AnsweredError(METHOD_NOT_FOUND, "the client is gone")
+        raise JsonRpcError(METHOD_NOT_FOUND, "the client is gone")
 
-    async def tell(self, method: str, params: Params) -> None:
+    async def notify(self, method: str, params: Params) -> None:
         """Do nothing."""
 
 
@@ -151,10 +151,10 @@ def require(method: str, params: Params, capabilities: Mapping[str, Any]) -> Non
     """Ask nothing of a client that it did not say it can answer.
 
     Raises:
-        AnsweredError: it cannot.
+        JsonRpcError: it cannot.
     """
     needed = _NEEDED.get(method)
     if needed is None or needed not in capabilities:
-        raise AnsweredError(METHOD_NOT_FOUND, f"the client does not answer `{method}`")
+        raise JsonRpcError(METHOD_NOT_FOUND, f"the client does not answer `{method}`")
     if needed == "elicitation" and params.get("mode") == "url" and "url" not in capabilities[needed]:
-        raise AnsweredError(METHOD_NOT_FOUND, "the client does not answer `elicitation/create` by URL")
+        raise JsonRpcError(METHOD_NOT_FOUND, "the client does not answer `elicitation/create` by URL")

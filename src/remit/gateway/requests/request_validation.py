@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from remit.protocol.constants import INVALID_PARAMS, LEVELS, METHOD_NOT_FOUND
-from remit.upstream.ports import AnsweredError, Params
+from remit.upstream.ports import JsonRpcError, Params
 
 
 class _Field(NamedTuple):
@@ -33,17 +33,17 @@ _OLDER_ALONE = frozenset({"resources/subscribe", "resources/unsubscribe", "loggi
 _NEWER_ALONE = frozenset({"subscriptions/listen", "server/discover"})
 
 
-def check(method: str, params: Params, *, is_newer: bool) -> None:
+def validate_request(method: str, params: Params, *, is_newer: bool) -> None:
     """Refuse what an era does not have, or not in this form.
 
     Raises:
-        AnsweredError: that is so.
+        JsonRpcError: that is so.
     """
     if method in (_OLDER_ALONE if is_newer else _NEWER_ALONE):
-        raise AnsweredError(METHOD_NOT_FOUND, "Method not found", method)
+        raise JsonRpcError(METHOD_NOT_FOUND, "Method not found", method)
     for field in _FIELDS.get(method, ()):
         value = params.get(field.name)
         if not isinstance(value, field.type) and (value is not None or field.is_needed):
-            raise AnsweredError(INVALID_PARAMS, f"`{field.name}` is missing, or not what it should be")
+            raise JsonRpcError(INVALID_PARAMS, f"`{field.name}` is missing, or not what it should be")
     if method == "logging/setLevel" and params["level"] not in LEVELS:
-        raise AnsweredError(INVALID_PARAMS, f"`level` is one of {', '.join(LEVELS)}")
+        raise JsonRpcError(INVALID_PARAMS, f"`level` is one of {', '.join(LEVELS)}")

@@ -18,7 +18,7 @@ _logger = logging.getLogger(__name__)
 Send = Callable[[Change], Awaitable[None]]
 
 
-class Listener:
+class Subscriber:
     """One client that listens."""
 
     def __init__(self, tasks: TaskGroup, send: Send, *, parts: frozenset[Part] = frozenset(Part)) -> None:
@@ -62,20 +62,20 @@ class Listener:
             self._is_sending = False
 
 
-class Audience:
+class Subscribers:
     """All who listen at one endpoint."""
 
     def __init__(self) -> None:
-        self._listeners: set[Listener] = set()
+        self._listeners: set[Subscriber] = set()
 
     def __len__(self) -> int:
         return len(self._listeners)
 
-    def join(self, listener: Listener) -> None:
+    def join(self, listener: Subscriber) -> None:
         """Tell someone from now on."""
         self._listeners.add(listener)
 
-    def leave(self, listener: Listener) -> set[str]:
+    def leave(self, listener: Subscriber) -> set[str]:
         """Tell someone no more; names the resources that nobody else subscribed to."""
         self._listeners.discard(listener)
         alone = {uri for uri in listener.uris if not self.holds(uri)}

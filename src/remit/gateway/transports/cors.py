@@ -8,7 +8,7 @@ from starlette.types import ASGIApp
 _SHOWN = ("Mcp-Session-Id", "WWW-Authenticate")  # what a page may read of an answer, beside its body
 
 
-def open_to(app: ASGIApp, origins: Collection[str]) -> ASGIApp:
+def allow_origins(app: ASGIApp, origins: Collection[str]) -> ASGIApp:
     """Let pages of some origins ask an application, which has to take these origins itself.
 
     They may send any header: which arguments 2026 repeats as headers is for each tool to say. A browser sends

@@ -11,9 +11,9 @@ from starlette.types import Receive, Scope, Send
 
 from remit.errors import ServingError
 from remit.gateway.ports import Endpoint, Opening
-from remit.gateway.requests.dispatcher import Desk
-from remit.gateway.requests.open_dispatcher import open_desk
-from remit.gateway.transports.list_splicing import Splicing
+from remit.gateway.requests.dispatcher import Dispatcher
+from remit.gateway.requests.open_dispatcher import open_dispatcher
+from remit.gateway.transports.list_splicing import ListSplicer
 from remit.gateway.transports.sdk_server import SdkServer
 
 MOST = 64
@@ -26,10 +26,10 @@ _logger = logging.getLogger(__name__)
 Open = Callable[[Opening], AbstractAsyncContextManager[Endpoint]]
 
 
-class Served:
+class OpenEndpoint:
     """An endpoint that is open."""
 
-    def __init__(self, opening: Opening, desk: Desk) -> None:
+    def __init__(self, opening: Opening, desk: Dispatcher) -> None:
         self.opening = opening
         self.desk = desk
         self.over = anyio.Event()
@@ -57,26 +57,26 @@ class Served:
         """Answer one HTTP request."""
         self._requests += 1
         try:
-            await self._sessions.handle_request(scope, receive, Splicing(scope, send))
+            await self._sessions.handle_request(scope, receive, ListSplicer(scope, send))
         finally:
             self._requests -= 1
             self.last_used = anyio.current_time()
 
 
-class Endpoints:
+class EndpointPool:
     """All endpoints that are open now."""
 
     def __init__(self, open_endpoint: Open, tasks: TaskGroup, *, most: int = MOST) -> None:
         self._open = open_endpoint
         self._tasks = tasks
         self._most = most
-        self._served: dict[Opening, Served] = {}
+        self._served: dict[Opening, OpenEndpoint] = {}
         self._locks: dict[Opening, anyio.Lock] = {}
 
-    def __iter__(self) -> Iterator[Served]:
+    def __iter__(self) -> Iterator[OpenEndpoint]:
         return iter(list(self._served.values()))
 
-    async def at(self, opening: Opening) -> Served:
+    async def at(self, opening: Opening) -> OpenEndpoint:
         """Give an endpoint, open.
 
         Raises:
@@ -111,11 +111,14 @@ class Endpoints:
         del self._served[longest.opening]
         longest.over.set()
 
-    async def _hold(self, opening: Opening, *, task_status: TaskStatus[Served]) -> None:
+    async def _hold(self, opening: Opening, *, task_status: TaskStatus[OpenEndpoint]) -> None:
         has_started = False
         try:
-            async with open_desk(self._open(opening), opening) as desk, anyio.create_task_group() as own:
-                served = Served(opening, desk)
+            async with (
+                open_dispatcher(self._open(opening), opening) as desk,
+                anyio.create_task_group() as own,
+            ):
+                served = OpenEndpoint(opening, desk)
                 await own.start(served.run)
                 self._served[opening] = served
                 has_started = True

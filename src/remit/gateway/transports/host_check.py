@@ -17,7 +17,7 @@ _ORIGIN = re.compile(
 _PORTS = {"http": "80", "https": "443"}
 
 
-class Hosts:
+class HostCheck:
     """The names under which a gateway is reached."""
 
     def __init__(self, address: str, others: Iterable[str] = (), origins: Iterable[str] = ()) -> None:

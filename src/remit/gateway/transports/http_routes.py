@@ -22,9 +22,9 @@ from remit import __version__
 from remit.decision.projects import Project, called
 from remit.errors import RemitError, ServingError, TokenError
 from remit.gateway.ports import Opening
-from remit.gateway.transports.endpoint_pool import Endpoints
-from remit.gateway.transports.host_check import Hosts
-from remit.gateway.transports.token_grants import Grant, presented
+from remit.gateway.transports.endpoint_pool import EndpointPool
+from remit.gateway.transports.host_check import HostCheck
+from remit.gateway.transports.token_grants import Grant, find_grant
 from remit.memory.scope_gate import memory_id
 
 LARGEST_STATE = 2**18  # bytes
@@ -38,28 +38,28 @@ _BEARER = re.compile(r"(?i)bearer +(\S+)\s*")
 Push = Callable[[str, Mapping[str, object]], None]
 
 
-class Site(NamedTuple):
+class GatewaySite(NamedTuple):
     """What a gateway on HTTP is made of."""
 
     default: Opening
     project: Project  # of the default endpoint
-    hosts: Hosts
+    hosts: HostCheck
     grants: Callable[[], Sequence[Grant]]
     projects: Callable[[], Sequence[Project]]  # that are known
     push: Push  # keeps what an application says of its states, for a directory
 
 
-class Place(NamedTuple):
+class Route(NamedTuple):
     """What a URL means, for one who may have it."""
 
     opening: Opening
     is_state: bool
 
 
-class Front:
+class GatewayApp:
     """The ASGI application: checks, finds the endpoint, and hands over."""
 
-    def __init__(self, site: Site, endpoints: Endpoints) -> None:
+    def __init__(self, site: GatewaySite, endpoints: EndpointPool) -> None:
         self._site = site
         self._endpoints = endpoints
         self._wants_tokens = not site.hosts.is_private
@@ -113,7 +113,7 @@ class Front:
         await served.answer(scope, receive, send)
         return None
 
-    async def _place(self, path: str, grant: Grant | None) -> Place | None:
+    async def _place(self, path: str, grant: Grant | None) -> Route | None:
         """Find what a path means; None for what there is not, and for what this bearer may not have."""
         found = _PATH.fullmatch(path)
         if found is None or (found["what"] == "state" and (found["agent"] or found["room"])):
@@ -125,7 +125,7 @@ class Front:
             return None
         default = self._site.default
         directory = default.directory if project == self._site.project else project.path
-        return Place(
+        return Route(
             default._replace(
                 directory=directory, agent=agent or default.agent, room=found["room"] or default.room
             ),
@@ -176,7 +176,7 @@ async def _body(request: Request, most: int) -> bytes | None:
 
 def _grant(authorization: str | None, grants: Sequence[Grant]) -> Grant | None:
     found = None if authorization is None else _BEARER.fullmatch(authorization)
-    return None if found is None else presented(found[1], grants)
+    return None if found is None else find_grant(found[1], grants)
 
 
 def _reaches(grant: Grant, agent: str | None, *, is_state: bool) -> bool:

@@ -10,15 +10,15 @@ import anyio
 import uvicorn
 from starlette.types import ASGIApp
 
-from remit.bootstrap import open_endpoint, open_links, open_registry, open_tokens
+from remit.bootstrap import open_endpoint, open_registry, open_tokens, open_upstream_pool
 from remit.decision.projects import Project
 from remit.errors import ServingError
 from remit.gateway.ports import Opening
-from remit.gateway.transports.cors import open_to
-from remit.gateway.transports.endpoint_pool import Endpoints
-from remit.gateway.transports.host_check import Hosts, is_loopback
-from remit.gateway.transports.http_routes import Front, Site
-from remit.gateway.transports.lifecycle import Say, described, monitor, run
+from remit.gateway.transports.cors import allow_origins
+from remit.gateway.transports.endpoint_pool import EndpointPool
+from remit.gateway.transports.host_check import HostCheck, is_loopback
+from remit.gateway.transports.http_routes import GatewayApp, GatewaySite
+from remit.gateway.transports.lifecycle import Print, describe_opening, run_until_stopped, status_monitor
 
 GRACE = 2  # seconds that requests have to end
 
@@ -39,50 +39,52 @@ class Address(NamedTuple):
         return f"http://{host}:{self.port}{path}"
 
 
-class Reach(NamedTuple):
+class AllowedOrigins(NamedTuple):
     """From where a gateway is reached, beside its own address."""
 
     names: Sequence[str] = ()  # that lead to it
     origins: Sequence[str] = ()  # of pages that may ask
 
 
-def serve(opening: Opening, address: Address, reach: Reach, say: Say) -> int:
+def serve(opening: Opening, address: Address, reach: AllowedOrigins, say: Print) -> int:
     """Serve whoever connects to an address; gives the exit code.
 
     Raises:
         RemitError: the address cannot be had, other machines reach it and there is no token, or there is no
             such endpoint.
     """
-    hosts, tokens = Hosts(address.host, reach.names, reach.origins), open_tokens()
+    hosts, tokens = HostCheck(address.host, reach.names, reach.origins), open_tokens()
     if not hosts.is_private and not tokens.grants():
         reached = next(name for name in (address.host, *reach.names) if not is_loopback(name.lower()))
         raise ServingError(
             f"{reached} can be reached from other machines, and there is no token to ask for",
             hint="`remit token add NAME` makes one; or listen on 127.0.0.1, by no other name",
         )
-    site = Site(opening, _project(opening), hosts, tokens.grants, _Known(), _push)
-    listener = bound(address)
+    site = GatewaySite(opening, _project(opening), hosts, tokens.grants, _Known(), _push)
+    listener = bind_socket(address)
     address = Address(address.host, listener.getsockname()[1])
 
     async def work() -> None:
-        async with open_links() as links, anyio.create_task_group() as tasks:
-            endpoints = Endpoints(lambda asked: open_endpoint(asked, links), tasks)
-            watched = monitor(
+        async with open_upstream_pool() as links, anyio.create_task_group() as tasks:
+            endpoints = EndpointPool(lambda asked: open_endpoint(asked, links), tasks)
+            watched = status_monitor(
                 lambda: [(served.opening, served.desk) for served in endpoints], links, address.url("/mcp")
             )
             await endpoints.at(opening)  # so that a mistake shows now, and not to the first client
             tasks.start_soon(watched.run)
-            say(f"serving {described(opening)} on {address.url('/mcp')}")
+            say(f"serving {describe_opening(opening)} on {address.url('/mcp')}")
             try:
-                await on_http(open_to(Front(site, endpoints), reach.origins), endpoints, listener)
+                await serve_http(
+                    allow_origins(GatewayApp(site, endpoints), reach.origins), endpoints, listener
+                )
             finally:
                 tasks.cancel_scope.cancel()
 
     with listener:
-        return run(work)
+        return run_until_stopped(work)
 
 
-async def on_http(front: ASGIApp, endpoints: Endpoints, listener: socket.socket) -> None:
+async def serve_http(front: ASGIApp, endpoints: EndpointPool, listener: socket.socket) -> None:
     """Serve whoever connects, until cancelled; then requests have a moment to end."""
     config = uvicorn.Config(
         front,
@@ -104,7 +106,7 @@ async def on_http(front: ASGIApp, endpoints: Endpoints, listener: socket.socket)
             server.should_exit = True
 
 
-def bound(address: Address) -> socket.socket:
+def bind_socket(address: Address) -> socket.socket:
     """Take an address to listen on.
 
     Raises:

@@ -10,10 +10,10 @@ from typing import Any, Protocol
 import anyio
 from anyio.abc import TaskGroup
 
-from remit.gateway.requests.dispatcher import INFO, Desk
+from remit.gateway.requests.dispatcher import INFO, Dispatcher
 from remit.gateway.requests.era_adapters import as_object
-from remit.gateway.requests.request import Request, Session
-from remit.gateway.requests.request_validation import check
+from remit.gateway.requests.request import ClientRequest, ClientSession
+from remit.gateway.requests.request_validation import validate_request
 from remit.gateway.transports.list_encoding import error_line, message_line, result_line
 from remit.protocol.constants import (
     CAPABILITIES_KEY,
@@ -27,7 +27,7 @@ from remit.protocol.constants import (
     UNSUPPORTED_VERSION,
     VERSION_KEY,
 )
-from remit.upstream.ports import Answer, AnsweredError, Params
+from remit.upstream.ports import Answer, JsonRpcError, Params
 
 Id = str | int
 Message = Mapping[str, Any]
@@ -35,15 +35,15 @@ Message = Mapping[str, Any]
 _GOODBYE = 5.0  # seconds to let go of what was kept for a client
 
 
-class Source(Protocol):
+class MessageReader(Protocol):
     """Where messages come from: each an object with a method or an answer in it."""
 
-    def __aiter__(self) -> "Source": ...
+    def __aiter__(self) -> "MessageReader": ...
 
     async def __anext__(self) -> Message: ...
 
 
-class Target(Protocol):
+class MessageWriter(Protocol):
     """Where messages go to, each on a line."""
 
     def write(self, line: bytes) -> None: ...
@@ -53,15 +53,17 @@ class Target(Protocol):
     def settle(self, identity: Id) -> None: ...
 
 
-class Speaker:
+class JsonRpcConnection:
     """One client on one pair of streams."""
 
-    def __init__(self, desk: Desk, source: Source, target: Target, tasks: TaskGroup) -> None:
+    def __init__(
+        self, desk: Dispatcher, source: MessageReader, target: MessageWriter, tasks: TaskGroup
+    ) -> None:
         self._desk = desk
         self._source = source
         self._target = target
         self._tasks = tasks
-        self._session: Session | None = None  # of an older client
+        self._session: ClientSession | None = None  # of an older client
         self._is_newer = False  # its client has asked for something as 2026 does
         self._at_work: dict[Id, anyio.CancelScope] = {}
         self._withdrawn: set[Id] = set()  # of those, the ones whose client wants no answer any more
@@ -79,11 +81,11 @@ class Speaker:
             with anyio.move_on_after(_GOODBYE, shield=True):
                 await self._desk.part(self._session)
 
-    async def ask(self, method: str, params: Params) -> Answer:
+    async def send_request(self, method: str, params: Params) -> Answer:
         """Ask the client.
 
         Raises:
-            AnsweredError: it says no, or goes away.
+            JsonRpcError: it says no, or goes away.
         """
         self._asked += 1
         identity = f"remit-{self._asked}"
@@ -92,7 +94,7 @@ class Speaker:
             self._target.write(message_line({"id": identity, "method": method, "params": dict(params)}))
             await question.answered.wait()
         except anyio.get_cancelled_exc_class():
-            await self.tell(
+            await self.notify(
                 "notifications/cancelled", {"requestId": identity, "reason": "not needed any more"}
             )
             raise
@@ -100,7 +102,7 @@ class Speaker:
             del self._questions[identity]
         return question.outcome()
 
-    async def tell(self, method: str, params: Params) -> None:
+    async def notify(self, method: str, params: Params) -> None:
         """Tell the client something."""
         said: dict[str, Any] = {"method": method, "params": dict(params)} if params else {"method": method}
         self._target.write(message_line(said))
@@ -116,7 +118,7 @@ class Speaker:
         elif identity is None:
             self._notice(method, as_object(message.get("params")))
         elif identity in self._at_work:
-            self._refuse(identity, AnsweredError(INVALID_REQUEST, "a request of this id is under way"))
+            self._refuse(identity, JsonRpcError(INVALID_REQUEST, "a request of this id is under way"))
         else:
             self._take(identity, method, as_object(message.get("params")))
 
@@ -127,7 +129,7 @@ class Speaker:
                 self._withdrawn.add(identity)
                 self._at_work[identity].cancel()
         elif method == "notifications/initialized" and self._session is not None:
-            self._desk.start_telling(self._session, self.tell)
+            self._desk.start_telling(self._session, self.notify)
 
     def _take(self, identity: Id, method: str, params: Params) -> None:
         """Answer at once what needs nobody, and have the rest answered."""
@@ -137,22 +139,22 @@ class Speaker:
             elif self._is_of_2026(method, params):
                 self._start(identity, method, params, None)
             elif self._session is None:
-                raise AnsweredError(INVALID_REQUEST, f"`{method}` comes after `initialize`")
+                raise JsonRpcError(INVALID_REQUEST, f"`{method}` comes after `initialize`")
             elif method == "ping":
                 self._answer(identity, {})
             else:
                 self._start(identity, method, params, self._session)
-        except AnsweredError as error:
+        except JsonRpcError as error:
             self._refuse(identity, error)
 
     def _initialize(self, params: Params) -> Answer:
         asked = params.get("protocolVersion")
         if self._is_newer:
             data = {"supported": list(NEWER), "requested": str(asked)}
-            raise AnsweredError(UNSUPPORTED_VERSION, "this connection speaks the protocol of 2026", data)
+            raise JsonRpcError(UNSUPPORTED_VERSION, "this connection speaks the protocol of 2026", data)
         if not isinstance(asked, str):
-            raise AnsweredError(INVALID_PARAMS, "`protocolVersion` is missing, or not what it should be")
-        session = Session("stdio", None, as_object(params.get("capabilities")))
+            raise JsonRpcError(INVALID_PARAMS, "`protocolVersion` is missing, or not what it should be")
+        session = ClientSession("stdio", None, as_object(params.get("capabilities")))
         if self._session is None:
             self._desk.greet()
         else:
@@ -174,33 +176,33 @@ class Speaker:
         meta = as_object(params.get("_meta"))
         if VERSION_KEY not in meta:
             if self._is_newer:
-                raise AnsweredError(INVALID_PARAMS, f"`_meta` has no `{VERSION_KEY}`")
+                raise JsonRpcError(INVALID_PARAMS, f"`_meta` has no `{VERSION_KEY}`")
             return False
         if self._session is not None:
-            raise AnsweredError(INVALID_REQUEST, "this connection was opened by `initialize`")
+            raise JsonRpcError(INVALID_REQUEST, "this connection was opened by `initialize`")
         version = meta[VERSION_KEY]
         if version not in NEWER:
             data = {"supported": list(NEWER), "requested": str(version)}
-            raise AnsweredError(UNSUPPORTED_VERSION, "Unsupported protocol version", data)
+            raise JsonRpcError(UNSUPPORTED_VERSION, "Unsupported protocol version", data)
         if not isinstance(meta.get(CAPABILITIES_KEY), Mapping):
-            raise AnsweredError(INVALID_PARAMS, f"`_meta` has no `{CAPABILITIES_KEY}`")
+            raise JsonRpcError(INVALID_PARAMS, f"`_meta` has no `{CAPABILITIES_KEY}`")
         self._is_newer = self._is_newer or method != "server/discover"
         return True
 
-    def _start(self, identity: Id, method: str, params: Params, session: Session | None) -> None:
-        check(method, params, is_newer=session is None)
+    def _start(self, identity: Id, method: str, params: Params, session: ClientSession | None) -> None:
+        validate_request(method, params, is_newer=session is None)
         if not self._desk.serves(method):
-            raise AnsweredError(METHOD_NOT_FOUND, "Method not found", method)
+            raise JsonRpcError(METHOD_NOT_FOUND, "Method not found", method)
         if method == "subscriptions/listen":
             self._target.settle(identity)  # it goes on until somebody ends it: nobody waits for its answer
         self._at_work[identity] = scope = anyio.CancelScope()
-        self._tasks.start_soon(self._serve, Request(identity, method, params, self, session), scope)
+        self._tasks.start_soon(self._serve, ClientRequest(identity, method, params, self, session), scope)
 
-    async def _serve(self, request: Request, scope: anyio.CancelScope) -> None:
+    async def _serve(self, request: ClientRequest, scope: anyio.CancelScope) -> None:
         with scope:
             try:
                 self._answer(request.id, await self._desk.answer(request))
-            except AnsweredError as error:
+            except JsonRpcError as error:
                 self._refuse(request.id, error)
             except anyio.get_cancelled_exc_class():
                 if request.id not in self._withdrawn:
@@ -212,26 +214,26 @@ class Speaker:
                 del self._at_work[request.id]
         await self._target.room()
 
-    def _take_leave(self, request: Request) -> None:
+    def _take_leave(self, request: ClientRequest) -> None:
         """Answer what is still under way at the end; that a listener hears no more is no failure."""
         if request.method == "subscriptions/listen":
             self._answer(request.id, self._desk.last_words(request))
         else:
-            self._refuse(request.id, AnsweredError(CONNECTION_CLOSED, "Connection closed"))
+            self._refuse(request.id, JsonRpcError(CONNECTION_CLOSED, "Connection closed"))
 
     def _answer(self, identity: Id, answer: Answer) -> None:
         self._target.write(result_line(identity, answer))
         self._target.settle(identity)
 
-    def _refuse(self, identity: Id, error: AnsweredError) -> None:
+    def _refuse(self, identity: Id, error: JsonRpcError) -> None:
         self._target.write(error_line(identity, error.code, str(error), error.data))
         self._target.settle(identity)
 
 
-async def speak(desk: Desk, source: Source, target: Target) -> None:
+async def serve_client(desk: Dispatcher, source: MessageReader, target: MessageWriter) -> None:
     """Speak with one client until it sends no more; what is then still under way is ended."""
     tasks = anyio.create_task_group()
-    speaker = Speaker(desk, source, target, tasks)
+    speaker = JsonRpcConnection(desk, source, target, tasks)
     try:
         async with tasks:
             await speaker.run()
@@ -256,4 +258,4 @@ class _Question:
             return dict(as_object(self._said["result"]))
         error = as_object(self._said.get("error"))
         code, words = error.get("code"), error.get("message")
-        raise AnsweredError(code if isinstance(code, int) else INTERNAL_ERROR, str(words), error.get("data"))
+        raise JsonRpcError(code if isinstance(code, int) else INTERNAL_ERROR, str(words), error.get("data"))

@@ -12,29 +12,29 @@ from anyio.abc import TaskStatus
 from remit.bootstrap import memory_of_this_process, open_gateway_files
 from remit.errors import RemitError
 from remit.gateway.ports import Opening
-from remit.gateway.requests.dispatcher import Desk
-from remit.gateway.transports.status_monitor import Monitor
-from remit.upstream.ports import Links
+from remit.gateway.requests.dispatcher import Dispatcher
+from remit.gateway.transports.status_monitor import StatusMonitor
+from remit.upstream.ports import UpstreamPool
 
 # The event loop of Windows knows none; there, the interpreter's own way of being interrupted has to do.
 SIGNALS = [] if sys.platform == "win32" else [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
 
-Say = Callable[[str], None]  # to the person who started it, on stderr
+Print = Callable[[str], None]  # to the person who started it, on stderr
 
 
-def run(work: Callable[[], Awaitable[None]]) -> int:
+def run_until_stopped(work: Callable[[], Awaitable[None]]) -> int:
     """Do some work until it is done or a signal asks to stop; gives the exit code.
 
     Raises:
         RemitError: it cannot be done.
     """
     try:
-        return anyio.run(until_told, work)
+        return anyio.run(until_signal, work)
     except BaseExceptionGroup as group:
         raise _only(group) from None
 
 
-async def until_told(work: Callable[[], Awaitable[None]]) -> int:
+async def until_signal(work: Callable[[], Awaitable[None]]) -> int:
     """Do some work until it is done or a signal asks to stop; gives the exit code."""
     received = 0
     async with anyio.create_task_group() as tasks:
@@ -55,21 +55,21 @@ async def until_told(work: Callable[[], Awaitable[None]]) -> int:
     return received
 
 
-def monitor(
-    endpoints: Callable[[], Iterable[tuple[Opening, Desk]]], links: Links, url: str | None = None
-) -> Monitor:
+def status_monitor(
+    endpoints: Callable[[], Iterable[tuple[Opening, Dispatcher]]], links: UpstreamPool, url: str | None = None
+) -> StatusMonitor:
     """Watch a gateway that starts now."""
-    return Monitor(
+    return StatusMonitor(
         open_gateway_files(),
         endpoints=endpoints,
-        conditions=links.conditions,
+        conditions=links.statuses,
         memory=memory_of_this_process,
         url=url,
         started_at=time.time_ns() // 1_000_000,
     )
 
 
-def described(opening: Opening) -> str:
+def describe_opening(opening: Opening) -> str:
     """Say what an endpoint serves, in a few words."""
     who = opening.client if opening.agent is None else f"{opening.client}, agent {opening.agent}"
     room = "" if opening.room is None else f", room {opening.room}"

@@ -31,7 +31,7 @@ _CHUNK = 2**18
 Message = Mapping[str, Any]
 
 
-class Outlet:
+class LineWriter:
     """The stream of messages to the client."""
 
     def __init__(self, descriptor: int) -> None:
@@ -115,10 +115,10 @@ class Outlet:
             return 0
 
 
-class Inlet:
+class LineReader:
     """The stream of messages from the client; what is no message is answered with the fault."""
 
-    def __init__(self, descriptor: int, outlet: Outlet) -> None:
+    def __init__(self, descriptor: int, outlet: LineWriter) -> None:
         self._descriptor = descriptor
         self._outlet = outlet
         self._loop = asyncio.get_running_loop()
@@ -130,7 +130,7 @@ class Inlet:
         self._has_ended = False
         self._thread = None if is_pipe(descriptor) else _Reading(descriptor, self._loop, self._got)
 
-    def __aiter__(self) -> "Inlet":
+    def __aiter__(self) -> "LineReader":
         return self
 
     async def __anext__(self) -> Message:

@@ -11,29 +11,29 @@ _LINE_ENDS = {char.encode(): json.dumps(char)[1:-1].encode() for char in "\x85\u
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-class Prepared(list[Any]):
+class EncodedList(list[Any]):
     """A list with its JSON; for everybody who does not look for that, a list like any other."""
 
     def __init__(self, items: list[Any]) -> None:
-        super().__init__(readable(items))
-        self.json = _on_one_line(encoded(self))
+        super().__init__(encodable(items))
+        self.json = _on_one_line(encode_json(self))
 
 
-class Lists:
+class EncodedLists:
     """The last list of each kind, prepared."""
 
     def __init__(self) -> None:
-        self._prepared: dict[str, tuple[list[Any], Prepared]] = {}
+        self._prepared: dict[str, tuple[list[Any], EncodedList]] = {}
 
-    def prepared(self, name: str, listing: Listing) -> Prepared:
+    def prepared(self, name: str, listing: Listing) -> EncodedList:
         """Give a list prepared; the same one, while the endpoint gives the same one."""
         known = self._prepared.get(name)
         if known is None or known[0] is not listing.items:
-            known = self._prepared[name] = listing.items, Prepared(listing.items)
+            known = self._prepared[name] = listing.items, EncodedList(listing.items)
         return known[1]
 
 
-def encoded(value: object) -> bytes:
+def encode_json(value: object) -> bytes:
     """Turn a value into JSON on one line, of which any reader can make sense."""
     try:
         return _ENCODER.encode(value).encode()
@@ -47,7 +47,7 @@ def _on_one_line(text: bytes) -> bytes:
     return text
 
 
-def readable(value: Any) -> Any:
+def encodable(value: Any) -> Any:
     """Give a value that can be turned into JSON: itself, nearly always."""
     try:
         _ENCODER.encode(value).encode()
@@ -58,13 +58,13 @@ def readable(value: Any) -> Any:
 
 def result_line(identity: str | int, result: dict[str, Any]) -> bytes:
     """Write an answer as one line, taking over what is prepared of it."""
-    if not any(type(value) is Prepared for value in result.values()):
-        return b'{"jsonrpc":"2.0","id":%b,"result":%b}\n' % (encoded(identity), encoded(result))
+    if not any(type(value) is EncodedList for value in result.values()):
+        return b'{"jsonrpc":"2.0","id":%b,"result":%b}\n' % (encode_json(identity), encode_json(result))
     parts = [
-        b"%b:%b" % (encoded(name), value.json if type(value) is Prepared else encoded(value))
+        b"%b:%b" % (encode_json(name), value.json if type(value) is EncodedList else encode_json(value))
         for name, value in result.items()
     ]
-    return b'{"jsonrpc":"2.0","id":%b,"result":{%b}}\n' % (encoded(identity), b",".join(parts))
+    return b'{"jsonrpc":"2.0","id":%b,"result":{%b}}\n' % (encode_json(identity), b",".join(parts))
 
 
 def error_line(identity: str | int | None, code: int, message: str, data: object = None) -> bytes:
@@ -75,7 +75,7 @@ def error_line(identity: str | int | None, code: int, message: str, data: object
 
 def message_line(message: dict[str, Any]) -> bytes:
     """Write a message as one line."""
-    return encoded({"jsonrpc": "2.0", **message}) + b"\n"
+    return encode_json({"jsonrpc": "2.0", **message}) + b"\n"
 
 
 def _mended(value: Any) -> Any:

@@ -8,13 +8,13 @@ import secrets
 from starlette.datastructures import MutableHeaders
 from starlette.types import Message, Scope, Send
 
-from remit.gateway.transports.list_encoding import Prepared
+from remit.gateway.transports.list_encoding import EncodedList
 from remit.upstream.ports import Answer
 
 _PLACE = "remit.splicing"  # ours, in the scope of a request
 
 
-class Splicing:
+class ListSplicer:
     """The way out of one HTTP response."""
 
     def __init__(self, scope: Scope, send: Send) -> None:
@@ -23,7 +23,7 @@ class Splicing:
         self._start: Message | None = None
         scope[_PLACE] = self
 
-    def sign_for(self, prepared: Prepared) -> str:
+    def sign_for(self, prepared: EncodedList) -> str:
         """Promise to put a list where a sign is: one that nobody can guess, and write elsewhere."""
         sign = f"list:{secrets.token_hex(16)}"
         self._pieces[b'"%b"' % sign.encode()] = prepared.json
@@ -48,11 +48,12 @@ class Splicing:
         return body
 
 
-def spliced(answer: Answer, scope: Scope) -> Answer:
+def splice_lists(answer: Answer, scope: Scope) -> Answer:
     """Have what is prepared of an answer go out as it is, where the response can be reached."""
-    splicing: Splicing | None = scope.get(_PLACE)
+    splicing: ListSplicer | None = scope.get(_PLACE)
     if splicing is None:
         return answer
     return {
-        name: splicing.sign_for(value) if type(value) is Prepared else value for name, value in answer.items()
+        name: splicing.sign_for(value) if type(value) is EncodedList else value
+        for name, value in answer.items()
     }

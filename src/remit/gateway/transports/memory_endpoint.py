@@ -10,12 +10,12 @@ from remit.bootstrap import open_memory
 from remit.gateway.memory_tools import MemoryTools
 from remit.gateway.memory_upstream import call_memory
 from remit.gateway.ports import Change, Listing, Opening
-from remit.gateway.transports.lifecycle import Say, run
-from remit.gateway.transports.stdio_server import on_stdio
+from remit.gateway.transports.lifecycle import Print, run_until_stopped
+from remit.gateway.transports.stdio_server import serve_stdio
 from remit.memory.project_memory import Memory
 from remit.memory.tool_definitions import instructions
 from remit.protocol.constants import INVALID_PARAMS, METHOD_NOT_FOUND
-from remit.upstream.ports import Answer, AnsweredError, Caller, Params
+from remit.upstream.ports import Answer, JsonRpcError, Params, RequestContext
 
 _NOTHING = Listing([], "none")
 
@@ -38,16 +38,16 @@ class MemoryEndpoint:
         """Tell what a tool takes."""
         return self._tools.input_schema(name)
 
-    async def call(self, asked: Params, caller: Caller) -> Answer:
+    async def call(self, asked: Params, caller: RequestContext) -> Answer:
         """Call a tool.
 
         Raises:
-            AnsweredError: there is no such tool.
+            JsonRpcError: there is no such tool.
         """
         try:
             return await call_memory(self._tools, asked["name"], asked, caller)
         except KeyError:
-            raise AnsweredError(INVALID_PARAMS, f"Unknown tool: {asked['name']}") from None
+            raise JsonRpcError(INVALID_PARAMS, f"Unknown tool: {asked['name']}") from None
 
     async def resources(self) -> Listing:
         """List nothing."""
@@ -61,13 +61,13 @@ class MemoryEndpoint:
         """List nothing."""
         return _NOTHING
 
-    async def pass_on(self, method: str, asked: Params, caller: Caller) -> Answer:  # noqa: ARG002 - the same
+    async def pass_on(self, method: str, asked: Params, caller: RequestContext) -> Answer:  # noqa: ARG002 - the same
         """Refuse: there is nobody to pass anything on to.
 
         Raises:
-            AnsweredError: always.
+            JsonRpcError: always.
         """
-        raise AnsweredError(METHOD_NOT_FOUND, "Method not found", method)
+        raise JsonRpcError(METHOD_NOT_FOUND, "Method not found", method)
 
     def changes(self) -> AbstractAsyncContextManager[AsyncIterator[Change]]:
         """Listen; nothing ever changes."""
@@ -77,7 +77,7 @@ class MemoryEndpoint:
         """Forget a session, of which nothing is kept."""
 
 
-def serve(directory: str, say: Say) -> int:
+def serve(directory: str, say: Print) -> int:
     """Serve the memory of this user to one client on the standard streams; gives the exit code.
 
     Raises:
@@ -87,9 +87,9 @@ def serve(directory: str, say: Say) -> int:
 
         async def work() -> None:
             say(f"serving the memory of {memory.workspace.project.path} on stdio")
-            await on_stdio(_opened(memory), Opening(memory.workspace.dir))
+            await serve_stdio(_opened(memory), Opening(memory.workspace.dir))
 
-        return run(work)
+        return run_until_stopped(work)
 
 
 @asynccontextmanager

@@ -13,12 +13,12 @@ from mcp.shared.dispatcher import DispatchContext
 from mcp.shared.exceptions import MCPError
 from mcp_types.methods import validate_client_request
 
-from remit.gateway.requests.dispatcher import INFO, Desk
+from remit.gateway.requests.dispatcher import INFO, Dispatcher
 from remit.gateway.requests.era_adapters import LISTS, as_object, is_modern
-from remit.gateway.requests.request import Request, Session
-from remit.gateway.transports.list_encoding import readable
-from remit.gateway.transports.list_splicing import spliced
-from remit.upstream.ports import Answer, AnsweredError, Params
+from remit.gateway.requests.request import ClientRequest, ClientSession
+from remit.gateway.transports.list_encoding import encodable
+from remit.gateway.transports.list_splicing import splice_lists
+from remit.upstream.ports import Answer, JsonRpcError, Params
 
 RequestContext = ServerRequestContext[Any, Any]
 
@@ -28,7 +28,7 @@ _STATE = "remit"  # our place in the SDK's connection
 class SdkServer(Server[Any]):
     """One endpoint, for the SDK's transports."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Dispatcher) -> None:
         super().__init__(
             INFO["name"],
             version=INFO["version"],
@@ -57,17 +57,17 @@ class SdkServer(Server[Any]):
         _check(ctx)
         try:
             answer = await self._desk.answer(_request(ctx))
-        except AnsweredError as error:
-            raise MCPError(error.code, readable(str(error)), readable(error.data)) from None
+        except JsonRpcError as error:
+            raise MCPError(error.code, encodable(str(error)), encodable(error.data)) from None
         if ctx.method not in LISTS:
-            return readable(answer)  # the SDK would stop at what it cannot write
-        return answer if ctx.request is None else spliced(answer, ctx.request.scope)
+            return encodable(answer)  # the SDK would stop at what it cannot write
+        return answer if ctx.request is None else splice_lists(answer, ctx.request.scope)
 
     async def _greet(self, ctx: RequestContext, call_next: CallNext) -> HandlerResult:
         answer = await call_next(ctx)
         connection = connection_of(ctx)
         said = as_object((ctx.params or {}).get("capabilities"))
-        session = Session(f"http:{connection.session_id}", _principal(ctx), said)
+        session = ClientSession(f"http:{connection.session_id}", _principal(ctx), said)
         if _STATE not in connection.state:
             self._desk.greet()
             connection.exit_stack.push_async_callback(self._part, connection)
@@ -95,13 +95,13 @@ class _Channel:
     def __init__(self, outbound: DispatchContext[Any]) -> None:
         self._outbound = outbound
 
-    async def ask(self, method: str, params: Params) -> Answer:
+    async def send_request(self, method: str, params: Params) -> Answer:
         try:
             return await self._outbound.send_raw_request(method, params)
         except MCPError as error:
-            raise AnsweredError(error.code, error.message, error.data) from None
+            raise JsonRpcError(error.code, error.message, error.data) from None
 
-    async def tell(self, method: str, params: Params) -> None:
+    async def notify(self, method: str, params: Params) -> None:
         await self._outbound.notify(method, params)
 
 
@@ -110,13 +110,13 @@ def connection_of(ctx: RequestContext) -> Connection:
     return ctx.session._connection  # pyright: ignore[reportPrivateUsage] - there is no public way
 
 
-def _request(ctx: RequestContext) -> Request:
+def _request(ctx: RequestContext) -> ClientRequest:
     outbound = ctx.session._request_outbound  # pyright: ignore[reportPrivateUsage]
     principal, session = _principal(ctx), None
     if not is_modern(ctx.protocol_version):
         state = connection_of(ctx).state
-        session = state.setdefault(_STATE, Session("http:", principal))
-    return Request(
+        session = state.setdefault(_STATE, ClientSession("http:", principal))
+    return ClientRequest(
         cast(str | int, ctx.request_id),
         ctx.method,
         ctx.params or {},

@@ -10,15 +10,15 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 
 import anyio
 
-from remit.gateway.transports.line_streams import LAST_WORDS, Inlet, Outlet, is_pipe
+from remit.gateway.transports.line_streams import LAST_WORDS, LineReader, LineWriter, is_pipe
 
 
 @asynccontextmanager
-async def standard_streams() -> AsyncGenerator[tuple[Inlet, Outlet]]:
+async def standard_streams() -> AsyncGenerator[tuple[LineReader, LineWriter]]:
     """Give a stream to read messages from and one to write them to."""
     with _taken(0, os.open(os.devnull, os.O_RDONLY)) as source, _taken(1, os.dup(2)) as target:
-        outlet = Outlet(target)
-        inlet = Inlet(source, outlet)
+        outlet = LineWriter(target)
+        inlet = LineReader(source, outlet)
         try:
             yield inlet, outlet
         finally:

@@ -11,7 +11,7 @@ from remit.files import private_files
 FOLDER = "gateways"
 
 
-class GatewayFiles:
+class StatusFiles:
     """The files of the gateways of one user."""
 
     def __init__(self, directory: str) -> None:
@@ -51,7 +51,7 @@ class GatewayFiles:
         return os.path.join(self._folder, f"{pid}.json")
 
 
-def memory_mb() -> float | None:
+def resident_megabytes() -> float | None:
     """Say how much memory this process has now, where the system tells."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:

@@ -7,13 +7,13 @@ import anyio
 
 from remit import __version__
 from remit.gateway.ports import Opening
-from remit.gateway.requests.dispatcher import Desk
-from remit.upstream.ports import Condition
+from remit.gateway.requests.dispatcher import Dispatcher
+from remit.upstream.ports import UpstreamStatus
 
 PACE = 1.0  # seconds between two looks
 
 
-class Files(Protocol):
+class StatusWriter(Protocol):
     """Where a gateway says how it is."""
 
     def tell(self, said: Mapping[str, Any]) -> None: ...
@@ -21,15 +21,15 @@ class Files(Protocol):
     def leave(self) -> None: ...
 
 
-class Monitor:
+class StatusMonitor:
     """One gateway, as it is seen from outside."""
 
     def __init__(
         self,
-        files: Files,
+        files: StatusWriter,
         *,
-        endpoints: Callable[[], Iterable[tuple[Opening, Desk]]],
-        conditions: Callable[[], Iterable[Condition]],
+        endpoints: Callable[[], Iterable[tuple[Opening, Dispatcher]]],
+        conditions: Callable[[], Iterable[UpstreamStatus]],
         memory: Callable[[], float | None],
         url: str | None,
         started_at: int,
@@ -62,7 +62,7 @@ class Monitor:
             self._files.tell({**said, "memory_mb": self._memory()})
 
 
-def _endpoint(opening: Opening, desk: Desk) -> dict[str, Any]:
+def _endpoint(opening: Opening, desk: Dispatcher) -> dict[str, Any]:
     half, most = desk.tally.percentiles()
     return {
         **opening._asdict(),
@@ -75,7 +75,7 @@ def _endpoint(opening: Opening, desk: Desk) -> dict[str, Any]:
     }
 
 
-def _upstream(condition: Condition) -> dict[str, Any]:
+def _upstream(condition: UpstreamStatus) -> dict[str, Any]:
     failure = condition.failure
     return {
         "server": condition.label,

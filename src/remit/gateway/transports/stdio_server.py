@@ -5,38 +5,38 @@ from contextlib import AbstractAsyncContextManager
 
 import anyio
 
-from remit.bootstrap import open_endpoint, open_links
+from remit.bootstrap import open_endpoint, open_upstream_pool
 from remit.gateway.ports import Endpoint, Opening
-from remit.gateway.requests.dispatcher import Desk
-from remit.gateway.requests.open_dispatcher import open_desk
-from remit.gateway.transports.json_rpc import speak
-from remit.gateway.transports.lifecycle import Say, described, monitor, run
+from remit.gateway.requests.dispatcher import Dispatcher
+from remit.gateway.requests.open_dispatcher import open_dispatcher
+from remit.gateway.transports.json_rpc import serve_client
+from remit.gateway.transports.lifecycle import Print, describe_opening, run_until_stopped, status_monitor
 from remit.gateway.transports.standard_streams import standard_streams
 
-OnOpen = Callable[[Desk], Awaitable[None]]
+OnOpen = Callable[[Dispatcher], Awaitable[None]]
 
 
-def serve(opening: Opening, say: Say) -> int:
+def serve(opening: Opening, say: Print) -> int:
     """Serve one endpoint until the client goes away; gives the exit code."""
 
     async def work() -> None:
-        async with open_links() as links, anyio.create_task_group() as tasks:
+        async with open_upstream_pool() as links, anyio.create_task_group() as tasks:
 
-            async def on_open(desk: Desk) -> None:
-                tasks.start_soon(monitor(lambda: [(opening, desk)], links).run)
-                say(f"serving {described(opening)} on stdio")
+            async def on_open(desk: Dispatcher) -> None:
+                tasks.start_soon(status_monitor(lambda: [(opening, desk)], links).run)
+                say(f"serving {describe_opening(opening)} on stdio")
 
-            await on_stdio(open_endpoint(opening, links), opening, on_open)
+            await serve_stdio(open_endpoint(opening, links), opening, on_open)
             tasks.cancel_scope.cancel()
 
-    return run(work)
+    return run_until_stopped(work)
 
 
-async def on_stdio(
+async def serve_stdio(
     opened: AbstractAsyncContextManager[Endpoint], opening: Opening, on_open: OnOpen | None = None
 ) -> None:
     """Serve one endpoint on the standard streams, until the client goes away."""
-    async with standard_streams() as (source, target), open_desk(opened, opening) as desk:
+    async with standard_streams() as (source, target), open_dispatcher(opened, opening) as desk:
         if on_open is not None:
             await on_open(desk)
-        await speak(desk, source, target)
+        await serve_client(desk, source, target)

@@ -40,7 +40,7 @@ def digest(token: str) -> str:
     return sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def presented(token: str, grants: Iterable[Grant]) -> Grant | None:
+def find_grant(token: str, grants: Iterable[Grant]) -> Grant | None:
     """Find whose token this is; how long that takes says nothing about any token."""
     made = digest(token)
     found = None

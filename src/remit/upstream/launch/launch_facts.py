@@ -10,7 +10,7 @@ from remit.text.secrets import words_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class LaunchFacts:
     """What the machine says about the declarations of a workspace; nothing was started to find out."""
 
     variables: frozenset[str] = frozenset()  # the names of those that are set
@@ -19,7 +19,7 @@ class Facts:
     tracked: frozenset[str] = frozenset()  # files that are in a git repository's index
 
 
-class Value(NamedTuple):
+class LaunchValue(NamedTuple):
     """One value of an entry."""
 
     place: str
@@ -27,15 +27,15 @@ class Value(NamedTuple):
     text: str
 
 
-def values(launch: Launch) -> Iterator[Value]:
+def launch_values(launch: Launch) -> Iterator[LaunchValue]:
     """List all that an entry says of a server, with the place of each."""
     if launch.is_remote:
-        yield Value("url", "", launch.url)
+        yield LaunchValue("url", "", launch.url)
     else:
-        yield Value("command", "", launch.command)
+        yield LaunchValue("command", "", launch.command)
     for at, word in enumerate(words_of(launch.args)):
-        yield Value(f"args[{at}]", word.name, word.value)
+        yield LaunchValue(f"args[{at}]", word.name, word.value)
     for name, text in launch.env.items():
-        yield Value(f"env.{name}", name, text)
+        yield LaunchValue(f"env.{name}", name, text)
     for name, text in launch.headers.items():
-        yield Value(f"headers.{name}", name, text)
+        yield LaunchValue(f"headers.{name}", name, text)

@@ -10,13 +10,15 @@ from remit.decision.projects import Workspace
 from remit.decision.scopes import Scope
 from remit.files.bounded_reader import Machine
 from remit.files.git_index import is_tracked
-from remit.upstream.launch.launch_facts import Facts
+from remit.upstream.launch.launch_facts import LaunchFacts
 
 _INTERPRETERS = re.compile(r"(?:node|nodejs|bun|tsx|ruby|perl|php|sh|bash|python[\d.]*)")
 _EXTENSIONS = ".COM;.EXE;.BAT;.CMD"
 
 
-def examine(declarations: Sequence[Declaration], workspace: Workspace, machine: Machine) -> Facts:
+def collect_launch_facts(
+    declarations: Sequence[Declaration], workspace: Workspace, machine: Machine
+) -> LaunchFacts:
     """Find out what a diagnosis must know of the machine."""
     shared = {item.source for item in declarations if item.scope is Scope.PROJECT}
     absent = {
@@ -24,7 +26,7 @@ def examine(declarations: Sequence[Declaration], workspace: Workspace, machine: 
         for item in declarations
         if item.launch is not None and not item.launch.is_remote
     }
-    return Facts(
+    return LaunchFacts(
         variables=frozenset(machine.variables),
         absent=absent,
         tracked=frozenset(source for source in shared if is_tracked(source)),

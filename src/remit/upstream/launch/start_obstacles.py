@@ -6,11 +6,11 @@ from remit.decision.declarations import Declaration, Key, Resolved
 from remit.decision.kinds import RUNS, Kind
 from remit.decision.launch import Launch
 from remit.text.secrets import shown
-from remit.upstream.launch.launch_facts import Facts, values
+from remit.upstream.launch.launch_facts import LaunchFacts, launch_values
 from remit.upstream.launch.variable_expansion import unset
 
 
-def started(resolved: Iterable[Resolved]) -> list[Declaration]:
+def started_servers(resolved: Iterable[Resolved]) -> list[Declaration]:
     """The servers that the client starts here."""
     return [
         item.declaration
@@ -21,7 +21,7 @@ def started(resolved: Iterable[Resolved]) -> list[Declaration]:
     ]
 
 
-def obstacles(resolved: Iterable[Resolved], facts: Facts, *, by_remit: bool) -> dict[Key, str]:
+def start_obstacles(resolved: Iterable[Resolved], facts: LaunchFacts, *, by_remit: bool) -> dict[Key, str]:
     """Explain why servers cannot be started here, for those that cannot.
 
     A missing variable counts only where Remit starts them: clients leave the gap as it is.
@@ -29,17 +29,17 @@ def obstacles(resolved: Iterable[Resolved], facts: Facts, *, by_remit: bool) -> 
     found = {
         item.key: ", ".join(
             [
-                *(absence(item.launch, place) for place in facts.absent.get(item.key, ())),
+                *(describe_absence(item.launch, place) for place in facts.absent.get(item.key, ())),
                 *(_unset(item.launch, facts) if by_remit else ()),
             ]
         )
-        for item in started(resolved)
+        for item in started_servers(resolved)
         if item.launch is not None
     }
     return {key: reason for key, reason in found.items() if reason}
 
 
-def absence(launch: Launch, place: str) -> str:
+def describe_absence(launch: Launch, place: str) -> str:
     """Say that a program, or the file that it is to run, is not there."""
     is_command = place == "command"
     name = shown(launch.command) if is_command else None
@@ -52,7 +52,7 @@ def is_path(launch: Launch, place: str) -> bool:
     return place != "command" or "/" in launch.command or "\\" in launch.command
 
 
-def _unset(launch: Launch, facts: Facts) -> Iterator[str]:
+def _unset(launch: Launch, facts: LaunchFacts) -> Iterator[str]:
     """Name the variables that are missing."""
-    names = (name for value in values(launch) for name in unset(value.text, launch, facts.variables))
+    names = (name for value in launch_values(launch) for name in unset(value.text, launch, facts.variables))
     return (f"`{name}` is not set" for name in dict.fromkeys(names))

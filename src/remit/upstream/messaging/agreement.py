@@ -8,7 +8,7 @@ from remit.protocol.constants import NEWER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Agreement:
+class HandshakeResult:
     """What a server is, in its own words."""
 
     version: str  # of the protocol

@@ -7,9 +7,9 @@ import anyio
 from anyio.abc import TaskGroup
 
 from remit.upstream.connection import Connection
-from remit.upstream.messaging.demultiplexer import Heard
+from remit.upstream.messaging.demultiplexer import OnNotification
 from remit.upstream.messaging.messages import LostError, fields
-from remit.upstream.ports import AnsweredError
+from remit.upstream.ports import JsonRpcError
 
 MAX_RESOURCES = 200  # of one server, that are watched at once
 _SHORTEST, _LONGEST = 1.0, 60.0  # seconds until a stream that ended is opened again
@@ -17,10 +17,10 @@ _SHORTEST, _LONGEST = 1.0, 60.0  # seconds until a stream that ended is opened a
 _LISTS = {"tools": "toolsListChanged", "resources": "resourcesListChanged", "prompts": "promptsListChanged"}
 
 
-class Listening:
+class ChangeStreams:
     """All that one connection of the new era listens to."""
 
-    def __init__(self, connection: Connection, tasks: TaskGroup, heard: Heard) -> None:
+    def __init__(self, connection: Connection, tasks: TaskGroup, heard: OnNotification) -> None:
         self._connection = connection
         self._tasks = tasks
         self._heard = heard
@@ -39,13 +39,13 @@ class Listening:
         """Listen to changes of a resource from now on.
 
         Raises:
-            AnsweredError: the server has no such thing.
+            JsonRpcError: the server has no such thing.
             LostError: the connection is gone.
         """
         if uri in self._streams:
             return
         if len(self._streams) >= MAX_RESOURCES:
-            raise AnsweredError(-32603, f"More than {MAX_RESOURCES} resources are watched")
+            raise JsonRpcError(-32603, f"More than {MAX_RESOURCES} resources are watched")
         stream = self._streams[uri] = _Stream(self._connection, {"resourceSubscriptions": [uri]})
         missed = [("notifications/resources/updated", {"uri": uri})]
         self._tasks.start_soon(stream.follow, self._heard, missed)
@@ -73,7 +73,7 @@ class _Stream:
         self.settled = anyio.Event()  # acknowledged, or failed
         self.fault: Exception | None = None
 
-    async def follow(self, heard: Heard, missed: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
+    async def follow(self, heard: OnNotification, missed: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
         pause = _SHORTEST
         with self.scope:
             while True:
@@ -85,7 +85,7 @@ class _Stream:
                         "subscriptions/listen", {"notifications": dict(self._wanted)}, call=call
                     )
                     self.settled.set()
-                except AnsweredError as error:
+                except JsonRpcError as error:
                     self._fail(error)
                     return
                 except Exception as error:

@@ -9,10 +9,10 @@ from anyio.abc import TaskGroup
 
 from remit.protocol.constants import ELICITED, INTERNAL_ERROR, METHOD_NOT_FOUND, SUBSCRIPTION_KEY
 from remit.upstream.messaging.messages import LostError, Message, ProtocolError, fields
-from remit.upstream.messaging.pending_requests import Call, asked
-from remit.upstream.messaging.url_elicitations import Elicitations
-from remit.upstream.ports import Caller, Params
-from remit.upstream.transports.message_transport import Wire
+from remit.upstream.messaging.pending_requests import PendingRequest, answer_from_caller
+from remit.upstream.messaging.url_elicitations import UrlElicitations
+from remit.upstream.ports import Params, RequestContext
+from remit.upstream.transports.message_transport import MessageTransport
 
 MAX_ASKED = 16  # questions of one server that are open at once
 MAX_REPLIES = 1_000  # that a server has asked for and does not read
@@ -24,26 +24,26 @@ _CHANGES = frozenset(
     for what in ("tools/list_changed", "resources/list_changed", "prompts/list_changed", "resources/updated")
 )
 
-Heard = Callable[[str, Params], None]
+OnNotification = Callable[[str, Params], None]
 
 
-class Hearing:
+class Demultiplexer:
     """The ear of one connection."""
 
-    def __init__(self, tasks: TaskGroup, heard: Heard) -> None:
+    def __init__(self, tasks: TaskGroup, heard: OnNotification) -> None:
         self._tasks = tasks
         self._heard = heard  # changes, of which everyone may want to know
-        self._elicitations = Elicitations()
+        self._elicitations = UrlElicitations()
         self._asked = 0
         self._replies = 0
         self._allowance, self._counted_at = float(BURST), anyio.current_time()
-        self.wire: Wire | None = None
-        self.calls: dict[int, Call] = {}
+        self.wire: MessageTransport | None = None
+        self.calls: dict[int, PendingRequest] = {}
         self.fault: Exception | None = None
         self.is_lost = anyio.Event()
         self.heard_at = anyio.current_time()
 
-    def take(self, message: Any, size: int, call: Call | None = None) -> None:
+    def take(self, message: Any, size: int, call: PendingRequest | None = None) -> None:
         """Take a message that came, on the stream of a call where it belongs to one."""
         if isinstance(message, list):  # as the protocol once had it
             self._may_say()
@@ -89,12 +89,12 @@ class Hearing:
                 call.failed(fault)
             self.is_lost.set()
 
-    def _call(self, number: object) -> Call | None:
+    def _call(self, number: object) -> PendingRequest | None:
         if isinstance(number, str) and number.isdecimal() and len(number) < 19:
             number = int(number)
         return self.calls.get(number) if isinstance(number, int) else None
 
-    def _latest(self) -> Call | None:
+    def _latest(self) -> PendingRequest | None:
         return next((call for call in reversed(self.calls.values()) if call.caller is not None), None)
 
     def _may_say(self) -> bool:
@@ -105,7 +105,7 @@ class Hearing:
             self.lost(ProtocolError(FLOOD))
         return self._allowance >= 0
 
-    def _told(self, method: str, params: Message, call: Call | None) -> None:
+    def _told(self, method: str, params: Message, call: PendingRequest | None) -> None:
         if method in _CHANGES:
             self._heard(method, {name: value for name, value in params.items() if name != "_meta"})
         elif method == "notifications/progress":
@@ -113,11 +113,11 @@ class Hearing:
             if about is not None:
                 about.prolong()
                 if about.token is not None:
-                    about.tell(method, {**params, "progressToken": about.token}, self._tasks.start_soon)
+                    about.notify(method, {**params, "progressToken": about.token}, self._tasks.start_soon)
         elif method == "notifications/message":
             about = call or self._latest()
             if about is not None:
-                about.tell(method, params, self._tasks.start_soon)
+                about.notify(method, params, self._tasks.start_soon)
         elif method == ELICITED:
             if (whoever := self._elicitations.completed(params)) is not None:
                 self._tasks.start_soon(_tell, whoever, method, params)
@@ -133,10 +133,10 @@ class Hearing:
             if about is not None and about.acknowledged is not None:
                 about.acknowledged.set()
 
-    def _subscription(self, params: Message) -> Call | None:
+    def _subscription(self, params: Message) -> PendingRequest | None:
         return self._call(fields(params.get("_meta")).get(SUBSCRIPTION_KEY))
 
-    def _answer(self, number: object, method: str, params: Message, call: Call | None) -> None:
+    def _answer(self, number: object, method: str, params: Message, call: PendingRequest | None) -> None:
         """Answer what the server asks, through the caller of the request that it belongs to."""
         if self._replies >= MAX_REPLIES:
             self.lost(ProtocolError(FLOOD))
@@ -153,7 +153,7 @@ class Hearing:
                 self._elicitations.note(params, call.caller)  # now: that it is done may be said at once
             self._tasks.start_soon(self._ask, number, method, params, call)
 
-    async def _ask(self, number: object, method: str, params: Message, call: Call) -> None:
+    async def _ask(self, number: object, method: str, params: Message, call: PendingRequest) -> None:
         assert call.caller is not None  # noqa: S101 - it is why this is asked
         name = _hashable(number)
         self._asked += 1
@@ -161,7 +161,7 @@ class Hearing:
             with anyio.CancelScope() as scope:
                 call.asks[name] = scope
                 call.prolong()
-                await self._reply(number, await asked(call.caller, method, params))
+                await self._reply(number, await answer_from_caller(call.caller, method, params))
         finally:
             self._asked -= 1
             call.asks.pop(name, None)
@@ -177,9 +177,9 @@ class Hearing:
             self._replies -= 1
 
 
-async def _tell(caller: Caller, method: str, params: Params) -> None:
+async def _tell(caller: RequestContext, method: str, params: Params) -> None:
     with suppress(Exception):  # a caller that is gone costs the server nothing
-        await caller.tell(method, params)
+        await caller.notify(method, params)
 
 
 def _hashable(number: object) -> object:

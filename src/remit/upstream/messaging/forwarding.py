@@ -8,10 +8,10 @@ import anyio
 
 from remit.protocol.constants import HEADER_MISMATCH, INVALID_PARAMS, METHOD_NOT_FOUND
 from remit.upstream.connection import Connection
-from remit.upstream.messaging.demultiplexer import Heard
+from remit.upstream.messaging.demultiplexer import OnNotification
 from remit.upstream.messaging.messages import LostError, ProtocolError, RefusedError, UnreachableError
-from remit.upstream.ports import Answer, AnsweredError, Caller, Params, Stock
-from remit.upstream.upstream_session import Session
+from remit.upstream.ports import Answer, JsonRpcError, Params, RequestContext, ServerLists
+from remit.upstream.upstream_session import UpstreamSession
 
 FAULTS = (LostError, ProtocolError, RefusedError, TimeoutError, UnreachableError)
 
@@ -26,7 +26,9 @@ _LISTS = {
 }
 
 
-async def passed(session: Session, method: str, params: Params, caller: Caller, patience: float) -> Answer:
+async def forward(
+    session: UpstreamSession, method: str, params: Params, caller: RequestContext, patience: float
+) -> Answer:
     """Pass a request on through an open session; errors are as those of `Connection.request`."""
     connection = session.connection
     assert connection is not None  # noqa: S101 - it is open
@@ -43,17 +45,17 @@ async def passed(session: Session, method: str, params: Params, caller: Caller, 
     return await connection.request(method, params, caller=caller, patience=patience)
 
 
-async def resume(session: Session, uris: Iterable[str], heard: Heard) -> None:
+async def resubscribe(session: UpstreamSession, uris: Iterable[str], heard: OnNotification) -> None:
     """Watch what a session before this one watched; nobody knows what happened meanwhile."""
     connection = session.connection
     assert connection is not None  # noqa: S101 - it is open
     for uri in uris:
-        with suppress(AnsweredError, *FAULTS):
+        with suppress(JsonRpcError, *FAULTS):
             await _subscribed(session, connection, _SUBSCRIBE, {"uri": uri})
             heard("notifications/resources/updated", {"uri": uri})
 
 
-async def listed(connection: Connection, parts: frozenset[str], patience: float) -> Stock:
+async def list_parts(connection: Connection, parts: frozenset[str], patience: float) -> ServerLists:
     """Ask for all that a server lists; errors are as those of `Connection.pages`, for its tools.
 
     A server whose database cannot be reached may have no list of its resources, or never finish it: it still
@@ -62,7 +64,7 @@ async def listed(connection: Connection, parts: frozenset[str], patience: float)
     lists: dict[str, list[Any]] = {}
 
     async def ask(part: str) -> None:
-        with anyio.move_on_after(min(patience, _BESIDE)), suppress(AnsweredError, *FAULTS):
+        with anyio.move_on_after(min(patience, _BESIDE)), suppress(JsonRpcError, *FAULTS):
             lists[part] = await _list(connection, part)
 
     if "tools" in parts:
@@ -74,7 +76,7 @@ async def listed(connection: Connection, parts: frozenset[str], patience: float)
             tasks.start_soon(ask, part)
     agreement = connection.agreement
     version = agreement.server.get("version")
-    return Stock(
+    return ServerLists(
         **lists,
         capabilities=agreement.capabilities,
         instructions=agreement.instructions,
@@ -90,29 +92,31 @@ async def _list(connection: Connection, part: str) -> list[Any]:
         return []
     try:
         return await connection.pages(*_LISTS[part])
-    except AnsweredError as error:
+    except JsonRpcError as error:
         if error.code == METHOD_NOT_FOUND:
             return []
         raise
 
 
 async def _repeated(
-    connection: Connection, method: str, params: Params, caller: Caller, patience: float
+    connection: Connection, method: str, params: Params, caller: RequestContext, patience: float
 ) -> Answer:
     """Ask a server of the new era; where it misses headers that repeat arguments, look them up first."""
     try:
         return await connection.request(method, params, caller=caller, patience=patience)
-    except AnsweredError as error:
+    except JsonRpcError as error:
         if error.code != HEADER_MISMATCH or method != "tools/call":
             raise
     connection.learn(await connection.pages("tools/list", "tools"))
     return await connection.request(method, params, caller=caller, patience=patience)
 
 
-async def _subscribed(session: Session, connection: Connection, method: str, params: Params) -> Answer:
+async def _subscribed(
+    session: UpstreamSession, connection: Connection, method: str, params: Params
+) -> Answer:
     uri = params.get("uri")
     if not isinstance(uri, str):
-        raise AnsweredError(INVALID_PARAMS, "Invalid params: `uri` is missing")
+        raise JsonRpcError(INVALID_PARAMS, "Invalid params: `uri` is missing")
     answer: Answer = {}
     if session.listening is None:
         answer = await connection.request(method, params, patience=_PATIENCE)
@@ -124,10 +128,10 @@ async def _subscribed(session: Session, connection: Connection, method: str, par
     return answer
 
 
-async def _set_level(session: Session, connection: Connection, caller: Caller) -> None:
+async def _set_level(session: UpstreamSession, connection: Connection, caller: RequestContext) -> None:
     session.level = caller.log_level
     if "logging" in connection.agreement.capabilities:
         try:
             await connection.request(_SET_LEVEL, {"level": caller.log_level}, patience=_PATIENCE)
-        except (AnsweredError, TimeoutError):
+        except (JsonRpcError, TimeoutError):
             return

@@ -14,19 +14,19 @@ from remit.protocol.constants import (
     UNSUPPORTED_VERSION,
     VERSION_KEY,
 )
-from remit.upstream.messaging.agreement import Agreement
+from remit.upstream.messaging.agreement import HandshakeResult
 from remit.upstream.messaging.messages import ProtocolError, RefusedError, fields
-from remit.upstream.ports import Answer, AnsweredError, Caller, Params
+from remit.upstream.ports import Answer, JsonRpcError, Params, RequestContext
 
 PROBE_SECONDS = 10.0  # for a server that does not answer what it does not know
 UNKNOWN_VERSION = "speaks no version of the protocol that Remit knows"
 _OURS = (VERSION_KEY, CLIENT_KEY, CAPABILITIES_KEY, LOG_LEVEL_KEY)
 
 
-class Asking(Protocol):
+class Requester(Protocol):
     """What a server is greeted through."""
 
-    async def ask(self, method: str, params: Params) -> Answer:
+    async def send_request(self, method: str, params: Params) -> Answer:
         """Ask a server, before anything is agreed on."""
         ...
 
@@ -35,13 +35,13 @@ class Asking(Protocol):
         ...
 
 
-async def agree(
-    asking: Asking, client: Params, capabilities: Params, *, is_modern: bool | None = None
-) -> Agreement:
+async def negotiate(
+    asking: Requester, client: Params, capabilities: Params, *, is_modern: bool | None = None
+) -> HandshakeResult:
     """Greet a server in its era: the new one is tried first, unless it is known to be of the old.
 
     Raises:
-        AnsweredError: it answers with an error.
+        JsonRpcError: it answers with an error.
         ProtocolError: no version is common to both.
     """
     if is_modern is False:
@@ -49,14 +49,14 @@ async def agree(
     version = NEWER[-1]
     for is_first in (True, False):
         found = await _probe(asking, client, capabilities, version)
-        if isinstance(found, Agreement):
+        if isinstance(found, HandshakeResult):
             return found
         if is_first and found:  # it names the versions that it knows
             version = found
             continue
         try:
             return await _greet(asking, client, capabilities)
-        except AnsweredError as error:  # it did hear the probe, but answered too late
+        except JsonRpcError as error:  # it did hear the probe, but answered too late
             common = _common(error)
             if not is_first or common is None:
                 raise
@@ -65,14 +65,14 @@ async def agree(
 
 
 async def _probe(
-    asking: Asking, client: Params, capabilities: Params, version: str
-) -> Agreement | str | None:
+    asking: Requester, client: Params, capabilities: Params, version: str
+) -> HandshakeResult | str | None:
     """Ask what a server of the new era is; else the version that it wants, or nothing."""
     params = {"_meta": envelope(version, client, capabilities)}
     try:
         with anyio.fail_after(PROBE_SECONDS):
-            answer = await asking.ask("server/discover", params)
-    except AnsweredError as error:
+            answer = await asking.send_request("server/discover", params)
+    except JsonRpcError as error:
         common = _common(error)
         if error.code == UNSUPPORTED_VERSION and common is None and not _knows_old(error):
             raise ProtocolError(UNKNOWN_VERSION) from None
@@ -87,7 +87,7 @@ async def _probe(
     if not isinstance(known, list) or version not in known:
         return None
     meta = fields(answer.get("_meta"))
-    return Agreement(
+    return HandshakeResult(
         version=version,
         capabilities=fields(answer.get("capabilities")),
         server=fields(meta.get(SERVER_KEY)),
@@ -95,17 +95,17 @@ async def _probe(
     )
 
 
-async def _greet(asking: Asking, client: Params, capabilities: Params) -> Agreement:
+async def _greet(asking: Requester, client: Params, capabilities: Params) -> HandshakeResult:
     offered = {
         "protocolVersion": OLDER[-1],
         "capabilities": dict(capabilities),
         "clientInfo": dict(client),
     }
-    answer = await asking.ask("initialize", offered)
+    answer = await asking.send_request("initialize", offered)
     version = answer.get("protocolVersion")
     if version not in OLDER:
         raise ProtocolError(UNKNOWN_VERSION)
-    return Agreement(
+    return HandshakeResult(
         version=version,
         capabilities=fields(answer.get("capabilities")),
         server=fields(answer.get("serverInfo")),
@@ -122,7 +122,9 @@ def envelope(version: str, client: Params, capabilities: Params) -> dict[str, An
     }
 
 
-def marked(meta: dict[str, Any], agreement: Agreement, client: Params, caller: Caller | None) -> None:
+def mark_request(
+    meta: dict[str, Any], agreement: HandshakeResult, client: Params, caller: RequestContext | None
+) -> None:
     """Put into a request's `_meta` what its server's era asks for, and nothing of another's."""
     for name in _OURS:
         meta.pop(name, None)
@@ -132,7 +134,7 @@ def marked(meta: dict[str, Any], agreement: Agreement, client: Params, caller: C
             meta[LOG_LEVEL_KEY] = caller.log_level
 
 
-def _common(error: AnsweredError) -> str | None:
+def _common(error: JsonRpcError) -> str | None:
     if error.code != UNSUPPORTED_VERSION:
         return None
     known = fields(error.data).get("supported")
@@ -140,7 +142,7 @@ def _common(error: AnsweredError) -> str | None:
     return common[-1] if common else None
 
 
-def _knows_old(error: AnsweredError) -> bool:
+def _knows_old(error: JsonRpcError) -> bool:
     known = fields(error.data).get("supported")
     return not isinstance(known, list) or any(version in known for version in OLDER)
 

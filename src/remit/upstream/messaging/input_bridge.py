@@ -5,25 +5,25 @@ from collections.abc import Awaitable, Callable
 import anyio
 
 from remit.upstream.messaging.messages import ProtocolError, fields
-from remit.upstream.ports import Answer, AnsweredError, Caller, Params
+from remit.upstream.ports import Answer, JsonRpcError, Params, RequestContext
 
 MAX_ROUNDS = 10
 MAX_QUESTIONS = 16  # of one answer
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 0.25  # seconds, where a server wants nothing but to be asked again
 
 
-def wants_input(answer: Answer) -> bool:
+def is_input_required(answer: Answer) -> bool:
     """Tell whether an answer is a question."""
     return answer.get("resultType") == "input_required"
 
 
-async def completed(
-    answer: Answer, params: Params, caller: Caller, again: Callable[[Params], Awaitable[Answer]]
+async def complete_input(
+    answer: Answer, params: Params, caller: RequestContext, again: Callable[[Params], Awaitable[Answer]]
 ) -> Answer:
     """Ask a caller whatever a server wants to know, until it has what it needs.
 
     Raises:
-        AnsweredError: the caller's client cannot, or says no with an error.
+        JsonRpcError: the caller's client cannot, or says no with an error.
         ProtocolError: the server does not stop asking, or asks what nobody understands.
     """
     pause = _FIRST_PAUSE
@@ -38,7 +38,7 @@ async def completed(
         if "requestState" in answer:
             more["requestState"] = answer["requestState"]
         answer = await again(more)
-        if not wants_input(answer):
+        if not is_input_required(answer):
             return answer
     raise ProtocolError("does not stop asking")
 
@@ -56,14 +56,14 @@ def _questions(answer: Answer) -> dict[str, tuple[str, Params]]:
     return found
 
 
-async def _responses(asked: dict[str, tuple[str, Params]], caller: Caller) -> dict[str, Answer]:
+async def _responses(asked: dict[str, tuple[str, Params]], caller: RequestContext) -> dict[str, Answer]:
     responses: dict[str, Answer] = {}
-    refusals: list[AnsweredError] = []
+    refusals: list[JsonRpcError] = []
 
     async def one(name: str, method: str, params: Params) -> None:
         try:
-            responses[name] = await caller.ask(method, params)
-        except AnsweredError as error:
+            responses[name] = await caller.send_request(method, params)
+        except JsonRpcError as error:
             refusals.append(error)
             tasks.cancel_scope.cancel()
 

@@ -62,7 +62,7 @@ def decode(text: bytes | str) -> Any:
         raise ValueError("nested too deeply") from None
 
 
-def readable(text: bytes | str) -> Message | list[Message]:
+def parse_messages(text: bytes | str) -> Message | list[Message]:
     """Read one message, or several at once as the protocol had them for a while.
 
     Raises:

@@ -7,13 +7,13 @@ from contextlib import suppress
 import anyio
 
 from remit.upstream.messaging.messages import Message, fields
-from remit.upstream.ports import Answer, AnsweredError, Caller, Params
+from remit.upstream.ports import Answer, JsonRpcError, Params, RequestContext
 
 MAX_WAITING = 256  # notifications that a slow caller has not taken yet; then the oldest are let go
 _FAREWELL = 5.0  # seconds for a caller to take what was said before the answer
 
 
-class Call:
+class PendingRequest:
     """One request that waits for its answer."""
 
     __slots__ = (
@@ -21,7 +21,7 @@ class Call:
         *("_inbox", "_limit", "_scope", "_told", "token"),
     )
 
-    def __init__(self, number: int, caller: Caller | None = None) -> None:
+    def __init__(self, number: int, caller: RequestContext | None = None) -> None:
         self.id = number
         self.caller = caller
         self.token: object = None  # the caller's own, of its progress
@@ -70,7 +70,7 @@ class Call:
         """Give what the server answered.
 
         Raises:
-            AnsweredError: it is an error.
+            JsonRpcError: it is an error.
         """
         if self.fault is not None:
             raise self.fault
@@ -80,7 +80,7 @@ class Call:
             raise _answered(error)
         return fields(self.answer.get("result"))
 
-    def tell(self, method: str, params: Params, start: Callable[..., object]) -> None:
+    def notify(self, method: str, params: Params, start: Callable[..., object]) -> None:
         """Tell the caller something in a task of its own, in the order of the wire."""
         if self.caller is None:
             return
@@ -92,12 +92,14 @@ class Call:
             self._told = anyio.Event()
             start(self._tell_all, self.caller, self._inbox, self._told)
 
-    async def _tell_all(self, caller: Caller, inbox: deque[tuple[str, Params]], told: anyio.Event) -> None:
+    async def _tell_all(
+        self, caller: RequestContext, inbox: deque[tuple[str, Params]], told: anyio.Event
+    ) -> None:
         try:
             while inbox:
                 method, params = inbox.popleft()
                 with suppress(Exception):  # a caller that is gone costs the server nothing
-                    await caller.tell(method, params)
+                    await caller.notify(method, params)
         finally:
             self.is_telling = False
             told.set()
@@ -116,19 +118,19 @@ class Call:
             scope.cancel()
 
 
-async def asked(caller: Caller, method: str, params: Params) -> Message:
+async def answer_from_caller(caller: RequestContext, method: str, params: Params) -> Message:
     """Ask a caller on behalf of a server, and give what the server is answered."""
     try:
-        return {"result": await caller.ask(method, params)}
-    except AnsweredError as error:
+        return {"result": await caller.send_request(method, params)}
+    except JsonRpcError as error:
         data = {} if error.data is None else {"data": error.data}
         return {"error": {"code": error.code, "message": str(error), **data}}
 
 
-def _answered(error: object) -> AnsweredError:
+def _answered(error: object) -> JsonRpcError:
     told = fields(error)
     code, text = told.get("code"), told.get("message")
-    return AnsweredError(
+    return JsonRpcError(
         code if isinstance(code, int) else 0,
         text if isinstance(text, str) else "unknown error",
         told.get("data"),

@@ -9,18 +9,18 @@ from typing import Any, cast
 
 from remit.protocol.constants import URL_NEEDED
 from remit.upstream.messaging.messages import Message, fields
-from remit.upstream.ports import Caller
+from remit.upstream.ports import RequestContext
 
 MOST = 256  # of one connection; people leave pages open and never come back
 
 
-class Elicitations:
+class UrlElicitations:
     """The callers of one connection that a page was named to."""
 
     def __init__(self) -> None:
-        self._asked: OrderedDict[str, Caller] = OrderedDict()
+        self._asked: OrderedDict[str, RequestContext] = OrderedDict()
 
-    def note(self, params: Mapping[str, Any], caller: Caller) -> None:
+    def note(self, params: Mapping[str, Any], caller: RequestContext) -> None:
         """Remember who was asked something."""
         name = params.get("elicitationId")
         if params.get("mode") == "url" and isinstance(name, str):
@@ -29,7 +29,7 @@ class Elicitations:
             if len(self._asked) > MOST:
                 self._asked.popitem(last=False)
 
-    def note_needed(self, answer: Message, caller: Caller) -> None:
+    def note_needed(self, answer: Message, caller: RequestContext) -> None:
         """Remember who was answered that something has to be done first."""
         error = fields(answer.get("error"))
         needed = fields(error.get("data")).get("elicitations")
@@ -37,7 +37,7 @@ class Elicitations:
             for each in cast("list[object]", needed):
                 self.note(fields(each), caller)
 
-    def completed(self, params: Mapping[str, Any]) -> Caller | None:
+    def completed(self, params: Mapping[str, Any]) -> RequestContext | None:
         """Find who is to be told that something is done; each only once."""
         name = params.get("elicitationId")
         return self._asked.pop(name, None) if isinstance(name, str) else None

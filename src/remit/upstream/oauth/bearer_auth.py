@@ -11,16 +11,16 @@ import httpx2
 from anyio.to_thread import run_sync
 
 from remit.upstream.messaging.messages import decode, fields
-from remit.upstream.oauth.token_store import SignIn, SignIns
+from remit.upstream.oauth.token_store import StoredToken, TokenStore
 
 
-class SignedIn(httpx2.Auth):
+class BearerAuth(httpx2.Auth):
     """Shows the token to one server.
 
     The SDK's own holds a lock until an answer begins, so that one slow call would hold up all others.
     """
 
-    def __init__(self, url: str, sign_ins: SignIns, sign_in: SignIn) -> None:
+    def __init__(self, url: str, sign_ins: TokenStore, sign_in: StoredToken) -> None:
         self._url = url
         self._sign_ins = sign_ins
         self._sign_in = sign_in
@@ -45,7 +45,7 @@ class SignedIn(httpx2.Auth):
                     self._sign_in = await self._renewed(shown, answer)
         yield _with(request, self._sign_in)
 
-    async def _renewed(self, old: SignIn, answer: httpx2.Response) -> SignIn:
+    async def _renewed(self, old: StoredToken, answer: httpx2.Response) -> StoredToken:
         if answer.status_code != 200:
             return old
         try:
@@ -67,12 +67,12 @@ class SignedIn(httpx2.Auth):
         return new
 
 
-def _with(request: httpx2.Request, sign_in: SignIn) -> httpx2.Request:
+def _with(request: httpx2.Request, sign_in: StoredToken) -> httpx2.Request:
     request.headers["Authorization"] = f"Bearer {sign_in.access_token}"
     return request
 
 
-def _renewal(sign_in: SignIn) -> httpx2.Request:
+def _renewal(sign_in: StoredToken) -> httpx2.Request:
     """Make the request for a new token, with the client's secret shown in the way it was agreed on."""
     data = {
         "grant_type": "refresh_token",

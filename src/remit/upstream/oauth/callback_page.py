@@ -14,19 +14,19 @@ LOOPBACK = "127.0.0.1"
 _MAX_HEAD = 16_384  # bytes
 _PATIENCE = 10.0  # seconds for one request
 
-Landed = dict[str, str]
+CallbackParams = dict[str, str]
 
 
-class Landing:
+class CallbackPage:
     """Takes what the browser brings."""
 
     def __init__(self, port: int, host: str = LOOPBACK) -> None:
         self.url = f"http://{host}:{port}{PATH}"
         self.state: str | None = None  # what it must bring along to be meant
-        self._landed: Landed = {}
+        self._landed: CallbackParams = {}
         self._is_there = anyio.Event()
 
-    async def wait(self) -> Landed:
+    async def wait(self) -> CallbackParams:
         """Wait until someone lands with the right state."""
         await self._is_there.wait()
         return self._landed
@@ -58,7 +58,7 @@ class Landing:
 
 
 @asynccontextmanager
-async def landing(port: int = 0, host: str = LOOPBACK) -> AsyncGenerator[Landing]:
+async def serve_callback_page(port: int = 0, host: str = LOOPBACK) -> AsyncGenerator[CallbackPage]:
     """Wait for a browser while the block lasts.
 
     Raises:
@@ -66,7 +66,7 @@ async def landing(port: int = 0, host: str = LOOPBACK) -> AsyncGenerator[Landing
     """
     listener = await anyio.create_tcp_listener(local_host=LOOPBACK, local_port=port)
     async with listener, anyio.create_task_group() as tasks:
-        made = Landing(listener.extra(SocketAttribute.local_port), host)  # noqa: S610 - another `extra`
+        made = CallbackPage(listener.extra(SocketAttribute.local_port), host)  # noqa: S610 - another `extra`
         tasks.start_soon(partial(listener.serve, made.serve))
         yield made
         tasks.cancel_scope.cancel()

@@ -22,17 +22,17 @@ from remit.protocol.constants import OLDER
 from remit.upstream.failures import missing
 from remit.upstream.launch.variable_expansion import expand
 from remit.upstream.messaging.messages import ProtocolError, UnreachableError, encode
-from remit.upstream.oauth.callback_page import LOOPBACK, Landing, landing
-from remit.upstream.oauth.token_store import SignIn
-from remit.upstream.transports.http_client import open_client, within_origin
-from remit.upstream.transports.remote import location
+from remit.upstream.oauth.callback_page import LOOPBACK, CallbackPage, serve_callback_page
+from remit.upstream.oauth.token_store import StoredToken
+from remit.upstream.transports.http_client import open_http_client, send_within_origin
+from remit.upstream.transports.remote import parse_url
 from remit.upstream.upstream_model import Upstream
 
 PATIENCE = 300.0  # seconds for a person to sign in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Identity:
+class ClientRegistration:
     """Who Remit is to a server that does not let clients introduce themselves."""
 
     client_id: str | None = None  # None: it is given one
@@ -42,7 +42,7 @@ class Identity:
     host: str = LOOPBACK  # what this machine is called there; a server may know only `localhost`
 
 
-def identify(launch: Launch, said: Identity) -> Identity:
+def registration_for(launch: Launch, said: ClientRegistration) -> ClientRegistration:
     """Say who Remit is to a server: what its user says, else what the entry does."""
     known = launch.registered
     if said.client_id is not None or known is None:
@@ -50,7 +50,7 @@ def identify(launch: Launch, said: Identity) -> Identity:
     return replace(said, client_id=known.client_id, port=said.port or known.port, host="localhost")
 
 
-def reachable(upstream: Upstream, variables: Mapping[str, str], home: str) -> Launch:
+def expand_remote(upstream: Upstream, variables: Mapping[str, str], home: str) -> Launch:
     """Put variables into the entry of a remote server.
 
     Raises:
@@ -71,19 +71,19 @@ def reachable(upstream: Upstream, variables: Mapping[str, str], home: str) -> La
 def sign_in(
     label: str,
     launch: Launch,
-    identity: Identity,
+    identity: ClientRegistration,
     *,
     on_url: Callable[[str], None],
     open_browser: Callable[[str], None],
     patience: float = PATIENCE,
-) -> SignIn:
+) -> StoredToken:
     """Sign in to a server whose launch is expanded.
 
     Raises:
         SignInError: it came to nothing; the error says why.
     """
 
-    async def flow() -> SignIn:
+    async def flow() -> StoredToken:
         with anyio.fail_after(patience):
             return await _sign_in(label, launch, identity, on_url, open_browser)
 
@@ -101,12 +101,12 @@ def sign_in(
 async def _sign_in(
     label: str,
     launch: Launch,
-    identity: Identity,
+    identity: ClientRegistration,
     on_url: Callable[[str], None],
     open_browser: Callable[[str], None],
-) -> SignIn:
+) -> StoredToken:
     refusal: str | None = None
-    async with landing(identity.port, identity.host) as place:
+    async with serve_callback_page(identity.port, identity.host) as place:
         provider = _provider(launch.url, identity, place, on_url, open_browser)
         try:
             refusal = await _knock(launch, provider)
@@ -121,8 +121,8 @@ async def _sign_in(
 
 def _provider(
     url: str,
-    identity: Identity,
-    place: Landing,
+    identity: ClientRegistration,
+    place: CallbackPage,
     on_url: Callable[[str], None],
     open_browser: Callable[[str], None],
 ) -> OAuthClientProvider:
@@ -152,21 +152,21 @@ async def _knock(launch: Launch, provider: OAuthClientProvider) -> str | None:
     how: tuple[str, bytes | None] = ("GET", None) if launch.transport is Transport.SSE else ("POST", question)
     accepted = {**headers, "accept": "application/json, text/event-stream"}
     async with (
-        open_client(launch.headers, provider) as client,
-        within_origin(client, how[0], location(launch.url), how[1], accepted) as response,
+        open_http_client(launch.headers, provider) as client,
+        send_within_origin(client, how[0], parse_url(launch.url), how[1], accepted) as response,
     ):
         if response.status_code in (401, 403):
             return f"it still answers {response.status_code} {response.reason_phrase}"
     return None
 
 
-def _signed_in(label: str, provider: OAuthClientProvider) -> SignIn:
+def _signed_in(label: str, provider: OAuthClientProvider) -> StoredToken:
     context = provider.context
     token, client, metadata = context.current_tokens, context.client_info, context.oauth_metadata
     if token is None or client is None:
         raise SignInError(f"`{label}` asks for no sign-in", hint="it can be used as it is")
     endpoint = None if metadata is None else str(metadata.token_endpoint)
-    return SignIn(
+    return StoredToken(
         token_endpoint=endpoint or f"{context.get_authorization_base_url(context.server_url)}/token",
         access_token=token.access_token,
         refresh_token=token.refresh_token,
@@ -193,7 +193,7 @@ class _Asking(OAuthClientMetadata):
 class _Introduced:
     """What the SDK is to know of the client, where that is known before; what it learns is kept elsewhere."""
 
-    def __init__(self, identity: Identity, url: str) -> None:
+    def __init__(self, identity: ClientRegistration, url: str) -> None:
         self._known = (
             None
             if identity.client_id is None

@@ -18,7 +18,7 @@ SERVICE = "remit"  # what it is called in a keyring
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class SignIn:
+class StoredToken:
     """What a server takes for its user; all of it is secret."""
 
     token_endpoint: str  # where a new token is got for an old one
@@ -39,14 +39,14 @@ class SignIn:
         return self.expires_at is not None and now >= self.expires_at - 10
 
 
-class SignIns(Protocol):
+class TokenStore(Protocol):
     """Keeps what was signed in to, by the URL of the server."""
 
-    def load(self, url: str) -> SignIn | None:
+    def load(self, url: str) -> StoredToken | None:
         """Find what was kept; None where nothing was."""
         ...
 
-    def save(self, url: str, sign_in: SignIn) -> None:
+    def save(self, url: str, sign_in: StoredToken) -> None:
         """Keep it instead of what was kept.
 
         Raises:
@@ -59,13 +59,13 @@ class SignIns(Protocol):
         ...
 
 
-class Files:
+class FileTokenStore:
     """Sign-ins as files that only the user can read."""
 
     def __init__(self, directory: str) -> None:
         self._directory = os.path.join(directory, FOLDER)
 
-    def load(self, url: str) -> SignIn | None:
+    def load(self, url: str) -> StoredToken | None:
         """Find what was kept; None where nothing was."""
         try:
             with open(self._path(url), encoding="utf-8") as opened:
@@ -73,7 +73,7 @@ class Files:
         except (OSError, UnicodeError):
             return None
 
-    def save(self, url: str, sign_in: SignIn) -> None:
+    def save(self, url: str, sign_in: StoredToken) -> None:
         """Keep it instead of what was kept.
 
         Raises:
@@ -93,14 +93,14 @@ class Files:
         return os.path.join(self._directory, f"{name_of(url)}.json")
 
 
-class Keyring:
+class KeyringTokenStore:
     """Sign-ins in the system's keyring, and in files where that does not work after all."""
 
-    def __init__(self, keyring: Any, files: Files) -> None:
+    def __init__(self, keyring: Any, files: FileTokenStore) -> None:
         self._keyring = keyring
         self._files = files
 
-    def load(self, url: str) -> SignIn | None:
+    def load(self, url: str) -> StoredToken | None:
         """Find what was kept; None where nothing was."""
         with suppress(Exception):  # whatever a keyring raises, it is as if nothing was there
             kept = self._keyring.get_password(SERVICE, name_of(url))
@@ -108,7 +108,7 @@ class Keyring:
                 return found
         return self._files.load(url)
 
-    def save(self, url: str, sign_in: SignIn) -> None:
+    def save(self, url: str, sign_in: StoredToken) -> None:
         """Keep it instead of what was kept.
 
         Raises:
@@ -133,12 +133,12 @@ class Keyring:
         return was_kept
 
 
-def open_sign_ins(directory: str) -> SignIns:
+def open_token_store(directory: str) -> TokenStore:
     """Find the place for sign-ins: the keyring, where the package `keyring` is installed and has one."""
-    files = Files(directory)
+    files = FileTokenStore(directory)
     try:
         keyring: Any = importlib.import_module("keyring")
-        return Keyring(keyring, files) if keyring.get_keyring().priority >= 1 else files
+        return KeyringTokenStore(keyring, files) if keyring.get_keyring().priority >= 1 else files
     except Exception:  # what a keyring raises has no base but this
         return files
 
@@ -148,7 +148,7 @@ def name_of(url: str) -> str:
     return sha256(url.encode()).hexdigest()[:32]
 
 
-def _read(text: str) -> SignIn | None:
+def _read(text: str) -> StoredToken | None:
     try:
         found = json.loads(text)
     except ValueError:
@@ -156,8 +156,8 @@ def _read(text: str) -> SignIn | None:
     if not isinstance(found, dict):
         return None
     kept = cast("dict[str, Any]", found)
-    names = {field.name for field in fields(SignIn)}
+    names = {field.name for field in fields(StoredToken)}
     needed = (kept.get("token_endpoint"), kept.get("access_token"))
     if not all(isinstance(value, str) for value in needed):
         return None
-    return SignIn(**{name: value for name, value in kept.items() if name in names})
+    return StoredToken(**{name: value for name, value in kept.items() if name in names})

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 import anyio
 
 from remit.upstream.messaging.messages import ProtocolError, decode, fields
-from remit.upstream.transports.process import Server, started
+from remit.upstream.transports.process import ServerProcess, start_process
 from remit.upstream.upstream_model import Upstream
 
 SECONDS = 10.0
 MAX_OUTPUT = 65_536  # bytes
 
 
-async def helped(ready: Upstream, environment: Mapping[str, str]) -> dict[str, str]:
+async def run_headers_helper(ready: Upstream, environment: Mapping[str, str]) -> dict[str, str]:
     """Run the command that makes a server's headers.
 
     Raises:
@@ -26,7 +26,7 @@ async def helped(ready: Upstream, environment: Mapping[str, str]) -> dict[str, s
     given = {**environment, **(about if ready.client == "claude-code" else {})}
     try:
         with anyio.fail_after(SECONDS):
-            async with started(words, env=given, cwd=ready.place) as process:
+            async with start_process(words, env=given, cwd=ready.place) as process:
                 output = await _output(process)
     except TimeoutError:
         raise ProtocolError(f"its `headersHelper` did not end within {SECONDS:g} s") from None
@@ -37,7 +37,7 @@ async def helped(ready: Upstream, environment: Mapping[str, str]) -> dict[str, s
     return _headers(output)
 
 
-async def _output(process: Server) -> bytes:
+async def _output(process: ServerProcess) -> bytes:
     output = b""
     try:
         while len(output) <= MAX_OUTPUT:

@@ -17,7 +17,7 @@ from remit.upstream.messaging.messages import (
     ProtocolError,
     RefusedError,
     UnreachableError,
-    readable,
+    parse_messages,
 )
 
 CONNECT_SECONDS = 30.0
@@ -38,7 +38,7 @@ _WORDS: Mapping[type[BaseException], str] = {
 }
 
 
-def open_client(headers: Mapping[str, str], auth: httpx2.Auth | None = None) -> httpx2.AsyncClient:
+def open_http_client(headers: Mapping[str, str], auth: httpx2.Auth | None = None) -> httpx2.AsyncClient:
     """Make the client for one server; how long an answer may take is not for it to say."""
     return httpx2.AsyncClient(
         headers={"Accept-Encoding": "identity", **headers},
@@ -54,7 +54,7 @@ async def _refuse_packed(response: httpx2.Response) -> None:
         raise ProtocolError("compresses its answers, which was not asked for")
 
 
-def cause(error: BaseException) -> str:
+def plain_cause(error: BaseException) -> str:
     """Find the plain cause: the library's own words may hold the URL."""
     chain = [*_chain(error)][::-1]
     for one in chain:
@@ -72,7 +72,7 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 
 @asynccontextmanager
-async def within_origin(
+async def send_within_origin(
     client: httpx2.AsyncClient,
     method: str,
     url: httpx2.URL,
@@ -98,12 +98,12 @@ async def within_origin(
         finally:
             await response.aclose()
     except (httpx2.RemoteProtocolError, httpx2.ReadError) as error:
-        raise BrokenOffError(cause(error)) from None
+        raise BrokenOffError(plain_cause(error)) from None
     except httpx2.TransportError as error:
-        raise UnreachableError(cause(error)) from None
+        raise UnreachableError(plain_cause(error)) from None
 
 
-def refusal(response: httpx2.Response) -> RefusedError:
+def refused_error(response: httpx2.Response) -> RefusedError:
     """Say that a request is refused, and which scope would let it pass, where the server names one."""
     status, phrase = response.status_code, response.reason_phrase
     challenge = response.headers.get("www-authenticate", "") if status == 403 else ""
@@ -111,7 +111,7 @@ def refusal(response: httpx2.Response) -> RefusedError:
     return RefusedError(status, phrase, None if found is None else found[1])
 
 
-async def body(response: httpx2.Response) -> tuple[Message | list[Message], int]:
+async def read_body(response: httpx2.Response) -> tuple[Message | list[Message], int]:
     """Read a whole answer, if it is not too long.
 
     Raises:
@@ -124,7 +124,7 @@ async def body(response: httpx2.Response) -> tuple[Message | list[Message], int]
         if size > MAX_MESSAGE:
             raise ProtocolError(TOO_LONG)
         pieces.append(chunk)
-    return readable(b"".join(pieces)), size
+    return parse_messages(b"".join(pieces)), size
 
 
 def _is_same(url: httpx2.URL, other: httpx2.URL) -> bool:

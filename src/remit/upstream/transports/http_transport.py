@@ -14,7 +14,7 @@ from anyio.abc import TaskGroup
 from remit.protocol import header_parameters
 from remit.protocol.constants import VERSION_KEY
 from remit.protocol.header_parameters import HeaderMap, header_map, header_text
-from remit.upstream.messaging.agreement import Agreement
+from remit.upstream.messaging.agreement import HandshakeResult
 from remit.upstream.messaging.messages import (
     MAX_MESSAGE,
     UNREADABLE,
@@ -26,11 +26,11 @@ from remit.upstream.messaging.messages import (
     UnreachableError,
     encode,
     fields,
-    readable,
+    parse_messages,
 )
-from remit.upstream.messaging.pending_requests import Call
-from remit.upstream.transports.http_client import body, refusal, within_origin
-from remit.upstream.transports.message_transport import Receiver
+from remit.upstream.messaging.pending_requests import PendingRequest
+from remit.upstream.transports.http_client import read_body, refused_error, send_within_origin
+from remit.upstream.transports.message_transport import MessageReceiver
 
 BROKEN_OFF = "broke off before it answered"
 
@@ -45,7 +45,7 @@ _LONGEST_PAUSE = 30.0
 _FAREWELL = 1.0  # seconds
 
 
-class Stream:
+class EventStream:
     """The events of one response, and where to take them up again."""
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ class Stream:
                 if event.retry is not None:
                     self.pause = min(event.retry / 1000, _LONGEST_PAUSE)
                 if event.event == "message" and event.data:
-                    yield readable(event.data), len(event.data)
+                    yield parse_messages(event.data), len(event.data)
                     await anyio.sleep(0)  # who talks much is not to keep others waiting
         except httpx2.SSEError:
             raise ProtocolError(UNREADABLE) from None
@@ -70,20 +70,20 @@ class Stream:
             return
 
 
-class Posts:
+class HttpTransport:
     """The wire to a server of streamable HTTP."""
 
     is_old = False
     hangs_up = True
 
     def __init__(
-        self, client: httpx2.AsyncClient, url: httpx2.URL, receiver: Receiver, tasks: TaskGroup
+        self, client: httpx2.AsyncClient, url: httpx2.URL, receiver: MessageReceiver, tasks: TaskGroup
     ) -> None:
         self._client = client
         self._url = url
         self._receiver = receiver
         self._tasks = tasks
-        self._agreement: Agreement | None = None
+        self._agreement: HandshakeResult | None = None
         self._session: str | None = None
         self._tools: dict[str, HeaderMap] = {}  # by their names
 
@@ -92,9 +92,9 @@ class Posts:
         """Whether the server gave this connection a number of its own."""
         return self._session is not None
 
-    async def exchange(self, call: Call, message: Message) -> None:
+    async def exchange(self, call: PendingRequest, message: Message) -> None:
         """Post a request, and read its answer from the same stream."""
-        stream = Stream()
+        stream = EventStream()
         async with self._asked("POST", encode(message), self._repeated(message)) as response:
             if response.status_code >= 400 and await self._explained(response, call):
                 return
@@ -103,7 +103,7 @@ class Posts:
                 self._session = response.headers.get(_SESSION)
             kind = response.headers.get("content-type", "").lower()
             if kind.startswith("application/json"):
-                self._take(*await body(response), call)
+                self._take(*await read_body(response), call)
             elif kind.startswith("text/event-stream"):
                 await self._follow(stream, response, call)
             elif response.status_code == 202:
@@ -122,7 +122,7 @@ class Posts:
         async with self._asked("POST", encode(message)) as response:
             self._check(response)
 
-    def agreed(self, agreement: Agreement) -> None:
+    def agreed(self, agreement: HandshakeResult) -> None:
         """Take note of the version, which each request tells, and listen, where there is a session."""
         self._agreement = agreement
         if self._session is not None:
@@ -136,7 +136,7 @@ class Posts:
 
     async def _hear(self) -> None:
         """Take what the server says by itself, where it has a stream for that."""
-        stream, failures = Stream(), 0
+        stream, failures = EventStream(), 0
         while self._session is not None and failures <= _RETRIES:
             again = {} if stream.last is None else {_LAST_EVENT: stream.last}
             try:
@@ -158,32 +158,32 @@ class Posts:
                     async with self._asked("DELETE"):
                         pass
 
-    async def _resume(self, stream: Stream, call: Call) -> None:
+    async def _resume(self, stream: EventStream, call: PendingRequest) -> None:
         await anyio.sleep(stream.pause)
         assert stream.last is not None  # noqa: S101 - else there is nothing to take up
         async with self._asked("GET", headers={_LAST_EVENT: stream.last}) as response:
             self._check(response)
             await self._follow(stream, response, call)
 
-    async def _follow(self, stream: Stream, response: httpx2.Response, call: Call) -> None:
+    async def _follow(self, stream: EventStream, response: httpx2.Response, call: PendingRequest) -> None:
         async for message, size in stream.messages(response):
             self._take(message, size, call)
             if call.answer is not None:
                 return
 
-    def _take(self, message: Message | list[Message], size: int, call: Call) -> None:
+    def _take(self, message: Message | list[Message], size: int, call: PendingRequest) -> None:
         for one in message if isinstance(message, list) else [message]:
             if "method" in one:
                 self._receiver.take(one, size, call)
             else:  # on this stream there is but one answer, whatever number it bears
                 call.answered(one, size)
 
-    async def _explained(self, response: httpx2.Response, call: Call) -> bool:
+    async def _explained(self, response: httpx2.Response, call: PendingRequest) -> bool:
         """Take an error of the protocol that comes with a status of its own."""
         if not response.headers.get("content-type", "").lower().startswith("application/json"):
             return False
         try:
-            message, size = await body(response)
+            message, size = await read_body(response)
         except ProtocolError:
             return False
         if isinstance(message, dict) and isinstance(message.get("error"), dict):
@@ -199,7 +199,7 @@ class Posts:
         if response.status_code == 404 and self._session is not None:
             raise ForgottenError(404, response.reason_phrase)
         if response.status_code >= 300:
-            raise refusal(response)
+            raise refused_error(response)
 
     @asynccontextmanager
     async def _asked(
@@ -212,7 +212,7 @@ class Posts:
             own[_VERSION] = self._agreement.version
         own.update(headers or {})
         try:
-            async with within_origin(self._client, method, self._url, content, own) as response:
+            async with send_within_origin(self._client, method, self._url, content, own) as response:
                 yield response
         except BrokenOffError:
             if self._agreement is None:

@@ -5,15 +5,15 @@ from typing import Any, Protocol
 
 from anyio.abc import TaskGroup
 
-from remit.upstream.messaging.agreement import Agreement
+from remit.upstream.messaging.agreement import HandshakeResult
 from remit.upstream.messaging.messages import Message
-from remit.upstream.messaging.pending_requests import Call
+from remit.upstream.messaging.pending_requests import PendingRequest
 
 
-class Receiver(Protocol):
+class MessageReceiver(Protocol):
     """Takes what comes from a server, without waiting for anything."""
 
-    def take(self, message: Any, size: int, call: Call | None = None) -> None:
+    def take(self, message: Any, size: int, call: PendingRequest | None = None) -> None:
         """Take a message that came, on the stream of a call where it belongs to one."""
         ...
 
@@ -26,7 +26,7 @@ class Receiver(Protocol):
         ...
 
 
-class Wire(Protocol):
+class MessageTransport(Protocol):
     """Carries messages to one server and back."""
 
     @property
@@ -44,7 +44,7 @@ class Wire(Protocol):
         """Whether a request that is given up ends by itself on the wire."""
         ...
 
-    async def exchange(self, call: Call, message: Message) -> None:
+    async def exchange(self, call: PendingRequest, message: Message) -> None:
         """Send a request, and return when its answer is there.
 
         Raises:
@@ -59,7 +59,7 @@ class Wire(Protocol):
         """Send what is not answered; errors are as above."""
         ...
 
-    def agreed(self, agreement: Agreement) -> None:
+    def agreed(self, agreement: HandshakeResult) -> None:
         """Take note of what both sides agreed on."""
         ...
 
@@ -72,4 +72,6 @@ class Wire(Protocol):
         ...
 
 
-Plug = Callable[[Receiver, TaskGroup], Awaitable[Wire]]  # puts a receiver to the wire, with tasks for it
+TransportFactory = Callable[
+    [MessageReceiver, TaskGroup], Awaitable[MessageTransport]
+]  # puts a receiver to the wire, with tasks for it

@@ -14,14 +14,14 @@ from contextlib import asynccontextmanager, suppress
 import anyio
 from anyio.abc import ByteReceiveStream, Process
 
-from remit.upstream.transports.watchdog import Watch
+from remit.upstream.transports.watchdog import Watchdog
 
-TAIL = 4_096  # bytes of stderr that are kept
+MAX_TAIL = 4_096  # bytes of stderr that are kept
 GRACE = 0.5  # seconds that a server has to end by itself, and again after it was told to
 _POLL = 0.01
 
 
-class Tail:
+class OutputTail:
     """The last bytes of a stream."""
 
     def __init__(self) -> None:
@@ -31,20 +31,20 @@ class Tail:
 
     def add(self, chunk: bytes) -> None:
         """Keep a chunk, and let go of what is too old."""
-        self._chunks.append(chunk[-TAIL:])
+        self._chunks.append(chunk[-MAX_TAIL:])
         self._size += len(self._chunks[-1])
-        self._is_cut |= self._size > TAIL or len(chunk) > TAIL
-        while self._size - len(self._chunks[0]) >= TAIL:
+        self._is_cut |= self._size > MAX_TAIL or len(chunk) > MAX_TAIL
+        while self._size - len(self._chunks[0]) >= MAX_TAIL:
             self._size -= len(self._chunks.popleft())
 
     @property
     def text(self) -> str:
         """What was kept, as whole lines of text: half a secret could not be told from other words."""
-        text = b"".join(self._chunks)[-TAIL:].decode("utf-8", "replace")
+        text = b"".join(self._chunks)[-MAX_TAIL:].decode("utf-8", "replace")
         return text.partition("\n")[2] if self._is_cut else text
 
 
-class Server:
+class ServerProcess:
     """A process that speaks the protocol on its standard streams."""
 
     def __init__(self, process: Process) -> None:
@@ -52,7 +52,7 @@ class Server:
         self._hearing = anyio.CancelScope(shield=True)  # what it says while it is ended is heard, too
         self._is_silent = anyio.Event()
         self._is_ended = False
-        self.tail = Tail()
+        self.tail = OutputTail()
         self.was_forced = False  # it did not end by itself
 
     @property
@@ -138,9 +138,9 @@ class Server:
 
 
 @asynccontextmanager
-async def started(
-    words: Sequence[str], *, env: Mapping[str, str], cwd: str, watch: Watch | None = None
-) -> AsyncGenerator[Server]:
+async def start_process(
+    words: Sequence[str], *, env: Mapping[str, str], cwd: str, watch: Watchdog | None = None
+) -> AsyncGenerator[ServerProcess]:
     """Start a server, and end it with all it started when the block is left.
 
     Raises:
@@ -149,7 +149,7 @@ async def started(
     process = await anyio.open_process(list(words), env=dict(env), cwd=cwd, start_new_session=True)
     if watch is not None:
         watch.add(process.pid)
-    server = Server(process)
+    server = ServerProcess(process)
     async with anyio.create_task_group() as tasks:
         try:
             tasks.start_soon(server.keep_stderr)

@@ -9,24 +9,26 @@ from anyio.to_thread import run_sync
 
 from remit.decision.launch import Transport
 from remit.upstream.messaging.messages import ProtocolError
-from remit.upstream.oauth.bearer_auth import SignedIn
-from remit.upstream.oauth.token_store import SignIns
-from remit.upstream.transports.header_command import helped
-from remit.upstream.transports.http_client import open_client
-from remit.upstream.transports.http_transport import Posts
-from remit.upstream.transports.message_transport import Plug, Receiver, Wire
-from remit.upstream.transports.sse_transport import Events, event_stream
+from remit.upstream.oauth.bearer_auth import BearerAuth
+from remit.upstream.oauth.token_store import TokenStore
+from remit.upstream.transports.header_command import run_headers_helper
+from remit.upstream.transports.http_client import open_http_client
+from remit.upstream.transports.http_transport import HttpTransport
+from remit.upstream.transports.message_transport import MessageReceiver, MessageTransport, TransportFactory
+from remit.upstream.transports.sse_transport import SseTransport, open_event_stream
 from remit.upstream.upstream_model import Upstream
 
 
-class Remote:
+class RemoteConnector:
     """Reaches servers at their URLs."""
 
-    def __init__(self, sign_ins: SignIns) -> None:
+    def __init__(self, sign_ins: TokenStore) -> None:
         self._sign_ins = sign_ins
 
     @asynccontextmanager
-    async def reach(self, ready: Upstream, environment: Mapping[str, str]) -> AsyncGenerator[Plug]:
+    async def reach(
+        self, ready: Upstream, environment: Mapping[str, str]
+    ) -> AsyncGenerator[TransportFactory]:
         """Make ready to post to a server whose launch is expanded.
 
         Raises:
@@ -39,14 +41,14 @@ class Remote:
             raise ProtocolError("WebSocket servers are not supported")
         headers = dict(launch.headers)
         if launch.headers_helper is not None:
-            headers.update(await helped(ready, environment))
-        url = location(launch.url)
-        async with open_client(headers, await self._auth(launch.url, headers)) as client:
+            headers.update(await run_headers_helper(ready, environment))
+        url = parse_url(launch.url)
+        async with open_http_client(headers, await self._auth(launch.url, headers)) as client:
             if launch.transport is Transport.SSE:
-                async with event_stream(client, url) as response:
+                async with open_event_stream(client, url) as response:
 
-                    async def listen(receiver: Receiver, tasks: TaskGroup) -> Wire:
-                        wire = Events(client, url, receiver)
+                    async def listen(receiver: MessageReceiver, tasks: TaskGroup) -> MessageTransport:
+                        wire = SseTransport(client, url, receiver)
                         tasks.start_soon(wire.hear, response)
                         await wire.opened()
                         return wire
@@ -54,19 +56,19 @@ class Remote:
                     yield listen
             else:
 
-                async def post(receiver: Receiver, tasks: TaskGroup) -> Wire:
-                    return Posts(client, url, receiver, tasks)
+                async def post(receiver: MessageReceiver, tasks: TaskGroup) -> MessageTransport:
+                    return HttpTransport(client, url, receiver, tasks)
 
                 yield post
 
-    async def _auth(self, url: str, headers: Mapping[str, str]) -> SignedIn | None:
+    async def _auth(self, url: str, headers: Mapping[str, str]) -> BearerAuth | None:
         if any(name.lower() == "authorization" for name in headers):  # they say themselves who asks
             return None
         kept = await run_sync(self._sign_ins.load, url)
-        return None if kept is None else SignedIn(url, self._sign_ins, kept)
+        return None if kept is None else BearerAuth(url, self._sign_ins, kept)
 
 
-def location(url: str) -> httpx2.URL:
+def parse_url(url: str) -> httpx2.URL:
     """Read a URL.
 
     Raises:

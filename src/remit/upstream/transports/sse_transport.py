@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 import httpx2
 
-from remit.upstream.messaging.agreement import Agreement
+from remit.upstream.messaging.agreement import HandshakeResult
 from remit.upstream.messaging.messages import (
     MAX_MESSAGE,
     UNREADABLE,
@@ -15,23 +15,23 @@ from remit.upstream.messaging.messages import (
     Message,
     ProtocolError,
     encode,
-    readable,
+    parse_messages,
 )
-from remit.upstream.messaging.pending_requests import Call
-from remit.upstream.transports.http_client import refusal, within_origin
-from remit.upstream.transports.message_transport import Receiver
+from remit.upstream.messaging.pending_requests import PendingRequest
+from remit.upstream.transports.http_client import refused_error, send_within_origin
+from remit.upstream.transports.message_transport import MessageReceiver
 
 _JSON = {"content-type": "application/json"}
 
 
-class Events:
+class SseTransport:
     """The wire to a server of events."""
 
     keeps_state = True
     is_old = True
     hangs_up = False
 
-    def __init__(self, client: httpx2.AsyncClient, url: httpx2.URL, receiver: Receiver) -> None:
+    def __init__(self, client: httpx2.AsyncClient, url: httpx2.URL, receiver: MessageReceiver) -> None:
         self._client = client
         self._url = url
         self._receiver = receiver
@@ -40,7 +40,7 @@ class Events:
         self._is_open = anyio.Event()
         self._fault: Exception = LostError()
 
-    async def exchange(self, call: Call, message: Message) -> None:
+    async def exchange(self, call: PendingRequest, message: Message) -> None:
         """Post a request, and wait until its answer has come on the stream."""
         await self.send(message)
         await call.arrived.wait()
@@ -49,11 +49,13 @@ class Events:
         """Post a message."""
         assert self._target is not None  # noqa: S101 - it was opened
         headers = {**_JSON, **({} if self._version is None else {"mcp-protocol-version": self._version})}
-        async with within_origin(self._client, "POST", self._target, encode(message), headers) as response:
+        async with send_within_origin(
+            self._client, "POST", self._target, encode(message), headers
+        ) as response:
             if response.status_code >= 300:
-                raise refusal(response)
+                raise refused_error(response)
 
-    def agreed(self, agreement: Agreement) -> None:
+    def agreed(self, agreement: HandshakeResult) -> None:
         """Take note of the version, which each request tells."""
         self._version = agreement.version
 
@@ -81,7 +83,7 @@ class Events:
                     self._target = self._endpoint(event.data)
                     self._is_open.set()
                 elif event.event == "message" and event.data:
-                    self._receiver.take(readable(event.data), len(event.data))
+                    self._receiver.take(parse_messages(event.data), len(event.data))
                     await anyio.sleep(0)  # who talks much is not to keep others waiting
         except ProtocolError as error:
             self._fault = error
@@ -100,14 +102,14 @@ class Events:
 
 
 @asynccontextmanager
-async def event_stream(client: httpx2.AsyncClient, url: httpx2.URL) -> AsyncGenerator[httpx2.Response]:
+async def open_event_stream(client: httpx2.AsyncClient, url: httpx2.URL) -> AsyncGenerator[httpx2.Response]:
     """Open the stream of a server of events.
 
     Raises:
         RefusedError: it is refused.
     """
     accepted = {"accept": "text/event-stream", "cache-control": "no-store"}
-    async with within_origin(client, "GET", url, None, accepted) as response:
+    async with send_within_origin(client, "GET", url, None, accepted) as response:
         if response.status_code >= 300:
-            raise refusal(response)
+            raise refused_error(response)
         yield response

@@ -6,7 +6,7 @@ from typing import Any
 
 import anyio
 
-from remit.upstream.messaging.agreement import Agreement
+from remit.upstream.messaging.agreement import HandshakeResult
 from remit.upstream.messaging.messages import (
     MAX_MESSAGE,
     TOO_LONG,
@@ -18,29 +18,29 @@ from remit.upstream.messaging.messages import (
     encode,
     unreadable_answer,
 )
-from remit.upstream.messaging.pending_requests import Call
-from remit.upstream.transports.message_transport import Receiver
-from remit.upstream.transports.process import Server
+from remit.upstream.messaging.pending_requests import PendingRequest
+from remit.upstream.transports.message_transport import MessageReceiver
+from remit.upstream.transports.process import ServerProcess
 
 MAX_NOISE = 2**20  # bytes in a row that are no messages; servers print to stdout what belongs to stderr
 AT_ONCE = 16  # messages that are taken before others have their turn
 NOISE = "writes something else than messages"
 
 
-class Pipes:
+class StdioTransport:
     """The wire to a process."""
 
     keeps_state = True
     is_old = False
     hangs_up = False
 
-    def __init__(self, server: Server, receiver: Receiver) -> None:
+    def __init__(self, server: ServerProcess, receiver: MessageReceiver) -> None:
         self._server = server
         self._receiver = receiver
         self._writing = anyio.Lock(fast_acquire=True)
         self._noise = 0
 
-    async def exchange(self, call: Call, message: Message) -> None:
+    async def exchange(self, call: PendingRequest, message: Message) -> None:
         """Send a request, and wait until its answer has come."""
         await self.send(message)
         await call.arrived.wait()
@@ -58,7 +58,7 @@ class Pipes:
         except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
             raise LostError from None
 
-    def agreed(self, agreement: Agreement) -> None:
+    def agreed(self, agreement: HandshakeResult) -> None:
         """Nothing: here all eras sound the same."""
 
     def learn(self, tools: Iterable[Any]) -> None:

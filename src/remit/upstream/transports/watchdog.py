@@ -22,7 +22,7 @@ kill -s KILL -- $groups 2>/dev/null
 """
 
 
-class Watch:
+class Watchdog:
     """The groups of processes that are to end with Remit."""
 
     def __init__(self) -> None:
