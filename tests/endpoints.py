@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 from anyio.streams.memory import MemoryObjectSendStream
 
-from remit.gateway.ports import Change, Listing, Opening, Part
+from remit.gateway.ports import EndpointChange, EndpointSpec, ListKind, PublishedList
 from remit.upstream.ports import Answer, JsonRpcError, Params, RequestContext
 
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}}
@@ -51,14 +51,14 @@ class SmallEndpoint:
         }
         self._notes = notes
         self._tools = self._listing([*TOOLS, *(f"tool_{number}" for number in range(tools))])
-        self._resources = Listing([{"uri": "note://one", "name": "one"}], "1")
-        self._templates = Listing([{"uriTemplate": "note://{name}", "name": "note"}], "1")
-        self._prompts = Listing([{"name": "greet", "arguments": [{"name": "who"}]}], "1")
-        self._hearers: set[MemoryObjectSendStream[Change]] = set()
+        self._resources = PublishedList([{"uri": "note://one", "name": "one"}], "1")
+        self._templates = PublishedList([{"uriTemplate": "note://{name}", "name": "note"}], "1")
+        self._prompts = PublishedList([{"name": "greet", "arguments": [{"name": "who"}]}], "1")
+        self._hearers: set[MemoryObjectSendStream[EndpointChange]] = set()
         self.subscribed: list[str] = []
         self.left: list[str] = []
 
-    async def tools(self, asked: Params) -> Listing:
+    async def tools(self, asked: Params) -> PublishedList:
         if asked.get("scope") == "nowhere":
             raise JsonRpcError(-32602, "no scope is called `nowhere`", {"scopes": ["git"]})
         return self._tools
@@ -72,13 +72,13 @@ class SmallEndpoint:
             raise JsonRpcError(-32602, f"Unknown tool: {asked['name']}")
         return await does(asked, caller)
 
-    async def resources(self) -> Listing:
+    async def resources(self) -> PublishedList:
         return self._resources
 
-    async def templates(self) -> Listing:
+    async def templates(self) -> PublishedList:
         return self._templates
 
-    async def prompts(self) -> Listing:
+    async def prompts(self) -> PublishedList:
         return self._prompts
 
     async def pass_on(self, method: str, asked: Params, caller: RequestContext) -> Answer:
@@ -97,20 +97,20 @@ class SmallEndpoint:
             raise JsonRpcError(-32002, "Resource not found", {"uri": "note://none"})
         return {}
 
-    def changes(self) -> AbstractAsyncContextManager[AsyncIterator[Change]]:
+    def changes(self) -> AbstractAsyncContextManager[AsyncIterator[EndpointChange]]:
         return self._heard()
 
     async def leave(self, session: str) -> None:
         self._note(f"left {session}")
 
-    async def publish(self, *changes: Change) -> None:
+    async def publish(self, *changes: EndpointChange) -> None:
         for change in changes:
             for hearer in list(self._hearers):
                 await hearer.send(change)
 
     @asynccontextmanager
-    async def _heard(self) -> AsyncGenerator[AsyncIterator[Change]]:
-        send, receive = anyio.create_memory_object_stream[Change](100)
+    async def _heard(self) -> AsyncGenerator[AsyncIterator[EndpointChange]]:
+        send, receive = anyio.create_memory_object_stream[EndpointChange](100)
         self._hearers.add(send)
         try:
             yield receive
@@ -119,9 +119,9 @@ class SmallEndpoint:
             send.close()
             receive.close()
 
-    def _listing(self, names: list[str]) -> Listing:
+    def _listing(self, names: list[str]) -> PublishedList:
         items = [{"name": name, "description": f"does {name}", "inputSchema": SCHEMA} for name in names]
-        return Listing(items, str(len(items)))
+        return PublishedList(items, str(len(items)))
 
     def _note(self, words: str) -> None:
         if self._notes is not None:
@@ -179,7 +179,7 @@ class SmallEndpoint:
         names = [item["name"] for item in self._tools.items]
         self._tools = self._listing([*names, f"grown_{len(names)}"])
         uri = asked.get("arguments", {}).get("text")
-        changed = Change(Part.TOOLS) if uri is None else Change(Part.RESOURCES, uri)
+        changed = EndpointChange(ListKind.TOOLS) if uri is None else EndpointChange(ListKind.RESOURCES, uri)
         await self.publish(changed, changed)
         return text(len(names) + 1)
 
@@ -203,4 +203,4 @@ if __name__ == "__main__":
 
     notes = Path(sys.argv[1]) if len(sys.argv) > 1 else None
     count = int(sys.argv[2]) if len(sys.argv) > 2 else 0
-    anyio.run(serve_stdio, opened(SmallEndpoint(notes, count)), Opening("/code/shop"))
+    anyio.run(serve_stdio, opened(SmallEndpoint(notes, count)), EndpointSpec("/code/shop"))

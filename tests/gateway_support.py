@@ -11,8 +11,8 @@ import anyio
 from remit.bootstrap import open_notifier
 from remit.decision.declarations import Key
 from remit.gateway.endpoint import LiveEndpoint
-from remit.gateway.open_endpoint import Means, serve
-from remit.gateway.ports import Opening
+from remit.gateway.open_endpoint import EndpointResources, serve_endpoint
+from remit.gateway.ports import EndpointSpec
 from remit.upstream.offer_reader import read_offer
 from remit.upstream.ports import (
     Answer,
@@ -149,9 +149,9 @@ async def endpoint(
     desk: Desk, links: FakeLinks, directory: Path, **opening: Any
 ) -> AsyncGenerator[LiveEndpoint]:
     """Serve an endpoint on a desk."""
-    wanted = Opening(str(directory), **opening)
-    means = Means(desk.registry, open_notifier, read_offer, lambda: desk.time, desk.memory_of)
-    async with serve(wanted, links, means) as served:
+    wanted = EndpointSpec(str(directory), **opening)
+    means = EndpointResources(desk.registry, open_notifier, read_offer, lambda: desk.time, desk.memory_of)
+    async with serve_endpoint(wanted, links, means) as served:
         yield served
 
 

@@ -10,7 +10,7 @@ import httpx2
 
 from endpoints import SmallEndpoint, opened
 from remit.decision.projects import Project, identify
-from remit.gateway.ports import Opening
+from remit.gateway.ports import EndpointSpec
 from remit.gateway.transports.cors import allow_origins
 from remit.gateway.transports.endpoint_pool import EndpointPool
 from remit.gateway.transports.host_check import HostCheck
@@ -28,7 +28,7 @@ class Gateway:
 
     url: str
     endpoints: EndpointPool
-    opened: list[Opening] = field(default_factory=list[Opening])
+    opened: list[EndpointSpec] = field(default_factory=list[EndpointSpec])
     pushed: list[tuple[str, Mapping[str, object]]] = field(
         default_factory=list[tuple[str, Mapping[str, object]]]
     )
@@ -55,7 +55,7 @@ async def gateway(
     listener = bind_socket(Address("127.0.0.1", 0))
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
 
-    def opening(asked: Opening) -> Any:
+    def opening(asked: EndpointSpec) -> Any:
         made.opened.append(asked)
         return opened(endpoint())
 
@@ -65,7 +65,7 @@ async def gateway(
     async with anyio.create_task_group() as tasks:
         made = Gateway(url, EndpointPool(opening, tasks, most=most))
         site = GatewaySite(
-            Opening("/code/shop/web"),
+            EndpointSpec("/code/shop/web"),
             SHOP,
             hosts or HostCheck("127.0.0.1", origins=origins),
             lambda: grants,

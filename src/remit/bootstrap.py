@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from remit.decision.projects import Workspace
     from remit.doctor.findings import Finding
     from remit.files.bounded_reader import Machine
-    from remit.gateway.ports import Endpoint, Opening
+    from remit.gateway.ports import Endpoint, EndpointSpec
     from remit.gateway.transports.status_files import StatusFiles
     from remit.gateway.transports.token_file import TokenFile
     from remit.install.installer import Installer
@@ -202,7 +202,7 @@ def memory_of_this_process() -> float | None:
 
 
 @asynccontextmanager
-async def open_endpoint(opening: "Opening", links: "UpstreamPool") -> "AsyncGenerator[Endpoint]":
+async def open_endpoint(opening: "EndpointSpec", links: "UpstreamPool") -> "AsyncGenerator[Endpoint]":
     """Serve an endpoint, with a registry of its own, until the context is left.
 
     Raises:
@@ -213,10 +213,10 @@ async def open_endpoint(opening: "Opening", links: "UpstreamPool") -> "AsyncGene
         UnknownRoomError: no room of this name is declared.
         ValueError: there is no such mode or strategy.
     """
-    from remit.gateway.open_endpoint import Means, serve
+    from remit.gateway.open_endpoint import EndpointResources, serve_endpoint
 
-    means = Means(open_registry, open_notifier, _read_offer, _now, open_memory)
-    async with serve(opening, links, means) as endpoint:
+    means = EndpointResources(open_registry, open_notifier, _read_offer, _now, open_memory)
+    async with serve_endpoint(opening, links, means) as endpoint:
         yield endpoint
 
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from remit.search.ports import Engine
     from remit.search.ranking import Found
     from remit.search.search_service import Searcher
-    from remit.sessions.session_service import Opening, Suggested
+    from remit.sessions.session_service import SessionStart, Suggestions
     from remit.states.state_watch import Watch
     from remit.store.ports import Clock, Store
     from remit.trust.trust_rule import Trustable
@@ -364,12 +364,12 @@ class Registry:
         """Write what an agent is told at session start, in at most `budget` characters."""
         return self.opening(context, budget=budget).text
 
-    def opening(self, context: Context, *, budget: int | None = None) -> Opening:
+    def opening(self, context: Context, *, budget: int | None = None) -> SessionStart:
         """Write what an agent is told at session start, and name the states that hold then."""
         context, listed = self._listed(context)
         return self._parts.sessions.open(listed, context, self._scanner.obstacles(context), budget=budget)
 
-    def suggestions(self, context: Context, *, session_id: str, prompt: str | None = None) -> Suggested:
+    def suggestions(self, context: Context, *, session_id: str, prompt: str | None = None) -> Suggestions:
         """Work out which tools would be suggested now, and why others would not."""
         context, listed = self._listed(context)
         return self._parts.sessions.suggestions(

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from remit.catalog.list_changes import Difference, changed_states, difference
+from remit.catalog.list_changes import ListDifference, changed_states, difference
 from remit.decision.decide import Decision, ToolDecision, Verdict
 from remit.decision.gates import Gate
 from remit.decision.snapshot import Snapshot, StateValue
@@ -20,7 +20,7 @@ def listed(tool: Tool, decision: Decision = SHOWN) -> ToolDecision:
 def test_equal_lists_have_no_difference() -> None:
     both = [listed(server("git")), listed(server("till"))]
     assert difference(both, list(both), both).is_empty
-    assert Difference().is_empty
+    assert ListDifference().is_empty
 
 
 def test_what_came_and_what_went_is_told() -> None:

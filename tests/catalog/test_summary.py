@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from remit.catalog.summary import Summary, summarise
+from remit.catalog.summary import Summary, summarize
 from remit.decision.context import Context
 from remit.decision.decide import Decision, ToolDecision, Verdict, decide
 from remit.decision.gates import Gate
@@ -15,7 +15,7 @@ LOCAL = Winner(scope=Scope.LOCAL, source="/home/ada/.claude.json")
 
 def summary(*tools: Tool, at: Context | None = None) -> Summary:
     at = at or context()
-    return summarise([ToolDecision(tool, decide(tool, at)) for tool in tools], at)
+    return summarize([ToolDecision(tool, decide(tool, at)) for tool in tools], at)
 
 
 def hidden(found: Summary) -> dict[str, list[str]]:
@@ -79,7 +79,7 @@ def test_what_remit_may_not_start_is_a_group_of_its_own() -> None:
 
 def test_a_gate_that_has_no_word_of_its_own_is_the_cause() -> None:
     scoped = Decision(verdict=Verdict.HIDDEN, gate=Gate.SCOPE, reason="unknown", unlock=None)
-    assert hidden(summarise([ToolDecision(server("git"), scoped)], context())) == {"scope": ["mcp__git__*"]}
+    assert hidden(summarize([ToolDecision(server("git"), scoped)], context())) == {"scope": ["mcp__git__*"]}
 
 
 def test_a_hidden_servers_tools_are_told_by_their_server_alone() -> None:

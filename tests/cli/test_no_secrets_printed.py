@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from remit.catalog.summary import summarise
+from remit.catalog.summary import summarize
 from remit.cli import json_output
 from remit.files.bounded_reader import FileError
 from remit.files.formats import parse_json, parse_jsonc, parse_toml, parse_yaml
@@ -179,7 +179,7 @@ def test_secrets_are_in_no_answer_and_not_in_the_database_or_its_log(desk: Desk,
             explained = [registry.explain(item.tool.name, here) for item in listed]
             answers = [scan, listed, explained, registry.problems(here), registry.session_context(here)]
             assert planted.found_in(repr(answers)) == []
-            summary = summarise(listed, here)
+            summary = summarize(listed, here)
             said = [json_output.scan(scan, summary, here), json_output.listing(listed, summary, here)]
             assert planted.found_in(json.dumps(said)) == []
         assert len(listed) > 20

@@ -9,7 +9,7 @@ from gateway_support import FakeCaller, FakeLinks
 from remit.decision.kinds import Kind
 from remit.decision.launch import Launch
 from remit.decision.scopes import Scope
-from remit.gateway.attribution import introduced
+from remit.gateway.attribution import request_attributed
 from remit.protocol.constants import URL_NEEDED
 from remit.upstream.ports import Answer, JsonRpcError, Params, RequestContext
 from remit.upstream.upstream_model import Upstream
@@ -41,7 +41,7 @@ def named(label: str, plugin: str | None = None) -> Upstream:
 
 async def asked(upstream: Upstream, message: str) -> str:
     caller = FakeCaller(answer={"action": "accept"})
-    await introduced(AskingLinks(message=message), upstream, "tools/call", {}, caller)
+    await request_attributed(AskingLinks(message=message), upstream, "tools/call", {}, caller)
     ((_, question),) = caller.questions
     return question["message"]
 
@@ -83,7 +83,7 @@ async def refused(data: object, code: int = URL_NEEDED) -> JsonRpcError:
 
     links = FakeLinks(answers={"evil": answer})
     with pytest.raises(JsonRpcError, match="not yet") as error:
-        await introduced(links, named("evil"), "tools/call", {}, FakeCaller())
+        await request_attributed(links, named("evil"), "tools/call", {}, FakeCaller())
     assert error.value.code == code
     return error.value
 

@@ -10,7 +10,7 @@ import pytest
 from gateway_support import FakeCaller, FakeLinks, call, endpoint, names, offered, told
 from remit.errors import AgentError, UnknownRoomError, UpstreamError
 from remit.gateway.inventory import Inventory
-from remit.presentation.plan import Chosen
+from remit.presentation.plan import EndpointChoice
 from remit.upstream.ports import Answer, JsonRpcError, Params, ServerLists
 from remit.upstream.upstream_model import Sharing
 from support import Desk, servers, stored
@@ -730,7 +730,7 @@ def _raise(error: Exception) -> Callable[[Params], Answer]:
 def test_a_catalog_is_made_anew_only_for_what_may_change_it(desk: Desk, shop: Path) -> None:
     desk.write(shop / "remit.toml", 'pinned = ["x"]\n')
     with desk.registry() as registry:
-        inventory = Inventory(registry, lambda: registry.at(str(shop)), Chosen())
+        inventory = Inventory(registry, lambda: registry.at(str(shop)), EndpointChoice())
         first = inventory.catalog()
         assert inventory.catalog() is first  # though the file is so young that it is read again
         desk.later_ns = 10_000_000_000

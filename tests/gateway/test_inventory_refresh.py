@@ -2,16 +2,16 @@
 
 from itertools import pairwise
 
-from remit.gateway.inventory_refresh import Pace
+from remit.gateway.inventory_refresh import RequestPace
 
 
 def test_a_server_that_says_now_and_then_that_it_changed_is_asked_at_once() -> None:
-    pace = Pace()
+    pace = RequestPace()
     assert [pace.wait(100.0 + 10 * turn) for turn in range(50)] == [0.0] * 50
 
 
 def test_a_server_that_never_stops_saying_that_it_changed_is_asked_ever_later() -> None:
-    pace, now = Pace(), 100.0
+    pace, now = RequestPace(), 100.0
     asked: list[float] = []
     for _ in range(60):
         now += pace.wait(now)

@@ -11,8 +11,8 @@ from memory_calls import context, decision, session
 from remit.bootstrap import open_notifier
 from remit.errors import StoreError
 from remit.gateway.endpoint import LiveEndpoint
-from remit.gateway.open_endpoint import Means, serve
-from remit.gateway.ports import Opening
+from remit.gateway.open_endpoint import EndpointResources, serve_endpoint
+from remit.gateway.ports import EndpointSpec
 from remit.memory.project_memory import Memory
 from remit.memory.scope_gate import TOOLS
 from remit.upstream.offer_reader import read_offer
@@ -282,8 +282,8 @@ async def test_a_memory_that_cannot_be_opened_is_told_and_the_gateway_goes_on(
             raise StoreError(reasons.pop())
         return desk.memory_of(directory)
 
-    means = Means(desk.registry, open_notifier, read_offer, lambda: desk.time, open_memory)
-    async with serve(Opening(str(shop)), links, means) as served:
+    means = EndpointResources(desk.registry, open_notifier, read_offer, lambda: desk.time, open_memory)
+    async with serve_endpoint(EndpointSpec(str(shop)), links, means) as served:
         refused = await save(served)
         assert refused["structuredContent"]["code"] == "GRAPH_UNHEALTHY"
         assert refused["structuredContent"]["message"] == "the disk is full"

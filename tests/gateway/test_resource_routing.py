@@ -9,7 +9,7 @@ import pytest
 from gateway_support import FakeCaller, FakeLinks, call, endpoint, offered
 from remit.errors import UpstreamError
 from remit.gateway.endpoint import LiveEndpoint
-from remit.gateway.ports import Change
+from remit.gateway.ports import EndpointChange
 from remit.upstream.ports import JsonRpcError, ServerLists
 from support import Desk
 
@@ -86,7 +86,7 @@ async def test_of_a_resource_that_two_servers_have_each_is_told_of_by_its_own_ad
         assert await _updated(changes) == "shared://x"
 
 
-async def _updated(changes: AsyncIterator[Change]) -> str:
+async def _updated(changes: AsyncIterator[EndpointChange]) -> str:
     return await anext(change.uri async for change in changes if change.uri is not None)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from gateway_support import FakeCaller, FakeLinks, call, endpoint, names, offered, told
 from remit.gateway.endpoint import LiveEndpoint
-from remit.gateway.ports import Listing
+from remit.gateway.ports import PublishedList
 from remit.upstream.ports import JsonRpcError, ServerLists
 from support import Desk
 
@@ -34,7 +34,7 @@ def links() -> FakeLinks:
 ALL = ["git__log", "git__push", "git__status", "web__fetch", "web__search"]
 
 
-def own(listing: Listing) -> set[str]:
+def own(listing: PublishedList) -> set[str]:
     return {item["name"] for item in listing.items} & OWN
 
 

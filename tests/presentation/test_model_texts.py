@@ -4,7 +4,7 @@ from remit.decision.decide import Decision, Verdict
 from remit.decision.gates import Gate
 from remit.presentation import refusals
 from remit.presentation.instructions import instructions
-from remit.presentation.plan import Plan
+from remit.presentation.plan import ServingPlan
 from remit.presentation.uri_templates import fit
 
 HIDDEN = Decision(verdict=Verdict.HIDDEN, gate=Gate.STATE, reason="`ready` is false", unlock="make it ready")
@@ -53,21 +53,23 @@ def test_a_failure_ends_with_its_hint() -> None:
 
 
 def test_instructions_say_what_waits_and_what_servers_say() -> None:
-    told = instructions(Plan(strategy="search"), {"git": 12, "web": 3}, {"git": "Be careful.", "web": None})
+    told = instructions(
+        ServingPlan(strategy="search"), {"git": 12, "web": 3}, {"git": "Be careful.", "web": None}
+    )
     assert told is not None
     assert told.splitlines()[0].endswith("Not listed are tools of: git (12), web (3).")
     assert told.endswith("# git\nBe careful.")
 
 
 def test_where_all_is_listed_there_is_nothing_to_say() -> None:
-    assert instructions(Plan(), {}, {}) is None
-    assert instructions(Plan(own_tools=()), {"git": 1}, {}) is None
-    assert instructions(Plan(strategy="state"), {}, {"git": "x"}) == "# git\nx"
+    assert instructions(ServingPlan(), {}, {}) is None
+    assert instructions(ServingPlan(own_tools=()), {"git": 1}, {}) is None
+    assert instructions(ServingPlan(strategy="state"), {}, {"git": "x"}) == "# git\nx"
 
 
 def test_instructions_stay_short_however_many_servers_there_are() -> None:
     many = {f"server{at:03}": 7 for at in range(100)}
-    told = instructions(Plan(strategy="search"), many, dict.fromkeys(many, "w" * 9_000))
+    told = instructions(ServingPlan(strategy="search"), many, dict.fromkeys(many, "w" * 9_000))
     assert told is not None
     assert "and 40 more servers" in told
     assert len(told) < 25_000

@@ -6,21 +6,21 @@ from remit.configuration.config_model import ConfigurationFile, ConfigurationLay
 from remit.configuration.file_parser import OWN_TOOLS, read
 from remit.configuration.layers import combine
 from remit.decision.tools import Tool
-from remit.presentation.plan import Chosen, Plan, plan
+from remit.presentation.plan import EndpointChoice, ServingPlan, make_plan
 from support import server
 
-NOBODY = Chosen()
+NOBODY = EndpointChoice()
 MACHINE = ConfigurationFile(ConfigurationLayer.MACHINE, "/home/ada/remit.toml")
 PROJECT = ConfigurationFile(ConfigurationLayer.PROJECT, "/code/shop/remit.toml", "/code/shop")
 
 
-def planned(*said: tuple[ConfigurationFile, dict[str, Any]], chosen: Chosen = NOBODY) -> Plan:
+def planned(*said: tuple[ConfigurationFile, dict[str, Any]], chosen: EndpointChoice = NOBODY) -> ServingPlan:
     contents: list[LoadedFile] = []
     for file, content in said:
         found, mistakes = read(content)
         assert mistakes == []
         contents.append(LoadedFile(file, found))
-    return plan(combine(contents, {}), chosen)
+    return make_plan(combine(contents, {}), chosen)
 
 
 def tool(name: str) -> Tool:
@@ -46,9 +46,9 @@ def test_what_is_said_nearer_counts_and_what_is_asked_for_most() -> None:
         ),
     ]
     assert planned(*said)[:2] == ("state", 1)
-    assert planned(*said, chosen=Chosen(agent="reviewer"))[:2] == ("search", 2)
-    assert planned(*said, chosen=Chosen(agent="reviewer", room="git"))[:2] == ("search", 3)
-    assert planned(*said, chosen=Chosen(agent="other", strategy="manifest"))[:2] == ("manifest", 1)
+    assert planned(*said, chosen=EndpointChoice(agent="reviewer"))[:2] == ("search", 2)
+    assert planned(*said, chosen=EndpointChoice(agent="reviewer", room="git"))[:2] == ("search", 3)
+    assert planned(*said, chosen=EndpointChoice(agent="other", strategy="manifest"))[:2] == ("manifest", 1)
 
 
 def test_a_project_chooses_flat_for_nobody() -> None:
@@ -57,14 +57,14 @@ def test_a_project_chooses_flat_for_nobody() -> None:
         "agents": {"a": {"strategy": "flat"}},
         "rooms": {"r": {"strategy": "flat"}},
     }
-    for chosen in (Chosen(), Chosen(agent="a"), Chosen(room="r")):
+    for chosen in (EndpointChoice(), EndpointChoice(agent="a"), EndpointChoice(room="r")):
         assert planned((PROJECT, content), chosen=chosen).strategy == "auto"
         assert planned((MACHINE, content), chosen=chosen).strategy == "flat"
 
 
 def test_in_a_room_there_are_no_rooms() -> None:
     content: dict[str, Any] = {"strategy": "rooms", "rooms": {"git": {}}}
-    assert planned((MACHINE, content), chosen=Chosen(room="git")).strategy == "state"
+    assert planned((MACHINE, content), chosen=EndpointChoice(room="git")).strategy == "state"
     assert planned((MACHINE, content)).strategy == "rooms"
 
 

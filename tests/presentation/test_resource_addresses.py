@@ -1,12 +1,12 @@
 """Whose an address is."""
 
-from remit.presentation.resource_addresses import Addresses
+from remit.presentation.resource_addresses import ResourceAddresses
 
 LABELS = {1: "docs", 2: "files", 3: "my.files", 4: "my_files"}
 
 
-def addresses(*claims: tuple[int, str], taken: tuple[str, ...] = ()) -> Addresses[int]:
-    return Addresses(LABELS, claims, taken)
+def addresses(*claims: tuple[int, str], taken: tuple[str, ...] = ()) -> ResourceAddresses[int]:
+    return ResourceAddresses(LABELS, claims, taken)
 
 
 def test_an_address_that_one_server_has_is_written_as_that_does() -> None:

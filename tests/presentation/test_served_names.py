@@ -4,14 +4,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remit.decision.tool_names import OWN
-from remit.presentation.served_names import LONGEST, Names, Wish, group_name, rest_of, wish
+from remit.presentation.served_names import LONGEST, NameClaim, ServedNames, claim_name, group_name, rest_of
 
 SERVER = st.text(min_size=1, max_size=80)
 
 
-def named(*wishes: tuple[str, str], is_prefixed: bool = True, reserved: tuple[str, ...] = ()) -> Names[int]:
-    return Names(
-        (wish(at, server, tool, None, is_prefixed=is_prefixed) for at, (server, tool) in enumerate(wishes)),
+def named(
+    *wishes: tuple[str, str], is_prefixed: bool = True, reserved: tuple[str, ...] = ()
+) -> ServedNames[int]:
+    return ServedNames(
+        (
+            claim_name(at, server, tool, None, is_prefixed=is_prefixed)
+            for at, (server, tool) in enumerate(wishes)
+        ),
         reserved,
     )
 
@@ -22,7 +27,7 @@ def test_a_tool_is_served_as_its_server_and_its_name() -> None:
 
 
 def test_a_plugins_tool_names_the_plugin() -> None:
-    names = Names([wish(0, "git", "status", "acme", is_prefixed=True)])
+    names = ServedNames([claim_name(0, "git", "status", "acme", is_prefixed=True)])
     assert names.of(0) == "plugin_acme_git__status"
 
 
@@ -48,21 +53,21 @@ def test_those_that_would_be_called_the_same_are_told_apart() -> None:
 
 def test_nobody_gets_the_name_that_another_was_given_to_be_told_apart() -> None:
     """A server without a prefix names its tools as it likes, and can work out what another's is called."""
-    shared = [Wish(0, "git__push", "mcp__git__push"), Wish(1, "git__push", "mcp__bad__git__push")]
-    given_to_git = Names(shared).of(0)
-    copied = [Wish(2, given_to_git, "mcp__bad__copy")]
-    for names in (Names([*shared, *copied]), Names([*copied, *shared])):
+    shared = [NameClaim(0, "git__push", "mcp__git__push"), NameClaim(1, "git__push", "mcp__bad__git__push")]
+    given_to_git = ServedNames(shared).of(0)
+    copied = [NameClaim(2, given_to_git, "mcp__bad__copy")]
+    for names in (ServedNames([*shared, *copied]), ServedNames([*copied, *shared])):
         assert names.of(0) == given_to_git
         assert names.find(given_to_git) == 0
         assert names.find(names.of(2)) == 2
-        again = [Wish(3, names.of(2), "mcp__worse__copy")]
-        more = Names([*shared, *copied, *again])
+        again = [NameClaim(3, names.of(2), "mcp__worse__copy")]
+        more = ServedNames([*shared, *copied, *again])
         assert [more.find(more.of(key)) for key in range(4)] == [0, 1, 2, 3]
 
 
 def test_hashes_that_fall_together_are_told_apart_as_well() -> None:
-    alike: list[Wish[int | str]] = [Wish(1, "t", "mcp__a__t"), Wish("1", "t", "mcp__a__t")]
-    names = Names(alike)
+    alike: list[NameClaim[int | str]] = [NameClaim(1, "t", "mcp__a__t"), NameClaim("1", "t", "mcp__a__t")]
+    names = ServedNames(alike)
     assert [names.find(names.of(1)), names.find(names.of("1"))] == [1, "1"]
 
 
@@ -105,5 +110,5 @@ def test_a_groups_name_could_be_a_tools() -> None:
 
 
 def test_a_wish_of_one_canonical_name_twice_is_found_by_neither() -> None:
-    names = Names([Wish(1, "x", "mcp__a__t"), Wish(2, "y", "mcp__a__t")])
+    names = ServedNames([NameClaim(1, "x", "mcp__a__t"), NameClaim(2, "y", "mcp__a__t")])
     assert names.find("mcp__a__t") is None

@@ -10,14 +10,14 @@ from remit.configuration.config_model import Room
 from remit.configuration.file_parser import STRATEGIES as NAMES
 from remit.decision.globs import tool_globs
 from remit.decision.tool_names import REMIT
-from remit.presentation.own_tools import DEFINITIONS, Own
-from remit.presentation.plan import Plan
+from remit.presentation.own_tools import DEFINITIONS, OwnTool
+from remit.presentation.plan import ServingPlan
 from remit.presentation.strategies import (
     NEVER,
     STRATEGIES,
-    Entry,
-    Group,
-    Shown,
+    Presentation,
+    ToolGroup,
+    VisibleTool,
     definitions_of,
     group_item,
     in_words,
@@ -25,26 +25,28 @@ from remit.presentation.strategies import (
 )
 from support import server
 
-USUAL = Plan()
+USUAL = ServingPlan()
 
 
 def entry(
     name: str, *, tokens: int | None = 100, uses: tuple[int, int] = NEVER, is_wanted: bool = False
-) -> Entry:
+) -> VisibleTool:
     tool = server(name.partition("__")[0])._replace(name=f"mcp__{name}", tokens=tokens)
-    return Entry(tool, {"name": name, "description": f"does\n{name}"}, uses, is_wanted)
+    return VisibleTool(tool, {"name": name, "description": f"does\n{name}"}, uses, is_wanted)
 
 
-def shown(strategy: str, visible: Iterable[Entry], plan: Plan = USUAL) -> Shown:
+def shown(strategy: str, visible: Iterable[VisibleTool], plan: ServingPlan = USUAL) -> Presentation:
     return STRATEGIES[strategy](list(visible), plan)
 
 
-def listed(strategy: str, visible: Iterable[Entry], plan: Plan = USUAL) -> list[str]:
+def listed(strategy: str, visible: Iterable[VisibleTool], plan: ServingPlan = USUAL) -> list[str]:
     return [each.name for each in shown(strategy, visible, plan).entries]
 
 
 LOG, PUSH, FETCH = entry("git__log"), entry("git__push"), entry("web__fetch")
-GIT = Plan(rooms={"git": (Room("git", "Git work"), tool_globs("mcp__git__*")), "none": (Room("none"), ())})
+GIT = ServingPlan(
+    rooms={"git": (Room("git", "Git work"), tool_globs("mcp__git__*")), "none": (Room("none"), ())}
+)
 
 
 def test_there_is_a_strategy_for_each_name() -> None:
@@ -57,8 +59,8 @@ def test_these_show_all_that_is_visible(strategy: str) -> None:
 
 
 def test_auto_shows_all_within_the_budget_without_a_way_to_find_more() -> None:
-    found = shown("auto", [LOG, PUSH], Plan(token_budget=200))
-    assert (len(found.entries), found.own) == (2, (Own.WHY, Own.REPORT))
+    found = shown("auto", [LOG, PUSH], ServingPlan(token_budget=200))
+    assert (len(found.entries), found.own) == (2, (OwnTool.WHY, OwnTool.REPORT))
 
 
 def test_over_the_budget_what_is_pinned_comes_first_then_the_used_then_what_belongs_here() -> None:
@@ -72,7 +74,7 @@ def test_over_the_budget_what_is_pinned_comes_first_then_the_used_then_what_belo
     ]
     pins = tool_globs("f__*")
     chosen = {
-        budget: listed("auto", visible, Plan(token_budget=budget, pinned=pins))
+        budget: listed("auto", visible, ServingPlan(token_budget=budget, pinned=pins))
         for budget in (0, 200, 250, 350, 450, 600)
     }
     assert chosen == {
@@ -83,11 +85,16 @@ def test_over_the_budget_what_is_pinned_comes_first_then_the_used_then_what_belo
         450: ["c__used_once", "d__used_once", "e__used", "f__pinned"],
         600: ["b__wanted", "c__used_once", "d__used_once", "e__used", "f__pinned"],
     }
-    assert shown("auto", visible, Plan(token_budget=0)).own == (Own.DISCOVER, Own.CALL, Own.WHY, Own.REPORT)
+    assert shown("auto", visible, ServingPlan(token_budget=0)).own == (
+        OwnTool.DISCOVER,
+        OwnTool.CALL,
+        OwnTool.WHY,
+        OwnTool.REPORT,
+    )
 
 
 def test_a_tool_of_unknown_cost_costs_nothing() -> None:
-    assert listed("auto", [entry("a__b", tokens=None)], Plan(token_budget=0)) == ["a__b"]
+    assert listed("auto", [entry("a__b", tokens=None)], ServingPlan(token_budget=0)) == ["a__b"]
 
 
 @given(
@@ -101,22 +108,22 @@ def test_what_auto_shows_stays_in_the_budget_and_in_order(
         entry(f"s__{at:02}", tokens=tokens, uses=(uses, 0), is_wanted=wanted)
         for at, (tokens, uses, wanted) in enumerate(given_tools)
     ]
-    chosen = shown("auto", visible, Plan(token_budget=budget)).entries
+    chosen = shown("auto", visible, ServingPlan(token_budget=budget)).entries
     assert sum(each.tool.tokens or 0 for each in chosen) <= budget
     assert list(chosen) == [each for each in visible if each in chosen]
 
 
 def test_search_shows_what_is_pinned() -> None:
-    found = shown("search", [LOG, PUSH], Plan(pinned=tool_globs("git__push")))
+    found = shown("search", [LOG, PUSH], ServingPlan(pinned=tool_globs("git__push")))
     assert [each.name for each in found.entries] == ["git__push"]
-    assert Own.DISCOVER in found.own
+    assert OwnTool.DISCOVER in found.own
 
 
 def test_namespaces_are_groups_by_name() -> None:
     found = shown("namespace", [PUSH, FETCH, LOG])
     assert [(group.name, len(group.entries)) for group in found.groups] == [("git", 2), ("web", 1)]
     assert found.entries == []
-    assert found.own == (Own.CALL, Own.WHY, Own.REPORT)
+    assert found.own == (OwnTool.CALL, OwnTool.WHY, OwnTool.REPORT)
 
 
 def test_rooms_are_resources_beside_what_is_in_none() -> None:
@@ -144,21 +151,21 @@ def test_scopes_are_rooms_and_namespaces_each_name_once() -> None:
 
 
 def test_a_group_as_a_tool_names_what_is_in_it() -> None:
-    many = Group("git", "Tools of `git`", [entry(f"git__{at:02}") for at in range(14)])
+    many = ToolGroup("git", "Tools of `git`", [entry(f"git__{at:02}") for at in range(14)])
     item = group_item(many)
     assert item["name"] == "git"
     assert "git__00, git__01" in item["description"]
     assert "git__11 and 2 more." in item["description"]
-    assert " more" not in group_item(Group("git", "x", [LOG]))["description"]
+    assert " more" not in group_item(ToolGroup("git", "x", [LOG]))["description"]
 
 
 def test_a_room_as_a_resource_says_how_many_tools_it_has() -> None:
-    resource = room_resource(Group("git", "Git work", [LOG]))
+    resource = room_resource(ToolGroup("git", "Git work", [LOG]))
     assert (resource["uri"], resource["description"]) == ("room://git", "Git work (1 tools)")
 
 
 def test_a_group_is_told_in_a_line_each() -> None:
-    group = Group("git", "Git work", [LOG, entry("git__x")._replace(item={"name": "git__x"})])
+    group = ToolGroup("git", "Git work", [LOG, entry("git__x")._replace(item={"name": "git__x"})])
     assert in_words(group).splitlines() == [
         "Git work. Call them by `call_tool`.",
         "- git__log: does git__log",
@@ -168,7 +175,7 @@ def test_a_group_is_told_in_a_line_each() -> None:
 
 
 def test_every_own_tool_is_defined_and_small() -> None:
-    assert set(DEFINITIONS) == set(Own)
+    assert set(DEFINITIONS) == set(OwnTool)
     for own, item in DEFINITIONS.items():
         assert item["name"] == own
         assert item["inputSchema"]["type"] == "object"
@@ -176,7 +183,7 @@ def test_every_own_tool_is_defined_and_small() -> None:
 
 
 def test_what_memory_adds_by_being_used_pushes_nothing_out_that_fits_without_it() -> None:
-    def remembering(name: str, *, uses: tuple[int, int] = NEVER) -> Entry:
+    def remembering(name: str, *, uses: tuple[int, int] = NEVER) -> VisibleTool:
         found = entry(f"remit-memory__{name}", uses=uses)
         return found._replace(tool=found.tool._replace(source=REMIT))
 
@@ -187,7 +194,11 @@ def test_what_memory_adds_by_being_used_pushes_nothing_out_that_fits_without_it(
         remembering("save", uses=(2, 1)),
         remembering("surface"),
     ]
-    assert listed("auto", visible, Plan(token_budget=399)) == ["git__log", "git__push", "remit-memory__save"]
-    assert listed("auto", visible, Plan(token_budget=199)) == ["remit-memory__save"]
-    found = shown("auto", visible, Plan(token_budget=400))
-    assert (len(found.entries), Own.DISCOVER in found.own) == (4, True)
+    assert listed("auto", visible, ServingPlan(token_budget=399)) == [
+        "git__log",
+        "git__push",
+        "remit-memory__save",
+    ]
+    assert listed("auto", visible, ServingPlan(token_budget=199)) == ["remit-memory__save"]
+    found = shown("auto", visible, ServingPlan(token_budget=400))
+    assert (len(found.entries), OwnTool.DISCOVER in found.own) == (4, True)

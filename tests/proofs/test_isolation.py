@@ -19,7 +19,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from remit.catalog.summary import summarise
+from remit.catalog.summary import summarize
 from remit.cli import json_output
 from remit.decision.client_reading import ClientReading
 from remit.decision.client_reports import CallOutcome, ReportedTool
@@ -375,7 +375,7 @@ def test_no_tool_of_another_project_appears_in_any_list_count_context_explanatio
     explained = {name: machine.registry.explain(name, here) for name in asked}
     said = json.dumps(
         [
-            json_output.listing(listed, summarise(listed, here), here),
+            json_output.listing(listed, summarize(listed, here), here),
             # Who asks has said the name, and gets it back where a server that is known here could have it.
             [
                 json.dumps(json_output.explanation(item)).replace(name, "" if item.is_assumed else name)

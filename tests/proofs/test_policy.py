@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from remit.catalog.summary import summarise
+from remit.catalog.summary import summarize
 from remit.cli.json_output import listing
 from remit.decision.context import Context
 from remit.decision.decide import Verdict
@@ -172,7 +172,7 @@ class Workspace(RuleBasedStateMachine):
     def bytes_of(self, mode: str | None, caller: tuple[str, ...]) -> str:
         context = self.at(mode, caller)
         tools = self.registry.tools(context)
-        return json.dumps(listing(tools, summarise(tools, context), context))
+        return json.dumps(listing(tools, summarize(tools, context), context))
 
     @invariant()
     def a_child_never_exceeds_its_parent(self) -> None:

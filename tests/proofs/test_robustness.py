@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, cast
 
 import pytest
 
-from remit.catalog.summary import summarise
+from remit.catalog.summary import summarize
 from remit.cli import json_output
 from remit.clients import CLIENTS
 from remit.decision.client_reading import ClientReading
@@ -448,7 +448,7 @@ class World:
     def in_force(self) -> list[object]:
         """All that is known and not stale, with the decision about it; asked for in every way there is."""
         listed = self.registry.tools(self.here)
-        shape = json_output.listing(listed, summarise(listed, self.here), self.here)
+        shape = json_output.listing(listed, summarize(listed, self.here), self.here)
         json.dumps([shape, json_output.explanation(self.registry.explain("git", self.here))]).encode()
         self.registry.session_context(self.here).encode()
         return [

@@ -11,12 +11,12 @@ from remit.sessions.suggestions import (
     ENOUGH_EVENTS,
     MOST,
     THRESHOLD,
-    Call,
     Candidate,
     Cause,
-    Choice,
-    Made,
-    Session,
+    PastSuggestion,
+    SessionCalls,
+    SuggestionChoice,
+    ToolCall,
     by_sequence,
     by_state,
     choose,
@@ -27,15 +27,15 @@ from remit.sessions.suggestions import (
 DEPLOY = Candidate("deploy", Cause.PROMPT, 0.9, "it fits")
 
 
-def calls(*names: str, session: str = "s") -> list[Call]:
-    return [Call(session, name, at) for at, name in enumerate(names)]
+def calls(*names: str, session: str = "s") -> list[ToolCall]:
+    return [ToolCall(session, name, at) for at, name in enumerate(names)]
 
 
-def routine(times: int, *names: str) -> list[Call]:
+def routine(times: int, *names: str) -> list[ToolCall]:
     return [call for number in range(times) for call in calls(*names, session=f"s{number}")]
 
 
-def reasons(found: Choice) -> list[str]:
+def reasons(found: SuggestionChoice) -> list[str]:
     return [each.reason for each in found.withheld]
 
 
@@ -68,14 +68,14 @@ def test_the_same_tool_again_at_once_is_one_step() -> None:
 
 
 def test_sessions_are_not_run_together() -> None:
-    apart = [*routine(10, "a", "b"), *[Call(f"t{n}", "c", n) for n in range(10)]]
+    apart = [*routine(10, "a", "b"), *[ToolCall(f"t{n}", "c", n) for n in range(10)]]
     assert not any(each.tool == "c" for each in learn(apart))
 
 
 def test_what_follows_only_now_and_then_is_less_likely() -> None:
     mixed = [
         *routine(6, "a", "b"),
-        *[Call(f"t{n}", name, at) for n in range(4) for at, name in enumerate("ac")],
+        *[ToolCall(f"t{n}", name, at) for n in range(4) for at, name in enumerate("ac")],
     ]
     found = {each.tool: each for each in by_sequence(learn(mixed), calls("a"))}
     assert found["b"].likelihood == pytest.approx(6 / 11)
@@ -84,7 +84,7 @@ def test_what_follows_only_now_and_then_is_less_likely() -> None:
 
 
 def test_of_several_patterns_the_likeliest_speaks_for_a_tool() -> None:
-    mixed = [*routine(5, "x", "a", "b"), *[Call(f"t{n}", "a", n) for n in range(5)]]
+    mixed = [*routine(5, "x", "a", "b"), *[ToolCall(f"t{n}", "a", n) for n in range(5)]]
     (found,) = by_sequence(learn(mixed), calls("x", "a"))
     assert found.why == "5 of 5 times it came after x, then a here"
 
@@ -108,7 +108,7 @@ def test_a_tool_is_found_whose_state_came_into_force_in_this_session() -> None:
 def test_only_what_is_likely_enough_and_usable_is_said() -> None:
     weak = Candidate("weak", Cause.PROMPT, THRESHOLD - 0.01, "")
     gone = Candidate("gone", Cause.PROMPT, 1.0, "")
-    found = choose([weak, gone, DEPLOY], Session("s"), [], suggestable={"deploy", "weak"})
+    found = choose([weak, gone, DEPLOY], SessionCalls("s"), [], suggestable={"deploy", "weak"})
     assert found.said == [DEPLOY]
     assert reasons(found) == [f"not likely enough: 0.59 is below {THRESHOLD}"]
 
@@ -116,43 +116,43 @@ def test_only_what_is_likely_enough_and_usable_is_said() -> None:
 def test_the_likeliest_comes_first_and_each_tool_once() -> None:
     sure = Candidate("b", Cause.SEQUENCE, 0.95, "")
     again = Candidate("b", Cause.PROMPT, 0.95, "")
-    found = choose([DEPLOY, again, sure], Session("s"), [], suggestable={"deploy", "b"})
+    found = choose([DEPLOY, again, sure], SessionCalls("s"), [], suggestable={"deploy", "b"})
     assert found.said == [sure, DEPLOY]
 
 
 def test_two_are_the_most_in_a_session() -> None:
     many = [Candidate(name, Cause.PROMPT, 0.9, "") for name in "abc"]
-    found = choose(many, Session("s"), [], suggestable=set("abc"))
+    found = choose(many, SessionCalls("s"), [], suggestable=set("abc"))
     assert [each.tool for each in found.said] == ["a", "b"]
     assert reasons(found) == [f"{MOST} suggestions are the most in a session"]
-    later = Session("s", calls(*["Read"] * 20))
-    earlier = [Made("s", "x", -2, True), Made("s", "y", -1, True)]
+    later = SessionCalls("s", calls(*["Read"] * 20))
+    earlier = [PastSuggestion("s", "x", -2, True), PastSuggestion("s", "y", -1, True)]
     assert choose(many, later, earlier, suggestable=set("abc")).said == []
 
 
 def test_some_calls_have_to_come_between_two_suggestions() -> None:
-    made = [Made("s", "other", 0, True)]
-    found = choose([DEPLOY], Session("s", calls(*["Read"] * COOLDOWN)), made, suggestable={"deploy"})
+    made = [PastSuggestion("s", "other", 0, True)]
+    found = choose([DEPLOY], SessionCalls("s", calls(*["Read"] * COOLDOWN)), made, suggestable={"deploy"})
     assert reasons(found) == [f"{COOLDOWN - 1} calls since the last suggestion: {COOLDOWN} are to come first"]
-    ready = Session("s", calls(*["Read"] * (COOLDOWN + 1)))
+    ready = SessionCalls("s", calls(*["Read"] * (COOLDOWN + 1)))
     assert choose([DEPLOY], ready, made, suggestable={"deploy"}).said == [DEPLOY]
 
 
 def test_what_was_suggested_in_another_session_and_not_taken_up_is_not_repeated() -> None:
-    ignored, taken = Made("before", "deploy", 0, False), Made("before", "deploy", 0, True)
-    assert reasons(choose([DEPLOY], Session("s"), [ignored], suggestable={"deploy"})) == [
+    ignored, taken = PastSuggestion("before", "deploy", 0, False), PastSuggestion("before", "deploy", 0, True)
+    assert reasons(choose([DEPLOY], SessionCalls("s"), [ignored], suggestable={"deploy"})) == [
         "it was suggested before, and not taken up"
     ]
-    assert choose([DEPLOY], Session("s"), [taken], suggestable={"deploy"}).said == [DEPLOY]
+    assert choose([DEPLOY], SessionCalls("s"), [taken], suggestable={"deploy"}).said == [DEPLOY]
 
 
 def test_what_is_in_use_already_is_not_suggested() -> None:
-    found = choose([DEPLOY], Session("s", calls("deploy")), [], suggestable={"deploy"})
+    found = choose([DEPLOY], SessionCalls("s", calls("deploy")), [], suggestable={"deploy"})
     assert reasons(found) == ["it was used in this session"]
 
 
 def test_nothing_is_said_where_suggestions_are_switched_off() -> None:
-    found = choose([DEPLOY], Session("s"), [], suggestable={"deploy"}, is_heard=False)
+    found = choose([DEPLOY], SessionCalls("s"), [], suggestable={"deploy"}, is_heard=False)
     assert found.said == []
     assert reasons(found) == ["suggestions are switched off"]
 
@@ -167,7 +167,9 @@ def test_a_suggestion_is_a_hint_with_the_name_that_the_model_can_call() -> None:
 @given(st.lists(st.lists(st.sampled_from("abcd"), max_size=12), max_size=8))
 def test_no_pattern_is_seen_more_often_than_what_comes_before_it(sessions: Sequence[Sequence[str]]) -> None:
     told = [
-        Call(str(number), name, at) for number, each in enumerate(sessions) for at, name in enumerate(each)
+        ToolCall(str(number), name, at)
+        for number, each in enumerate(sessions)
+        for at, name in enumerate(each)
     ]
     for pattern in learn(told):
         assert 3 <= pattern.times <= pattern.of

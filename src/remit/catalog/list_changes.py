@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from remit.decision.snapshot import Snapshot, StateValue
 
 
-class Difference(NamedTuple):
+class ListDifference(NamedTuple):
     """What is other than before."""
 
     appeared: Sequence[ToolDecision] = ()
@@ -28,11 +28,11 @@ class Difference(NamedTuple):
 
 def difference(
     before: Sequence[ToolDecision], after: Sequence[ToolDecision], known: Sequence[ToolDecision]
-) -> Difference:
+) -> ListDifference:
     """Compare two lists; of what has disappeared, what is known now tells why."""
     old, new = _by_key(before), _by_key(after)
     now = _by_key(known)
-    return Difference(
+    return ListDifference(
         appeared=[item for key, item in new.items() if key not in old],
         disappeared=[
             now.get(key, ToolDecision(item.tool, UNKNOWN)) for key, item in old.items() if key not in new

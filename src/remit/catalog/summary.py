@@ -38,7 +38,7 @@ CAUSES = (  # in the order of a summary; a gate is its own cause unless it has s
 _SCOPES = {scope: rank for rank, scope in enumerate(Scope)}
 
 
-class Origin(NamedTuple):
+class ScopeSummary(NamedTuple):
     """What one scope contributes."""
 
     client: str
@@ -49,7 +49,7 @@ class Origin(NamedTuple):
     costs: Costs
 
 
-class Hidden(NamedTuple):
+class HiddenGroup(NamedTuple):
     """What is hidden for one cause; a tool is left out where its server is hidden for the same."""
 
     cause: str
@@ -62,13 +62,13 @@ class Summary(NamedTuple):
     visible: Mapping[Kind, int]
     hidden_count: int
     costs: Costs
-    origins: Sequence[Origin]
-    hidden: Sequence[Hidden]
+    origins: Sequence[ScopeSummary]
+    hidden: Sequence[HiddenGroup]
     duplicates: Sequence[Sequence[Tool]]  # visible servers that are the same program or URL
     costliest: Sequence[Tool]  # visible servers whose cost is known
 
 
-def summarise(listed: Sequence[ToolDecision], context: Context) -> Summary:
+def summarize(listed: Sequence[ToolDecision], context: Context) -> Summary:
     """Count and group a catalog; what is declared for other clients is a group of its own and not counted."""
     mine = [item for item in listed if context.client in (None, item.tool.client)]
     return Summary(
@@ -87,16 +87,16 @@ def _count(listed: Sequence[ToolDecision]) -> dict[Kind, int]:
     return {kind: found[kind] for kind in Kind if found[kind]}
 
 
-def _origins(listed: Sequence[ToolDecision]) -> list[Origin]:
+def _origins(listed: Sequence[ToolDecision]) -> list[ScopeSummary]:
     groups: dict[tuple[str, int], list[ToolDecision]] = {}
     for item in listed:
         groups.setdefault((item.tool.client, _SCOPES[item.tool.scope]), []).append(item)
     return [_origin(items) for _, items in sorted(groups.items())]
 
 
-def _origin(items: Sequence[ToolDecision]) -> Origin:
+def _origin(items: Sequence[ToolDecision]) -> ScopeSummary:
     first = items[0].tool
-    return Origin(
+    return ScopeSummary(
         client=first.client,
         scope=first.scope,
         sources=_sources(items),
@@ -112,12 +112,12 @@ def _sources(items: Sequence[ToolDecision]) -> list[str]:
     return sorted(found, key=lambda source: source == REMIT)
 
 
-def _hidden(listed: Sequence[ToolDecision], context: Context) -> list[Hidden]:
+def _hidden(listed: Sequence[ToolDecision], context: Context) -> list[HiddenGroup]:
     groups: dict[str, list[ToolDecision]] = {cause: [] for cause in CAUSES}
     for item in listed:
         if not item.decision.is_available:
             groups.setdefault(_cause(item, context), []).append(item)
-    return [Hidden(cause=cause, items=_heads(items)) for cause, items in groups.items() if items]
+    return [HiddenGroup(cause=cause, items=_heads(items)) for cause, items in groups.items() if items]
 
 
 def _cause(item: ToolDecision, context: Context) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from remit.catalog.summary import ELSEWHERE, SHADOWED, UNTRUSTED, Hidden, Origin, Summary
+from remit.catalog.summary import ELSEWHERE, SHADOWED, UNTRUSTED, HiddenGroup, ScopeSummary, Summary
 from remit.cli.render import NOTHING, counted, heading, out, printable, rounded, total
 from remit.decision.context import Context, shorten
 from remit.decision.decide import ToolDecision
@@ -109,11 +109,11 @@ def _origins(summary: Summary, context: Context) -> Iterator[str]:
     yield from _rest(len(summary.origins) - MOST_ORIGINS)
 
 
-def _hidden_count(origin: Origin) -> str:
+def _hidden_count(origin: ScopeSummary) -> str:
     return f"; {origin.hidden:,} hidden" if origin.hidden else ""
 
 
-def _sources(origin: Origin, context: Context) -> str:
+def _sources(origin: ScopeSummary, context: Context) -> str:
     path, others = shorten(origin.sources[0], context), len(origin.sources) - 1
     half = WIDEST_SOURCE // 2
     short = path if len(path) <= WIDEST_SOURCE else f"{path[: half - 3]}...{path[-half:]}"
@@ -126,7 +126,7 @@ def _costliest(servers: Sequence[Tool]) -> Iterator[str]:
         yield f"costliest: {', '.join(each)}"
 
 
-def _cost(origin: Origin) -> str:
+def _cost(origin: ScopeSummary) -> str:
     """Write a cost; `+` where it is more, because some servers' tools are not known."""
     costs = origin.costs
     if not costs.visible:
@@ -134,7 +134,7 @@ def _cost(origin: Origin) -> str:
     return f": about {rounded(costs.visible)}{'+' if costs.uncounted else ''} tokens"
 
 
-def _hidden(group: Hidden, context: Context) -> Iterator[str]:
+def _hidden(group: HiddenGroup, context: Context) -> Iterator[str]:
     title = CAUSES.get(group.cause, f"Hidden by the gate `{group.cause}`")
     ways = {item.decision.unlock for item in group.items}
     is_one = group.cause in (*ConfigStatus, UNTRUSTED) and len(ways) == 1

@@ -18,13 +18,13 @@ from remit.text.redaction import redact_url, redact_words
 if TYPE_CHECKING:
     from remit.catalog.costs import Costs
     from remit.catalog.explanation import Explanation
-    from remit.catalog.list_changes import Difference
-    from remit.catalog.summary import Origin, Summary
+    from remit.catalog.list_changes import ListDifference
+    from remit.catalog.summary import ScopeSummary, Summary
     from remit.decision.declarations import Declaration
     from remit.decision.problems import Problem
     from remit.decision.tools import Tool
     from remit.doctor.findings import Finding
-    from remit.presentation.discovery_text import Discovery
+    from remit.presentation.discovery_text import DiscoveryText
     from remit.scanning.live_listing import Connected
     from remit.scanning.scanner import Presence, Scan
     from remit.trust.trust_rule import Trustable
@@ -43,7 +43,7 @@ def listing(listed: Sequence[ToolDecision], summary: Summary, context: Context) 
 
 
 def change(
-    changes: Difference, problems: Sequence[Problem], summary: Summary, context: Context, at: datetime
+    changes: ListDifference, problems: Sequence[Problem], summary: Summary, context: Context, at: datetime
 ) -> Shape:
     """A line of `remit tools --watch`."""
     return {
@@ -106,7 +106,7 @@ def scan(found: Scan, summary: Summary, context: Context, connected: Sequence[Co
     }
 
 
-def search(shown: Discovery, context: Context) -> Shape:
+def search(shown: DiscoveryText, context: Context) -> Shape:
     """The answer of `remit search`."""
     return {**asked_for(context), **shown.content}
 
@@ -189,7 +189,7 @@ def _costs(costs: Costs) -> Shape:
     return {"visible": costs.visible, "all": costs.all, "uncounted_servers": costs.uncounted}
 
 
-def _origin(origin: Origin) -> Shape:
+def _origin(origin: ScopeSummary) -> Shape:
     return {
         "client": origin.client,
         "scope": origin.scope,

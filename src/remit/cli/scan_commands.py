@@ -6,7 +6,7 @@ import click
 
 from remit.bootstrap import diagnose, open_registry, open_upstreams
 from remit.catalog.contexts import ALL_CLIENTS
-from remit.catalog.summary import summarise
+from remit.catalog.summary import summarize
 from remit.cli import first_screen, json_output, render, server_output
 from remit.cli.options import FOUND, JSON, PROJECT, Asked, for_a_workspace, known_names
 from remit.cli.search_commands import index
@@ -54,7 +54,7 @@ def scan(*, servers: tuple[str, ...], asked: Asked, connect: bool, timeout: floa
         index(registry, context)
     render.problems(found.problems, context)
     server_output.warnings(connected or ())
-    summary = summarise(found.tools, context)
+    summary = summarize(found.tools, context)
     if as_json:
         render.data(json_output.scan(found, summary, context, connected or ()))
         return

@@ -14,7 +14,7 @@ from remit.cli.options import PROJECT
 from remit.decision.policy import Mode
 from remit.decision.views import runs_headless
 from remit.errors import ServingError
-from remit.gateway.ports import Opening
+from remit.gateway.ports import EndpointSpec
 from remit.gateway.transports.host_check import origin
 
 STRATEGIES = ("auto", "flat", "state", "namespace", "rooms", "manifest", "search")
@@ -96,7 +96,7 @@ def serve(
     _start_log(as_json=log_json, verbose=verbose)
     # On HTTP the clients are others than the one whose variables these are.
     is_headless = address is None and runs_headless(os.environ)
-    opening = Opening(os.path.abspath(project), client, agent, room, strategy, mode, is_headless)
+    opening = EndpointSpec(os.path.abspath(project), client, agent, room, strategy, mode, is_headless)
     # Imported late: no other command should wait for what only a server needs.
     if memory:
         from remit.gateway.transports import memory_endpoint as memory_alone

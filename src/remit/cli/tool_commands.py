@@ -5,7 +5,7 @@ import sys
 import click
 
 from remit.bootstrap import open_registry
-from remit.catalog.summary import summarise
+from remit.catalog.summary import summarize
 from remit.cli import json_output, render
 from remit.cli.options import NOTHING_DONE, Asked, for_a_workspace, for_an_agent, known_names
 
@@ -33,7 +33,7 @@ def tools(*, asked: Asked, everything: bool, is_followed: bool, as_json: bool) -
         problems = registry.problems(context)
         is_part = not as_json and registry.sends_a_part(known, context)
     render.problems(problems, context)
-    summary = summarise(known, context)
+    summary = summarize(known, context)
     listed = [item for item in known if everything or item.decision.is_available]
     if as_json:
         render.data(json_output.listing(listed, summary, context))

@@ -13,7 +13,7 @@ from remit.cli.options import NOTHING_DONE, Asked, confirm, for_a_workspace, for
 from remit.configuration.switch_off import switch_off, switch_on, switched_off
 from remit.decision.context import Context
 from remit.hooks.hook_command import main as answer_event
-from remit.sessions.session_service import Suggested
+from remit.sessions.session_service import Suggestions
 from remit.usage.reports import ProjectUse, Proposal, SessionUse, ToolUse, Usage
 
 _WIDTH = 24  # columns of the longest bar
@@ -214,7 +214,7 @@ def _show_change(path: str, before: str, after: str) -> None:
     render.out()
 
 
-def _show_suggested(found: Suggested, context: Context) -> None:
+def _show_suggested(found: Suggestions, context: Context) -> None:
     render.out(render.heading(context))
     render.out()
     for each in found.choice.said:
@@ -279,7 +279,7 @@ def _pruning(found: Iterable[Proposal], names: Sequence[str], path: str, context
     }
 
 
-def _suggested(found: Suggested, session: str, context: Context) -> Shape:
+def _suggested(found: Suggestions, session: str, context: Context) -> Shape:
     said = [{**each._asdict(), "name": found.names(each)} for each in found.choice.said]
     withheld = [
         {**each.candidate._asdict(), "name": found.names(each.candidate), "reason": each.reason}

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from remit.bootstrap import open_notifier, open_registry
-from remit.catalog.list_changes import Difference, changed_states, difference
-from remit.catalog.summary import Summary, summarise
+from remit.catalog.list_changes import ListDifference, changed_states, difference
+from remit.catalog.summary import Summary, summarize
 from remit.cli import json_output, render
 from remit.decision.context import Context, shorten
 from remit.decision.decide import ToolDecision
@@ -37,9 +37,9 @@ class _Seen(NamedTuple):
 
     @property
     def summary(self) -> Summary:
-        return summarise(self.known, self.context)
+        return summarize(self.known, self.context)
 
-    def since(self, before: _Seen | None) -> Difference:
+    def since(self, before: _Seen | None) -> ListDifference:
         """Tell what is other than before; at first, everything is there since now."""
         old = () if before is None else before.shown
         states = {} if before is None else changed_states(_snapshot(before.context), _snapshot(self.context))

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 import anyio
 
-from remit.gateway.ports import Change
+from remit.gateway.ports import EndpointChange
 
 _MOST_WAITING = 1_000  # changes that one who is slow has not heard of yet
 
@@ -21,13 +21,13 @@ class Announcer:
         """Whether anybody listens."""
         return bool(self._listeners)
 
-    def announce(self, change: Change) -> None:
+    def announce(self, change: EndpointChange) -> None:
         """Tell all who listen."""
         for each in self._listeners:
             each.hear(change)
 
     @asynccontextmanager
-    async def listening(self) -> AsyncGenerator[AsyncIterator[Change]]:
+    async def listening(self) -> AsyncGenerator[AsyncIterator[EndpointChange]]:
         """Listen to what changes from now on."""
         listener = _Listener()
         self._listeners.add(listener)
@@ -41,15 +41,15 @@ class _Listener:
     """One who listens: what it has not heard of yet, without repetition."""
 
     def __init__(self) -> None:
-        self._waiting: dict[Change, None] = {}
+        self._waiting: dict[EndpointChange, None] = {}
         self._bell = anyio.Event()
 
-    def hear(self, change: Change) -> None:
+    def hear(self, change: EndpointChange) -> None:
         if len(self._waiting) < _MOST_WAITING:
             self._waiting[change] = None
         self._bell.set()
 
-    async def changes(self) -> AsyncIterator[Change]:
+    async def changes(self) -> AsyncIterator[EndpointChange]:
         while True:
             await self._bell.wait()
             self._bell = anyio.Event()
@@ -58,20 +58,22 @@ class _Listener:
                 yield change
 
 
-class Differences:
+class ChangeTracker:
     """Tells what changed of that which may be announced, since it was last asked."""
 
-    def __init__(self, revisions: Mapping[Change, str]) -> None:
+    def __init__(self, revisions: Mapping[EndpointChange, str]) -> None:
         self._before = dict(revisions)
-        self._given: set[Change] = set()
+        self._given: set[EndpointChange] = set()
 
-    def give(self, change: Change, revision: str) -> None:
+    def give(self, change: EndpointChange, revision: str) -> None:
         """Take note that a list was given; the first time, that is the one that another differs from."""
         if change not in self._given:
             self._given.add(change)
             self._before[change] = revision
 
-    def since(self, revisions: Mapping[Change, str], *, is_ready: bool = True) -> list[Change]:
+    def since(
+        self, revisions: Mapping[EndpointChange, str], *, is_ready: bool = True
+    ) -> list[EndpointChange]:
         """List what is different now.
 
         While things are made ready, of lists only those that were given: who waits for a first one would ask

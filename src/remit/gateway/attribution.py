@@ -21,7 +21,7 @@ _LONGEST_NAME = 100
 _TURNING = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"})
 
 
-async def introduced(
+async def request_attributed(
     links: UpstreamPool, upstream: Upstream, method: str, params: Params, caller: RequestContext
 ) -> Answer:
     """Pass a request on; whatever its server asks back names it.
@@ -32,7 +32,7 @@ async def introduced(
     """
     server = one_line(full_label(upstream.label, upstream.plugin), _LONGEST_NAME)
     try:
-        answer = await links.request(upstream, method, params, Introduced(caller, server))
+        answer = await links.request(upstream, method, params, AttributedCaller(caller, server))
     except JsonRpcError as error:
         if error.code != URL_NEEDED:
             raise
@@ -44,7 +44,7 @@ async def introduced(
     return {**answer, "inputRequests": named} if named else answer
 
 
-class Introduced:
+class AttributedCaller:
     """A caller who is told which server asks."""
 
     __slots__ = ("_caller", "_server")

@@ -12,12 +12,12 @@ from remit.decision.gates import Gate
 from remit.decision.tool_names import storable
 from remit.errors import ApprovalError, UpstreamError
 from remit.gateway.approval_prompt import ask_person, can_elicit
-from remit.gateway.attribution import introduced
-from remit.gateway.call_recorder import Done, Recorder
-from remit.gateway.endpoint_catalog import Catalog, Target
-from remit.gateway.inventory import Found, Inventory
+from remit.gateway.attribution import request_attributed
+from remit.gateway.call_recorder import CallRecorder, CompletedCall
+from remit.gateway.endpoint_catalog import CallTarget, EndpointCatalog
+from remit.gateway.inventory import Inventory, ResolvedCall
 from remit.gateway.json_members import members
-from remit.gateway.registry_worker import Clerk
+from remit.gateway.registry_worker import RegistryWorker
 from remit.policy.approval_service import Permit, principal_of
 from remit.policy.audit import AuditEntry, Outcome
 from remit.presentation import refusals
@@ -37,7 +37,7 @@ _Refused = tuple[Answer, Outcome]
 OWN = Decision(verdict=Verdict.VISIBLE, gate=None, reason="Remit's own", unlock=None)
 
 
-class Identity(NamedTuple):
+class CallOrigin(NamedTuple):
     """Whose calls are recorded."""
 
     endpoint: str
@@ -45,17 +45,17 @@ class Identity(NamedTuple):
     agent: str | None
 
 
-class Calls:
+class CallHandler:
     """Makes the calls of one endpoint."""
 
     def __init__(
         self,
-        clerk: Clerk[Inventory],
+        clerk: RegistryWorker[Inventory],
         links: UpstreamPool,
-        recorder: Recorder,
-        identity: Identity,
+        recorder: CallRecorder,
+        identity: CallOrigin,
         now: Callable[[], int],
-        glance: Callable[[str], Found | None],
+        glance: Callable[[str], ResolvedCall | None],
         on_answer: Callable[[Key, Answer], Answer],
     ) -> None:
         self._on_answer = on_answer
@@ -100,7 +100,7 @@ class Calls:
     def _begun(self, asked: Params, caller: RequestContext) -> "_Record":
         return _Record(self._now(), time.perf_counter(), asked, caller)
 
-    async def _refused(self, target: Target, asked: Params, caller: RequestContext) -> _Refused | None:
+    async def _refused(self, target: CallTarget, asked: Params, caller: RequestContext) -> _Refused | None:
         """Tell why a call is not passed on; None where it is."""
         decision = target.decision
         if decision.verdict is Verdict.HIDDEN:
@@ -115,7 +115,7 @@ class Calls:
             return await self._unapproved(target, asked, caller)
         return None
 
-    async def _unapproved(self, target: Target, asked: Params, caller: RequestContext) -> _Refused | None:
+    async def _unapproved(self, target: CallTarget, asked: Params, caller: RequestContext) -> _Refused | None:
         permit = await self._clerk.do(_permit, target, asked, caller.principal)
         name, decision, beside = target.served, permit.decision, target.has_output_schema
         if permit.is_allowed:
@@ -132,13 +132,18 @@ class Calls:
         return refusals.denied(name, decision, beside=beside), Outcome.REFUSED
 
     async def _pass_on(
-        self, target: Target, asked: Params, caller: RequestContext, record: "_Record", catalog: Catalog
+        self,
+        target: CallTarget,
+        asked: Params,
+        caller: RequestContext,
+        record: "_Record",
+        catalog: EndpointCatalog,
     ) -> Answer:
         assert target.upstream is not None  # noqa: S101 - `_refused` has looked
         outcome, answer = Outcome.CANCELLED, Answer()
         try:
             own = {**asked, "name": target.own_name}
-            answer = await introduced(self._links, target.upstream, "tools/call", own, caller)
+            answer = await request_attributed(self._links, target.upstream, "tools/call", own, caller)
             outcome = _outcome(answer)
             answer = self._on_answer(target.upstream.key, answer)
         except JsonRpcError:
@@ -157,7 +162,7 @@ class Calls:
         record: "_Record",
         name: str,
         decision: Decision,
-        target: Target | None,
+        target: CallTarget | None,
         outcome: Outcome,
         answer: Answer | None,
     ) -> None:
@@ -178,7 +183,7 @@ class Calls:
         # A name that no server lists may be one that a model made up: it is known once it has worked.
         known = target if target is not None and (target.is_listed or outcome is Outcome.DONE) else None
         self._recorder.note(
-            Done(
+            CompletedCall(
                 entry=entry,
                 server=None if known is None else known.tool.server,
                 session=record.caller.session,
@@ -199,7 +204,7 @@ class _Record(NamedTuple):
     caller: RequestContext
 
 
-def _permit(inventory: Inventory, target: Target, asked: Params, principal: str | None) -> Permit:
+def _permit(inventory: Inventory, target: CallTarget, asked: Params, principal: str | None) -> Permit:
     arguments = members(asked.get("arguments"))
     whoever = principal_of(target.context)  # a token may be several agents'
     return inventory.registry.approvals.permit(
@@ -211,7 +216,7 @@ def _permit(inventory: Inventory, target: Target, asked: Params, principal: str 
 
 
 def _answer(
-    inventory: Inventory, target: Target, asked: Params, principal: str | None, id: str, word: bool
+    inventory: Inventory, target: CallTarget, asked: Params, principal: str | None, id: str, word: bool
 ) -> bool:
     """Keep a person's word; a yes counts for the call as things are now, however long it took."""
     with suppress(ApprovalError):  # somebody was faster, or it took too long

@@ -10,7 +10,7 @@ import anyio
 
 from remit.decision.client_reports import CallOutcome
 from remit.decision.context import Context
-from remit.gateway.registry_worker import Clerk
+from remit.gateway.registry_worker import RegistryWorker
 from remit.policy.audit import AuditEntry, Outcome
 from remit.registry import Registry
 
@@ -21,7 +21,7 @@ _USED = (Outcome.DONE, Outcome.FAILED, Outcome.ERROR)
 _log = logging.getLogger("remit.gateway")
 
 
-class Done(NamedTuple):
+class CompletedCall(NamedTuple):
     """A call that was answered."""
 
     entry: AuditEntry
@@ -33,7 +33,7 @@ class Done(NamedTuple):
     answer: object
 
 
-class Recorder:
+class CallRecorder:
     """Gathers what became of calls, and has it kept.
 
     It has a registry of its own, so that no call waits for what others did.
@@ -43,14 +43,14 @@ class Recorder:
         self._open = open
         self._context = context
         self._registry: Registry | None = None
-        self._clerk = Clerk(self)
-        self._waiting: list[Done] = []
+        self._clerk = RegistryWorker(self)
+        self._waiting: list[CompletedCall] = []
         self._bell = anyio.Event()
         self._is_enough = anyio.Event()
         self._run = os.urandom(8).hex()
         self._sessions: dict[str, str] = {}
 
-    def note(self, done: Done) -> None:
+    def note(self, done: CompletedCall) -> None:
         """Keep what became of a call, soon."""
         self._waiting.append(done)
         self._bell.set()
@@ -70,20 +70,20 @@ class Recorder:
         done, self._waiting = self._waiting, []
         self._bell, self._is_enough = anyio.Event(), anyio.Event()
         if done:
-            await self._clerk.do(Recorder._try_to_keep, done)
+            await self._clerk.do(CallRecorder._try_to_keep, done)
 
     async def close(self) -> None:
         """Keep all that was noted, and let go of the registry."""
         await self.flush()
-        await self._clerk.do(Recorder._close)
+        await self._clerk.do(CallRecorder._close)
 
-    def _try_to_keep(self, done: Sequence[Done]) -> None:
+    def _try_to_keep(self, done: Sequence[CompletedCall]) -> None:
         try:
             self._keep(done)
         except Exception as error:  # whatever it is, calls go on
             _log.warning("%d calls could not be recorded: %s: %s", len(done), type(error).__name__, error)
 
-    def _keep(self, done: Sequence[Done]) -> None:
+    def _keep(self, done: Sequence[CompletedCall]) -> None:
         self._registry = registry = self._registry or self._open()
         context = self._context()
         used = [
@@ -98,7 +98,7 @@ class Recorder:
         ]
         registry.supply.add_audit(entries, context)
 
-    def _use(self, done: Done) -> CallOutcome:
+    def _use(self, done: CompletedCall) -> CallOutcome:
         # The client's hook, which may report the same call, knows another name for the session.
         session = None if done.call_id is not None else self._session(done.session)
         return CallOutcome(session, done.call_id, done.outcome is Outcome.DONE, done.entry.duration_ms)

@@ -14,19 +14,19 @@ from remit.decision.globs import tool_globs
 from remit.decision.kinds import Kind
 from remit.decision.tool_names import server_name
 from remit.decision.tools import Definition, Tool
-from remit.gateway.endpoint_catalog import Catalog, PromptKey, own_name
+from remit.gateway.endpoint_catalog import EndpointCatalog, PromptKey, own_name
 from remit.memory.own_server import is_own, own_upstream
-from remit.presentation.plan import Plan
-from remit.presentation.served_names import Names, Wish, wish
+from remit.presentation.plan import ServingPlan
+from remit.presentation.served_names import NameClaim, ServedNames, claim_name
 from remit.presentation.tool_items import Item, item
 from remit.upstream.upstream_model import PATIENCE, ServerExtras, Sharing, Upstream, upstream
 
 
-class Known(NamedTuple):
+class CatalogSources(NamedTuple):
     """What a catalog is made of."""
 
     context: Context
-    plan: Plan
+    plan: ServingPlan
     listed: Sequence[ToolDecision]  # in whatever state
     definitions: Mapping[Key, Definition]
     extras: Mapping[Key, ServerExtras]
@@ -35,7 +35,7 @@ class Known(NamedTuple):
     items: Mapping[tuple[str, Definition], Item] = {}  # that were made before
 
 
-def catalogue(known: Known) -> Catalog:
+def build_catalog(known: CatalogSources) -> EndpointCatalog:
     """Make a catalog."""
     context, plan = known.context, known.plan
     servers = {
@@ -49,7 +49,7 @@ def catalogue(known: Known) -> Catalog:
         key for key, row in servers.items() if plan.run(row.server or "", row.plugin).prefix is False
     }
     named = [tool for tool in tools if tool.key in in_force and tool.key in owners]
-    names = Names(
+    names = ServedNames(
         (
             _wish(tool, definitions.get(tool.key), is_prefixed=owners[tool.key] not in unprefixed)
             for tool in named
@@ -62,7 +62,7 @@ def catalogue(known: Known) -> Catalog:
         if tool.key in definitions and definitions[tool.key].tool is not None  # its server says so itself
     }
     made_of = {each: known.items.get(each) or item(*each) for each in served.values()}
-    return Catalog(
+    return EndpointCatalog(
         context=context,
         plan=plan,
         rows=_by_name(tools),
@@ -73,7 +73,7 @@ def catalogue(known: Known) -> Catalog:
         made_of=made_of,
         names=names,
         extras={key: extras for key, extras in known.extras.items() if key in servers},
-        prompt_names=Names(_prompts(known.extras, servers, in_force, unprefixed)),
+        prompt_names=ServedNames(_prompts(known.extras, servers, in_force, unprefixed)),
         advancing=[form for each in known.transitions for form in tool_globs(each.pattern)],
         upstreams=dict(_upstreams(servers, known)),
         declarations=known.declarations,
@@ -108,9 +108,9 @@ def _defined(
             yield tool.key, definition
 
 
-def _wish(tool: Tool, definition: Definition | None, *, is_prefixed: bool) -> Wish[Key]:
+def _wish(tool: Tool, definition: Definition | None, *, is_prefixed: bool) -> NameClaim[Key]:
     own = own_name(tool, definition)
-    wished = wish(tool.key, tool.server or "", own, tool.plugin, is_prefixed=is_prefixed)
+    wished = claim_name(tool.key, tool.server or "", own, tool.plugin, is_prefixed=is_prefixed)
     return wished._replace(canonical=tool.name)
 
 
@@ -126,15 +126,15 @@ def _prompts(
     servers: Mapping[Key, Tool],
     in_force: Collection[Key],
     unprefixed: Collection[Key],
-) -> Iterator[Wish[PromptKey]]:
+) -> Iterator[NameClaim[PromptKey]]:
     for key in sorted((key for key in extras if key in servers and key in in_force), key=str):
         row = servers[key]
         for prompt in extras[key].prompts:
             own = prompt["name"]
-            yield wish((key, own), row.server or "", own, row.plugin, is_prefixed=key not in unprefixed)
+            yield claim_name((key, own), row.server or "", own, row.plugin, is_prefixed=key not in unprefixed)
 
 
-def _upstreams(servers: Mapping[Key, Tool], known: Known) -> Iterator[tuple[Key, Upstream]]:
+def _upstreams(servers: Mapping[Key, Tool], known: CatalogSources) -> Iterator[tuple[Key, Upstream]]:
     """List whom the gateway may ask: what was decided about is what stands in the file now."""
     for key, row in servers.items():
         declaration = known.declarations.get(key)

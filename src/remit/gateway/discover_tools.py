@@ -9,10 +9,10 @@ from remit.decision.defaults import DEFAULT_LIMIT, MAX_LIMIT
 from remit.decision.scopes import Scope
 from remit.decision.snapshot import Snapshot
 from remit.decision.tools import Tool
-from remit.gateway.endpoint_catalog import Catalog
+from remit.gateway.endpoint_catalog import EndpointCatalog
 from remit.gateway.own_tool_calls import BadArgumentsError, answer, text_of
-from remit.gateway.published_lists import Board
-from remit.gateway.registry_worker import Clerk
+from remit.gateway.published_lists import PublishedLists
+from remit.gateway.registry_worker import RegistryWorker
 from remit.presentation.discovery_text import TOKEN_BUDGET, present
 from remit.registry import Registry
 from remit.search.ranking import Found
@@ -20,7 +20,7 @@ from remit.search.search_service import Searcher
 from remit.upstream.ports import Answer
 
 
-class Discovery:
+class ToolDiscovery:
     """Searches what an endpoint serves.
 
     It has a registry of its own, opened for the first search: making ready takes a while, and no call waits
@@ -30,23 +30,23 @@ class Discovery:
     def __init__(self, open: Callable[[], Registry]) -> None:
         self._open = open
         self._registry: Registry | None = None
-        self._catalog: tuple[Catalog, Searcher] | None = None
-        self._board: tuple[Board, Searcher] | None = None
-        self._clerk = Clerk(self)
+        self._catalog: tuple[EndpointCatalog, Searcher] | None = None
+        self._board: tuple[PublishedLists, Searcher] | None = None
+        self._clerk = RegistryWorker(self)
 
-    async def find(self, board: Board, arguments: Mapping[str, Any]) -> Answer:
+    async def find(self, board: PublishedLists, arguments: Mapping[str, Any]) -> Answer:
         """Find tools.
 
         Raises:
             BadArgumentsError: the arguments are none that it takes.
         """
-        return await self._clerk.do(Discovery._find, board, arguments)
+        return await self._clerk.do(ToolDiscovery._find, board, arguments)
 
     async def close(self) -> None:
         """Let go of the registry."""
-        await self._clerk.do(Discovery._close)
+        await self._clerk.do(ToolDiscovery._close)
 
-    def _find(self, board: Board, arguments: Mapping[str, Any]) -> Answer:
+    def _find(self, board: PublishedLists, arguments: Mapping[str, Any]) -> Answer:
         limit, scope = arguments.get("limit", DEFAULT_LIMIT), arguments.get("scope")
         if type(limit) is not int or not 1 <= limit <= MAX_LIMIT:
             raise BadArgumentsError(f"`limit` is not a number from 1 to {MAX_LIMIT}")
@@ -66,7 +66,7 @@ class Discovery:
         told = present(_served(found, catalog), definitions, budget=budget)
         return answer(told.text, told.content)
 
-    def _searcher(self, board: Board) -> Searcher:
+    def _searcher(self, board: PublishedLists) -> Searcher:
         """Make ready: the index for each catalog, and what of it is visible for each board."""
         catalog = board.catalog
         if self._catalog is None or self._catalog[0] is not catalog:
@@ -91,12 +91,12 @@ class Discovery:
             self._registry.close()
 
 
-def _served(found: Found, catalog: Catalog) -> Found:
+def _served(found: Found, catalog: EndpointCatalog) -> Found:
     """Tell of tools by the names that a model can call."""
     named = {tool.name: catalog.served_name(tool) for tools in catalog.rows.values() for tool in tools}
     results = [item._replace(tool=_renamed(item.tool, catalog)) for item in found.results]
     return replace(found, results=results, nearest=[named.get(name, name) for name in found.nearest])
 
 
-def _renamed(tool: Tool, catalog: Catalog) -> Tool:
+def _renamed(tool: Tool, catalog: EndpointCatalog) -> Tool:
     return tool._replace(name=catalog.served_name(tool))

@@ -10,23 +10,23 @@ import anyio
 from remit.decision.declarations import Key
 from remit.decision.tool_names import MEMORY_SERVER, REMIT
 from remit.errors import RemitError
-from remit.gateway.announcer import Announcer, Differences
-from remit.gateway.call_handler import INVALID_PARAMS, Calls
-from remit.gateway.discover_tools import Discovery
+from remit.gateway.announcer import Announcer, ChangeTracker
+from remit.gateway.call_handler import INVALID_PARAMS, CallHandler
+from remit.gateway.discover_tools import ToolDiscovery
 from remit.gateway.inventory import Inventory
-from remit.gateway.inventory_refresh import FIRST_LIST, Stocker
+from remit.gateway.inventory_refresh import FIRST_LIST, InventoryRefresher
 from remit.gateway.json_members import members
 from remit.gateway.own_tool_calls import BadArgumentsError, arguments_of, open_group, report, text_of, why
-from remit.gateway.ports import Change, Listing, Part
-from remit.gateway.published_lists import Board
-from remit.gateway.quick_reads import Glances
-from remit.gateway.registry_worker import Clerk
-from remit.gateway.resource_routing import INTERNAL_ERROR, Passing
+from remit.gateway.ports import EndpointChange, ListKind, PublishedList
+from remit.gateway.published_lists import PublishedLists
+from remit.gateway.quick_reads import QuickReads
+from remit.gateway.registry_worker import RegistryWorker
+from remit.gateway.resource_routing import INTERNAL_ERROR, ResourceRouter
 from remit.memory.tool_definitions import instructions as about_memory
 from remit.presentation.instructions import instructions
-from remit.presentation.own_tools import DEFINITIONS, Own
+from remit.presentation.own_tools import DEFINITIONS, OwnTool
 from remit.presentation.refusals import failure
-from remit.presentation.served_names import prefix, spelt
+from remit.presentation.served_names import prefix, served_spellings
 from remit.upstream.ports import Answer, JsonRpcError, Params, RequestContext, UpstreamPool
 
 SCOPES = "remit/scopes"  # under which scopes are told of, where the strategy has them
@@ -42,14 +42,14 @@ class LiveEndpoint:
 
     def __init__(
         self,
-        clerk: Clerk[Inventory],
+        clerk: RegistryWorker[Inventory],
         links: UpstreamPool,
-        calls: Calls,
-        passing: Passing,
-        discovery: Discovery,
-        stocker: Stocker,
-        board: Board,
-        glances: Glances,
+        calls: CallHandler,
+        passing: ResourceRouter,
+        discovery: ToolDiscovery,
+        stocker: InventoryRefresher,
+        board: PublishedLists,
+        glances: QuickReads,
         follow_states: Callable[[], None],
     ) -> None:
         self._glance = glances.at_board
@@ -62,7 +62,7 @@ class LiveEndpoint:
         self._stocker = stocker
         self._passing = passing
         self._announcer = Announcer()
-        self._differences = Differences(board.revisions())
+        self._differences = ChangeTracker(board.revisions())
         self._board = board
         self._bell = anyio.Event()
         self._patient_until = anyio.current_time() + FIRST_LIST
@@ -96,13 +96,13 @@ class LiveEndpoint:
         told = {SCOPES: {"scopes": list(self._board.scopes)}}
         return {**parts, "extensions": told, "experimental": told}
 
-    async def tools(self, asked: Params) -> Listing:
+    async def tools(self, asked: Params) -> PublishedList:
         """List the tools.
 
         Raises:
             JsonRpcError: a scope is asked for that does not exist.
         """
-        board = await self._given(Part.TOOLS)
+        board = await self._given(ListKind.TOOLS)
         scope = _scope(asked) if board.catalog.plan.strategy == "manifest" else None
         if scope is None:
             return board.tools
@@ -115,9 +115,9 @@ class LiveEndpoint:
 
     def input_schema(self, name: str) -> Mapping[str, Any] | None:
         """Tell what a tool takes, as it was when the lists were last made."""
-        for served in spelt(name):
-            if served in list(Own):
-                return DEFINITIONS[Own(served)]["inputSchema"]
+        for served in served_spellings(name):
+            if served in list(OwnTool):
+                return DEFINITIONS[OwnTool(served)]["inputSchema"]
         catalog = self._board.catalog
         key = catalog.names.find(name)
         item = None if key is None else catalog.items.get(key)
@@ -132,29 +132,32 @@ class LiveEndpoint:
         name = asked.get("name")
         if not isinstance(name, str):
             raise JsonRpcError(INVALID_PARAMS, "`name` is not a text")
-        own = next((Own(each) for each in spelt(name) if each in self._board.catalog.plan.own_tools), None)
+        own = next(
+            (OwnTool(each) for each in served_spellings(name) if each in self._board.catalog.plan.own_tools),
+            None,
+        )
         with _told():
-            if own is Own.CALL:
+            if own is OwnTool.CALL:
                 return await self._call_deferred(asked, caller)
             if own is not None:
                 return await self._calls.call_own(own, asked, caller, self._answer(own, asked))
             if self._board.groups:
                 groups = (await self.fresh()).groups
-                if group := next((groups[each] for each in spelt(name) if each in groups), None):
+                if group := next((groups[each] for each in served_spellings(name) if each in groups), None):
                     return open_group(group)
             return await self._calls.call(name, asked, caller)
 
-    async def resources(self) -> Listing:
+    async def resources(self) -> PublishedList:
         """List the resources of visible servers, and the rooms."""
-        return (await self._given(Part.RESOURCES)).resources
+        return (await self._given(ListKind.RESOURCES)).resources
 
-    async def templates(self) -> Listing:
+    async def templates(self) -> PublishedList:
         """List the templates of resources."""
-        return (await self._given(Part.RESOURCES)).templates
+        return (await self._given(ListKind.RESOURCES)).templates
 
-    async def prompts(self) -> Listing:
+    async def prompts(self) -> PublishedList:
         """List the prompts of visible servers."""
-        return (await self._given(Part.PROMPTS)).prompts
+        return (await self._given(ListKind.PROMPTS)).prompts
 
     async def pass_on(self, method: str, asked: Params, caller: RequestContext) -> Answer:
         """Read or subscribe to a resource, get a prompt, complete an argument, set a log level.
@@ -167,7 +170,7 @@ class LiveEndpoint:
             board = await (self._listed() if waits else self.fresh())
             return await self._passing.pass_on(method, asked, caller, board)
 
-    def changes(self) -> AbstractAsyncContextManager[AsyncIterator[Change]]:
+    def changes(self) -> AbstractAsyncContextManager[AsyncIterator[EndpointChange]]:
         """Listen to what changes from now on."""
         if not self._announcer.is_heard:  # what was listed last is what those know who listen now
             self._differences.since(self._board.revisions())
@@ -177,7 +180,7 @@ class LiveEndpoint:
         """End what is kept for a caller's session alone."""
         await self._links.leave(session)
 
-    async def fresh(self) -> Board:
+    async def fresh(self) -> PublishedLists:
         """Give what is listed as things are now."""
         board = self._glance() or await self._clerk.do(Inventory.board)
         if board is not self._board:
@@ -239,19 +242,19 @@ class LiveEndpoint:
                     and isinstance(params.get("uri"), str)
                 ):
                     served = self._board.addresses.written(key, params["uri"])
-                    self._announcer.announce(Change(Part.RESOURCES, served))
+                    self._announcer.announce(EndpointChange(ListKind.RESOURCES, served))
 
     @property
     def _is_patient(self) -> bool:
         return anyio.current_time() < self._patient_until
 
-    async def _given(self, part: Part) -> Board:
+    async def _given(self, part: ListKind) -> PublishedLists:
         """Give what is listed to one who is told from now on when this part of it changes."""
-        board, change = await self._listed(), Change(part)
+        board, change = await self._listed(), EndpointChange(part)
         self._differences.give(change, board.revisions()[change])
         return board
 
-    async def _listed(self) -> Board:
+    async def _listed(self) -> PublishedLists:
         """Give what is listed; in the first seconds, with servers that are asked for the first time."""
         if self._is_patient:
             with anyio.move_on_after(self._patient_until - anyio.current_time()):
@@ -264,19 +267,19 @@ class LiveEndpoint:
         try:
             arguments = arguments_of(asked)
             name = text_of(arguments, "name")
-            if Own.CALL in spelt(name):
+            if OwnTool.CALL in served_spellings(name):
                 raise BadArgumentsError("it does not call itself")
             inner = {**asked, "name": name, "arguments": arguments_of(arguments)}
         except BadArgumentsError as error:
-            return failure(f"`{Own.CALL}`: {error}")
+            return failure(f"`{OwnTool.CALL}`: {error}")
         return await self.call(inner, caller)
 
-    async def _answer(self, own: Own, asked: Params) -> Answer:
+    async def _answer(self, own: OwnTool, asked: Params) -> Answer:
         try:
             arguments = arguments_of(asked)
-            if own is Own.DISCOVER:
+            if own is OwnTool.DISCOVER:
                 return await self._discovery.find(await self.fresh(), arguments)
-            if own is Own.WHY:
+            if own is OwnTool.WHY:
                 return await self._clerk.do(why, text_of(arguments, "name"))
             return await self._clerk.do(report, arguments.get("tools"))
         except BadArgumentsError as error:

@@ -13,8 +13,8 @@ from remit.decision.lookup import closest_to_being_visible
 from remit.decision.snapshot import Snapshot
 from remit.decision.tool_names import MCP, server_name, spellings, tool_name
 from remit.decision.tools import Definition, Tool
-from remit.presentation.plan import Plan
-from remit.presentation.served_names import Names, rest_of, spelt
+from remit.presentation.plan import ServingPlan
+from remit.presentation.served_names import ServedNames, rest_of, served_spellings
 from remit.presentation.tool_items import Item
 from remit.upstream.upstream_model import ServerExtras, Upstream
 
@@ -23,7 +23,7 @@ Take = Callable[[], Snapshot]
 _MOST_LASTING = 10_000  # names: a tool has more spellings than anybody needs
 
 
-class Target(NamedTuple):
+class CallTarget(NamedTuple):
     """What a call means: a tool, the decision about it, and whom to ask."""
 
     served: str  # what a model is told that it is called
@@ -37,26 +37,26 @@ class Target(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Catalog:
+class EndpointCatalog:
     """All that is known at one revision of the files and the store; it does not depend on the states."""
 
     context: Context  # with the policy and what tools need; without a snapshot
-    plan: Plan
+    plan: ServingPlan
     rows: Mapping[str, Sequence[Tool]]  # the tools of servers, by canonical name
     servers: Mapping[Key, Tool]  # their rows, by their own keys, as are all that are by key
     owners: Mapping[Key, Key]  # of tools, the server
     definitions: Mapping[Key, Definition]
     items: Mapping[Key, Item]  # as lists have them
     made_of: Mapping[tuple[str, Definition], Item] = field(repr=False)  # the same, by name and definition
-    names: Names[Key]
+    names: ServedNames[Key]
     extras: Mapping[Key, ServerExtras]
-    prompt_names: Names[PromptKey]
+    prompt_names: ServedNames[PromptKey]
     advancing: Sequence[Glob] = ()  # of tools whose success changes a state
     upstreams: Mapping[Key, Upstream] = field(repr=False)
     declarations: Mapping[Key, Declaration] = field(repr=False)
-    _lasting: dict[str, Target] = field(default_factory=dict[str, Target], init=False, repr=False)
+    _lasting: dict[str, CallTarget] = field(default_factory=dict[str, CallTarget], init=False, repr=False)
 
-    def target(self, name: str, take: Take) -> Target | None:
+    def target(self, name: str, take: Take) -> CallTarget | None:
         """Find what a call of a name means as things are now; None where nothing of this name is known."""
         lasting = self._lasting.get(name)
         if lasting is not None:
@@ -67,7 +67,7 @@ class Catalog:
             self._lasting[name] = found  # whatever the states are, as long as this catalog is right
         return found
 
-    def _target(self, name: str, take: Take) -> Target | None:
+    def _target(self, name: str, take: Take) -> CallTarget | None:
         key = self.names.find(name)
         rows = self._called(name)
         if key is not None:
@@ -89,16 +89,16 @@ class Catalog:
 
     def _called(self, name: str) -> Sequence[Tool]:
         """List the rows that a name means, though none of them is served."""
-        for served in spelt(name):
+        for served in served_spellings(name):
             for canonical in (served, MCP + served):
                 if canonical in self.rows:
                     return self.rows[canonical]
         return ()
 
-    def _decided(self, tool: Tool, take: Take) -> Target:
+    def _decided(self, tool: Tool, take: Take) -> CallTarget:
         context = self._at(tool, take)
         definition = self.definitions.get(tool.key)
-        return Target(
+        return CallTarget(
             served=self.served_name(tool),
             tool=tool,
             decision=decide(tool, context),
@@ -115,7 +115,7 @@ class Catalog:
     def _needs_snapshot(self, tool: Tool) -> bool:
         return bool(self.context.requirements.of(tool.name))
 
-    def _unlisted(self, name: str, take: Take) -> Iterator[Target]:
+    def _unlisted(self, name: str, take: Take) -> Iterator[CallTarget]:
         """Decide about a tool that no list has, by the row of the server that its name falls under."""
         found = [
             (server, rest)
@@ -127,7 +127,7 @@ class Catalog:
         targets = (self._under(server, rest, take) for server, rest in found if len(rest) == shortest)
         return (target for target in targets if target is not None)
 
-    def _under(self, server: Tool, rest: str, take: Take) -> Target | None:
+    def _under(self, server: Tool, rest: str, take: Take) -> CallTarget | None:
         """Decide about a name under a server; None where that has said what it has, and this is not of it."""
         tool = server._replace(name=tool_name(server.server or "", rest, server.plugin), kind=Kind.MCP_TOOL)
         for row in self.rows.get(tool.name, ()):
@@ -139,7 +139,7 @@ class Catalog:
             if server.listed_at is not None and not server.is_outdated:
                 return None
             decision = decide(tool, context)
-        return Target(
+        return CallTarget(
             served=tool.name.removeprefix(MCP),
             tool=tool,
             decision=decision,
@@ -161,5 +161,5 @@ def _rest(name: str, server: Tool, *, is_prefixed: bool) -> str | None:
     return rest_of(name, server.server or "", server.plugin, is_prefixed=is_prefixed)
 
 
-def _closest(target: Target) -> tuple[bool, bool, bool]:
+def _closest(target: CallTarget) -> tuple[bool, bool, bool]:
     return closest_to_being_visible(ToolDecision(target.tool, target.decision))

@@ -20,10 +20,10 @@ from remit.decision.snapshot import Snapshot
 from remit.decision.tool_names import MCP, OWN
 from remit.errors import UnknownRoomError
 from remit.files.file_stamps import Stamps
-from remit.gateway.catalog_builder import Known, catalogue
-from remit.gateway.endpoint_catalog import Catalog, Target
-from remit.gateway.published_lists import Board, post
-from remit.presentation.plan import Chosen, plan
+from remit.gateway.catalog_builder import CatalogSources, build_catalog
+from remit.gateway.endpoint_catalog import CallTarget, EndpointCatalog
+from remit.gateway.published_lists import PublishedLists, publish
+from remit.presentation.plan import EndpointChoice, make_plan
 from remit.registry import Registry
 from remit.scanning.catalog_source import Configured
 from remit.text.spelling import did_you_mean
@@ -35,7 +35,7 @@ class _Kept(NamedTuple):
     read: "_Read"
     configured: Configured
     revision: int
-    catalog: Catalog
+    catalog: EndpointCatalog
     roster: DecisionIndex
     stamps: Stamps | None = None  # taken before it was found to be right; None: nobody has looked since
 
@@ -49,11 +49,11 @@ class _Kept(NamedTuple):
         return self.stamps is not None and revision == self.revision and self.stamps.are_same()
 
 
-class Found(NamedTuple):
+class ResolvedCall(NamedTuple):
     """What a call means, by which catalog; no target: nothing of its name is known."""
 
-    catalog: Catalog
-    target: Target | None
+    catalog: EndpointCatalog
+    target: CallTarget | None
 
 
 class _TakesTimeError(Exception):
@@ -86,7 +86,7 @@ class _Read(NamedTuple):
 class Inventory:
     """Keeps what one endpoint knows, and looks before every answer whether it is still right."""
 
-    def __init__(self, registry: Registry, make: Callable[[], Context], chosen: Chosen) -> None:
+    def __init__(self, registry: Registry, make: Callable[[], Context], chosen: EndpointChoice) -> None:
         self._registry = registry
         self._supply = registry.supply
         self._make = make  # an agent's definition may change
@@ -94,7 +94,7 @@ class Inventory:
         self._context = replace(make(), starts_servers=True)
         self._kept: _Kept | None = None
         self._uses: Mapping[Key, tuple[int, int]] | None = None  # when it was opened
-        self._board: tuple[Sequence[ToolDecision], Board] | None = None
+        self._board: tuple[Sequence[ToolDecision], PublishedLists] | None = None
 
     @property
     def registry(self) -> Registry:
@@ -106,40 +106,40 @@ class Inventory:
         """Who asks, and from where; decisions need more."""
         return self._context
 
-    def catalog(self) -> Catalog:
+    def catalog(self) -> EndpointCatalog:
         """Give the catalog; the same one, as long as nothing changed."""
         return self._current().catalog
 
-    def target(self, name: str) -> Found:
+    def target(self, name: str) -> ResolvedCall:
         """Find what a call of a name means, and decide about it, as things are now."""
         catalog = self.catalog()
         if self._supply.has_filters:
             context, _ = self._supply.listing(replace(catalog.context, snapshot=self.snapshot()))
             catalog = replace(catalog, context=replace(catalog.context, refusals=context.refusals))
-        return Found(catalog, catalog.target(name, self.snapshot))
+        return ResolvedCall(catalog, catalog.target(name, self.snapshot))
 
     def meant_by(self, name: str) -> str | None:
         """Ask whether a tool was meant that can be called here, where one is written nearly like a name."""
         served = [each.name for each in self.board().visible]
         return did_you_mean(name.removeprefix(OWN).removeprefix(MCP), served)
 
-    def board(self) -> Board:
+    def board(self) -> PublishedLists:
         """Give what is listed; the same board, as long as nothing of it changed."""
         kept = self._current()
         listed = self._listed(kept)
         if self._board is not None and self._board[1].catalog is kept.catalog and self._board[0] == listed:
             return self._board[1]
-        board = post(kept.catalog, listed, self._uses or {}, self._board and self._board[1])
+        board = publish(kept.catalog, listed, self._uses or {}, self._board and self._board[1])
         self._board = listed, board
         return board
 
-    def glance_at_target(self, name: str, revision: int) -> Found | None:
+    def glance_at_target(self, name: str, revision: int) -> ResolvedCall | None:
         """Do what `target` does where nothing has to be read for it, whoever uses the registry meanwhile."""
         kept = self._kept
         if kept is None or self._supply.has_filters or not kept.is_right(revision):
             return None
         try:
-            return Found(kept.catalog, kept.catalog.target(name, _no_time))
+            return ResolvedCall(kept.catalog, kept.catalog.target(name, _no_time))
         except _TakesTimeError:
             return None
 
@@ -147,7 +147,7 @@ class Inventory:
         """Tell whether the catalog is still right, whoever uses the registry meanwhile."""
         return self._kept is not None and self._kept.is_right(revision)
 
-    def glance_at_board(self, revision: int) -> Board | None:
+    def glance_at_board(self, revision: int) -> PublishedLists | None:
         """Do what `board` does where nothing has to be read for it, whoever uses the registry meanwhile."""
         kept, board = self._kept, self._board
         if kept is None or board is None or board[1].catalog is not kept.catalog:
@@ -197,7 +197,7 @@ class Inventory:
 
     def _make_catalog(self, read: _Read, configured: Configured, revision: int) -> _Kept:
         configuration = configured.configuration
-        chosen = plan(configuration, self._chosen)
+        chosen = make_plan(configuration, self._chosen)
         context = self._narrowed(configured.context, configuration)
         if chosen.strategy == FLAT:
             context = replace(context, requirements=NO_REQUIREMENTS)
@@ -205,8 +205,8 @@ class Inventory:
         roster = DecisionIndex(tools, context)
         if self._uses is None:  # what is called from now on moves nothing
             self._uses = self._supply.uses_here(context)
-        catalog = catalogue(
-            Known(
+        catalog = build_catalog(
+            CatalogSources(
                 context=context,
                 plan=chosen,
                 listed=roster.at(Snapshot()),

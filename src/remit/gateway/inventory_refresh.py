@@ -8,14 +8,14 @@ import anyio.abc
 
 from remit.decision.declarations import Key
 from remit.errors import RemitError, UpstreamError
-from remit.gateway.endpoint_catalog import Catalog
+from remit.gateway.endpoint_catalog import EndpointCatalog
 from remit.gateway.inventory import Inventory
-from remit.gateway.published_lists import Board
-from remit.gateway.registry_worker import Clerk
+from remit.gateway.published_lists import PublishedLists
+from remit.gateway.registry_worker import RegistryWorker
 from remit.upstream.ports import ServerLists, UpstreamPool
 from remit.upstream.upstream_model import Failure, Offer, Upstream
 
-ReadOffer = Callable[[ServerLists, Upstream], Offer]
+OfferReader = Callable[[ServerLists, Upstream], Offer]
 
 PARTS = frozenset({"tools", "resources", "templates", "prompts"})
 FIRST_LIST = 5.0  # seconds for which a first list waits
@@ -25,14 +25,14 @@ _AT_ONCE, _PER_SECOND = 20.0, 0.5  # how often a server is asked that says again
 _log = logging.getLogger("remit.gateway")
 
 
-class Stocker:
+class InventoryRefresher:
     """Keeps what servers offer up to date; each is asked once at a time."""
 
     def __init__(
         self,
-        clerk: Clerk[Inventory],
+        clerk: RegistryWorker[Inventory],
         links: UpstreamPool,
-        read: ReadOffer,
+        read: OfferReader,
         group: anyio.abc.TaskGroup,
         on_kept: Callable[[], None],
     ) -> None:
@@ -49,12 +49,12 @@ class Stocker:
         self._resting: set[Key] = set()  # those that failed, and are asked again after a pause
         self._pauses: dict[Key, float] = {}
         self._warned: dict[Key, str] = {}
-        self._paces: dict[Key, Pace] = {}
+        self._paces: dict[Key, RequestPace] = {}
         self._unusable: dict[Key, set[tuple[str, str]]] = {}  # tools, and why
         self._has_idled = anyio.Event()
         self._has_idled.set()
 
-    def consider(self, board: Board) -> None:
+    def consider(self, board: PublishedLists) -> None:
         """Have those servers asked that may be, and are not known as they stand in their file."""
         catalog = board.catalog
         self._askable = frozenset(board.servers())
@@ -94,7 +94,7 @@ class Stocker:
     async def _keep_asking(self, key: Key) -> None:
         try:
             while self._asking[key]:
-                await anyio.sleep(self._paces.setdefault(key, Pace()).wait(anyio.current_time()))
+                await anyio.sleep(self._paces.setdefault(key, RequestPace()).wait(anyio.current_time()))
                 self._asking[key] = False
                 async with self._places:
                     await self._ask(key)
@@ -150,7 +150,7 @@ class Stocker:
             self.ask(key)
 
 
-class Pace:
+class RequestPace:
     """How soon a server is asked again: whoever keeps saying that its lists changed keeps us busy."""
 
     def __init__(self) -> None:
@@ -163,5 +163,5 @@ class Pace:
         return max(0.0, -self._allowance / _PER_SECOND)
 
 
-def _keep(inventory: Inventory, catalog: Catalog, key: Key, offer: Offer) -> None:
+def _keep(inventory: Inventory, catalog: EndpointCatalog, key: Key, offer: Offer) -> None:
     inventory.registry.supply.keep(catalog.declarations[key], offer, catalog.context)

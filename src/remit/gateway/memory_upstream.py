@@ -37,7 +37,7 @@ _NAMES = re.compile(rf"\b({'|'.join(DEFINITIONS)})\b")
 _SERVED = rf"{prefix(MEMORY_SERVER)}\1"
 
 
-class Remembering:
+class MemoryUpstream:
     """The upstreams, with memory as one of them: it is opened when it is first called, and starts nothing."""
 
     def __init__(self, links: UpstreamPool, open: "Callable[[], Memory]") -> None:

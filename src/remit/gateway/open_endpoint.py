@@ -12,19 +12,19 @@ from anyio import to_thread
 
 from remit.configuration.file_parser import STRATEGIES
 from remit.decision.context import Context
-from remit.gateway.call_handler import Calls, Identity
-from remit.gateway.call_recorder import Recorder
-from remit.gateway.discover_tools import Discovery
+from remit.gateway.call_handler import CallHandler, CallOrigin
+from remit.gateway.call_recorder import CallRecorder
+from remit.gateway.discover_tools import ToolDiscovery
 from remit.gateway.endpoint import LiveEndpoint
 from remit.gateway.inventory import Inventory
-from remit.gateway.inventory_refresh import ReadOffer, Stocker
-from remit.gateway.memory_upstream import Remembering
-from remit.gateway.ports import Opening
-from remit.gateway.quick_reads import Glances
-from remit.gateway.registry_worker import Clerk
-from remit.gateway.resource_routing import Passing
+from remit.gateway.inventory_refresh import InventoryRefresher, OfferReader
+from remit.gateway.memory_upstream import MemoryUpstream
+from remit.gateway.ports import EndpointSpec
+from remit.gateway.quick_reads import QuickReads
+from remit.gateway.registry_worker import RegistryWorker
+from remit.gateway.resource_routing import ResourceRouter
 from remit.gateway.state_watcher import Pulse
-from remit.presentation.plan import Chosen
+from remit.presentation.plan import EndpointChoice
 from remit.registry import Registry
 from remit.upstream.ports import UpstreamPool
 
@@ -33,18 +33,20 @@ if TYPE_CHECKING:  # loaded when memory is first called
     from remit.scanning.ports import Notifier
 
 
-class Means(NamedTuple):
+class EndpointResources(NamedTuple):
     """What an endpoint is made with."""
 
     open_registry: Callable[[], Registry]
     open_notifier: Callable[[], Notifier]
-    read_offer: ReadOffer
+    read_offer: OfferReader
     now: Callable[[], int]  # Unix milliseconds
     open_memory: Callable[[str], Memory]  # for whoever works in a directory
 
 
 @asynccontextmanager
-async def serve(opening: Opening, links: UpstreamPool, means: Means) -> AsyncGenerator[LiveEndpoint]:
+async def serve_endpoint(
+    opening: EndpointSpec, links: UpstreamPool, means: EndpointResources
+) -> AsyncGenerator[LiveEndpoint]:
     """Serve an endpoint, with registries of its own, until the context is left.
 
     Raises:
@@ -54,13 +56,13 @@ async def serve(opening: Opening, links: UpstreamPool, means: Means) -> AsyncGen
     if opening.strategy is not None and opening.strategy not in STRATEGIES:
         raise ValueError(f"no strategy is called `{opening.strategy}`: there are {', '.join(STRATEGIES)}")
     registry = await to_thread.run_sync(means.open_registry)
-    upstreams = Remembering(links, partial(means.open_memory, opening.directory))
+    upstreams = MemoryUpstream(links, partial(means.open_memory, opening.directory))
     try:
-        chosen = Chosen(opening.strategy, opening.agent, opening.room)
+        chosen = EndpointChoice(opening.strategy, opening.agent, opening.room)
         inventory = await to_thread.run_sync(
             Inventory, registry, partial(_context, registry, opening), chosen
         )
-        calls_of = Identity(_name(opening), opening.client, opening.agent)
+        calls_of = CallOrigin(_name(opening), opening.client, opening.agent)
         async with _live(inventory, upstreams, means, calls_of) as endpoint:
             yield endpoint
     finally:
@@ -70,21 +72,21 @@ async def serve(opening: Opening, links: UpstreamPool, means: Means) -> AsyncGen
 
 @asynccontextmanager
 async def _live(
-    inventory: Inventory, links: UpstreamPool, means: Means, identity: Identity
+    inventory: Inventory, links: UpstreamPool, means: EndpointResources, identity: CallOrigin
 ) -> AsyncGenerator[LiveEndpoint]:
     """Have an endpoint watch and record; what was acknowledged is kept when it ends."""
-    clerk = Clerk(inventory)
+    clerk = RegistryWorker(inventory)
     board = await clerk.do(Inventory.board)
     open_registry = means.open_registry
-    recorder, discovery = Recorder(open_registry, lambda: inventory.context), Discovery(open_registry)
+    recorder, discovery = CallRecorder(open_registry, lambda: inventory.context), ToolDiscovery(open_registry)
     pulse = Pulse(open_registry, means.open_notifier, inventory.context)
-    passing = Passing(links)
-    glances = Glances(inventory, await to_thread.run_sync(open_registry))
+    passing = ResourceRouter(links)
+    glances = QuickReads(inventory, await to_thread.run_sync(open_registry))
     error: Exception | None = None
     try:
         async with anyio.create_task_group() as group:
-            stocker = Stocker(clerk, links, means.read_offer, group, lambda: endpoint.stir())
-            calls = Calls(
+            stocker = InventoryRefresher(clerk, links, means.read_offer, group, lambda: endpoint.stir())
+            calls = CallHandler(
                 *(clerk, links, recorder, identity, means.now, glances.at_target),
                 on_answer=lambda key, answer: endpoint.learn(key, answer),
             )
@@ -109,7 +111,7 @@ async def _live(
         raise error
 
 
-def _context(registry: Registry, opening: Opening) -> Context:
+def _context(registry: Registry, opening: EndpointSpec) -> Context:
     return registry.at(
         opening.directory,
         opening.client,
@@ -119,7 +121,7 @@ def _context(registry: Registry, opening: Opening) -> Context:
     )
 
 
-def _name(opening: Opening) -> str:
+def _name(opening: EndpointSpec) -> str:
     parts = [f"a/{opening.agent}"] if opening.agent is not None else []
     parts += [f"rooms/{opening.room}"] if opening.room is not None else []
     return "/".join(parts)

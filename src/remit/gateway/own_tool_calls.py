@@ -10,7 +10,7 @@ from remit.decision.gates import Gate
 from remit.gateway.inventory import Inventory
 from remit.gateway.json_members import members
 from remit.presentation.refusals import failure
-from remit.presentation.strategies import HOW_TO_CALL, Group, definitions_of, in_words
+from remit.presentation.strategies import HOW_TO_CALL, ToolGroup, definitions_of, in_words
 from remit.upstream.ports import Answer, Params
 
 _MOST_REPORTED = 200
@@ -28,7 +28,7 @@ def answer(text: str, content: Mapping[str, Any]) -> Answer:
     return {"content": [{"type": "text", "text": text}], "structuredContent": dict(content)}
 
 
-def open_group(group: Group) -> Answer:
+def open_group(group: ToolGroup) -> Answer:
     """Answer with the tools of a group, so that a model can call them at once."""
     return answer(in_words(group), {"how": HOW_TO_CALL, "tools": definitions_of(group.entries)})
 

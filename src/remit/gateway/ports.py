@@ -8,14 +8,14 @@ from typing import Any, NamedTuple, Protocol
 from remit.upstream.ports import Answer, Params, RequestContext
 
 
-class Listing(NamedTuple):
+class PublishedList(NamedTuple):
     """A list as an endpoint serves it; equal revisions are equal bytes."""
 
     items: list[Any]
     revision: str
 
 
-class Part(StrEnum):
+class ListKind(StrEnum):
     """What of an endpoint may change."""
 
     TOOLS = "tools"
@@ -23,14 +23,14 @@ class Part(StrEnum):
     PROMPTS = "prompts"
 
 
-class Change(NamedTuple):
+class EndpointChange(NamedTuple):
     """Something that those who listen are told: a list that changed, or one resource."""
 
-    part: Part
+    part: ListKind
     uri: str | None = None  # of a resource that was updated; None: the list itself
 
 
-class Opening(NamedTuple):
+class EndpointSpec(NamedTuple):
     """Which endpoint is meant: all that a command line or a URL says of it."""
 
     directory: str
@@ -51,7 +51,7 @@ class Endpoint(Protocol):
     @property
     def capabilities(self) -> Mapping[str, Any]: ...  # with `extensions` and `experimental` of its strategy
 
-    async def tools(self, asked: Params) -> Listing:
+    async def tools(self, asked: Params) -> PublishedList:
         """List the tools; `asked` are the raw parameters, for strategies that read more of them.
 
         Raises:
@@ -69,17 +69,17 @@ class Endpoint(Protocol):
         """
         ...
 
-    async def resources(self) -> Listing: ...
+    async def resources(self) -> PublishedList: ...
 
-    async def templates(self) -> Listing: ...
+    async def templates(self) -> PublishedList: ...
 
-    async def prompts(self) -> Listing: ...
+    async def prompts(self) -> PublishedList: ...
 
     async def pass_on(self, method: str, asked: Params, caller: RequestContext) -> Answer:
         """Read or subscribe to a resource, get a prompt, complete an argument, set a log level."""
         ...
 
-    def changes(self) -> AbstractAsyncContextManager[AsyncIterator[Change]]: ...
+    def changes(self) -> AbstractAsyncContextManager[AsyncIterator[EndpointChange]]: ...
 
     async def leave(self, session: str) -> None:
         """End what is kept for a caller's session alone: it is over."""

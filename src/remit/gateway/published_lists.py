@@ -10,57 +10,57 @@ from remit.decision.decide import Decision, ToolDecision
 from remit.decision.declarations import Key
 from remit.decision.kinds import Kind
 from remit.decision.tool_names import full_label
-from remit.gateway.endpoint_catalog import Catalog
-from remit.gateway.ports import Change, Listing, Part
-from remit.presentation.own_tools import DEFINITIONS, Own
-from remit.presentation.resource_addresses import Addresses
+from remit.gateway.endpoint_catalog import EndpointCatalog
+from remit.gateway.ports import EndpointChange, ListKind, PublishedList
+from remit.presentation.own_tools import DEFINITIONS, OwnTool
+from remit.presentation.resource_addresses import ResourceAddresses
 from remit.presentation.strategies import (
     NEVER,
     ROOM,
     STRATEGIES,
-    Entry,
-    Group,
-    Shown,
+    Presentation,
+    ToolGroup,
+    VisibleTool,
     group_item,
     room_resource,
 )
 from remit.presentation.tool_items import Item
 
-EMPTY = Listing([], "")
+EMPTY = PublishedList([], "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Board:
+class PublishedLists:
     """What is listed, and what it was made of."""
 
-    catalog: Catalog
+    catalog: EndpointCatalog
     decisions: Mapping[Key, Decision]
-    visible: Sequence[Entry]  # all that may be called, listed or not
+    visible: Sequence[VisibleTool]  # all that may be called, listed or not
     deferred: Mapping[str, int]  # how many tools of each server are not listed
-    tools: Listing
-    resources: Listing
-    templates: Listing
-    prompts: Listing
-    groups: Mapping[str, Group]  # namespaces that are listed as tools
-    rooms: Mapping[str, Group]  # that are listed as resources
-    scopes: Mapping[str, Listing]  # listed on request
-    addresses: Addresses[Key]  # of resources and their templates
+    tools: PublishedList
+    resources: PublishedList
+    templates: PublishedList
+    prompts: PublishedList
+    groups: Mapping[str, ToolGroup]  # namespaces that are listed as tools
+    rooms: Mapping[str, ToolGroup]  # that are listed as resources
+    scopes: Mapping[str, PublishedList]  # listed on request
+    addresses: ResourceAddresses[Key]  # of resources and their templates
 
     @property
     def depends_on_states(self) -> bool:
         """Whether it may be another one without any file or entry being another."""
         return not self.catalog.context.requirements.is_empty
 
-    def revisions(self) -> dict[Change, str]:
+    def revisions(self) -> dict[EndpointChange, str]:
         """Tell the revision of all whose change may be announced."""
         rooms = {
-            Change(Part.RESOURCES, f"{ROOM}{name}"): " ".join(each.name for each in group.entries)
+            EndpointChange(ListKind.RESOURCES, f"{ROOM}{name}"): " ".join(each.name for each in group.entries)
             for name, group in self.rooms.items()
         }
         return {
-            Change(Part.TOOLS): self.tools.revision,
-            Change(Part.RESOURCES): f"{self.resources.revision} {self.templates.revision}",
-            Change(Part.PROMPTS): self.prompts.revision,
+            EndpointChange(ListKind.TOOLS): self.tools.revision,
+            EndpointChange(ListKind.RESOURCES): f"{self.resources.revision} {self.templates.revision}",
+            EndpointChange(ListKind.PROMPTS): self.prompts.revision,
             **rooms,
         }
 
@@ -69,19 +69,19 @@ class Board:
         return (key for key in _servers(self.catalog, self.decisions))
 
 
-def post(
-    catalog: Catalog,
+def publish(
+    catalog: EndpointCatalog,
     listed: Sequence[ToolDecision],
     uses: Mapping[Key, tuple[int, int]],
-    before: Board | None,
-) -> Board:
+    before: PublishedLists | None,
+) -> PublishedLists:
     """Make a board of the decisions of the moment; what is as it was before stays the same object."""
     decisions = {tool.key: decision for tool, decision in listed}
     visible = sorted(_entries(catalog, listed, uses), key=lambda each: each.name)
     shown = STRATEGIES[catalog.plan.strategy](visible, catalog.plan)
     servers = list(_servers(catalog, decisions))
     addresses = _addresses(catalog, servers, shown)
-    return Board(
+    return PublishedLists(
         catalog=catalog,
         decisions=decisions,
         visible=visible,
@@ -104,20 +104,20 @@ def post(
 
 
 def _entries(
-    catalog: Catalog, listed: Iterable[ToolDecision], uses: Mapping[Key, tuple[int, int]]
-) -> Iterator[Entry]:
+    catalog: EndpointCatalog, listed: Iterable[ToolDecision], uses: Mapping[Key, tuple[int, int]]
+) -> Iterator[VisibleTool]:
     requirements = catalog.context.requirements
     for tool, decision in listed:
         if decision.is_available and (item := catalog.items.get(tool.key)) is not None:
-            yield Entry(tool, item, uses.get(tool.key, NEVER), bool(requirements.of(tool.name)))
+            yield VisibleTool(tool, item, uses.get(tool.key, NEVER), bool(requirements.of(tool.name)))
 
 
-def _tools(catalog: Catalog, shown: Shown) -> list[Item]:
-    own = [DEFINITIONS[each] for each in Own if each in shown.own and each in catalog.plan.own_tools]
+def _tools(catalog: EndpointCatalog, shown: Presentation) -> list[Item]:
+    own = [DEFINITIONS[each] for each in OwnTool if each in shown.own and each in catalog.plan.own_tools]
     return [*(each.item for each in shown.entries), *map(group_item, shown.groups), *own]
 
 
-def _deferred(visible: Iterable[Entry], shown: Shown) -> dict[str, int]:
+def _deferred(visible: Iterable[VisibleTool], shown: Presentation) -> dict[str, int]:
     listed = {each.name for each in shown.entries}
     found: dict[str, int] = {}
     for each in visible:
@@ -127,7 +127,7 @@ def _deferred(visible: Iterable[Entry], shown: Shown) -> dict[str, int]:
     return dict(sorted(found.items()))
 
 
-def _servers(catalog: Catalog, decisions: Mapping[Key, Decision]) -> Iterator[Key]:
+def _servers(catalog: EndpointCatalog, decisions: Mapping[Key, Decision]) -> Iterator[Key]:
     """List the servers that are visible and could be asked, by their names."""
     for key, row in sorted(catalog.servers.items(), key=lambda each: (each[1].name, str(each[0]))):
         if (
@@ -139,7 +139,9 @@ def _servers(catalog: Catalog, decisions: Mapping[Key, Decision]) -> Iterator[Ke
             yield key
 
 
-def _addresses(catalog: Catalog, servers: Sequence[Key], shown: Shown) -> Addresses[Key]:
+def _addresses(
+    catalog: EndpointCatalog, servers: Sequence[Key], shown: Presentation
+) -> ResourceAddresses[Key]:
     """Give each address to the first server that lists it."""
     rows = {key: catalog.servers[key] for key in servers}
     labels = {key: full_label(row.server or "", row.plugin) for key, row in rows.items()}
@@ -149,29 +151,31 @@ def _addresses(catalog: Catalog, servers: Sequence[Key], shown: Shown) -> Addres
         for key in servers
         for item in _of(catalog, key, part)
     )
-    return Addresses(labels, claims, taken=(f"{ROOM}{group.name}" for group in shown.resources))
+    return ResourceAddresses(labels, claims, taken=(f"{ROOM}{group.name}" for group in shown.resources))
 
 
 def _resources(
-    catalog: Catalog, servers: Iterable[Key], addresses: Addresses[Key], shown: Shown
+    catalog: EndpointCatalog, servers: Iterable[Key], addresses: ResourceAddresses[Key], shown: Presentation
 ) -> list[Item]:
     rooms = [room_resource(group) for group in shown.resources]
     return [*rooms, *_addressed(catalog, servers, addresses, "resources", "uri")]
 
 
-def _templates(catalog: Catalog, servers: Iterable[Key], addresses: Addresses[Key]) -> list[Item]:
+def _templates(
+    catalog: EndpointCatalog, servers: Iterable[Key], addresses: ResourceAddresses[Key]
+) -> list[Item]:
     return list(_addressed(catalog, servers, addresses, "templates", "uriTemplate"))
 
 
 def _addressed(
-    catalog: Catalog, servers: Iterable[Key], addresses: Addresses[Key], part: str, field: str
+    catalog: EndpointCatalog, servers: Iterable[Key], addresses: ResourceAddresses[Key], part: str, field: str
 ) -> Iterator[Item]:
     for key in servers:
         for item in _of(catalog, key, part):
             yield {**item, field: addresses.written(key, item[field])}
 
 
-def _prompts(catalog: Catalog, servers: Iterable[Key]) -> list[Item]:
+def _prompts(catalog: EndpointCatalog, servers: Iterable[Key]) -> list[Item]:
     found = [
         {**prompt, "name": catalog.prompt_names.of((key, prompt["name"]))}
         for key in servers
@@ -180,10 +184,10 @@ def _prompts(catalog: Catalog, servers: Iterable[Key]) -> list[Item]:
     return sorted(found, key=lambda each: each["name"])
 
 
-def _of(catalog: Catalog, key: Key, part: str) -> Sequence[Any]:
+def _of(catalog: EndpointCatalog, key: Key, part: str) -> Sequence[Any]:
     return getattr(catalog.extras[key], part) if key in catalog.extras else ()
 
 
-def _listing(items: list[Item], before: Listing | None) -> Listing:
+def _listing(items: list[Item], before: PublishedList | None) -> PublishedList:
     revision = sha256(json.dumps(items).encode()).hexdigest()[:16]
-    return before if before is not None and before.revision == revision else Listing(items, revision)
+    return before if before is not None and before.revision == revision else PublishedList(items, revision)

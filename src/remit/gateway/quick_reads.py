@@ -1,11 +1,11 @@
 """Glancing: looks without another thread, where nothing changed and nothing has to be read."""
 
-from remit.gateway.inventory import Found, Inventory
-from remit.gateway.published_lists import Board
+from remit.gateway.inventory import Inventory, ResolvedCall
+from remit.gateway.published_lists import PublishedLists
 from remit.registry import Registry
 
 
-class Glances:
+class QuickReads:
     """Finds what most calls and lists need at once.
 
     It has a registry of its own, as it looks whoever works with the other; it only asks for a number.
@@ -15,11 +15,11 @@ class Glances:
         self._inventory = inventory
         self._registry = registry
 
-    def at_target(self, name: str) -> Found | None:
+    def at_target(self, name: str) -> ResolvedCall | None:
         """Find what a call means, if a glance is enough."""
         return self._inventory.glance_at_target(name, self._registry.supply.revision())
 
-    def at_board(self) -> Board | None:
+    def at_board(self) -> PublishedLists | None:
         """Find what is listed, if a glance is enough."""
         return self._inventory.glance_at_board(self._registry.supply.revision())
 

@@ -12,7 +12,7 @@ Made = TypeVar("Made")
 Thing = TypeVar("Thing")
 
 
-class Clerk(Generic[Thing]):
+class RegistryWorker(Generic[Thing]):
     """Does in another thread what is to be done with something that only one may use at a time."""
 
     def __init__(self, thing: Thing) -> None:

@@ -8,10 +8,10 @@ import anyio
 
 from remit.decision.declarations import Key
 from remit.errors import UpstreamError
-from remit.gateway.attribution import introduced
+from remit.gateway.attribution import request_attributed
 from remit.gateway.json_members import members
-from remit.gateway.published_lists import Board
-from remit.presentation.strategies import ROOM, Group, definitions_of
+from remit.gateway.published_lists import PublishedLists
+from remit.presentation.strategies import ROOM, ToolGroup, definitions_of
 from remit.presentation.uri_templates import fit
 from remit.upstream.ports import Answer, Health, JsonRpcError, Params, RequestContext, UpstreamPool
 
@@ -22,14 +22,14 @@ METHOD_NOT_FOUND = -32601
 RESOURCE_NOT_FOUND = -32002
 
 
-class Passing:
+class ResourceRouter:
     """Passes requests on that are not about tools."""
 
     def __init__(self, links: UpstreamPool) -> None:
         self._links = links
         self._linked: OrderedDict[str, Key] = OrderedDict()  # resources that answers of tools told of
 
-    def learn(self, key: Key, answer: Answer, board: Board) -> Answer:
+    def learn(self, key: Key, answer: Answer, board: PublishedLists) -> Answer:
         """Remember which server told of a resource: it may list it nowhere.
 
         Gives the answer, with links to what another server has by the same address as they are served here.
@@ -50,7 +50,9 @@ class Passing:
         ]
         return {**answer, "content": told}
 
-    async def pass_on(self, method: str, asked: Params, caller: RequestContext, board: Board) -> Answer:
+    async def pass_on(
+        self, method: str, asked: Params, caller: RequestContext, board: PublishedLists
+    ) -> Answer:
         """Pass a request on.
 
         Raises:
@@ -67,7 +69,9 @@ class Passing:
             return await self._set_level(asked, caller, board)
         raise JsonRpcError(METHOD_NOT_FOUND, f"Method not found: {method}")
 
-    async def _resource(self, method: str, asked: Params, caller: RequestContext, board: Board) -> Answer:
+    async def _resource(
+        self, method: str, asked: Params, caller: RequestContext, board: PublishedLists
+    ) -> Answer:
         uri = asked.get("uri")
         if not isinstance(uri, str):
             raise JsonRpcError(INVALID_PARAMS, "`uri` is not a text")
@@ -78,7 +82,7 @@ class Passing:
         answer = await self._ask(key, method, {**asked, "uri": own}, caller, board)
         return answer if own == uri else _readdressed(answer, key, board)
 
-    async def _complete(self, asked: Params, caller: RequestContext, board: Board) -> Answer:
+    async def _complete(self, asked: Params, caller: RequestContext, board: PublishedLists) -> Answer:
         said = members(asked.get("ref"))
         if said.get("type") == "ref/prompt":
             key, name = _prompt(said.get("name"), board)
@@ -92,7 +96,7 @@ class Passing:
             )
         raise JsonRpcError(INVALID_PARAMS, "`ref` is neither a prompt nor a resource")
 
-    async def _set_level(self, asked: Params, caller: RequestContext, board: Board) -> Answer:
+    async def _set_level(self, asked: Params, caller: RequestContext, board: PublishedLists) -> Answer:
         """Tell those servers that run; one that is started later is told by its own caller's level."""
         up = {each.key for each in self._links.statuses() if each.health is Health.UP}
         extras = board.catalog.extras
@@ -106,7 +110,7 @@ class Passing:
                 group.start_soon(self._try, key, "logging/setLevel", asked, caller, board)
         return {}
 
-    def _owner(self, uri: str, board: Board) -> tuple[Key, str]:
+    def _owner(self, uri: str, board: PublishedLists) -> tuple[Key, str]:
         """Find the server of a resource: who lists it, told of it, or has a template; and its own address."""
         if (found := board.addresses.found(uri)) is not None:
             return found
@@ -115,34 +119,36 @@ class Passing:
             raise JsonRpcError(RESOURCE_NOT_FOUND, f"Resource not found: {uri}", {"uri": uri})
         return owner, uri
 
-    def _unlisted(self, uri: str, board: Board) -> Key | None:
+    def _unlisted(self, uri: str, board: PublishedLists) -> Key | None:
         """Find the server of what none lists."""
         told_by = self._linked.get(uri)
         return told_by if told_by in set(board.servers()) else _templated(uri, board)
 
-    def _written(self, key: Key, uri: str, board: Board) -> str:
+    def _written(self, key: Key, uri: str, board: PublishedLists) -> str:
         """Write a link of a server so that it leads there, and takes no address from another."""
         written = board.addresses.written(key, uri)
         is_taken = key in set(board.servers()) and self._unlisted(uri, board) not in (None, key)
         return board.addresses.below(key, uri) if written == uri and is_taken else written
 
-    async def _try(self, key: Key, method: str, asked: Params, caller: RequestContext, board: Board) -> None:
+    async def _try(
+        self, key: Key, method: str, asked: Params, caller: RequestContext, board: PublishedLists
+    ) -> None:
         try:
             await self._ask(key, method, asked, caller, board)
         except JsonRpcError:
             return
 
     async def _ask(
-        self, key: Key, method: str, asked: Params, caller: RequestContext, board: Board
+        self, key: Key, method: str, asked: Params, caller: RequestContext, board: PublishedLists
     ) -> Answer:
         try:
-            return await introduced(self._links, board.catalog.upstreams[key], method, asked, caller)
+            return await request_attributed(self._links, board.catalog.upstreams[key], method, asked, caller)
         except UpstreamError as error:
             hint = f" ({error.hint})" if error.hint else ""
             raise JsonRpcError(INTERNAL_ERROR, f"{error}{hint}") from error
 
 
-def _prompt(name: object, board: Board) -> tuple[Key, str]:
+def _prompt(name: object, board: PublishedLists) -> tuple[Key, str]:
     found = board.catalog.prompt_names.find(name) if isinstance(name, str) else None
     if found is None or found[0] not in set(board.servers()):
         raise JsonRpcError(INVALID_PARAMS, f"Unknown prompt: {name}")
@@ -156,7 +162,7 @@ def _linked(item: object) -> str | None:
     return uri if isinstance(uri, str) else None
 
 
-def _readdressed(answer: Answer, key: Key, board: Board) -> Answer:
+def _readdressed(answer: Answer, key: Key, board: PublishedLists) -> Answer:
     """Write whatever was read of a server as it was asked for: below the server's name."""
     contents = answer.get("contents")
     if not isinstance(contents, list):
@@ -169,7 +175,7 @@ def _readdressed(answer: Answer, key: Key, board: Board) -> Answer:
     return {**answer, "contents": below}
 
 
-def _templated(uri: str, board: Board) -> Key | None:
+def _templated(uri: str, board: PublishedLists) -> Key | None:
     """Find the server whose template says most of an address."""
     best: tuple[int, Key] | None = None
     extras = board.catalog.extras
@@ -182,7 +188,7 @@ def _templated(uri: str, board: Board) -> Key | None:
     return None if best is None else best[1]
 
 
-def _room(uri: str, group: Group) -> Answer:
+def _room(uri: str, group: ToolGroup) -> Answer:
     text = json.dumps(
         {"room": group.name, "description": group.description, "tools": definitions_of(group.entries)}
     )

@@ -20,7 +20,7 @@ MAX_DESCRIPTION = 160
 MAX_QUERY = 80
 
 
-class Discovery(NamedTuple):
+class DiscoveryText(NamedTuple):
     """A found list as text and as data: the same tools in both."""
 
     text: str
@@ -34,7 +34,7 @@ class Discovery(NamedTuple):
 
 def present(
     found: Found, definitions: Mapping[Key, Definition] | None = None, *, budget: float = TOKEN_BUDGET
-) -> Discovery:
+) -> DiscoveryText:
     """Tell what a search found; with definitions, each tool's whole description and input schema, too.
 
     What does not fit into the budget, as text or as data, is left out from the end, and both say so.
@@ -46,7 +46,7 @@ def present(
     return made
 
 
-def _discovery(found: Found, entries: list[_Entry], count: int) -> Discovery:
+def _discovery(found: Found, entries: list[_Entry], count: int) -> DiscoveryText:
     content: dict[str, object] = {
         "query": found.query,
         "tools": [entry.data for entry in entries[:count]],
@@ -54,7 +54,7 @@ def _discovery(found: Found, entries: list[_Entry], count: int) -> Discovery:
         "nearest": list(found.nearest),
         "note": found.note,
     }
-    return Discovery(_text(found, entries[:count]), content)
+    return DiscoveryText(_text(found, entries[:count]), content)
 
 
 class _Entry(NamedTuple):

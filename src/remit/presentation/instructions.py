@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from remit.presentation.own_tools import Own
-from remit.presentation.plan import Plan
+from remit.presentation.own_tools import OwnTool
+from remit.presentation.plan import ServingPlan
 
 _MOST = 4_000  # characters of all servers' words together
 _LEAST = 200  # of each server's, however many there are
@@ -17,10 +17,12 @@ _HOW = {
 }
 
 
-def instructions(plan: Plan, deferred: Mapping[str, int], servers: Mapping[str, str | None]) -> str | None:
+def instructions(
+    plan: ServingPlan, deferred: Mapping[str, int], servers: Mapping[str, str | None]
+) -> str | None:
     """Put together how tools are reached, which servers have more of them, and what servers say."""
     parts: list[str] = []
-    if deferred and plan.strategy in _HOW and Own.CALL in plan.own_tools:
+    if deferred and plan.strategy in _HOW and OwnTool.CALL in plan.own_tools:
         parts.append(f"{_HOW[plan.strategy]} Not listed are tools of: {_counted(deferred)}.")
     said = {server: words for server, words in servers.items() if words}
     most = max(_LEAST, _MOST // max(1, len(said)))

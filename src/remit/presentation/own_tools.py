@@ -8,7 +8,7 @@ from remit.presentation.tool_items import Item
 _NAME = {"type": "string", "description": "The tool's name, as listed or found."}
 
 
-class Own(StrEnum):
+class OwnTool(StrEnum):
     """Their names."""
 
     DISCOVER = "discover_tools"
@@ -17,15 +17,15 @@ class Own(StrEnum):
     REPORT = "report_available_tools"
 
 
-def _tool(own: Own, title: str, description: str, required: list[str], /, **properties: Any) -> Item:
+def _tool(own: OwnTool, title: str, description: str, required: list[str], /, **properties: Any) -> Item:
     schema = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
     return {"name": str(own), "title": title, "description": description, "inputSchema": schema}
 
 
-DEFINITIONS: dict[Own, Item] = {
-    Own.DISCOVER: {
+DEFINITIONS: dict[OwnTool, Item] = {
+    OwnTool.DISCOVER: {
         **_tool(
-            Own.DISCOVER,
+            OwnTool.DISCOVER,
             "Find tools",
             "Find tools for a task, in plain words. More tools are available than are listed: search before "
             "saying that something cannot be done. Call what is found with `call_tool`.",
@@ -49,17 +49,17 @@ DEFINITIONS: dict[Own, Item] = {
         ),
         "annotations": {"readOnlyHint": True, "openWorldHint": False},
     },
-    Own.CALL: _tool(
-        Own.CALL,
+    OwnTool.CALL: _tool(
+        OwnTool.CALL,
         "Call a tool",
         "Call a tool that was found but is not listed, by its name.",
         ["name"],
         name=_NAME,
         arguments={"type": "object", "description": "As the tool's input schema says.", "default": {}},
     ),
-    Own.WHY: {
+    OwnTool.WHY: {
         **_tool(
-            Own.WHY,
+            OwnTool.WHY,
             "Explain a tool",
             "Tell why a tool can be used here and now, or cannot, and what would unlock it.",
             ["name"],
@@ -67,9 +67,9 @@ DEFINITIONS: dict[Own, Item] = {
         ),
         "annotations": {"readOnlyHint": True, "openWorldHint": False},
     },
-    Own.REPORT: {
+    OwnTool.REPORT: {
         **_tool(
-            Own.REPORT,
+            OwnTool.REPORT,
             "Tell of your tools",
             "Tell which other tools you have, so that they can be found in this project.",
             ["tools"],

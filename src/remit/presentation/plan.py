@@ -23,7 +23,7 @@ Value = TypeVar("Value")
 Globs = tuple[Glob, ...]
 
 
-class Chosen(NamedTuple):
+class EndpointChoice(NamedTuple):
     """What an endpoint says of itself."""
 
     strategy: str | None = None
@@ -31,7 +31,7 @@ class Chosen(NamedTuple):
     room: str | None = None
 
 
-class Plan(NamedTuple):
+class ServingPlan(NamedTuple):
     """What the configuration says for one endpoint."""
 
     strategy: str = AUTO
@@ -67,13 +67,13 @@ class Plan(NamedTuple):
         return ServerOptions(*(_last(getattr(each, key) for each in said) for key in ServerOptions._fields))
 
 
-def plan(configuration: Configuration, chosen: Chosen) -> Plan:
+def make_plan(configuration: Configuration, chosen: EndpointChoice) -> ServingPlan:
     """Make the plan of an endpoint; what is said of a room counts before what is said of an agent."""
     presented = list(_presented(configuration, chosen))
     budget = _last(each.token_budget for each in presented)
     own = configuration.own_tools
     strategy = _last(each.strategy for each in presented) or AUTO
-    return Plan(
+    return ServingPlan(
         # In a room, there is no other to go to.
         strategy=STATE if strategy == ROOMS and chosen.room is not None else strategy,
         token_budget=TOKEN_BUDGET if budget is None else budget,
@@ -95,7 +95,7 @@ def covers(globs: Globs, name: str) -> bool:
     return any(form.matches(name) for form in globs)
 
 
-def _presented(configuration: Configuration, chosen: Chosen) -> Iterator[PresentationOptions]:
+def _presented(configuration: Configuration, chosen: EndpointChoice) -> Iterator[PresentationOptions]:
     """List what is said of how this endpoint presents tools, the weakest first."""
     yield PresentationOptions(configuration.strategy, configuration.token_budget)
     for file, agent in configuration.agents:

@@ -14,7 +14,7 @@ SCHEME = "remit://"  # `remit://SERVER/ADDRESS`, which no server can have for it
 Named = TypeVar("Named", bound=Hashable)
 
 
-class Addresses(Generic[Named]):
+class ResourceAddresses(Generic[Named]):
     """Who answers for an address, and how the addresses of each server are written."""
 
     def __init__(

@@ -15,7 +15,7 @@ _DIGITS = 8  # of a hash, where a name is shortened or not the only one
 Named = TypeVar("Named", bound=Hashable)
 
 
-class Wish(NamedTuple, Generic[Named]):
+class NameClaim(NamedTuple, Generic[Named]):
     """What is to be named: what it would be called if it fitted and were alone, and its canonical name."""
 
     key: Named
@@ -28,16 +28,18 @@ def prefix(server: str, plugin: str | None = None) -> str:
     return server_name(server, plugin)[len(MCP) : -1]
 
 
-def wish(key: Named, server: str, own_name: str, plugin: str | None, *, is_prefixed: bool) -> Wish[Named]:
+def claim_name(
+    key: Named, server: str, own_name: str, plugin: str | None, *, is_prefixed: bool
+) -> NameClaim[Named]:
     """Wish for the usual name: the server's and the tool's, or the tool's alone."""
     canonical = tool_name(server, own_name, plugin)
-    return Wish(key, canonical.removeprefix(MCP) if is_prefixed else own_name, canonical)
+    return NameClaim(key, canonical.removeprefix(MCP) if is_prefixed else own_name, canonical)
 
 
-class Names(Generic[Named]):
+class ServedNames(Generic[Named]):
     """Gives each its name: always the same, as long as nothing else wishes for it."""
 
-    def __init__(self, wishes: Iterable[Wish[Named]], reserved: Collection[str] = ()) -> None:
+    def __init__(self, wishes: Iterable[NameClaim[Named]], reserved: Collection[str] = ()) -> None:
         self._names: dict[Named, str] = {}
         self._keys: dict[str, Named] = {}
         self._canonical: dict[str, Named | None] = {}  # None: it means several
@@ -61,7 +63,7 @@ class Names(Generic[Named]):
 
     def find(self, name: str) -> Named | None:
         """Find what a name means: as it is served, as the client spells that, or the canonical one."""
-        for served in spelt(name):
+        for served in served_spellings(name):
             if served in self._keys:
                 return self._keys[served]
         return self._canonical.get(name)
@@ -76,7 +78,7 @@ class Names(Generic[Named]):
         self._keys[name] = key
 
 
-def spelt(name: str) -> Sequence[str]:
+def served_spellings(name: str) -> Sequence[str]:
     """List the served names that a name may stand for."""
     own = served_name(name)
     return (name,) if own is None else (name, own)
@@ -85,7 +87,7 @@ def spelt(name: str) -> Sequence[str]:
 def rest_of(name: str, server: str, plugin: str | None, *, is_prefixed: bool) -> str | None:
     """Tell what a server itself would call what a name stands for; None where it is none of its names."""
     own = prefix(server, plugin)
-    for served in spelt(name):
+    for served in served_spellings(name):
         for before in (MCP + own, own):
             if served.startswith(before) and len(served) > len(before):
                 return served[len(before) :]
@@ -98,7 +100,7 @@ def group_name(name: str, taken: Collection[str] = ()) -> str:
     return _hashed(fitting, name) if fitting in taken else fitting
 
 
-def _identity(wished: Wish[Named]) -> str:
+def _identity(wished: NameClaim[Named]) -> str:
     return f"{wished.canonical}\0{wished.key}"
 
 

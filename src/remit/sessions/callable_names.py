@@ -10,9 +10,9 @@ from remit.decision.decide import ToolDecision, decide
 from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.tool_names import MCP, server_name
 from remit.decision.tools import Tool
-from remit.presentation.own_tools import Own
-from remit.presentation.plan import AUTO, SEARCH, Plan
-from remit.presentation.served_names import Names, Wish
+from remit.presentation.own_tools import OwnTool
+from remit.presentation.plan import AUTO, SEARCH, ServingPlan
+from remit.presentation.served_names import NameClaim, ServedNames
 
 
 def is_served(listed: Sequence[ToolDecision], context: Context) -> bool:
@@ -20,15 +20,15 @@ def is_served(listed: Sequence[ToolDecision], context: Context) -> bool:
     return _gateway(listed, context) is not None
 
 
-def can_discover(listed: Sequence[ToolDecision], context: Context, plan: Plan) -> bool:
+def can_discover(listed: Sequence[ToolDecision], context: Context, plan: ServingPlan) -> bool:
     """Tell whether a model has `discover_tools`, which is listed only where not all tools are."""
-    if not is_served(listed, context) or Own.DISCOVER not in plan.own_tools:
+    if not is_served(listed, context) or OwnTool.DISCOVER not in plan.own_tools:
         return False
     visible = [item.tool for item in listed if item.tool.kind is Kind.MCP_TOOL and item.decision.is_available]
     return plan.strategy == SEARCH or (plan.strategy == AUTO and _cost(visible) > plan.token_budget)
 
 
-def sends_a_part(listed: Sequence[ToolDecision], context: Context, plan: Plan) -> bool:
+def sends_a_part(listed: Sequence[ToolDecision], context: Context, plan: ServingPlan) -> bool:
     """Tell whether Remit serves a client all its tools, and sends only some of them: the rest are found."""
     if not context.starts_servers:
         return False
@@ -37,7 +37,7 @@ def sends_a_part(listed: Sequence[ToolDecision], context: Context, plan: Plan) -
     return plan.strategy == SEARCH or (plan.strategy == AUTO and _cost(at_hand) > plan.token_budget)
 
 
-def called_by(listed: Sequence[ToolDecision], context: Context, plan: Plan) -> Callable[[Tool], str]:
+def called_by(listed: Sequence[ToolDecision], context: Context, plan: ServingPlan) -> Callable[[Tool], str]:
     """Make the function that says what a model calls a tool."""
     gateway = _gateway(listed, context)
     if gateway is None:
@@ -46,7 +46,7 @@ def called_by(listed: Sequence[ToolDecision], context: Context, plan: Plan) -> C
     as_gateway = replace(context, starts_servers=True)
     tools = [item.tool for item in listed if item.tool.kind is Kind.MCP_TOOL and item.tool.agent is None]
     served = [tool for tool in tools if not decide(tool, as_gateway).frees_name]
-    names = Names((Wish(tool.key, _wished(tool, plan), tool.name) for tool in served), OWN_TOOLS)
+    names = ServedNames((NameClaim(tool.key, _wished(tool, plan), tool.name) for tool in served), OWN_TOOLS)
 
     def called(tool: Tool) -> str:
         name = names.get(tool.key)
@@ -73,7 +73,7 @@ def _gateway(listed: Sequence[ToolDecision], context: Context) -> Tool | None:
     )
 
 
-def _wished(tool: Tool, plan: Plan) -> str:
+def _wished(tool: Tool, plan: ServingPlan) -> str:
     is_prefixed = plan.run(tool.server or "", tool.plugin).prefix is not False
     before = MCP if is_prefixed else server_name(tool.server or "", tool.plugin)[:-1]
     return tool.name.removeprefix(before)

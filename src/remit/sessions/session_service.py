@@ -28,8 +28,8 @@ from remit.sessions.session_context import (
 from remit.sessions.suggestions import (
     Candidate,
     Cause,
-    Choice,
-    Session,
+    SessionCalls,
+    SuggestionChoice,
     by_sequence,
     by_state,
     choose,
@@ -51,17 +51,17 @@ _FOUND = 3  # results of a search that are weighed
 _NEVER_SUGGESTED = (Kind.BUILTIN, Kind.MCP_SERVER, Kind.PLUGIN)  # known to every agent, or no tool by itself
 
 
-class Opening(NamedTuple):
+class SessionStart(NamedTuple):
     """What an agent is told when a session begins, and the states that hold then."""
 
     text: str
     holding: Sequence[str]
 
 
-class Suggested(NamedTuple):
+class Suggestions(NamedTuple):
     """What would be suggested, with the names that a model can call."""
 
-    choice: Choice
+    choice: SuggestionChoice
     names: Callable[[Candidate], str]
 
     @property
@@ -86,7 +86,7 @@ class Sessions:
         *,
         budget: int | None,
         tokens: int | None = None,
-    ) -> Opening:
+    ) -> SessionStart:
         """Write what an agent is told at session start, from what was decided in a context.
 
         Of servers that cannot be started, only that is told.
@@ -111,7 +111,7 @@ class Sessions:
             ),
         ]
         text = assemble(sections, budget=budget, tokens=told.tokens if tokens is None else tokens)
-        return Opening(text, _holding(context))
+        return SessionStart(text, _holding(context))
 
     def suggestions(
         self,
@@ -121,7 +121,7 @@ class Sessions:
         *,
         session_id: str,
         prompt: str | None,
-    ) -> Suggested:
+    ) -> Suggestions:
         """Work out what would be suggested now."""
         client, workspace = context.client or DEFAULT_CLIENT, context.workspace
         told, sessions = self._states.told(context), self._store.sessions
@@ -136,7 +136,7 @@ class Sessions:
         tools = {item.tool.name: item.tool for item in listed if _is_suggestable(item)}
         choice = choose(
             candidates,
-            Session(session_id, calls),
+            SessionCalls(session_id, calls),
             sessions.suggested(workspace, client),
             suggestable=tools,
             is_heard=told.hints,
@@ -146,9 +146,9 @@ class Sessions:
         def name_of(candidate: Candidate) -> str:
             return called(tools[candidate.tool])
 
-        return Suggested(choice, name_of)
+        return Suggestions(choice, name_of)
 
-    def keep(self, suggested: Suggested, session_id: str, context: Context) -> None:
+    def keep(self, suggested: Suggestions, session_id: str, context: Context) -> None:
         """Remember what was suggested, so that it is not said too often."""
         if suggested.choice.said:
             client = context.client or DEFAULT_CLIENT

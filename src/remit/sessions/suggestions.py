@@ -27,7 +27,7 @@ class Cause(StrEnum):
     STATE = "state"
 
 
-class Call(NamedTuple):
+class ToolCall(NamedTuple):
     """One call of a tool, by its canonical name."""
 
     session_id: str
@@ -35,7 +35,7 @@ class Call(NamedTuple):
     at: int
 
 
-class Pattern(NamedTuple):
+class CallPattern(NamedTuple):
     """What was called after what, in this order, and how often."""
 
     before: tuple[str, ...]
@@ -58,7 +58,7 @@ class Candidate(NamedTuple):
     why: str
 
 
-class Made(NamedTuple):
+class PastSuggestion(NamedTuple):
     """A suggestion that was made."""
 
     session_id: str
@@ -67,32 +67,32 @@ class Made(NamedTuple):
     is_taken: bool  # the tool was used in this project afterwards
 
 
-class Withheld(NamedTuple):
+class WithheldSuggestion(NamedTuple):
     """A candidate that is not said, and why."""
 
     candidate: Candidate
     reason: str
 
 
-class Choice(NamedTuple):
+class SuggestionChoice(NamedTuple):
     """What is said, and what is not."""
 
     said: Sequence[Candidate] = ()
-    withheld: Sequence[Withheld] = ()
+    withheld: Sequence[WithheldSuggestion] = ()
 
 
-class Session(NamedTuple):
+class SessionCalls(NamedTuple):
     """What suggestions need to know of the session that they are for."""
 
     session_id: str
-    calls: Sequence[Call] = ()  # of this session, in their order
+    calls: Sequence[ToolCall] = ()  # of this session, in their order
 
     def calls_after(self, at: int) -> int:
         """Count the calls after a time."""
         return sum(call.at > at for call in self.calls)
 
 
-def learn(calls: Iterable[Call]) -> list[Pattern]:
+def learn(calls: Iterable[ToolCall]) -> list[CallPattern]:
     """Learn what usually follows what; nothing where too little happened yet."""
     listed = sorted(calls, key=lambda call: (call.session_id, call.at))
     if len(listed) < ENOUGH_EVENTS:
@@ -108,7 +108,7 @@ def learn(calls: Iterable[Call]) -> list[Pattern]:
                 if end < len(names):
                     followed[before, names[end]] += 1
     found = [
-        Pattern(before, tool, times, seen[before])
+        CallPattern(before, tool, times, seen[before])
         for (before, tool), times in followed.items()
         if times >= ENOUGH_TIMES
     ]
@@ -116,7 +116,7 @@ def learn(calls: Iterable[Call]) -> list[Pattern]:
 
 
 def by_sequence(
-    patterns: Iterable[Pattern], calls: Iterable[Call], *, where: str = "here"
+    patterns: Iterable[CallPattern], calls: Iterable[ToolCall], *, where: str = "here"
 ) -> list[Candidate]:
     """Find what usually comes next: of each tool, by the likeliest pattern that the last calls match."""
     steps = _steps(calls)
@@ -143,16 +143,16 @@ def by_state(
 
 def choose(
     candidates: Iterable[Candidate],
-    session: Session,
-    made: Sequence[Made],
+    session: SessionCalls,
+    made: Sequence[PastSuggestion],
     *,
     suggestable: Collection[str],
     is_heard: bool = True,
-) -> Choice:
+) -> SuggestionChoice:
     """Choose what to say; `suggestable` are the tools that may be used here and now."""
     here = [each for each in made if each.session_id == session.session_id]
     said: list[Candidate] = []
-    withheld: list[Withheld] = []
+    withheld: list[WithheldSuggestion] = []
     for candidate in _best(each for each in candidates if each.tool in suggestable):
         reason = _objection(candidate, session, here, made) if is_heard else "suggestions are switched off"
         if reason is None and len(here) + len(said) >= MOST:
@@ -160,8 +160,8 @@ def choose(
         if reason is None:
             said.append(candidate)
         else:
-            withheld.append(Withheld(candidate, reason))
-    return Choice(said, withheld)
+            withheld.append(WithheldSuggestion(candidate, reason))
+    return SuggestionChoice(said, withheld)
 
 
 def write(said: Iterable[tuple[Candidate, str]]) -> str:
@@ -178,7 +178,10 @@ def _best(candidates: Iterable[Candidate]) -> list[Candidate]:
 
 
 def _objection(
-    candidate: Candidate, session: Session, here: Sequence[Made], made: Sequence[Made]
+    candidate: Candidate,
+    session: SessionCalls,
+    here: Sequence[PastSuggestion],
+    made: Sequence[PastSuggestion],
 ) -> str | None:
     if candidate.likelihood < THRESHOLD:
         return f"not likely enough: {candidate.likelihood:.2f} is below {THRESHOLD}"
@@ -191,6 +194,6 @@ def _objection(
     return None
 
 
-def _steps(calls: Iterable[Call]) -> tuple[str, ...]:
+def _steps(calls: Iterable[ToolCall]) -> tuple[str, ...]:
     """Name the tools of calls in their order; a tool that is called again at once is one step."""
     return tuple(name for name, _ in groupby(call.tool for call in calls))

@@ -10,7 +10,7 @@ from remit.configuration.session_settings import SessionSettings
 from remit.decision.requirements import Dependencies
 from remit.decision.snapshot import Snapshot
 from remit.errors import StateError
-from remit.presentation.plan import Chosen, Plan, plan
+from remit.presentation.plan import EndpointChoice, ServingPlan, make_plan
 from remit.states.state_watch import Watch
 
 if TYPE_CHECKING:
@@ -85,11 +85,11 @@ class States:
         """Say for each state what would make it true, where that is known."""
         return {} if self._situation is None else self._situation.ways(context.workspace)
 
-    def plan(self, context: Context) -> Plan:
+    def plan(self, context: Context) -> ServingPlan:
         """Tell how the gateway serves this workspace, where nothing else is asked of it."""
         if self._situation is None:
-            return Plan()
-        return plan(self._situation.configuration(context.workspace), Chosen())
+            return ServingPlan()
+        return make_plan(self._situation.configuration(context.workspace), EndpointChoice())
 
     def told(self, context: Context) -> SessionSettings:
         """Tell how much an agent is told."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from remit.policy.audit import AuditEntry
     from remit.search.documents import Document
     from remit.search.ports import Index, IndexEntry, Vector
-    from remit.sessions.suggestions import Call, Candidate, Made
+    from remit.sessions.suggestions import Candidate, PastSuggestion, ToolCall
     from remit.states.observations import Kept, Known
     from remit.upstream.upstream_model import Offer, ServerExtras
     from remit.usage.familiarity import Tally
@@ -123,19 +123,19 @@ class SessionStore(Protocol):
 
     def sessions(self, workspace: Workspace, client: str) -> Sequence[SessionUse]: ...
 
-    def calls(self, workspace: Workspace, client: str) -> Sequence[Call]: ...
+    def calls(self, workspace: Workspace, client: str) -> Sequence[ToolCall]: ...
 
     def calls_everywhere(
         self, workspace: Workspace, client: str
-    ) -> Sequence[Call]: ...  # only for who asked for it
+    ) -> Sequence[ToolCall]: ...  # only for who asked for it
 
-    def calls_of(self, session_id: str, workspace: Workspace, client: str) -> Sequence[Call]: ...
+    def calls_of(self, session_id: str, workspace: Workspace, client: str) -> Sequence[ToolCall]: ...
 
     def states_at_start(self, session_id: str, workspace: Workspace, client: str) -> str: ...
 
     def news(self, workspace: Workspace) -> Sequence[Left]: ...  # traces that memory does not know of
 
-    def suggested(self, workspace: Workspace, client: str) -> Sequence[Made]: ...
+    def suggested(self, workspace: Workspace, client: str) -> Sequence[PastSuggestion]: ...
 
     def keep_suggestions(
         self, said: Iterable[Candidate], session_id: str, workspace: Workspace, client: str, at: int

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from remit.decision.projects import Workspace
 from remit.memory.traces import Left
-from remit.sessions.suggestions import Call, Candidate, Made
+from remit.sessions.suggestions import Candidate, PastSuggestion, ToolCall
 from remit.store import trace_store
 from remit.store.database import Database, Value, seen_from
 from remit.usage.familiarity import SHOWN, Tally
@@ -43,24 +43,24 @@ class SqliteSessions:
         values = {"project": workspace.project.hash, "client": client, "most": _MOST_SESSIONS}
         return [SessionUse(*row) for row in self._database.rows("sessions_here", **values)]
 
-    def calls(self, workspace: Workspace, client: str) -> list[Call]:
+    def calls(self, workspace: Workspace, client: str) -> list[ToolCall]:
         """List the last calls in a project, in their order."""
         found = self._database.rows("calls_here", client=client, most=_MOST_CALLS, **seen_from(workspace))
-        return [Call(*row) for row in found]
+        return [ToolCall(*row) for row in found]
 
-    def calls_everywhere(self, workspace: Workspace, client: str) -> list[Call]:
+    def calls_everywhere(self, workspace: Workspace, client: str) -> list[ToolCall]:
         """List the last calls in all projects of this user, of tools that a workspace has by name."""
         found = self._database.rows(
             "calls_everywhere", client=client, most=_MOST_CALLS, **seen_from(workspace)
         )
-        return [Call(*row) for row in found]
+        return [ToolCall(*row) for row in found]
 
-    def calls_of(self, session_id: str, workspace: Workspace, client: str) -> list[Call]:
+    def calls_of(self, session_id: str, workspace: Workspace, client: str) -> list[ToolCall]:
         """List the calls of a session, in their order."""
         found = self._database.rows(
             "calls_of_session", session_id=session_id, client=client, **seen_from(workspace)
         )
-        return [Call(*row) for row in found]
+        return [ToolCall(*row) for row in found]
 
     def states_at_start(self, session_id: str, workspace: Workspace, client: str) -> str:
         """Recall the states that held when a session began, as JSON; empty where that is not known."""
@@ -71,10 +71,10 @@ class SqliteSessions:
         """List what calls left that memory does not know of yet."""
         return trace_store.news(self._database, workspace)
 
-    def suggested(self, workspace: Workspace, client: str) -> list[Made]:
+    def suggested(self, workspace: Workspace, client: str) -> list[PastSuggestion]:
         """List what was suggested in a project, in its order."""
         found = self._database.rows("suggestions_made", client=client, **seen_from(workspace))
-        return [Made(session_id, tool, at, bool(taken)) for session_id, tool, at, taken in found]
+        return [PastSuggestion(session_id, tool, at, bool(taken)) for session_id, tool, at, taken in found]
 
     def keep_suggestions(
         self, said: Iterable[Candidate], session_id: str, workspace: Workspace, client: str, at: int

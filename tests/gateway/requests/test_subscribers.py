@@ -3,22 +3,22 @@
 import anyio
 import pytest
 
-from remit.gateway.ports import Change, Part
+from remit.gateway.ports import EndpointChange, ListKind
 from remit.gateway.requests.subscribers import Subscriber, Subscribers, notification
 
-TOOLS, PROMPTS = Change(Part.TOOLS), Change(Part.PROMPTS)
-NOTE = Change(Part.RESOURCES, "note://one")
+TOOLS, PROMPTS = EndpointChange(ListKind.TOOLS), EndpointChange(ListKind.PROMPTS)
+NOTE = EndpointChange(ListKind.RESOURCES, "note://one")
 
 
 class Hearer:
     """Hears one change after the other, as fast as it is let."""
 
     def __init__(self) -> None:
-        self.heard: list[Change] = []
+        self.heard: list[EndpointChange] = []
         self.gate = anyio.Event()
         self.gate.set()
 
-    async def __call__(self, change: Change) -> None:
+    async def __call__(self, change: EndpointChange) -> None:
         await self.gate.wait()
         self.heard.append(change)
 
@@ -29,7 +29,7 @@ def test_each_is_told_what_it_asked_for() -> None:
     async def run() -> None:
         async with anyio.create_task_group() as tasks:
             audience = Subscribers()
-            for hearer, parts in ((all_of_it, frozenset(Part)), (tools, frozenset({Part.TOOLS}))):
+            for hearer, parts in ((all_of_it, frozenset(ListKind)), (tools, frozenset({ListKind.TOOLS}))):
                 listener = Subscriber(tasks, hearer, parts=parts)
                 listener.is_ready()
                 audience.join(listener)
@@ -78,7 +78,7 @@ def test_what_happens_before_it_is_ready_is_told_when_it_is() -> None:
 
 
 def test_one_that_fails_to_hear_takes_nobody_along(caplog: pytest.LogCaptureFixture) -> None:
-    async def fail(_: Change) -> None:
+    async def fail(_: EndpointChange) -> None:
         raise OSError("gone")
 
     async def run() -> None:
@@ -109,5 +109,5 @@ def test_a_resource_is_let_go_by_the_last_who_subscribed() -> None:
 
 def test_changes_are_spelt_as_the_protocol_does() -> None:
     assert notification(TOOLS) == ("notifications/tools/list_changed", {})
-    assert notification(Change(Part.RESOURCES)) == ("notifications/resources/list_changed", {})
+    assert notification(EndpointChange(ListKind.RESOURCES)) == ("notifications/resources/list_changed", {})
     assert notification(NOTE) == ("notifications/resources/updated", {"uri": "note://one"})

@@ -14,7 +14,7 @@ from endpoints import SmallEndpoint
 from gateways import ACCEPT, BLOG, SHOP, Gateway, gateway
 from remit.decision.projects import identify
 from remit.errors import AgentError
-from remit.gateway.ports import Opening
+from remit.gateway.ports import EndpointSpec
 from remit.gateway.transports.host_check import HostCheck
 from remit.gateway.transports.token_grants import Grant, digest
 
@@ -52,11 +52,11 @@ def test_each_url_is_an_endpoint_of_its_own() -> None:
         assert (await served.post("/rooms/git/mcp", HELLO)).status_code == 200
         assert (await served.post(f"/p/{BLOG.hash}/rooms/git/mcp", HELLO)).status_code == 200
         assert served.opened == [
-            Opening("/code/shop/web"),  # the same for both names of the project
-            Opening("/code/blog"),
-            Opening("/code/blog", agent="reviewer"),
-            Opening("/code/shop/web", room="git"),
-            Opening("/code/blog", room="git"),
+            EndpointSpec("/code/shop/web"),  # the same for both names of the project
+            EndpointSpec("/code/blog"),
+            EndpointSpec("/code/blog", agent="reviewer"),
+            EndpointSpec("/code/shop/web", room="git"),
+            EndpointSpec("/code/blog", room="git"),
         ]
 
     at(work)
@@ -102,7 +102,7 @@ def test_a_token_means_its_only_project_and_its_only_agent() -> None:
         assert (await served.post("/mcp", HELLO, authorization=CI)).status_code == 200
         other = await served.post("/a/writer/mcp", HELLO, authorization=CI)
         assert other.status_code == 404
-        assert served.opened == [Opening("/code/blog", agent="reviewer")]
+        assert served.opened == [EndpointSpec("/code/blog", agent="reviewer")]
 
     at(work, grants=[holder("ci", projects=(BLOG,), agents=("reviewer",))], projects=())
 

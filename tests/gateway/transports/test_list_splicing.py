@@ -11,7 +11,7 @@ from starlette.types import Message
 
 from endpoints import SmallEndpoint
 from gateways import Gateway, gateway
-from remit.gateway.ports import Listing
+from remit.gateway.ports import PublishedList
 from remit.gateway.transports.list_encoding import EncodedList
 from remit.gateway.transports.list_splicing import ListSplicer, splice_lists
 
@@ -25,7 +25,7 @@ META: dict[str, object] = {
 class OddEndpoint(SmallEndpoint):
     def __init__(self) -> None:
         super().__init__()
-        self._tools = Listing([{**ODD, "title": str(number)} for number in range(1000)], "1")
+        self._tools = PublishedList([{**ODD, "title": str(number)} for number in range(1000)], "1")
 
 
 def lists(version: str, count: int) -> list[httpx2.Response]:

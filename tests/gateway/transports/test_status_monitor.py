@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 
 from endpoints import SmallEndpoint, opened
-from remit.gateway.ports import Opening
+from remit.gateway.ports import EndpointSpec
 from remit.gateway.requests.call_tally import Tally
 from remit.gateway.requests.open_dispatcher import open_dispatcher
 from remit.gateway.transports.http_server import Address, bind_socket
@@ -31,7 +31,7 @@ class Notes:
 
 
 def test_it_says_how_it_is_only_when_that_changed_and_takes_it_back() -> None:
-    notes, opening = Notes(), Opening("/code/shop", agent="reviewer")
+    notes, opening = Notes(), EndpointSpec("/code/shop", agent="reviewer")
     failure = Failure(reason="it failed", hint="mend it")
     conditions = [UpstreamStatus(("git",), "git", Health.DOWN, calls=2, p50_ms=1.23456, failure=failure)]
 

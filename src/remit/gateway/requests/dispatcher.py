@@ -13,7 +13,7 @@ from anyio.abc import TaskGroup
 
 from remit import __version__
 from remit.errors import RemitError
-from remit.gateway.ports import Change, Endpoint, Listing, Opening, Part
+from remit.gateway.ports import Endpoint, EndpointChange, EndpointSpec, ListKind, PublishedList
 from remit.gateway.requests.call_tally import Tally
 from remit.gateway.requests.era_adapters import (
     as_object,
@@ -40,9 +40,9 @@ INFO = {"name": "remit", "title": "Remit", "version": __version__}
 
 _logger = logging.getLogger(__name__)
 _WANTED = {
-    "toolsListChanged": Part.TOOLS,
-    "promptsListChanged": Part.PROMPTS,
-    "resourcesListChanged": Part.RESOURCES,
+    "toolsListChanged": ListKind.TOOLS,
+    "promptsListChanged": ListKind.PROMPTS,
+    "resourcesListChanged": ListKind.RESOURCES,
 }
 
 
@@ -52,7 +52,7 @@ Handler = Callable[[ClientRequest, Params], Awaitable[Answer]]
 class Dispatcher:
     """Answers for one endpoint."""
 
-    def __init__(self, endpoint: Endpoint, opening: Opening, tasks: TaskGroup) -> None:
+    def __init__(self, endpoint: Endpoint, opening: EndpointSpec, tasks: TaskGroup) -> None:
         self.audience = Subscribers()
         self.tally = Tally()
         self.sessions = 0
@@ -132,7 +132,7 @@ class Dispatcher:
         """Tell a session of changes, from now on."""
         session.notify = notify
 
-        async def send(change: Change) -> None:
+        async def send(change: EndpointChange) -> None:
             await notify(*notification(change))
 
         if session.listener is None:
@@ -178,7 +178,7 @@ class Dispatcher:
     async def _list_prompts(self, _: ClientRequest, __: Params) -> Answer:
         return self._listed("prompts", await self._endpoint.prompts())
 
-    def _listed(self, name: str, listing: Listing) -> Answer:
+    def _listed(self, name: str, listing: PublishedList) -> Answer:
         return {name: self._lists.prepared(name, listing)}
 
     async def _call(self, request: ClientRequest, asked: Params) -> Answer:
@@ -236,7 +236,7 @@ class Dispatcher:
         parts = {name: part for name, part in _WANTED.items() if wish.get(name) is True}
         meta: dict[str, Any] = {SUBSCRIPTION_KEY: request.id}
 
-        async def send(change: Change) -> None:
+        async def send(change: EndpointChange) -> None:
             method, params = notification(change)
             await request.channel.notify(method, {**params, "_meta": meta})
 

@@ -5,13 +5,13 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import anyio
 
-from remit.gateway.ports import Endpoint, Opening
+from remit.gateway.ports import Endpoint, EndpointSpec
 from remit.gateway.requests.dispatcher import Dispatcher
 
 
 @asynccontextmanager
 async def open_dispatcher(
-    opened: AbstractAsyncContextManager[Endpoint], opening: Opening
+    opened: AbstractAsyncContextManager[Endpoint], opening: EndpointSpec
 ) -> AsyncGenerator[Dispatcher]:
     """Answer for an endpoint for as long as it is open."""
     async with opened as endpoint, anyio.create_task_group() as tasks:

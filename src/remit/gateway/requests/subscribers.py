@@ -9,23 +9,25 @@ from collections.abc import Awaitable, Callable
 
 from anyio.abc import TaskGroup
 
-from remit.gateway.ports import Change, Part
+from remit.gateway.ports import EndpointChange, ListKind
 
 MOST_WAITING = 1024
 
 _logger = logging.getLogger(__name__)
 
-Send = Callable[[Change], Awaitable[None]]
+Send = Callable[[EndpointChange], Awaitable[None]]
 
 
 class Subscriber:
     """One client that listens."""
 
-    def __init__(self, tasks: TaskGroup, send: Send, *, parts: frozenset[Part] = frozenset(Part)) -> None:
+    def __init__(
+        self, tasks: TaskGroup, send: Send, *, parts: frozenset[ListKind] = frozenset(ListKind)
+    ) -> None:
         self._tasks = tasks
         self._send = send
         self._parts = parts
-        self._waiting: dict[Change, None] = {}
+        self._waiting: dict[EndpointChange, None] = {}
         self._is_sending = True  # until it is ready
         self.uris: set[str] = set()  # the resources that it subscribed to
 
@@ -35,11 +37,11 @@ class Subscriber:
         if self._waiting:
             self._start()
 
-    def wants(self, change: Change) -> bool:
+    def wants(self, change: EndpointChange) -> bool:
         """Whether it asked to be told of this."""
         return change.part in self._parts if change.uri is None else change.uri in self.uris
 
-    def tell(self, change: Change) -> None:
+    def tell(self, change: EndpointChange) -> None:
         """See to it that it is told, soon."""
         if len(self._waiting) < MOST_WAITING:
             self._waiting[change] = None
@@ -86,14 +88,14 @@ class Subscribers:
         """Whether anybody subscribed to a resource."""
         return any(uri in listener.uris for listener in self._listeners)
 
-    def tell(self, change: Change) -> None:
+    def tell(self, change: EndpointChange) -> None:
         """Tell everybody who wants to know."""
         for listener in list(self._listeners):
             if listener.wants(change):
                 listener.tell(change)
 
 
-def notification(change: Change) -> tuple[str, dict[str, object]]:
+def notification(change: EndpointChange) -> tuple[str, dict[str, object]]:
     """Spell a change as the protocol does."""
     if change.uri is not None:
         return "notifications/resources/updated", {"uri": change.uri}

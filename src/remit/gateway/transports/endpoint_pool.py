@@ -10,7 +10,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.types import Receive, Scope, Send
 
 from remit.errors import ServingError
-from remit.gateway.ports import Endpoint, Opening
+from remit.gateway.ports import Endpoint, EndpointSpec
 from remit.gateway.requests.dispatcher import Dispatcher
 from remit.gateway.requests.open_dispatcher import open_dispatcher
 from remit.gateway.transports.list_splicing import ListSplicer
@@ -23,13 +23,13 @@ LARGEST_BODY = 4 * 2**20
 
 _logger = logging.getLogger(__name__)
 
-Open = Callable[[Opening], AbstractAsyncContextManager[Endpoint]]
+Open = Callable[[EndpointSpec], AbstractAsyncContextManager[Endpoint]]
 
 
 class OpenEndpoint:
     """An endpoint that is open."""
 
-    def __init__(self, opening: Opening, desk: Dispatcher) -> None:
+    def __init__(self, opening: EndpointSpec, desk: Dispatcher) -> None:
         self.opening = opening
         self.desk = desk
         self.over = anyio.Event()
@@ -70,13 +70,13 @@ class EndpointPool:
         self._open = open_endpoint
         self._tasks = tasks
         self._most = most
-        self._served: dict[Opening, OpenEndpoint] = {}
-        self._locks: dict[Opening, anyio.Lock] = {}
+        self._served: dict[EndpointSpec, OpenEndpoint] = {}
+        self._locks: dict[EndpointSpec, anyio.Lock] = {}
 
     def __iter__(self) -> Iterator[OpenEndpoint]:
         return iter(list(self._served.values()))
 
-    async def at(self, opening: Opening) -> OpenEndpoint:
+    async def at(self, opening: EndpointSpec) -> OpenEndpoint:
         """Give an endpoint, open.
 
         Raises:
@@ -111,7 +111,7 @@ class EndpointPool:
         del self._served[longest.opening]
         longest.over.set()
 
-    async def _hold(self, opening: Opening, *, task_status: TaskStatus[OpenEndpoint]) -> None:
+    async def _hold(self, opening: EndpointSpec, *, task_status: TaskStatus[OpenEndpoint]) -> None:
         has_started = False
         try:
             async with (

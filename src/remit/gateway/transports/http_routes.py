@@ -21,7 +21,7 @@ from starlette.types import Receive, Scope, Send
 from remit import __version__
 from remit.decision.projects import Project, called
 from remit.errors import RemitError, ServingError, TokenError
-from remit.gateway.ports import Opening
+from remit.gateway.ports import EndpointSpec
 from remit.gateway.transports.endpoint_pool import EndpointPool
 from remit.gateway.transports.host_check import HostCheck
 from remit.gateway.transports.token_grants import Grant, find_grant
@@ -41,7 +41,7 @@ Push = Callable[[str, Mapping[str, object]], None]
 class GatewaySite(NamedTuple):
     """What a gateway on HTTP is made of."""
 
-    default: Opening
+    default: EndpointSpec
     project: Project  # of the default endpoint
     hosts: HostCheck
     grants: Callable[[], Sequence[Grant]]
@@ -52,7 +52,7 @@ class GatewaySite(NamedTuple):
 class Route(NamedTuple):
     """What a URL means, for one who may have it."""
 
-    opening: Opening
+    opening: EndpointSpec
     is_state: bool
 
 
@@ -103,7 +103,9 @@ class GatewayApp:
             return await self._push(place.opening.directory, Request(scope, receive))
         return await self._serve(place.opening, scope, receive, send)
 
-    async def _serve(self, opening: Opening, scope: Scope, receive: Receive, send: Send) -> Response | None:
+    async def _serve(
+        self, opening: EndpointSpec, scope: Scope, receive: Receive, send: Send
+    ) -> Response | None:
         try:
             served = await self._endpoints.at(opening)
         except ServingError as error:

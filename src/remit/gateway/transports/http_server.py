@@ -13,7 +13,7 @@ from starlette.types import ASGIApp
 from remit.bootstrap import open_endpoint, open_registry, open_tokens, open_upstream_pool
 from remit.decision.projects import Project
 from remit.errors import ServingError
-from remit.gateway.ports import Opening
+from remit.gateway.ports import EndpointSpec
 from remit.gateway.transports.cors import allow_origins
 from remit.gateway.transports.endpoint_pool import EndpointPool
 from remit.gateway.transports.host_check import HostCheck, is_loopback
@@ -46,7 +46,7 @@ class AllowedOrigins(NamedTuple):
     origins: Sequence[str] = ()  # of pages that may ask
 
 
-def serve(opening: Opening, address: Address, reach: AllowedOrigins, say: Print) -> int:
+def serve(opening: EndpointSpec, address: Address, reach: AllowedOrigins, say: Print) -> int:
     """Serve whoever connects to an address; gives the exit code.
 
     Raises:
@@ -159,7 +159,7 @@ class _Known:
         return self._projects
 
 
-def _project(opening: Opening) -> Project:
+def _project(opening: EndpointSpec) -> Project:
     with open_registry() as registry:
         return registry.at(opening.directory).workspace.project
 

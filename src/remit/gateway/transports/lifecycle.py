@@ -11,7 +11,7 @@ from anyio.abc import TaskStatus
 
 from remit.bootstrap import memory_of_this_process, open_gateway_files
 from remit.errors import RemitError
-from remit.gateway.ports import Opening
+from remit.gateway.ports import EndpointSpec
 from remit.gateway.requests.dispatcher import Dispatcher
 from remit.gateway.transports.status_monitor import StatusMonitor
 from remit.upstream.ports import UpstreamPool
@@ -56,7 +56,9 @@ async def until_signal(work: Callable[[], Awaitable[None]]) -> int:
 
 
 def status_monitor(
-    endpoints: Callable[[], Iterable[tuple[Opening, Dispatcher]]], links: UpstreamPool, url: str | None = None
+    endpoints: Callable[[], Iterable[tuple[EndpointSpec, Dispatcher]]],
+    links: UpstreamPool,
+    url: str | None = None,
 ) -> StatusMonitor:
     """Watch a gateway that starts now."""
     return StatusMonitor(
@@ -69,7 +71,7 @@ def status_monitor(
     )
 
 
-def describe_opening(opening: Opening) -> str:
+def describe_opening(opening: EndpointSpec) -> str:
     """Say what an endpoint serves, in a few words."""
     who = opening.client if opening.agent is None else f"{opening.client}, agent {opening.agent}"
     room = "" if opening.room is None else f", room {opening.room}"

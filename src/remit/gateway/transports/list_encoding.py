@@ -4,7 +4,7 @@ import json
 import math
 from typing import Any, cast
 
-from remit.gateway.ports import Listing
+from remit.gateway.ports import PublishedList
 
 # Ends of a line to Python and to some who read events, and not to JSON.
 _LINE_ENDS = {char.encode(): json.dumps(char)[1:-1].encode() for char in "\x85\u2028\u2029"}
@@ -25,7 +25,7 @@ class EncodedLists:
     def __init__(self) -> None:
         self._prepared: dict[str, tuple[list[Any], EncodedList]] = {}
 
-    def prepared(self, name: str, listing: Listing) -> EncodedList:
+    def prepared(self, name: str, listing: PublishedList) -> EncodedList:
         """Give a list prepared; the same one, while the endpoint gives the same one."""
         known = self._prepared.get(name)
         if known is None or known[0] is not listing.items:

@@ -9,7 +9,7 @@ import anyio
 from remit.bootstrap import open_memory
 from remit.gateway.memory_tools import MemoryTools
 from remit.gateway.memory_upstream import call_memory
-from remit.gateway.ports import Change, Listing, Opening
+from remit.gateway.ports import EndpointChange, EndpointSpec, PublishedList
 from remit.gateway.transports.lifecycle import Print, run_until_stopped
 from remit.gateway.transports.stdio_server import serve_stdio
 from remit.memory.project_memory import Memory
@@ -17,7 +17,7 @@ from remit.memory.tool_definitions import instructions
 from remit.protocol.constants import INVALID_PARAMS, METHOD_NOT_FOUND
 from remit.upstream.ports import Answer, JsonRpcError, Params, RequestContext
 
-_NOTHING = Listing([], "none")
+_NOTHING = PublishedList([], "none")
 
 
 class MemoryEndpoint:
@@ -27,10 +27,10 @@ class MemoryEndpoint:
 
     def __init__(self, memory: Memory) -> None:
         self._tools = MemoryTools(memory)
-        self._listing = Listing(self._tools.tools(), "all")
+        self._listing = PublishedList(self._tools.tools(), "all")
         self.instructions: str | None = instructions(memory.workspace.project)
 
-    async def tools(self, asked: Params) -> Listing:  # noqa: ARG002 - there is one list
+    async def tools(self, asked: Params) -> PublishedList:  # noqa: ARG002 - there is one list
         """List the tools."""
         return self._listing
 
@@ -49,15 +49,15 @@ class MemoryEndpoint:
         except KeyError:
             raise JsonRpcError(INVALID_PARAMS, f"Unknown tool: {asked['name']}") from None
 
-    async def resources(self) -> Listing:
+    async def resources(self) -> PublishedList:
         """List nothing."""
         return _NOTHING
 
-    async def templates(self) -> Listing:
+    async def templates(self) -> PublishedList:
         """List nothing."""
         return _NOTHING
 
-    async def prompts(self) -> Listing:
+    async def prompts(self) -> PublishedList:
         """List nothing."""
         return _NOTHING
 
@@ -69,7 +69,7 @@ class MemoryEndpoint:
         """
         raise JsonRpcError(METHOD_NOT_FOUND, "Method not found", method)
 
-    def changes(self) -> AbstractAsyncContextManager[AsyncIterator[Change]]:
+    def changes(self) -> AbstractAsyncContextManager[AsyncIterator[EndpointChange]]:
         """Listen; nothing ever changes."""
         return _silence()
 
@@ -87,7 +87,7 @@ def serve(directory: str, say: Print) -> int:
 
         async def work() -> None:
             say(f"serving the memory of {memory.workspace.project.path} on stdio")
-            await serve_stdio(_opened(memory), Opening(memory.workspace.dir))
+            await serve_stdio(_opened(memory), EndpointSpec(memory.workspace.dir))
 
         return run_until_stopped(work)
 
@@ -98,10 +98,10 @@ async def _opened(memory: Memory) -> AsyncGenerator[MemoryEndpoint]:
 
 
 @asynccontextmanager
-async def _silence() -> AsyncGenerator[AsyncIterator[Change]]:
+async def _silence() -> AsyncGenerator[AsyncIterator[EndpointChange]]:
     yield _never()
 
 
-async def _never() -> AsyncGenerator[Change]:
+async def _never() -> AsyncGenerator[EndpointChange]:
     await anyio.sleep_forever()
     yield  # pyright: ignore[reportReturnType] - it is never reached

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import anyio
 
 from remit import __version__
-from remit.gateway.ports import Opening
+from remit.gateway.ports import EndpointSpec
 from remit.gateway.requests.dispatcher import Dispatcher
 from remit.upstream.ports import UpstreamStatus
 
@@ -28,7 +28,7 @@ class StatusMonitor:
         self,
         files: StatusWriter,
         *,
-        endpoints: Callable[[], Iterable[tuple[Opening, Dispatcher]]],
+        endpoints: Callable[[], Iterable[tuple[EndpointSpec, Dispatcher]]],
         conditions: Callable[[], Iterable[UpstreamStatus]],
         memory: Callable[[], float | None],
         url: str | None,
@@ -62,7 +62,7 @@ class StatusMonitor:
             self._files.tell({**said, "memory_mb": self._memory()})
 
 
-def _endpoint(opening: Opening, desk: Dispatcher) -> dict[str, Any]:
+def _endpoint(opening: EndpointSpec, desk: Dispatcher) -> dict[str, Any]:
     half, most = desk.tally.percentiles()
     return {
         **opening._asdict(),

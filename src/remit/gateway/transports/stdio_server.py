@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager
 import anyio
 
 from remit.bootstrap import open_endpoint, open_upstream_pool
-from remit.gateway.ports import Endpoint, Opening
+from remit.gateway.ports import Endpoint, EndpointSpec
 from remit.gateway.requests.dispatcher import Dispatcher
 from remit.gateway.requests.open_dispatcher import open_dispatcher
 from remit.gateway.transports.json_rpc import serve_client
@@ -16,7 +16,7 @@ from remit.gateway.transports.standard_streams import standard_streams
 OnOpen = Callable[[Dispatcher], Awaitable[None]]
 
 
-def serve(opening: Opening, say: Print) -> int:
+def serve(opening: EndpointSpec, say: Print) -> int:
     """Serve one endpoint until the client goes away; gives the exit code."""
 
     async def work() -> None:
@@ -33,7 +33,7 @@ def serve(opening: Opening, say: Print) -> int:
 
 
 async def serve_stdio(
-    opened: AbstractAsyncContextManager[Endpoint], opening: Opening, on_open: OnOpen | None = None
+    opened: AbstractAsyncContextManager[Endpoint], opening: EndpointSpec, on_open: OnOpen | None = None
 ) -> None:
     """Serve one endpoint on the standard streams, until the client goes away."""
     async with standard_streams() as (source, target), open_dispatcher(opened, opening) as desk:
