@@ -93,7 +93,7 @@ class Layout:
         view = View(client.name, locate(str(directory)))
         machine = Machine(home=str(self.home), variables=self.variables)
         reading = read_client(client, view, machine, now_ns=0)
-        resolved = resolve(reading.declarations, ClientSettings(reading.rules, habits=reading.habits))
+        resolved = resolve(reading.declarations, ClientSettings(reading.rules, behavior=reading.behavior))
         return _shown(resolved), list(reading.problems)
 
 

@@ -10,8 +10,8 @@ from remit.catalog.explanation import Explanation, explain_name, obstacle_of
 from remit.catalog.listing import Listings
 from remit.decision.client_reports import CallOutcome, ClientCall
 from remit.decision.defaults import DEADLINE, DEFAULT_LIMIT
-from remit.decision.direct_calls import employed
-from remit.decision.direct_calls import judge as judge_call
+from remit.decision.direct_calls import agent_context
+from remit.decision.direct_calls import decide_call as judge_call
 from remit.decision.snapshot import Snapshot
 from remit.parts import Parts
 from remit.scanning.progress import Progress
@@ -326,17 +326,17 @@ class Registry:
         """Let servers be started no more."""
         self._parts.trusting.revoke(servers, context)
 
-    def demands(self, context: Context, names: Sequence[str] = ()) -> list[TrustRequest]:
+    def trust_requests(self, context: Context, names: Sequence[str] = ()) -> list[TrustRequest]:
         """List the states and the rules, or those that are named, that only count with the user's trust."""
-        return [item for item in self._states.demands(context) if not names or item.name in names]
+        return [item for item in self._states.trust_requests(context) if not names or item.name in names]
 
-    def trust_states(self, demands: Iterable[TrustRequest], context: Context) -> None:
+    def trust_states(self, trust_requests: Iterable[TrustRequest], context: Context) -> None:
         """Let states count, as they were declared when they were listed."""
-        self._states.situation.configurations.trust(demands, context.workspace)
+        self._states.situation.configurations.trust(trust_requests, context.workspace)
 
-    def revoke_states(self, demands: Iterable[TrustRequest], context: Context) -> None:
+    def revoke_states(self, trust_requests: Iterable[TrustRequest], context: Context) -> None:
         """Let states count no more."""
-        self._states.situation.configurations.revoke(demands, context.workspace)
+        self._states.situation.configurations.revoke(trust_requests, context.workspace)
 
     def judge(self, call: ClientCall, context: Context) -> tuple[Decision, Watch | None]:
         """Decide about a call that a client makes by itself, and tell what of the states that goes by; None
@@ -354,7 +354,7 @@ class Registry:
 
     def as_agent(self, name: str | None, context: Context) -> Context:
         """Have a context be an agent's, as a client names it: of one that is not known, the name counts."""
-        return employed(name, [item.tool for item in self.tools(context)] if name else [], context)
+        return agent_context(name, [item.tool for item in self.tools(context)] if name else [], context)
 
     def told(self, context: Context) -> SessionSettings:
         """Tell how much an agent is told at session start, and whether tools are suggested to it."""

@@ -24,7 +24,7 @@ def read(desk: Desk, directory: Path, platform: str = "linux") -> ClientReading:
 
 def outcome(reading: ClientReading) -> dict[str, str]:
     """What became of each server, with the scope and the command that count."""
-    resolved = resolve(reading.declarations, ClientSettings(reading.rules, habits=reading.habits))
+    resolved = resolve(reading.declarations, ClientSettings(reading.rules, behavior=reading.behavior))
     return {
         key(item): item.config_status.value
         for item in resolved

@@ -22,7 +22,7 @@ def read(desk: Desk, directory: Path, platform: str = "linux") -> ClientReading:
 
 
 def outcome(reading: ClientReading) -> dict[str, str]:
-    resolved = resolve(reading.declarations, ClientSettings(reading.rules, habits=reading.habits))
+    resolved = resolve(reading.declarations, ClientSettings(reading.rules, behavior=reading.behavior))
     kept = [
         item for item in resolved if item.shadowed_by is None or item.config_status is ConfigStatus.PENDING
     ]

@@ -22,7 +22,7 @@ def read(desk: Desk, directory: Path, platform: str = "linux") -> ClientReading:
 
 def outcome(reading: ClientReading) -> dict[str, tuple[str, str]]:
     """The command that counts of each server, with where it stands and what became of it."""
-    resolved = resolve(reading.declarations, ClientSettings(reading.rules, habits=reading.habits))
+    resolved = resolve(reading.declarations, ClientSettings(reading.rules, behavior=reading.behavior))
     return {
         f"{item.declaration.scope} {item.declaration.server}": (
             "" if item.declaration.launch is None else item.declaration.launch.command,

@@ -95,8 +95,8 @@ def test_a_file_says_what_is_always_listed_and_how_servers_are_run() -> None:
             AccessLists("git", running=ServerOptions(False, "shared", ("PATH",), 2.5)),
             AccessLists("web", running=ServerOptions(inherit_env=False)),
         ),
-        agents=(AccessLists("scout", presented=PresentationOptions("search")),),
-        rooms=(Room("git", presented=PresentationOptions(token_budget=7)),),
+        agents=(AccessLists("scout", presentation=PresentationOptions("search")),),
+        rooms=(Room("git", presentation=PresentationOptions(token_budget=7)),),
     )
 
 

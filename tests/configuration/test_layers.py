@@ -43,8 +43,8 @@ def managed(text: str) -> LoadedFile:
 
 def trusting(said: list[LoadedFile]) -> Configuration:
     """Combine files as if the user trusted all that needs it."""
-    demands = combine(said, {}).demands
-    return combine(said, {(each.file.path, each.name): each.digest for each in demands})
+    trust_requests = combine(said, {}).trust_requests
+    return combine(said, {(each.file.path, each.name): each.digest for each in trust_requests})
 
 
 def wrong(*said: LoadedFile) -> list[str]:
@@ -66,7 +66,7 @@ def test_the_common_states_are_there_without_any_file() -> None:
         "has-tests",
         "docker",
     }
-    assert combine([], {}).demands == ()
+    assert combine([], {}).trust_requests == ()
 
 
 def test_the_nearest_file_counts_and_an_administrators_above_all() -> None:
@@ -87,7 +87,7 @@ def test_rules_servers_agents_rooms_and_variables_of_all_files_are_kept() -> Non
     assert [rule.file.path for rule in configuration.rules] == [HOME, SHARED]
     assert configuration.env == ("A",)
     assert combine([project(text)], {}).env == ()
-    assert [each.title for each in combine([project(text)], {}).demands] == ["variables"]
+    assert [each.title for each in combine([project(text)], {}).trust_requests] == ["variables"]
     assert trusting([project(text)]).env == ("A",)
     assert [len(each) for each in (configuration.servers, configuration.agents, configuration.rooms)] == [
         2,
@@ -174,22 +174,24 @@ def test_what_runs_something_in_a_workspace_waits_for_trust(
 ) -> None:
     said = [of(layer, SHARED, f"[states.x]\n{text}")]
     configuration = combine(said, {})
-    assert [reason for each in configuration.demands for reason in each.reasons] == reasons
+    assert [reason for each in configuration.trust_requests for reason in each.reasons] == reasons
     assert configuration.states["x"].may_run is (not reasons)
     assert trusting(said).states["x"].may_run
 
 
 def test_trust_ends_with_any_change_of_what_would_run() -> None:
-    before = combine([project('[states.x]\ncommand = ["true"]')], {}).demands[0]
+    before = combine([project('[states.x]\ncommand = ["true"]')], {}).trust_requests[0]
     trusted = {(SHARED, "x"): before.digest}
     for text in (
         'command = ["false"]',
         'command = ["true"]\nexit = 1',
         'command = ["true"]\nimplies = ["y"]',
     ):
-        (after,) = combine([project(f"[states.x]\n{text}")], trusted).demands
+        (after,) = combine([project(f"[states.x]\n{text}")], trusted).trust_requests
         assert (after.is_trusted, after.is_changed) == (False, True)
-    (same,) = combine([project('[states.x]\ndescription = "new"\ncommand = ["true"]')], trusted).demands
+    (same,) = combine(
+        [project('[states.x]\ndescription = "new"\ncommand = ["true"]')], trusted
+    ).trust_requests
     assert (same.is_trusted, same.is_changed) == (True, False)
 
 

@@ -126,7 +126,7 @@ def test_what_a_project_would_lower_counts_once_it_is_trusted(
     here = registry.at(str(shop))
     assert decision(registry, here, "mcp__git__push").verdict is Verdict.ASK
     assert [item.severity for item in registry.check_policy(here)] == [Severity.ERROR]
-    registry.trust_states(registry.demands(here, ["mcp__git__push"]), here)
+    registry.trust_states(registry.trust_requests(here, ["mcp__git__push"]), here)
     assert decision(registry, here, "mcp__git__push").verdict is Verdict.VISIBLE
     assert registry.check_policy(here) == []
     desk.write(shop / "remit.toml", '[tools."mcp__git__push"]\ndanger = "safe"\n')

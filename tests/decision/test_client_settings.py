@@ -50,32 +50,32 @@ def test_without_a_terminal_nothing_waits_but_what_is_rejected_stays_so() -> Non
 
 @pytest.mark.parametrize("is_headless", [False, True])
 def test_a_client_that_never_asks_lets_nothing_wait(is_headless: bool) -> None:
-    settings = ClientSettings(is_headless=is_headless, habits=NEVER_ASKS)
+    settings = ClientSettings(is_headless=is_headless, behavior=NEVER_ASKS)
     assert settings.status(PROJECT_SERVER) is ConfigStatus.ENABLED
-    assert settings.takes_part(PROJECT_SERVER)
+    assert settings.can_shadow(PROJECT_SERVER)
 
 
 def test_a_client_that_always_asks_does_so_without_a_terminal_too() -> None:
     asking = ClientBehavior(asks=ApprovalPrompt.ALWAYS)
-    assert ClientSettings(is_headless=True, habits=asking).status(PROJECT_SERVER) is ConfigStatus.PENDING
-    approving = ClientSettings([rule(Effect.APPROVES_ALL, "true")], is_headless=True, habits=asking)
+    assert ClientSettings(is_headless=True, behavior=asking).status(PROJECT_SERVER) is ConfigStatus.PENDING
+    approving = ClientSettings([rule(Effect.APPROVES_ALL, "true")], is_headless=True, behavior=asking)
     assert approving.status(PROJECT_SERVER) is ConfigStatus.ENABLED
 
 
 def test_what_is_switched_off_stands_in_the_way_unless_the_client_has_it_otherwise() -> None:
     off = replace(declared(), own_status=ConfigStatus.DISABLED)
-    assert ClientSettings(habits=NEVER_ASKS).takes_part(off)
-    assert not ClientSettings(habits=ClientBehavior(off_shadows=False)).takes_part(off)
-    assert ClientSettings(habits=ClientBehavior(off_shadows=False)).takes_part(declared())
+    assert ClientSettings(behavior=NEVER_ASKS).can_shadow(off)
+    assert not ClientSettings(behavior=ClientBehavior(off_shadows=False)).can_shadow(off)
+    assert ClientSettings(behavior=ClientBehavior(off_shadows=False)).can_shadow(declared())
 
 
 def test_what_a_folder_without_trust_declares_waits_even_without_a_terminal() -> None:
     rules = [rule(Effect.WITHHOLDS, "/code/shop"), rule(Effect.APPROVES_ALL, "true")]
     settings = ClientSettings(rules, is_headless=True)
     assert settings.status(PROJECT_SERVER) is ConfigStatus.PENDING
-    assert not settings.takes_part(PROJECT_SERVER)
+    assert not settings.can_shadow(PROJECT_SERVER)
     nearer = declared(scope=Scope.PROJECT, dir="/code/shop/api")
-    assert (settings.status(nearer), settings.takes_part(nearer)) == (ConfigStatus.ENABLED, True)
+    assert (settings.status(nearer), settings.can_shadow(nearer)) == (ConfigStatus.ENABLED, True)
     assert settings.status(declared()) is ConfigStatus.ENABLED
 
 
@@ -189,7 +189,7 @@ def test_managed_servers_exclude_all_others() -> None:
     settings = ClientSettings([rule(Effect.EXCLUDES, level=SettingsLevel.MANAGED)])
     for scope in (Scope.LOCAL, Scope.PROJECT, Scope.GLOBAL):
         assert settings.status(declared(scope=scope)) is ConfigStatus.DENIED
-        assert settings.takes_part(declared(scope=scope))
+        assert settings.can_shadow(declared(scope=scope))
     assert settings.status(declared(scope=Scope.MANAGED)) is ConfigStatus.ENABLED
 
 
@@ -224,7 +224,7 @@ def test_url_patterns_match_as_in_the_client(pattern: str, matched: set[str]) ->
 
 
 FORGOTTEN = [
-    rule(effect, rule(effect, "url:https://k:s@x.test/*").memorable)
+    rule(effect, rule(effect, "url:https://k:s@x.test/*").storable_subject)
     for effect in (Effect.DENIES, Effect.ALLOWS)
 ]
 
@@ -259,5 +259,5 @@ def test_a_pattern_that_was_forgotten_says_nothing_about_a_process() -> None:
 
 
 def test_only_patterns_of_urls_are_forgotten() -> None:
-    assert rule(Effect.DENIES, "name:git").memorable == "name:git"
-    assert rule(Effect.DISABLES, "url:git").memorable == "url:git"
+    assert rule(Effect.DENIES, "name:git").storable_subject == "name:git"
+    assert rule(Effect.DISABLES, "url:git").storable_subject == "url:git"

@@ -82,21 +82,21 @@ def test_a_command_is_safe_where_a_word_of_its_own_says_that_it_reads(name: str,
 
 def test_a_rating_says_where_it_comes_from() -> None:
     assert by_name("user.delete").origin == "its name says `delete`"
-    assert derive(tool("push", danger=Danger.LOW), is_believed=True).origin == "its server says so"
+    assert derive(tool("push", danger=Danger.LOW), trusts_annotations=True).origin == "its server says so"
     defined = tool("push", danger=Danger.LOW, kind=Kind.BUILTIN)._replace(server=None)
-    assert derive(defined, is_believed=True).origin == "its definition says so"
+    assert derive(defined, trusts_annotations=True).origin == "its definition says so"
 
 
 def test_who_is_not_believed_can_raise_a_danger_and_not_lower_it() -> None:
     harmless, harmful = tool("delete", danger=Danger.SAFE), tool("look", danger=Danger.DESTRUCTIVE)
-    assert derive(harmless, is_believed=True).level is Danger.SAFE
-    assert derive(harmless, is_believed=False).level is Danger.DESTRUCTIVE
-    assert derive(harmful, is_believed=False).level is Danger.DESTRUCTIVE
-    assert derive(tool("look", danger=Danger.SAFE), is_believed=False).level is Danger.LOW
+    assert derive(harmless, trusts_annotations=True).level is Danger.SAFE
+    assert derive(harmless, trusts_annotations=False).level is Danger.DESTRUCTIVE
+    assert derive(harmful, trusts_annotations=False).level is Danger.DESTRUCTIVE
+    assert derive(tool("look", danger=Danger.SAFE), trusts_annotations=False).level is Danger.LOW
 
 
 @pytest.mark.parametrize(
     "kind", [Kind.MCP_SERVER, Kind.SKILL, Kind.SLASH_COMMAND, Kind.SUBAGENT, Kind.PLUGIN]
 )
 def test_what_does_its_work_through_tools_is_not_judged_by_its_name(kind: Kind) -> None:
-    assert derive(tool("delete", kind=kind), is_believed=True).level is Danger.LOW
+    assert derive(tool("delete", kind=kind), trusts_annotations=True).level is Danger.LOW

@@ -12,7 +12,7 @@ from remit.decision.agents import AgentProfile
 from remit.decision.client_reports import ClientCall
 from remit.decision.context import Context
 from remit.decision.decide import Verdict
-from remit.decision.direct_calls import employed, judge
+from remit.decision.direct_calls import agent_context, decide_call
 from remit.decision.gates import Gate
 from remit.decision.kinds import Authority, ConfigStatus, Kind
 from remit.decision.policy import Mode
@@ -37,37 +37,39 @@ def declared(name: str, kind: Kind, *, status: ConfigStatus = ConfigStatus.ENABL
 
 
 def test_what_is_in_force_goes_on() -> None:
-    assert judge(ClientCall("mcp__git__commit"), [GIT, COMMIT], context()).is_available
+    assert decide_call(ClientCall("mcp__git__commit"), [GIT, COMMIT], context()).is_available
 
 
 def test_a_client_that_started_a_server_itself_may_call_it_whatever_remit_may_start() -> None:
     till = server("till", scope=Scope.PROJECT, is_trusted=False)
-    assert judge(ClientCall("mcp__till__ring"), [till], replace(context(), starts_servers=True)).is_available
+    assert decide_call(
+        ClientCall("mcp__till__ring"), [till], replace(context(), starts_servers=True)
+    ).is_available
 
 
 def test_what_is_blocked_is_refused_with_the_reason() -> None:
-    found = judge(ClientCall("mcp__git__commit"), [GIT, COMMIT], ruled('block = ["mcp__git__*"]'))
+    found = decide_call(ClientCall("mcp__git__commit"), [GIT, COMMIT], ruled('block = ["mcp__git__*"]'))
     assert (found.verdict, found.gate) == (Verdict.HIDDEN, Gate.POLICY)
     assert "blocked by `mcp__git__*`" in found.reason
 
 
 def test_what_needs_approval_is_asked_about() -> None:
-    found = judge(
+    found = decide_call(
         ClientCall("mcp__git__commit"), [GIT, COMMIT], ruled('[tools."mcp__git__*"]\napproval = true')
     )
     assert found.verdict is Verdict.ASK
 
 
 def test_a_tool_that_was_never_seen_is_judged_by_its_name() -> None:
-    assert judge(ClientCall("mcp__new__thing"), [], context()).is_available
-    assert judge(ClientCall("Read"), [], context()).is_available
-    assert not judge(ClientCall("mcp__new__thing"), [], ruled('block = ["mcp__new__*"]')).is_available
-    assert not judge(ClientCall("Read"), [], ruled('allow = ["Write"]')).is_available
+    assert decide_call(ClientCall("mcp__new__thing"), [], context()).is_available
+    assert decide_call(ClientCall("Read"), [], context()).is_available
+    assert not decide_call(ClientCall("mcp__new__thing"), [], ruled('block = ["mcp__new__*"]')).is_available
+    assert not decide_call(ClientCall("Read"), [], ruled('allow = ["Write"]')).is_available
 
 
 def test_a_tool_that_was_never_seen_has_the_status_of_its_server() -> None:
     off = GIT._replace(config_status=ConfigStatus.DISABLED)
-    found = judge(ClientCall("mcp__git__push"), [off], context())
+    found = decide_call(ClientCall("mcp__git__push"), [off], context())
     assert (found.verdict, found.gate) == (Verdict.HIDDEN, Gate.CONFIG)
 
 
@@ -76,21 +78,23 @@ def test_a_server_that_no_file_declares_does_not_stand_for_one_of_the_same_name(
     off = GIT._replace(config_status=ConfigStatus.DISABLED)
     gone = off._replace(name="mcp__git__push", kind=Kind.MCP_TOOL)
     call = ClientCall("mcp__git__push", server="git", source=source)
-    assert judge(call, [off, gone], context()).is_available
-    assert not judge(call, [off, gone], ruled('block = ["mcp__git__push"]')).is_available
-    assert not judge(call._replace(source="project"), [off, gone], context()).is_available
+    assert decide_call(call, [off, gone], context()).is_available
+    assert not decide_call(call, [off, gone], ruled('block = ["mcp__git__push"]')).is_available
+    assert not decide_call(call._replace(source="project"), [off, gone], context()).is_available
 
 
 def test_of_servers_that_are_named_alike_the_one_that_is_called_is_meant() -> None:
     dotted = server("a.b")._replace(name="mcp__a_b__go", kind=Kind.MCP_TOOL)
     plain = dotted._replace(server="a_b", config_status=ConfigStatus.DISABLED)
-    assert judge(ClientCall("mcp__a_b__go", server="a.b"), [dotted, plain], context()).is_available
-    assert not judge(ClientCall("mcp__a_b__go", server="a_b"), [dotted, plain], context()).is_available
-    assert judge(ClientCall("mcp__a_b__go", server="other"), [dotted, plain], context()).is_available
+    assert decide_call(ClientCall("mcp__a_b__go", server="a.b"), [dotted, plain], context()).is_available
+    assert not decide_call(ClientCall("mcp__a_b__go", server="a_b"), [dotted, plain], context()).is_available
+    assert decide_call(ClientCall("mcp__a_b__go", server="other"), [dotted, plain], context()).is_available
 
 
 def test_another_clients_rows_count_for_nothing() -> None:
-    assert judge(ClientCall("mcp__git__commit"), [COMMIT._replace(client="cursor")], context()).is_available
+    assert decide_call(
+        ClientCall("mcp__git__commit"), [COMMIT._replace(client="cursor")], context()
+    ).is_available
 
 
 @pytest.mark.parametrize(
@@ -105,31 +109,35 @@ def test_another_clients_rows_count_for_nothing() -> None:
 )
 def test_what_a_tool_starts_is_judged_too(starter: str, name: str, kind: Kind) -> None:
     call, rows = ClientCall(starter, subject="deploy"), [declared(name, kind)]
-    assert judge(call, rows, context()).is_available
-    found = judge(call, rows, ruled(f'[tools."{name}"]\nai_enabled = false'))
+    assert decide_call(call, rows, context()).is_available
+    found = decide_call(call, rows, ruled(f'[tools."{name}"]\nai_enabled = false'))
     assert "switched off for AI" in found.reason
-    assert not judge(call, rows, ruled(f'block = ["{starter}"]')).is_available
+    assert not decide_call(call, rows, ruled(f'block = ["{starter}"]')).is_available
 
 
 def test_only_the_starter_counts_of_what_no_file_declares() -> None:
-    assert judge(ClientCall("Skill", subject="unheard-of"), [], context()).is_available
+    assert decide_call(ClientCall("Skill", subject="unheard-of"), [], context()).is_available
 
 
 @pytest.mark.parametrize("mode", ["plan", "dontAsk"])
 def test_a_clients_mode_makes_it_narrower(mode: str) -> None:
     here = ruled('[tools."mcp__git__commit"]\napproval = true\ndanger = "moderate"')
-    assert judge(ClientCall("mcp__git__commit", mode=mode), [GIT, COMMIT], here).verdict is Verdict.HIDDEN
+    assert (
+        decide_call(ClientCall("mcp__git__commit", mode=mode), [GIT, COMMIT], here).verdict is Verdict.HIDDEN
+    )
 
 
 @pytest.mark.parametrize("mode", ["bypassPermissions", "acceptEdits", "default", "unheard-of"])
 def test_a_clients_mode_makes_nothing_wider(mode: str) -> None:
     here = ruled('mode = "dontAsk"\n[tools."mcp__git__commit"]\napproval = true')
-    assert judge(ClientCall("mcp__git__commit", mode=mode), [GIT, COMMIT], here).verdict is Verdict.HIDDEN
+    assert (
+        decide_call(ClientCall("mcp__git__commit", mode=mode), [GIT, COMMIT], here).verdict is Verdict.HIDDEN
+    )
 
 
 def test_in_plan_mode_a_client_keeps_its_own_tools_to_the_plan() -> None:
-    assert judge(ClientCall("Write", mode="plan"), [], context()).is_available
-    assert not judge(
+    assert decide_call(ClientCall("Write", mode="plan"), [], context()).is_available
+    assert not decide_call(
         ClientCall("Write", mode="dontAsk"), [], ruled("[tools.Write]\napproval = true")
     ).is_available
 
@@ -140,45 +148,49 @@ def with_agent(profile: AgentProfile) -> list[Tool]:
 
 def test_an_agents_lists_count_for_its_calls() -> None:
     rows = with_agent(AgentProfile(denied_tools=("mcp__git__commit",)))
-    found = judge(ClientCall("mcp__git__commit", agent="auditor"), rows, context())
+    found = decide_call(ClientCall("mcp__git__commit", agent="auditor"), rows, context())
     assert (found.verdict, found.gate) == (Verdict.HIDDEN, Gate.AGENT)
-    assert judge(ClientCall("mcp__git__commit"), rows, context()).is_available
+    assert decide_call(ClientCall("mcp__git__commit"), rows, context()).is_available
 
 
 def test_of_an_agent_that_is_not_known_its_name_counts() -> None:
     here = ruled('[agents.Explore]\nblock = ["mcp__git__*"]')
-    assert not judge(ClientCall("mcp__git__commit", agent="Explore"), [GIT, COMMIT], here).is_available
-    assert judge(ClientCall("mcp__git__commit", agent="Plan"), [GIT, COMMIT], here).is_available
-    assert judge(ClientCall("mcp__git__commit"), [GIT, COMMIT], here).is_available
+    assert not decide_call(ClientCall("mcp__git__commit", agent="Explore"), [GIT, COMMIT], here).is_available
+    assert decide_call(ClientCall("mcp__git__commit", agent="Plan"), [GIT, COMMIT], here).is_available
+    assert decide_call(ClientCall("mcp__git__commit"), [GIT, COMMIT], here).is_available
 
 
 def test_the_main_session_is_nobodys_agent() -> None:
-    assert employed(None, with_agent(AgentProfile()), context()).agent is None
+    assert agent_context(None, with_agent(AgentProfile()), context()).agent is None
 
 
 def test_what_goes_through_the_gateway_is_left_to_it() -> None:
     own = ClientCall("mcp__remit__git__commit")
     assert own.is_own
-    assert judge(own, [GIT, COMMIT], ruled('block = ["mcp__git__*"]')).is_available
-    assert judge(own._replace(agent="auditor"), [GIT, COMMIT], ruled('block = ["mcp__git__*"]')).is_available
+    assert decide_call(own, [GIT, COMMIT], ruled('block = ["mcp__git__*"]')).is_available
+    assert decide_call(
+        own._replace(agent="auditor"), [GIT, COMMIT], ruled('block = ["mcp__git__*"]')
+    ).is_available
 
 
 def test_through_the_gateway_an_agent_is_held_to_rules_of_its_own() -> None:
     own = ClientCall("mcp__remit__git__commit", agent="auditor")
     narrow = with_agent(AgentProfile(denied_tools=("mcp__git",)))
-    assert judge(own, narrow, context()).gate is Gate.AGENT
-    assert judge(own, with_agent(AgentProfile(servers=("wiki",))), context()).gate is Gate.AGENT
-    assert judge(own, with_agent(AgentProfile(tools=("Read",))), context()).gate is Gate.AGENT
-    assert judge(own, with_agent(AgentProfile()), context()).is_available
-    assert judge(ClientCall("mcp__remit__discover_tools", agent="auditor"), narrow, context()).is_available
+    assert decide_call(own, narrow, context()).gate is Gate.AGENT
+    assert decide_call(own, with_agent(AgentProfile(servers=("wiki",))), context()).gate is Gate.AGENT
+    assert decide_call(own, with_agent(AgentProfile(tools=("Read",))), context()).gate is Gate.AGENT
+    assert decide_call(own, with_agent(AgentProfile()), context()).is_available
+    assert decide_call(
+        ClientCall("mcp__remit__discover_tools", agent="auditor"), narrow, context()
+    ).is_available
 
 
 @pytest.mark.parametrize("listed", ["mcp__remit", "mcp__remit__git__commit", "*"])
 def test_a_list_that_has_the_name_which_is_called_admits_what_is_behind_it(listed: str) -> None:
     own = ClientCall("mcp__remit__git__commit", agent="auditor")
-    assert judge(own, with_agent(AgentProfile(tools=(listed,))), context()).is_available
+    assert decide_call(own, with_agent(AgentProfile(tools=(listed,))), context()).is_available
     denied = AgentProfile(tools=(listed,), denied_tools=("mcp__git__commit",))
-    assert not judge(own, with_agent(denied), context()).is_available
+    assert not decide_call(own, with_agent(denied), context()).is_available
 
 
 def test_a_call_names_all_that_has_a_say_in_it() -> None:
@@ -195,23 +207,23 @@ REMIT = server("remit")._replace(config_status=ConfigStatus.ITSELF)
 @pytest.mark.parametrize("agent", [None, "auditor"])
 def test_a_server_that_is_only_called_as_remit_is_judged_as_any_other(agent: str | None) -> None:
     call, rules = ClientCall("mcp__remit__wipe", agent=agent), ruled('allow = ["mcp__git__*"]')
-    assert judge(call, [REMIT], rules).is_available
-    assert judge(call, [], rules).is_available
+    assert decide_call(call, [REMIT], rules).is_available
+    assert decide_call(call, [], rules).is_available
     other = server("remit", scope=Scope.PROJECT)
     outdone = REMIT._replace(shadowed_by=Winner(other.scope, other.source))
-    found = judge(call, [other, outdone], rules)
+    found = decide_call(call, [other, outdone], rules)
     assert (found.verdict, found.gate) == (Verdict.HIDDEN, Gate.POLICY)
-    assert judge(call, [other, outdone], context()).is_available
+    assert decide_call(call, [other, outdone], context()).is_available
 
 
 def test_a_server_that_is_not_in_force_takes_nothing_from_the_gateway() -> None:
     rules = ruled('allow = ["mcp__git__*"]')
     pending = server("remit", scope=Scope.PROJECT)._replace(config_status=ConfigStatus.PENDING)
-    assert judge(ClientCall("mcp__remit__wipe"), [pending, REMIT], rules).is_available
+    assert decide_call(ClientCall("mcp__remit__wipe"), [pending, REMIT], rules).is_available
 
 
 def test_the_client_says_which_of_two_servers_a_name_means() -> None:
     rules, longer = ruled('allow = ["mcp__git__*"]'), server("remit__till")
     call = ClientCall("mcp__remit__till__ring", server="remit")
-    assert judge(call, [longer, REMIT], rules).is_available
-    assert not judge(call._replace(server="remit__till"), [longer, REMIT], rules).is_available
+    assert decide_call(call, [longer, REMIT], rules).is_available
+    assert not decide_call(call._replace(server="remit__till"), [longer, REMIT], rules).is_available

@@ -36,8 +36,8 @@ def said(file: ConfigurationFile, text: str) -> LoadedFile:
 
 
 def ruled(*files: LoadedFile, trusted: Sequence[tuple[LoadedFile, str]] = ()) -> CompiledPolicy:
-    demands = compile_policy(files, {}).demands
-    digests = {(each.file.path, each.subject): each.digest for each in demands}
+    trust_requests = compile_policy(files, {}).trust_requests
+    digests = {(each.file.path, each.subject): each.digest for each in trust_requests}
     keys = [(each.file.path, f"tools.{pattern}") for each, pattern in trusted]
     return compile_policy(files, {key: digests[key] for key in keys})
 
@@ -283,18 +283,18 @@ def test_a_project_drops_the_users_approval_only_when_it_is_trusted() -> None:
 
 def test_what_trust_was_given_to_is_the_label_as_it_stood() -> None:
     before, after = project('[tools."*"]\ndanger = "low"'), project('[tools."*"]\ndanger = "safe"')
-    (demand,) = compile_policy([before], {}).demands
-    known = {(demand.file.path, demand.subject): demand.digest}
-    assert (demand.name, demand.title, demand.is_trusted) == ("*", "rule *", False)
-    assert (demand.detector, demand.is_state) == (None, False)
-    assert demand.reasons == ("it may make tools count as no more than `low`",)
-    assert compile_policy([before], known).demands[0].is_trusted
-    assert compile_policy([after], known).demands[0].is_changed
-    assert compile_policy([machine('[tools."*"]\ndanger = "low"')], {}).demands == ()
+    (request,) = compile_policy([before], {}).trust_requests
+    known = {(request.file.path, request.subject): request.digest}
+    assert (request.name, request.title, request.is_trusted) == ("*", "rule *", False)
+    assert (request.detector, request.is_state) == (None, False)
+    assert request.reasons == ("it may make tools count as no more than `low`",)
+    assert compile_policy([before], known).trust_requests[0].is_trusted
+    assert compile_policy([after], known).trust_requests[0].is_changed
+    assert compile_policy([machine('[tools."*"]\ndanger = "low"')], {}).trust_requests == ()
 
 
 @pytest.mark.parametrize(
-    ("files", "is_trusted", "is_believed"),
+    ("files", "is_trusted", "trusts_annotations"),
     [
         ((), None, True),
         ((), True, True),
@@ -308,11 +308,11 @@ def test_what_trust_was_given_to_is_the_label_as_it_stood() -> None:
     ],
 )
 def test_what_a_server_says_of_its_tools_is_believed_where_it_is_trusted(
-    files: tuple[LoadedFile, ...], is_trusted: bool | None, is_believed: bool
+    files: tuple[LoadedFile, ...], is_trusted: bool | None, trusts_annotations: bool
 ) -> None:
     harmless = tool("delete", danger=Danger.SAFE, is_trusted=is_trusted)
     found = verdict(harmless, here(*files, mode=Mode.PLAN))
-    assert found == (VISIBLE if is_believed else FORBIDDEN)
+    assert found == (VISIBLE if trusts_annotations else FORBIDDEN)
 
 
 def messages(*files: LoadedFile, trusted: Sequence[tuple[LoadedFile, str]] = ()) -> list[tuple[str, str]]:

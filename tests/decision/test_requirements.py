@@ -90,11 +90,11 @@ def test_a_rule_that_must_not_rely_on_a_projects_states_does_not() -> None:
 
 @pytest.mark.parametrize("when", ["git.branch == 'main'", "state('a')"])
 def test_a_condition_changes_only_with_what_it_mentions(when: str) -> None:
-    about = RuleCondition(ToolEntry("*", when=when)).about()
+    about = RuleCondition(ToolEntry("*", when=when)).dependencies()
     assert (set(about.states), set(about.variables)) == (
         ({"a"}, set()) if "state" in when else (set(), {"git"})
     )
-    assert RuleCondition(ToolEntry("*", when="a &&")).about() == Dependencies()
+    assert RuleCondition(ToolEntry("*", when="a &&")).dependencies() == Dependencies()
 
 
 def test_what_is_missing_is_told_of_every_way() -> None:

@@ -163,11 +163,11 @@ def test_trust_in_a_rule_is_noticed(desk: Desk, shop: Path) -> None:
     assert judged(desk, shop) == "ask"
     with desk.registry() as registry:
         here = registry.at(str(shop))
-        registry.trust_states(registry.demands(here), here)
+        registry.trust_states(registry.trust_requests(here), here)
     assert judged(desk, shop) == "visible"
     with desk.registry() as registry:
         here = registry.at(str(shop))
-        registry.revoke_states(registry.demands(here), here)
+        registry.revoke_states(registry.trust_requests(here), here)
     assert judged(desk, shop) == "ask"
 
 

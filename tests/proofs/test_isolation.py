@@ -301,8 +301,8 @@ class Machine:
             self._publish(where)
             return
         is_scanned = self.paper.is_unchanged(self.store.inputs(View(CLIENT, where)))
-        sighting = ReportedTool(name, CLIENT, where, Authority.HOOK, self._tick(), is_scanned)
-        self.store.record(sighting, CallOutcome(succeeded=succeeded))
+        reported = ReportedTool(name, CLIENT, where, Authority.HOOK, self._tick(), is_scanned)
+        self.store.record(reported, CallOutcome(succeeded=succeeded))
         if is_scanned:
             self._publish(where)
 

@@ -265,7 +265,8 @@ def resolved_by_remit(home: Path, directory: Path, *, is_headless: bool) -> dict
     view = View(CLIENT.name, locate(str(directory)))
     reading = read_client(CLIENT, view, Machine(home=str(home), variables={}), now_ns=0)
     resolved = resolve(
-        reading.declarations, ClientSettings(reading.rules, is_headless=is_headless, habits=reading.habits)
+        reading.declarations,
+        ClientSettings(reading.rules, is_headless=is_headless, behavior=reading.behavior),
     )
     unshadowed = [
         item for item in resolved if item.declaration.kind is Kind.MCP_SERVER and item.shadowed_by is None

@@ -202,7 +202,7 @@ def known_to_remit(home: Path, directory: Path) -> tuple[dict[str, str], dict[st
     reading = read_client(CLIENT, view, Machine(home=str(home), variables={}), now_ns=0)
     in_force = [
         item.declaration
-        for item in resolve(reading.declarations, ClientSettings(reading.rules, habits=reading.habits))
+        for item in resolve(reading.declarations, ClientSettings(reading.rules, behavior=reading.behavior))
         if item.shadowed_by is None and item.config_status is ConfigStatus.ENABLED
     ]
     of_kind = {

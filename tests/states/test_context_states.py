@@ -200,7 +200,7 @@ def test_forgetting_a_project_erases_what_is_known_of_its_states(
     here = registry.at(str(shop))
     registry.set_state("editing", here)
     registry.push_states({"online": True}, here)
-    registry.trust_states(registry.demands(here), here)
+    registry.trust_states(registry.trust_requests(here), here)
     registry.snapshot(here)
     tables = (
         "configuration_files", "configurations", "configuration_trust", "workflow_states", "pushed_states",
@@ -388,16 +388,16 @@ def test_nothing_of_a_project_runs_until_it_is_trusted(desk: Desk, shop: Path, r
     here = registry.at(str(shop))
     assert value(registry, here, "x") == StateValue(None, "waits for your trust: `remit trust x` shows it")
     assert not (shop / "ran").exists()
-    registry.trust_states(registry.demands(here, ["x"]), here)
+    registry.trust_states(registry.trust_requests(here, ["x"]), here)
     assert value(registry, here, "x").truth is True
     assert (shop / "ran").exists()
-    registry.revoke_states(registry.demands(here), here)
+    registry.revoke_states(registry.trust_requests(here), here)
     assert value(registry, here, "x").truth is None
-    registry.trust_states(registry.demands(here), here)
+    registry.trust_states(registry.trust_requests(here), here)
     desk.write(shop / "remit.toml", command + "\nexit = 1")
     assert value(registry, here, "x").truth is None
-    (demand,) = registry.demands(here)
-    assert demand.is_changed
+    (request,) = registry.trust_requests(here)
+    assert request.is_changed
 
 
 def test_a_project_may_not_say_anew_what_the_user_says_until_it_is_trusted(
@@ -424,7 +424,7 @@ def test_a_project_may_not_say_anew_what_the_user_says_until_it_is_trusted(
     assert value(registry, here, "admin.x") == StateValue(
         None, "waits for your trust: `remit trust admin.x` shows it"
     )
-    registry.trust_states(registry.demands(here), here)
+    registry.trust_states(registry.trust_requests(here), here)
     assert visible(registry, here) == {"mcp__deploy__*"}
     assert registry.problems(here) == []
 
@@ -595,7 +595,7 @@ def test_a_registry_without_states_has_none(desk: Desk, shop: Path) -> None:
     store = SqliteStore(str(desk.root / "plain.db"))
     registry = Registry(store, ClientFiles(machine), lambda: 1, SearchEngine({}))
     here = registry.at(str(shop))
-    assert registry.states(here) == registry.demands(here) == registry.problems(here) == []
+    assert registry.states(here) == registry.trust_requests(here) == registry.problems(here) == []
     assert registry.snapshot(here).states == {}
     with pytest.raises(StateError, match="opened without states"):
         registry.set_state("x", here)

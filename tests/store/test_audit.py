@@ -62,7 +62,7 @@ def test_a_definition_that_is_only_written_in_another_order_is_the_same(store: S
 
 def test_what_changes_a_catalog_is_counted_and_a_use_is_not(store: SqliteStore) -> None:
     tool = Definition(name="mcp__git__log", server="git", tool="log", raw=json.dumps({}))
-    sighting = ReportedTool(tool.name, CLIENT, SHOP, Authority.HOOK, 9, True, "git")
+    reported = ReportedTool(tool.name, CLIENT, SHOP, Authority.HOOK, 9, True, "git")
     for does_count, change in (
         (True, lambda: store.servers.keep(GIT, Offer(tools=[tool], extras=EXTRAS), SHOP, at=2)),
         (False, lambda: store.servers.keep(GIT, Offer(tools=[tool], extras=EXTRAS), SHOP, at=3)),
@@ -73,8 +73,8 @@ def test_what_changes_a_catalog_is_counted_and_a_use_is_not(store: SqliteStore) 
         (True, lambda: store.servers.revoke(GIT, SHOP)),
         (True, lambda: store.states.trust_part("/f", "x", "d", SHOP, 7)),
         (True, lambda: store.states.revoke_part("/f", "x", SHOP)),
-        (True, lambda: store.record(sighting, CallOutcome())),  # which was never seen in this project
-        (False, lambda: store.record(sighting, CallOutcome(succeeded=True))),
+        (True, lambda: store.record(reported, CallOutcome())),  # which was never seen in this project
+        (False, lambda: store.record(reported, CallOutcome(succeeded=True))),
         (True, lambda: save(store)),
     ):
         before = store.catalog_revision()
@@ -83,14 +83,14 @@ def test_what_changes_a_catalog_is_counted_and_a_use_is_not(store: SqliteStore) 
 
 
 def test_many_uses_are_counted_at_once_each_call_once(store: SqliteStore) -> None:
-    sighting = ReportedTool("mcp__git__log", CLIENT, SHOP, Authority.HOOK, 9, True, "git")
-    other = sighting._replace(name="mcp__git__push", at=11)
+    reported = ReportedTool("mcp__git__log", CLIENT, SHOP, Authority.HOOK, 9, True, "git")
+    other = reported._replace(name="mcp__git__push", at=11)
     uses = [
-        (sighting, CallOutcome(call_id="c1")),
-        (sighting, CallOutcome(call_id="c1", succeeded=True)),
+        (reported, CallOutcome(call_id="c1")),
+        (reported, CallOutcome(call_id="c1", succeeded=True)),
         (other, CallOutcome()),
     ]
-    store.record_all([*uses, (sighting._replace(at=10), CallOutcome(succeeded=False))])
+    store.record_all([*uses, (reported._replace(at=10), CallOutcome(succeeded=False))])
     used = {key[-1]: found for key, found in store.uses_here(SHOP).items()}
     assert used == {"mcp__git__log": (2, 10), "mcp__git__push": (1, 11)}
     assert store.uses_here(BLOG) == {}

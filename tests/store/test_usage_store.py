@@ -41,8 +41,8 @@ class Book:
         succeeded: bool | None = None,
         duration_ms: int | None = None,
     ) -> bool:
-        sighting = self._sighting(workspace, name, Authority.HOOK, server=server)
-        return self.store.record(sighting, CallOutcome(session_id, call_id, succeeded, duration_ms))
+        reported = self._reported(workspace, name, Authority.HOOK, server=server)
+        return self.store.record(reported, CallOutcome(session_id, call_id, succeeded, duration_ms))
 
     def report(
         self,
@@ -53,8 +53,8 @@ class Book:
         scope: Scope | None = None,
         description: str | None = None,
     ) -> None:
-        sighting = self._sighting(workspace, name, Authority.REPORT, server=server, scope=scope)
-        self.store.report(Definition(name=name, description=description), sighting)
+        reported = self._reported(workspace, name, Authority.REPORT, server=server, scope=scope)
+        self.store.report(Definition(name=name, description=description), reported)
 
     def configure(
         self, *declarations: Declaration, workspace: Workspace = SHOP, settings: ClientSettings = APPROVED
@@ -75,7 +75,7 @@ class Book:
         columns = "select project_hash, session_id, call_id, succeeded, duration_ms from usage_events"
         return stored(self.store, f"{columns} order by id")
 
-    def _sighting(
+    def _reported(
         self,
         workspace: Workspace,
         name: str,

@@ -78,7 +78,7 @@ def _find(registry: Registry, context: Context, names: Sequence[str]) -> Found:
     Raises:
         UnknownServerError: nothing that needs trust has a given name.
     """
-    states = registry.demands(context, names)
+    states = registry.trust_requests(context, names)
     others = [name for name in names if not any(item.name == name for item in states)]
     try:
         servers = registry.trustable(context, others) if others or not names else []

@@ -32,5 +32,5 @@ CLIENT = Client(
     variables=(*platform_paths.CONFIG_VARIABLES, platform_paths.LOCALAPPDATA),
     read=read,
     syntaxes=(),
-    habits=NEVER_ASKS,
+    behavior=NEVER_ASKS,
 )

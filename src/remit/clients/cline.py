@@ -58,5 +58,5 @@ CLIENT = Client(
     variables=(DIR, DATA_DIR, SETTINGS_PATH, *platform_paths.CONFIG_VARIABLES),
     read=read,
     syntaxes=(),
-    habits=NEVER_ASKS,
+    behavior=NEVER_ASKS,
 )

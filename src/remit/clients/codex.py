@@ -169,5 +169,5 @@ CLIENT = Client(
     variables=(HOME, platform_paths.PROGRAM_DATA),
     read=read,
     syntaxes=(VariableSyntax.NAMED,),
-    habits=NEVER_ASKS,
+    behavior=NEVER_ASKS,
 )

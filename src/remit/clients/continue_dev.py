@@ -70,5 +70,5 @@ def _mapped(top: Fields, path: str) -> Fields:
 
 
 CLIENT = Client(
-    name=NAME, variables=(GLOBAL_DIR,), read=read, syntaxes=(VariableSyntax.SECRETS,), habits=NEVER_ASKS
+    name=NAME, variables=(GLOBAL_DIR,), read=read, syntaxes=(VariableSyntax.SECRETS,), behavior=NEVER_ASKS
 )

@@ -53,5 +53,5 @@ CLIENT = Client(
     variables=(HOME,),
     read=read,
     syntaxes=(VariableSyntax.DEFAULTS, VariableSyntax.BARE),
-    habits=ClientBehavior(asks=ApprovalPrompt.ALWAYS),
+    behavior=ClientBehavior(asks=ApprovalPrompt.ALWAYS),
 )

@@ -25,5 +25,5 @@ CLIENT = Client(
     variables=(),
     read=read,
     syntaxes=(VariableSyntax.DOLLAR_ENV, VariableSyntax.WORKSPACE),
-    habits=NEVER_ASKS,
+    behavior=NEVER_ASKS,
 )

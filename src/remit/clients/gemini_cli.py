@@ -152,5 +152,5 @@ CLIENT = Client(
     variables=(HOME, SYSTEM, DEFAULTS, TRUSTED_FOLDERS, TRUST, RESTRICTED),
     read=read,
     syntaxes=(VariableSyntax.DEFAULTS, VariableSyntax.BARE),
-    habits=NEVER_ASKS,
+    behavior=NEVER_ASKS,
 )

@@ -53,5 +53,5 @@ CLIENT = Client(
     variables=(PATH_ROOT, *platform_paths.CONFIG_VARIABLES),
     read=read,
     syntaxes=(),
-    habits=NEVER_ASKS,
+    behavior=NEVER_ASKS,
 )

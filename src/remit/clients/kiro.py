@@ -20,4 +20,4 @@ def read(reader: Reader) -> None:
     SERVERS.read_in_project(reader, ".kiro", "settings", "mcp.json")
 
 
-CLIENT = Client(name=NAME, variables=(), read=read, syntaxes=(VariableSyntax.BRACES,), habits=NEVER_ASKS)
+CLIENT = Client(name=NAME, variables=(), read=read, syntaxes=(VariableSyntax.BRACES,), behavior=NEVER_ASKS)

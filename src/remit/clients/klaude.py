@@ -39,4 +39,4 @@ def _read_agents(reader: Reader, base: str, shelf: Shelf) -> None:
     read_folder(reader, shelf, Kind.SUBAGENT, os.path.join(base, ".claude", "agents"))
 
 
-CLIENT = Client(name=NAME, variables=(), read=read, syntaxes=(), habits=NEVER_ASKS)
+CLIENT = Client(name=NAME, variables=(), read=read, syntaxes=(), behavior=NEVER_ASKS)

@@ -214,5 +214,5 @@ CLIENT = Client(
     ),
     read=read,
     syntaxes=(VariableSyntax.BRACE_ENV, VariableSyntax.BRACE_FILE),
-    habits=NEVER_ASKS,
+    behavior=NEVER_ASKS,
 )

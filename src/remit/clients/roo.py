@@ -44,5 +44,5 @@ CLIENT = Client(
     variables=platform_paths.CONFIG_VARIABLES,
     read=read,
     syntaxes=(VariableSyntax.DOLLAR_ENV, VariableSyntax.WORKSPACE),
-    habits=ClientBehavior(asks=ApprovalPrompt.NEVER, off_shadows=False),
+    behavior=ClientBehavior(asks=ApprovalPrompt.NEVER, off_shadows=False),
 )

@@ -39,5 +39,5 @@ CLIENT = Client(
     variables=platform_paths.CONFIG_VARIABLES,
     read=read,
     syntaxes=(VariableSyntax.DOLLAR_ENV, VariableSyntax.INPUT, VariableSyntax.WORKSPACE),
-    habits=NEVER_ASKS,
+    behavior=NEVER_ASKS,
 )

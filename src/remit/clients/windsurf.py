@@ -21,4 +21,6 @@ def read(reader: Reader) -> None:
     )
 
 
-CLIENT = Client(name=NAME, variables=(), read=read, syntaxes=(VariableSyntax.DOLLAR_ENV,), habits=NEVER_ASKS)
+CLIENT = Client(
+    name=NAME, variables=(), read=read, syntaxes=(VariableSyntax.DOLLAR_ENV,), behavior=NEVER_ASKS
+)

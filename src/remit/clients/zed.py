@@ -47,5 +47,5 @@ def _user(reader: Reader) -> str:
 
 
 CLIENT = Client(
-    name=NAME, variables=platform_paths.CONFIG_VARIABLES, read=read, syntaxes=(), habits=NEVER_ASKS
+    name=NAME, variables=platform_paths.CONFIG_VARIABLES, read=read, syntaxes=(), behavior=NEVER_ASKS
 )

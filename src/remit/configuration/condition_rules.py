@@ -71,7 +71,7 @@ class RuleCondition:
             return ()
         return [name for name in self._wanted if not snapshot.known.get(name)]
 
-    def about(self) -> Dependencies:
+    def dependencies(self) -> Dependencies:
         """Tell what it asks about."""
         try:
             asked = self._mentioned()

@@ -161,8 +161,8 @@ class AccessLists(NamedTuple):
     allow: tuple[str, ...] | None = None  # None: all; empty: none
     block: tuple[str, ...] = ()
     trusted: bool | None = None  # of a server: whether what it says of its tools is believed
-    running: ServerOptions | None = None  # of a server: how the gateway runs it
-    presented: PresentationOptions = PresentationOptions()  # of an agent
+    options: ServerOptions | None = None  # of a server: how the gateway runs it
+    presentation: PresentationOptions = PresentationOptions()  # of an agent
 
 
 class Room(NamedTuple):
@@ -171,7 +171,7 @@ class Room(NamedTuple):
     name: str
     description: str = ""
     tools: tuple[str, ...] = ()
-    presented: PresentationOptions = PresentationOptions()
+    presentation: PresentationOptions = PresentationOptions()
 
 
 class SessionOptions(NamedTuple):
@@ -201,7 +201,7 @@ class ConfigurationContent(NamedTuple):
     everyone: AccessLists = AccessLists("")
     mode: str | None = None
     ask_from: str | None = None
-    telling: SessionOptions = SessionOptions()
+    session: SessionOptions = SessionOptions()
     memory: str | None = None  # how the tools of memory are served
 
 

@@ -130,20 +130,20 @@ class ConfigurationService:
             found.append(ConfigurationFinding(severity, Problem(source=source, place=place, reason=reason)))
         return sorted(found, key=lambda each: (files.get(each.problem.source, -1), each.position))
 
-    def demands(self, workspace: Workspace) -> tuple[TrustRequest, ...]:
+    def trust_requests(self, workspace: Workspace) -> tuple[TrustRequest, ...]:
         """List the parts of the configuration that need the user's trust."""
         current = self.current(workspace)
-        return (*current.configuration.demands, *current.ruled.demands)
+        return (*current.configuration.trust_requests, *current.ruled.trust_requests)
 
-    def trust(self, demands: Iterable[TrustRequest], workspace: Workspace) -> None:
+    def trust(self, trust_requests: Iterable[TrustRequest], workspace: Workspace) -> None:
         """Let parts of the configuration count, as they stand."""
-        for each in demands:
+        for each in trust_requests:
             self._store.trust_part(each.file.path, each.subject, each.digest, workspace, self._clock())
         self._reconsider(workspace)
 
-    def revoke(self, demands: Iterable[TrustRequest], workspace: Workspace) -> None:
+    def revoke(self, trust_requests: Iterable[TrustRequest], workspace: Workspace) -> None:
         """Let parts of the configuration count no more."""
-        for each in demands:
+        for each in trust_requests:
             self._store.revoke_part(each.file.path, each.subject, workspace)
         self._reconsider(workspace)
 

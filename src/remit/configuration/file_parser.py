@@ -33,9 +33,9 @@ OWN_TOOLS = ("discover_tools", "call_tool", "why_tool", "report_available_tools"
 MODES = ("plan", "default", "acceptEdits", "dontAsk", "bypass")
 
 _TABLES = ("states", "tools", "servers", "agents", "rooms", "context", "suggestions", "memory")
-_PRESENTED = ("strategy", "token_budget")
-_SECTIONS = (*_PRESENTED, "pinned", "own_tools", "env", "mode", "ask_from", "allow", "block", *_TABLES)
-_RUNNING = ("prefix", "sessions", "inherit_env", "deadline")
+_PRESENTATION = ("strategy", "token_budget")
+_SECTIONS = (*_PRESENTATION, "pinned", "own_tools", "env", "mode", "ask_from", "allow", "block", *_TABLES)
+_SERVER_OPTIONS = ("prefix", "sessions", "inherit_env", "deadline")
 _STATE = ("kind", "description", "implies", "on", "off")
 _TOOL = ("states", "when", "location", "namespace", "danger", "approval", "ai_enabled")
 _NAME = r"[a-z0-9]+([-_][a-z0-9]+)*(\.[a-z0-9]+([-_][a-z0-9]+)*)*"
@@ -66,7 +66,7 @@ def read(content: object) -> tuple[ConfigurationContent, list[ConfigurationMista
         everyone=_both("", top),
         mode=top.one_of("mode", MODES),
         ask_from=top.one_of("ask_from", DANGERS),
-        telling=_telling(top.table("context"), top.table("suggestions"), memory),
+        session=_session(top.table("context"), top.table("suggestions"), memory),
         memory=_memory(memory),
     )
     return found, mistakes
@@ -166,17 +166,17 @@ def _own_tools(top: Fields) -> tuple[str, ...] | None:
 
 
 def _agent(name: str, fields: Fields) -> AccessLists:
-    fields.only(("allow", "block", *_PRESENTED))
-    return _both(name, fields)._replace(presented=_presented(fields))
+    fields.only(("allow", "block", *_PRESENTATION))
+    return _both(name, fields)._replace(presentation=_presentation(fields))
 
 
 def _server(name: str, fields: Fields) -> AccessLists:
-    fields.only(("allow", "block", "trusted", *_RUNNING))
-    running = _running(fields) if fields.given(_RUNNING) else None
-    return _both(name, fields)._replace(trusted=fields.flag("trusted"), running=running)
+    fields.only(("allow", "block", "trusted", *_SERVER_OPTIONS))
+    options = _server_options(fields) if fields.given(_SERVER_OPTIONS) else None
+    return _both(name, fields)._replace(trusted=fields.flag("trusted"), options=options)
 
 
-def _running(fields: Fields) -> ServerOptions:
+def _server_options(fields: Fields) -> ServerOptions:
     inherited = fields.texts if fields.is_list("inherit_env") else fields.flag
     return ServerOptions(
         prefix=fields.flag("prefix"),
@@ -186,7 +186,7 @@ def _running(fields: Fields) -> ServerOptions:
     )
 
 
-def _presented(fields: Fields) -> PresentationOptions:
+def _presentation(fields: Fields) -> PresentationOptions:
     return PresentationOptions(
         fields.one_of("strategy", STRATEGIES), fields.whole("token_budget", 0, _LARGEST_BUDGET)
     )
@@ -196,7 +196,7 @@ def _both(name: str, fields: Fields) -> AccessLists:
     return AccessLists(name, allow=fields.texts("allow"), block=fields.texts("block") or ())
 
 
-def _telling(context: Fields, suggestions: Fields, memory: Fields) -> SessionOptions:
+def _session(context: Fields, suggestions: Fields, memory: Fields) -> SessionOptions:
     context.only(("characters", "tokens", "tools"))
     suggestions.only(("enabled", "shared_patterns"))
     return SessionOptions(
@@ -215,5 +215,5 @@ def _memory(fields: Fields) -> str | None:
 
 
 def _room(name: str, fields: Fields) -> Room:
-    fields.only(("description", "tools", *_PRESENTED))
-    return Room(name, fields.text("description") or "", fields.texts("tools") or (), _presented(fields))
+    fields.only(("description", "tools", *_PRESENTATION))
+    return Room(name, fields.text("description") or "", fields.texts("tools") or (), _presentation(fields))

@@ -120,7 +120,7 @@ class Configuration(NamedTuple):
     waiting: frozenset[str]  # states that are declared, and unknown until trusted
     implications: Implications
     rules: tuple[ToolRule, ...]
-    demands: tuple[TrustRequest, ...]
+    trust_requests: tuple[TrustRequest, ...]
     conflicts: tuple[Conflict, ...]
     foreign: frozenset[str] = frozenset()  # states that are not the project's
     env: tuple[str, ...] = ()
@@ -159,7 +159,7 @@ def combine(said: Sequence[LoadedFile], trusted: Trusted) -> Configuration:
         waiting=frozenset(layered.waiting),
         implications=layered.implications(),
         rules=tuple(ToolRule(entry, each.file) for each in said for entry in each.content.tools),
-        demands=tuple(layered.demands),
+        trust_requests=tuple(layered.trust_requests),
         conflicts=tuple(layered.conflicts),
         foreign=frozenset(foreign),
         env=tuple(layered.env),
@@ -185,14 +185,14 @@ class _Layers:
         self.states: dict[str, DeclaredState] = {}
         self.waiting: set[str] = set()
         self.env: dict[str, None] = {}
-        self.demands: list[TrustRequest] = []
+        self.trust_requests: list[TrustRequest] = []
         self.conflicts: list[Conflict] = []
 
     def declare(self, entry: StateEntry, file: ConfigurationFile) -> None:
         changes = tuple(self._changes(entry, file))
         reasons = (*changes, *_runs(entry, file))
-        demand = self._demand(entry, file, reasons) if reasons else None
-        is_trusted = demand is None or demand.is_trusted
+        request = self._trust_request(entry, file, reasons) if reasons else None
+        is_trusted = request is None or request.is_trusted
         if changes and not is_trusted:
             self.conflicts.append(Conflict(file, entry.name, changes[0]))
             if entry.name in self._foreign:
@@ -209,14 +209,16 @@ class _Layers:
             self.conflicts.append(
                 Conflict(before.file, entry.name, f"{owner(file)} declares it, and that counts")
             )
-        self.states[entry.name] = DeclaredState(entry, file, demand is not None, is_trusted)
+        self.states[entry.name] = DeclaredState(entry, file, request is not None, is_trusted)
 
     def show(self, variables: Sequence[str], file: ConfigurationFile) -> None:
         """Let conditions see variables: what a condition compares, it may show to an agent."""
         if variables and file.layer in OF_A_PROJECT:
             listed = ", ".join(variables)
             entry = StateEntry(VARIABLES, "", implies=tuple(variables))
-            if not self._demand(entry, file, (f"it lets conditions compare and show {listed}",)).is_trusted:
+            if not self._trust_request(
+                entry, file, (f"it lets conditions compare and show {listed}",)
+            ).is_trusted:
                 return
         self.env |= dict.fromkeys(variables)
 
@@ -250,11 +252,13 @@ class _Layers:
             if name in self._foreign:
                 yield f"it implies `{name}`, which {owner(self._foreign[name])} declares"
 
-    def _demand(self, entry: StateEntry, file: ConfigurationFile, reasons: tuple[str, ...]) -> TrustRequest:
+    def _trust_request(
+        self, entry: StateEntry, file: ConfigurationFile, reasons: tuple[str, ...]
+    ) -> TrustRequest:
         known = self._trusted.get((file.path, entry.name))
-        demand = TrustRequest(entry, file, reasons, digest(entry), known, entry.name)
-        self.demands.append(demand)
-        return demand
+        request = TrustRequest(entry, file, reasons, digest(entry), known, entry.name)
+        self.trust_requests.append(request)
+        return request
 
 
 def _foreign(said: Iterable[LoadedFile]) -> dict[str, ConfigurationFile]:

@@ -40,7 +40,7 @@ from remit.decision.policy import (
 )
 from remit.decision.tool_names import MCP, MEMORY_SERVER, normalise
 
-_STANDINGS = {
+_STRENGTHS = {
     ConfigurationLayer.MACHINE: RuleStrength.MACHINE,
     ConfigurationLayer.MANAGED: RuleStrength.MANAGED,
 }
@@ -51,7 +51,7 @@ class CompiledPolicy(NamedTuple):
     """A policy, what of it waits for the user's trust, and what does not count."""
 
     policy: Policy = NO_POLICY
-    demands: tuple[TrustRequest, ...] = ()
+    trust_requests: tuple[TrustRequest, ...] = ()
     violations: tuple[tuple[ConfigurationFile, ConfigurationMistake], ...] = ()
 
 
@@ -60,19 +60,19 @@ def compile_policy(said: Sequence[LoadedFile], trusted: Trusted) -> CompiledPoli
     unread = [each.file for each in said if each.is_unread and each.file.layer not in OF_A_PROJECT]
     if not unread and not any(map(_says_anything, said)):
         return CompiledPolicy()
-    demands = [demand for each in said for demand in _demands(each, said, trusted)]
-    granted = {(each.file.path, each.subject) for each in demands if each.is_trusted}
+    trust_requests = [request for each in said for request in _trust_requests(each, said, trusted)]
+    granted = {(each.file.path, each.subject) for each in trust_requests if each.is_trusted}
     asked = [_setting(each, "ask_from") for each in said if each.content.ask_from]
     policy = Policy(
         lists=[item for each in said for item in _lists(each)],
         labels=[item for each in said for item in _labels(each, granted)],
-        beliefs=[item for each in said for item in _beliefs(each)],
+        annotation_trust=[item for each in said for item in _annotation_trust(each)],
         ask_from=min(((LEVELS[word], origin) for word, origin in asked), default=None),
         mode=_mode(said, ConfigurationLayer.MACHINE),
         fixed_mode=_mode(said, ConfigurationLayer.MANAGED),
         unread=ConfigLocation(unread[-1].path, "") if unread else None,
     )
-    return CompiledPolicy(policy, tuple(demands), tuple(_violations(said, granted)))
+    return CompiledPolicy(policy, tuple(trust_requests), tuple(_violations(said, granted)))
 
 
 def _says_anything(said: LoadedFile) -> bool:
@@ -84,7 +84,7 @@ def _says_anything(said: LoadedFile) -> bool:
         return True
     if content.memory == OFF:
         return True
-    is_run = any(each.running is not None for each in content.servers)
+    is_run = any(each.options is not None for each in content.servers)
     return said.file.layer in OF_A_PROJECT and (is_run or any(True for _ in _unpresentable(content)))
 
 
@@ -119,13 +119,13 @@ def _lists(said: LoadedFile) -> Iterator[ToolList]:
         yield from _list(said, each, ListTarget.AGENT, ("agents", each.name))
 
 
-def _list(said: LoadedFile, lists: AccessLists, belongs: ListTarget, path: KeyPath) -> Iterator[ToolList]:
-    read = own_globs if belongs is ListTarget.SERVER else tool_globs
+def _list(said: LoadedFile, lists: AccessLists, target: ListTarget, path: KeyPath) -> Iterator[ToolList]:
+    read = own_globs if target is ListTarget.SERVER else tool_globs
     whose = glob(lists.name) if lists.name else _ANY
     for key, patterns in (("block", lists.block or None), ("allow", lists.allow)):
         if patterns is not None:
             meant = tuple((pattern, read(pattern)) for pattern in patterns)
-            yield ToolList(belongs, whose, meant, key == "allow", _origin(said, (*path, key)))
+            yield ToolList(target, whose, meant, key == "allow", _origin(said, (*path, key)))
 
 
 def own_globs(pattern: str) -> tuple[Glob, ...]:
@@ -137,28 +137,30 @@ def own_globs(pattern: str) -> tuple[Glob, ...]:
 
 def _labels(said: LoadedFile, granted: Iterable[tuple[str, str]]) -> Iterator[SafetyRule]:
     for entry in filter(_is_label, said.content.tools):
-        standing = rule_strength(said.file)
+        strength = rule_strength(said.file)
         if (said.file.path, _subject(entry)) in granted:
-            standing = RuleStrength.TRUSTED
+            strength = RuleStrength.TRUSTED
         path = ("tools", entry.pattern)
         danger, approval, ai_enabled = entry.danger, entry.approval, entry.ai_enabled
         yield SafetyRule(
             tool_globs(entry.pattern),
-            standing,
+            strength,
             None if danger is None else (LEVELS[danger], _origin(said, (*path, "danger"))),
             None if approval is None else (approval, _origin(said, (*path, "approval"))),
             None if ai_enabled is None else (ai_enabled, _origin(said, (*path, "ai_enabled"))),
         )
 
 
-def _beliefs(said: LoadedFile) -> Iterator[AnnotationTrust]:
-    standing = rule_strength(said.file)
+def _annotation_trust(said: LoadedFile) -> Iterator[AnnotationTrust]:
+    strength = rule_strength(said.file)
     for each in said.content.servers:
-        if each.trusted is False or (each.trusted and standing is not RuleStrength.NARROWING):
-            yield AnnotationTrust(glob(each.name), each.trusted, standing)
+        if each.trusted is False or (each.trusted and strength is not RuleStrength.NARROWING):
+            yield AnnotationTrust(glob(each.name), each.trusted, strength)
 
 
-def _demands(said: LoadedFile, all_said: Sequence[LoadedFile], trusted: Trusted) -> Iterator[TrustRequest]:
+def _trust_requests(
+    said: LoadedFile, all_said: Sequence[LoadedFile], trusted: Trusted
+) -> Iterator[TrustRequest]:
     """List what a project says of tools that would give, and not take away."""
     if said.file.layer not in OF_A_PROJECT:
         return
@@ -206,8 +208,8 @@ def _given(said: LoadedFile, all_said: Sequence[LoadedFile]) -> Iterator[Configu
         if each.trusted:
             message = "a project cannot have its servers believed"
             yield ConfigurationMistake(("servers", each.name, "trusted"), message, hint)
-        for key in each.running._fields if each.running is not None else ():
-            if getattr(each.running, key) is not None:
+        for key in each.options._fields if each.options is not None else ():
+            if getattr(each.options, key) is not None:
                 message = "a project cannot say how servers are run"
                 yield ConfigurationMistake(("servers", each.name, key), message, hint)
     for path in _unpresentable(said.content):
@@ -221,7 +223,9 @@ def _unpresentable(content: ConfigurationContent) -> Iterator[KeyPath]:
     if content.strategy == FLAT:
         yield ("strategy",)
     for section, entries in (("agents", content.agents), ("rooms", content.rooms)):
-        yield from ((section, each.name, "strategy") for each in entries if each.presented.strategy == FLAT)
+        yield from (
+            (section, each.name, "strategy") for each in entries if each.presentation.strategy == FLAT
+        )
 
 
 def _undoing(
@@ -243,7 +247,7 @@ def _undoing(
 
 def rule_strength(file: ConfigurationFile) -> RuleStrength:
     """Tell how much a file may say."""
-    return _STANDINGS.get(file.layer, RuleStrength.NARROWING)
+    return _STRENGTHS.get(file.layer, RuleStrength.NARROWING)
 
 
 def _weaker_keys(entry: ToolEntry, theirs: ToolEntry) -> Iterator[str]:

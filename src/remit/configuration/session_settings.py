@@ -35,7 +35,7 @@ def session_settings(said: Sequence[LoadedFile]) -> SessionSettings:
         *_of(said, *OF_A_PROJECT),
         *_of(said, ConfigurationLayer.MANAGED),
     ):
-        wanted = {key: value for key, value in each.content.telling._asdict().items() if value is not None}
+        wanted = {key: value for key, value in each.content.session._asdict().items() if value is not None}
         if each.file.layer in OF_A_PROJECT:
             wanted = {key: min(value, getattr(told, key)) for key, value in wanted.items()}
         told = told._replace(**wanted)
@@ -45,7 +45,7 @@ def session_settings(said: Sequence[LoadedFile]) -> SessionSettings:
 def violations(said: Iterable[LoadedFile]) -> Iterator[tuple[ConfigurationFile, ConfigurationMistake]]:
     """Name what no file of a project may say, whoever trusts it."""
     for each in said:
-        if each.file.layer in OF_A_PROJECT and each.content.telling.shared_patterns:
+        if each.file.layer in OF_A_PROJECT and each.content.session.shared_patterns:
             message, hint = "a project cannot ask for what others do", "that is the machine's to say"
             yield each.file, ConfigurationMistake(("suggestions", "shared_patterns"), message, hint)
 

@@ -21,7 +21,7 @@ class ClientReading:
     lost: frozenset[Scope] = frozenset()  # scopes whose files one of those leads to: not all were found
     problems: Sequence[Problem] = ()
     files: Sequence[str] = ()  # those that exist, of all that were looked for
-    habits: ClientBehavior = ASKS_AT_A_TERMINAL
+    behavior: ClientBehavior = ASKS_AT_A_TERMINAL
     own_rules: Sequence[SettingsRule] = ()  # those that Remit wrote: they count for the client, and not here
 
 

@@ -1,6 +1,6 @@
 """What a client's settings make of a declaration, by the rules observed on the real Claude Code.
 
-Other clients have fewer rules, and habits of their own.
+Other clients have fewer rules, and behavior of their own.
 
 Approval comes first: a project's server that is rejected or waits for approval takes no part. Then policy:
 any deny rule blocks, and where there is an allow list, only what it names is let through. Then what the user
@@ -84,7 +84,7 @@ class SettingsRule:
     subject: str = ""
 
     @property
-    def memorable(self) -> str:
+    def storable_subject(self) -> str:
         """The subject as it may be stored."""
         is_pattern = self.effect in (Effect.DENIES, Effect.ALLOWS) and self.subject.startswith("url:")
         return FORGOTTEN_URL if is_pattern else self.subject
@@ -98,13 +98,13 @@ class ClientSettings:
         rules: Iterable[SettingsRule] = (),
         *,
         is_headless: bool = False,
-        habits: ClientBehavior = ASKS_AT_A_TERMINAL,
+        behavior: ClientBehavior = ASKS_AT_A_TERMINAL,
     ) -> None:
         self.rules: Sequence[SettingsRule] = tuple(rules)
         self.is_headless = is_headless
-        self.habits = habits
-        self._asks = habits.asks is ApprovalPrompt.ALWAYS or (
-            habits.asks is ApprovalPrompt.AT_A_TERMINAL and not is_headless
+        self.behavior = behavior
+        self._asks = behavior.asks is ApprovalPrompt.ALWAYS or (
+            behavior.asks is ApprovalPrompt.AT_A_TERMINAL and not is_headless
         )
         self._trusted = {rule.subject for rule in self._of(Effect.TRUSTS)}
         self._approves_all = self._reads_approval_of_all()
@@ -120,14 +120,14 @@ class ClientSettings:
         self._plugins_only = {rule.subject for rule in self._of(Effect.ADMITS_PLUGINS_ONLY)}
         self._forgot_urls = FORGOTTEN_URL in (*self._denied, *(self._allowed or ()))
 
-    def takes_part(self, declaration: Declaration) -> bool:
+    def can_shadow(self, declaration: Declaration) -> bool:
         """Tell whether a declaration can stand in another's way: a project's only once it is approved.
 
         What only a person may invoke does not: the model is told of the next one of that name.
         """
         if declaration.own_status is ConfigStatus.MANUAL or self._is_withheld(declaration):
             return False
-        if declaration.own_status is ConfigStatus.DISABLED and not self.habits.off_shadows:
+        if declaration.own_status is ConfigStatus.DISABLED and not self.behavior.off_shadows:
             return False
         if not _needs_approval(declaration) or self._is_exclusive:
             return True

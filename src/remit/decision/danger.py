@@ -86,13 +86,13 @@ def by_annotations(annotations: str | None) -> Danger | None:
     return Danger.MODERATE if hints.get("destructiveHint") is False else Danger.DESTRUCTIVE
 
 
-def derive(tool: Tool, *, is_believed: bool) -> Rating:
+def derive(tool: Tool, *, trusts_annotations: bool) -> Rating:
     """Rate a tool of which no configuration says anything; who is not believed can only make it worse."""
     named = by_name(tool.name) if tool.kind in _NAMED else _PLAIN
     if tool.danger is None:
         return named
     said = (_BY_DEFINITION if tool.server is None else _BY_ANNOTATIONS)[tool.danger]
-    return said if is_believed or said.level > named.level else named
+    return said if trusts_annotations or said.level > named.level else named
 
 
 @lru_cache(maxsize=65_536)

@@ -32,8 +32,8 @@ class DecisionIndex:
             needed = context.requirements.of(tool.name)
             if needed and (decision.gate is None or decision.gate in _AFTER_STATES):
                 self._needing.setdefault(needed, []).append(at)
-        self._by_state = _index(self._needing, lambda each: each.condition.about().states)
-        self._by_variable = _index(self._needing, lambda each: each.condition.about().variables)
+        self._by_state = _index(self._needing, lambda each: each.condition.dependencies().states)
+        self._by_variable = _index(self._needing, lambda each: each.condition.dependencies().variables)
 
     def at(self, snapshot: Snapshot) -> list[ToolDecision]:
         """List the tools with the decisions about them, as the states are."""

@@ -27,7 +27,7 @@ _IN_FORCE = (ConfigStatus.ENABLED, ConfigStatus.ITSELF)
 _ORDER = {Verdict.VISIBLE: 0, Verdict.ASK: 1, Verdict.HIDDEN: 2}
 
 
-def judge(call: ClientCall, catalog: Iterable[Tool], context: Context) -> Decision:
+def decide_call(call: ClientCall, catalog: Iterable[Tool], context: Context) -> Decision:
     """Decide about a call; the catalog need only have the rows that it names."""
     context = replace(context, starts_servers=False)  # the client has started what it is about to call
     tools = adopt([tool for tool in catalog if tool.client == context.client])
@@ -105,7 +105,7 @@ def _assumed(call: ClientCall, tools: Sequence[Tool], context: Context, is_read:
     return adopt([*tools, made])[-1] if is_read else made
 
 
-def employed(name: str | None, tools: Iterable[Tool], context: Context) -> Context:
+def agent_context(name: str | None, tools: Iterable[Tool], context: Context) -> Context:
     """Have a context be an agent's; of one that is not known, only its name counts."""
     if name is None:
         return context
@@ -116,7 +116,7 @@ def employed(name: str | None, tools: Iterable[Tool], context: Context) -> Conte
 
 def _as_caller(call: ClientCall, tools: Sequence[Tool], context: Context) -> Context:
     """Have a context be that of who calls."""
-    context = employed(call.agent, tools, context)
+    context = agent_context(call.agent, tools, context)
     if call.is_own and context.agent is not None and context.agent.profile.tools is not None:
         # Where its list has the name that it calls, the list says nothing of the tool behind it.
         agent, profile = context.agent, context.agent.profile

@@ -54,7 +54,7 @@ class ListTarget(StrEnum):
 class ToolList(NamedTuple):
     """Tools that may be used, or may not, whoever or whatever a pattern covers."""
 
-    belongs: ListTarget
+    target: ListTarget
     owner: Glob
     patterns: tuple[tuple[str, tuple[Glob, ...]], ...]  # as written, with what each means
     allows: bool
@@ -65,7 +65,7 @@ class SafetyRule(NamedTuple):
     """What a file says of the tools that a pattern covers."""
 
     globs: tuple[Glob, ...]
-    standing: RuleStrength
+    strength: RuleStrength
     danger: tuple[Danger, ConfigLocation] | None = None
     approval: tuple[bool, ConfigLocation] | None = None
     ai_enabled: tuple[bool, ConfigLocation] | None = None
@@ -81,7 +81,7 @@ class AnnotationTrust(NamedTuple):
 
     server: Glob
     is_trusted: bool
-    standing: RuleStrength
+    strength: RuleStrength
 
 
 class ModeSetting(NamedTuple):
@@ -105,7 +105,7 @@ class ToolDanger(NamedTuple):
     rating: Rating
     origin: ConfigLocation | None = None  # the file that says so, where one does
     approval: ConfigLocation | None = None  # the file that wants it to be asked about
-    is_kept: bool = False  # an administrator wants it: no mode lifts that
+    is_managed: bool = False  # an administrator wants it: no mode lifts that
 
 
 class ModeEffect(NamedTuple):
@@ -123,7 +123,7 @@ class Policy:
         *,
         lists: Iterable[ToolList] = (),
         labels: Iterable[SafetyRule] = (),
-        beliefs: Iterable[AnnotationTrust] = (),
+        annotation_trust: Iterable[AnnotationTrust] = (),
         ask_from: tuple[Danger, ConfigLocation] | None = None,
         mode: ModeSetting | None = None,  # where none is asked for
         fixed_mode: ModeSetting | None = None,  # an administrator's: it can only be narrowed
@@ -132,7 +132,7 @@ class Policy:
     ) -> None:
         self._lists = sorted(lists, key=lambda each: each.allows)  # what blocks is named first
         self._labels = tuple(labels)
-        self._beliefs = tuple(beliefs)
+        self._annotation_trust = tuple(annotation_trust)
         self._refused: dict[tuple[str | None, ...], Refusal | None] = {}
         self._said: dict[str, _Said] = {}
         self.ask_from = ask_from
@@ -157,7 +157,7 @@ class Policy:
         return Policy(
             lists=lists,
             labels=labels,
-            beliefs=self._beliefs,
+            annotation_trust=self._annotation_trust,
             ask_from=self.ask_from,
             mode=self.mode,
             fixed_mode=self.fixed_mode,
@@ -175,30 +175,32 @@ class Policy:
 
     def rate(self, tool: Tool) -> ToolDanger:
         """Tell how dangerous a tool is."""
-        if not (self._labels or self._beliefs):
-            return ToolDanger(derive(tool, is_believed=tool.is_trusted is not False))
+        if not (self._labels or self._annotation_trust):
+            return ToolDanger(derive(tool, trusts_annotations=tool.is_trusted is not False))
         said = self._said.get(tool.name)
         if said is None:
             said = _said([each for each in self._labels if _covers(each.globs, tool.name)])
             self._said[tool.name] = said
-        danger = said.danger or (derive(tool, is_believed=self._believes(tool)), None)
+        danger = said.danger or (derive(tool, trusts_annotations=self._believes(tool)), None)
         if said.raised is not None and said.raised[0].level > danger[0].level:
             danger = said.raised
-        return ToolDanger(*danger, said.approval, said.is_kept)
+        return ToolDanger(*danger, said.approval, said.is_managed)
 
     def mode_effect(self, rated: ToolDanger, mode: Mode | None) -> ModeEffect:
         """Tell what becomes of a tool in a mode; None stands for the usual one."""
-        key = (rated.rating.level, rated.approval is not None, rated.is_kept, mode)
+        key = (rated.rating.level, rated.approval is not None, rated.is_managed, mode)
         found = self._answers.get(key)
         if found is None:
             found = self._answers[key] = self._mode_effect(*key)
         return found
 
-    def _mode_effect(self, level: Danger, is_wanted: bool, is_kept: bool, asked: Mode | None) -> ModeEffect:
+    def _mode_effect(
+        self, level: Danger, is_wanted: bool, is_managed: bool, asked: Mode | None
+    ) -> ModeEffect:
         asks = is_wanted or level >= (Danger.CRITICAL if self.ask_from is None else self.ask_from[0])
         modes = self._modes[asked]
         hiding = (mode for mode in modes if _is_hidden(level, asks, mode))
-        is_lifted = all(mode is Mode.BYPASS for mode in modes) and not is_kept
+        is_lifted = all(mode is Mode.BYPASS for mode in modes) and not is_managed
         return ModeEffect(next(hiding, None), asks and not is_lifted)
 
     def _refusal(self, tool: Tool, agents: Sequence[str]) -> Refusal | None:
@@ -211,7 +213,7 @@ class Policy:
         return None
 
     def _believes(self, tool: Tool) -> bool:
-        said = [each for each in self._beliefs if any(map(each.server.matches, _labels_of(tool)))]
+        said = [each for each in self._annotation_trust if any(map(each.server.matches, _labels_of(tool)))]
         if any(not each.is_trusted for each in said):
             return False
         return bool(said) or tool.is_trusted is not False
@@ -227,14 +229,14 @@ def _is_hidden(level: Danger, asks: bool, mode: Mode) -> bool:
 
 
 def _concerns(listed: ToolList, tool: Tool, agents: Sequence[str]) -> bool:
-    if listed.belongs is ListTarget.ALL:
+    if listed.target is ListTarget.ALL:
         return True
-    owners = agents if listed.belongs is ListTarget.AGENT else _labels_of(tool)
+    owners = agents if listed.target is ListTarget.AGENT else _labels_of(tool)
     return any(map(listed.owner.matches, owners))
 
 
 def _objection(listed: ToolList, tool: Tool) -> Refusal | None:
-    name = _own_name(tool) if listed.belongs is ListTarget.SERVER else tool.name
+    name = _own_name(tool) if listed.target is ListTarget.SERVER else tool.name
     if listed.allows:
         is_server = tool.kind is Kind.MCP_SERVER
         if any(
@@ -283,7 +285,7 @@ class _Said(NamedTuple):
     danger: "_Described | None"  # by those who may lower it, too
     raised: "_Described | None"  # by those who may not
     approval: ConfigLocation | None
-    is_kept: bool
+    is_managed: bool
 
 
 _Described = tuple[Rating, ConfigLocation]
@@ -292,17 +294,17 @@ _Described = tuple[Rating, ConfigLocation]
 def _said(covering: Sequence[SafetyRule]) -> _Said:
     # What a trusted part of a project says counts before what the machine's file says.
     user = _described(covering, RuleStrength.TRUSTED) or _described(covering, RuleStrength.MACHINE)
-    approval, is_kept = _approval(covering)
+    approval, is_managed = _approval(covering)
     return _Said(
         _worst(filter(None, (_described(covering, RuleStrength.MANAGED), user))),
         _described(covering, RuleStrength.NARROWING),
         approval,
-        is_kept,
+        is_managed,
     )
 
 
-def _described(covering: Sequence[SafetyRule], standing: RuleStrength) -> _Described | None:
-    found = [each for each in covering if each.standing is standing and each.danger is not None]
+def _described(covering: Sequence[SafetyRule], strength: RuleStrength) -> _Described | None:
+    found = [each for each in covering if each.strength is strength and each.danger is not None]
     heaviest = max((each.weight for each in found), default=0)
     said = [each.danger for each in found if each.danger is not None and each.weight == heaviest]
     return _worst((Rating(level, "as configured"), origin) for level, origin in said)
@@ -314,9 +316,9 @@ def _worst(said: Iterable[_Described]) -> _Described | None:
 
 def _approval(covering: Sequence[SafetyRule]) -> tuple[ConfigLocation | None, bool]:
     """Find who wants a tool to be asked about; a trusted part of a project may drop the machine's wish."""
-    said = [(each.standing, *each.approval) for each in covering if each.approval is not None]
-    wanting = {standing: origin for standing, wants, origin in said if wants}
-    if any(standing is RuleStrength.TRUSTED and not wants for standing, wants, _ in said):
+    said = [(each.strength, *each.approval) for each in covering if each.approval is not None]
+    wanting = {strength: origin for strength, wants, origin in said if wants}
+    if any(strength is RuleStrength.TRUSTED and not wants for strength, wants, _ in said):
         wanting.pop(RuleStrength.MACHINE, None)
     strongest = max(wanting, default=None)
     return (None, False) if strongest is None else (wanting[strongest], strongest is RuleStrength.MANAGED)

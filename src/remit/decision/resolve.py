@@ -20,7 +20,7 @@ def resolve(declarations: Iterable[Declaration], settings: ClientSettings) -> li
     """Give each declaration its status and, where another one is in force instead, that one."""
     unique = {declaration.key: declaration for declaration in declarations}  # the last one written counts
     judged = [(declaration, settings.status(declaration)) for declaration in unique.values()]
-    rivals = [item for item in unique.values() if settings.takes_part(item)]
+    rivals = [item for item in unique.values() if settings.can_shadow(item)]
     agents = _winners_by_name(item for item in rivals if item.kind is Kind.SUBAGENT)
     by_name = _winners_by_name(item for item in rivals if _agent_instead(item, agents) is None)
     by_endpoint: dict[str, Declaration] = {}

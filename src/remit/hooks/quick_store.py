@@ -105,7 +105,7 @@ def record_use(
     from remit.store.usage_store import record
 
     with visiting(directory, client) as here:
-        sighting = ReportedTool(
+        reported = ReportedTool(
             name,
             client,
             here.workspace,
@@ -118,7 +118,7 @@ def record_use(
         if succeeded or trace is not None:  # which may change a state, or is not to be kept
             _configure(here)
         use = CallOutcome(session_id, call_id, succeeded, duration_ms)
-        return record(here.database, sighting, use, _kept(trace, here, made_in))
+        return record(here.database, reported, use, _kept(trace, here, made_in))
 
 
 def report_call(session_id: str, call_id: str, directory: str, client: str = CLIENT) -> None:

@@ -152,7 +152,9 @@ class Installer:
             except NoSuchDirectoryError:
                 continue
             reading = self._sources.read(view)
-            for item in resolve(reading.declarations, ClientSettings(reading.rules, habits=reading.habits)):
+            for item in resolve(
+                reading.declarations, ClientSettings(reading.rules, behavior=reading.behavior)
+            ):
                 if item.declaration.kind is Kind.MCP_SERVER and item.config_status not in _LEFT_OUT:
                     found.setdefault(item.declaration.key, item.declaration)
         return list(found.values())

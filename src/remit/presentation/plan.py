@@ -69,7 +69,7 @@ class ServingPlan(NamedTuple):
 
 def make_plan(configuration: Configuration, chosen: EndpointChoice) -> ServingPlan:
     """Make the plan of an endpoint; what is said of a room counts before what is said of an agent."""
-    presented = list(_presented(configuration, chosen))
+    presented = list(_presentation(configuration, chosen))
     budget = _last(each.token_budget for each in presented)
     own = configuration.own_tools
     strategy = _last(each.strategy for each in presented) or AUTO
@@ -83,9 +83,9 @@ def make_plan(configuration: Configuration, chosen: EndpointChoice) -> ServingPl
         lists_memory=configuration.memory == LISTED,
         namespaces=tuple(_namespaces(configuration)),
         running=tuple(
-            (glob(each.name), each.running)
+            (glob(each.name), each.options)
             for file, each in configuration.servers
-            if each.running is not None and file.layer not in OF_A_PROJECT
+            if each.options is not None and file.layer not in OF_A_PROJECT
         ),
     )
 
@@ -95,20 +95,20 @@ def covers(globs: Globs, name: str) -> bool:
     return any(form.matches(name) for form in globs)
 
 
-def _presented(configuration: Configuration, chosen: EndpointChoice) -> Iterator[PresentationOptions]:
+def _presentation(configuration: Configuration, chosen: EndpointChoice) -> Iterator[PresentationOptions]:
     """List what is said of how this endpoint presents tools, the weakest first."""
     yield PresentationOptions(configuration.strategy, configuration.token_budget)
     for file, agent in configuration.agents:
         if chosen.agent is not None and glob(agent.name).matches(chosen.agent):
-            yield _permitted(agent.presented, file)
+            yield _permitted(agent.presentation, file)
     for file, room in configuration.rooms:
         if room.name == chosen.room:
-            yield _permitted(room.presented, file)
+            yield _permitted(room.presentation, file)
     yield PresentationOptions(chosen.strategy)
 
 
-def _permitted(presented: PresentationOptions, file: ConfigurationFile) -> PresentationOptions:
-    return presented if may_present(presented.strategy, file) else presented._replace(strategy=None)
+def _permitted(presentation: PresentationOptions, file: ConfigurationFile) -> PresentationOptions:
+    return presentation if may_present(presentation.strategy, file) else presentation._replace(strategy=None)
 
 
 def _namespaces(configuration: Configuration) -> Iterator[tuple[str, Globs]]:

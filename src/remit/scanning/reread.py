@@ -88,7 +88,7 @@ class Rereading:
                 _with_consequence(item) if item.source in known else item for item in reading.problems
             ]
             reading = replace(reading, problems=problems)
-        settings = ClientSettings(rules, is_headless=view.flags.is_headless, habits=reading.habits)
+        settings = ClientSettings(rules, is_headless=view.flags.is_headless, behavior=reading.behavior)
         return reading, resolve(declarations, settings)
 
 

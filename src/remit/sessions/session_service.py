@@ -184,7 +184,7 @@ class Sessions:
             item.tool.name: {
                 state
                 for each in context.requirements.of(item.tool.name)
-                for state in each.condition.about().states
+                for state in each.condition.dependencies().states
             }
             for item in listed
             if item.decision.is_available

@@ -62,7 +62,7 @@ class States:
 
     def watch(self, names: Iterable[str], context: Context) -> Watch | None:
         """Write down what has to be looked at to know whether a decision about tools still holds."""
-        needed = [each.condition.about() for name in names for each in context.requirements.of(name)]
+        needed = [each.condition.dependencies() for name in names for each in context.requirements.of(name)]
         if self._situation is None or not needed:
             return Watch()
         about = Dependencies(
@@ -103,9 +103,13 @@ class States:
         """Name the files and directories that the configuration and the states depend on."""
         return () if self._situation is None else self._situation.places(context.workspace)
 
-    def demands(self, context: Context) -> Sequence[TrustRequest]:
+    def trust_requests(self, context: Context) -> Sequence[TrustRequest]:
         """List the states and the rules that only count with the user's trust."""
-        return [] if self._situation is None else self._situation.configurations.demands(context.workspace)
+        return (
+            []
+            if self._situation is None
+            else self._situation.configurations.trust_requests(context.workspace)
+        )
 
     def problems(self, context: Context) -> list[Problem]:
         """List what is wrong in the configuration."""

@@ -145,7 +145,7 @@ class SqliteScans:
         believed = json.dumps([name for name in reading.inputs if name not in reading.unreadable])
         self._database.run("forget_rules", sources=believed, **mine)
         self._database.run_each(
-            "add_rule", [{**mine, **asdict(rule), "subject": rule.memorable} for rule in reading.rules]
+            "add_rule", [{**mine, **asdict(rule), "subject": rule.storable_subject} for rule in reading.rules]
         )
 
 

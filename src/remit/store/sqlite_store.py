@@ -109,19 +109,19 @@ class SqliteStore:
         """Tell whether a view has something from a source."""
         return bool(self.database.rows("is_resolved", source=source, **key_of(view)))
 
-    def record(self, sighting: ReportedTool, use: CallOutcome) -> bool:
+    def record(self, reported: ReportedTool, use: CallOutcome) -> bool:
         """Count one use of a tool; False when the call was known already."""
-        return usage_store.record(self.database, sighting, use)
+        return usage_store.record(self.database, reported, use)
 
     def record_all(self, used: Iterable[tuple[ReportedTool, CallOutcome]]) -> None:
         """Count many uses at once."""
         usage_store.record_all(self.database, used)
 
-    def report(self, definition: Definition, sighting: ReportedTool) -> None:
+    def report(self, definition: Definition, reported: ReportedTool) -> None:
         """Keep what somebody says of a tool, for the project it was said in."""
-        project = sighting.workspace.project.hash
+        project = reported.workspace.project.hash
         with self.database.transaction():
-            tool = usage_store.sight(self.database, sighting)
+            tool = usage_store.record_tool(self.database, reported)
             earlier = self.database.rows("definition", tool=tool, project=project)
             description, input_schema = earlier[0] if earlier else (None, None)
             complete = replace(

@@ -53,17 +53,17 @@ class _Counted(NamedTuple):
 
 
 def record(
-    database: Database, sighting: ReportedTool, use: CallOutcome, trace: "Trace | None" = None
+    database: Database, reported: ReportedTool, use: CallOutcome, trace: "Trace | None" = None
 ) -> bool:
     """Count one use of a tool, and keep what it left; False when the call was reported before and only its
     gaps were filled.
     """
     with database.transaction():
-        counted = _count(database, sighting, use, lambda: sight(database, sighting))
+        counted = _count(database, reported, use, lambda: record_tool(database, reported))
         if trace is not None and not counted.is_told:
             from remit.store.trace_store import leave
 
-            leave(database, trace, sighting.workspace, use.session_id, sighting.at)
+            leave(database, trace, reported.workspace, use.session_id, reported.at)
         return counted.is_new
 
 
@@ -84,22 +84,22 @@ def record_all(database: Database, used: Iterable[tuple[ReportedTool, CallOutcom
     """Count many uses at once; each tool's row is looked for once."""
     found: dict[tuple[str, str, str | None], int] = {}
 
-    def row(sighting: ReportedTool) -> int:
-        key = (sighting.name, sighting.client, sighting.server)
+    def row(reported: ReportedTool) -> int:
+        key = (reported.name, reported.client, reported.server)
         if key not in found:
-            found[key] = sight(database, sighting)
+            found[key] = record_tool(database, reported)
         return found[key]
 
     with database.transaction():
-        for sighting, use in used:
-            _count(database, sighting, use, partial(row, sighting))
+        for reported, use in used:
+            _count(database, reported, use, partial(row, reported))
 
 
-def _count(database: Database, sighting: ReportedTool, use: CallOutcome, row: Callable[[], int]) -> _Counted:
+def _count(database: Database, reported: ReportedTool, use: CallOutcome, row: Callable[[], int]) -> _Counted:
     """Count a use, inside a transaction."""
     call: dict[str, Value] = {
-        "client": sighting.client,
-        "project": sighting.workspace.project.hash,
+        "client": reported.client,
+        "project": reported.workspace.project.hash,
         "call_id": use.call_id,
         "session_id": use.session_id,
     }
@@ -113,10 +113,10 @@ def _count(database: Database, sighting: ReportedTool, use: CallOutcome, row: Ca
     if not earlier:
         if use.call_id is not None and use.session_id is None:
             call["session_id"] = _reported_session(database, call)
-        database.run("add_event", tool=row(), at=sighting.at, **call, **outcome)
+        database.run("add_event", tool=row(), at=reported.at, **call, **outcome)
     if use.succeeded and all(outcome is None for _, outcome, _ in earlier):  # once for each call
-        for name in filter(None, (sighting.name, sighting.subject)):
-            advance(database, canonical(name), sighting.workspace, sighting.at)
+        for name in filter(None, (reported.name, reported.subject)):
+            advance(database, canonical(name), reported.workspace, reported.at)
     return _Counted(not earlier, any(session is not None for *_, session in earlier))
 
 
@@ -126,23 +126,23 @@ def _reported_session(database: Database, call: Mapping[str, Value]) -> str | No
     return reported[0][0] if reported else None
 
 
-def sight(database: Database, sighting: ReportedTool) -> int:
+def record_tool(database: Database, reported: ReportedTool) -> int:
     """Find or make the row of a tool, inside a transaction; what this workspace knew of it goes there too."""
-    name, workspace, client = canonical(sighting.name), sighting.workspace, sighting.client
-    database.run("see_project", hash=workspace.project.hash, path=workspace.project.path, at=sighting.at)
-    started = _started(database, sighting)
+    name, workspace, client = canonical(reported.name), reported.workspace, reported.client
+    database.run("see_project", hash=workspace.project.hash, path=workspace.project.path, at=reported.at)
+    started = _started(database, reported)
     if started is not None:
         database.run("add_sighting", tool=started, project=workspace.project.hash)
         return started
     placement = (
-        _under_a_server(database, name, client, sighting.server, workspace) if sighting.is_scanned else None
+        _under_a_server(database, name, client, reported.server, workspace) if reported.is_scanned else None
     )
-    placement = placement or _assumed(name, sighting)
+    placement = placement or _assumed(name, reported)
     loose = _loose_of_name(database, client, workspace, name, placement.server)
     if loose and loose[0].authority > placement.authority:
         tool = loose[0].id
     else:
-        tool = place(database, name, client, placement, workspace, sighting.at)
+        tool = place(database, name, client, placement, workspace, reported.at)
     database.run("add_sighting", tool=tool, project=workspace.project.hash)
     database.run("relist", tool=tool)  # what is in use is there, whatever its server listed
     return tool
@@ -229,34 +229,34 @@ def _under_a_server(
     return None
 
 
-def _started(database: Database, sighting: ReportedTool) -> int | None:
+def _started(database: Database, reported: ReportedTool) -> int | None:
     """Find the row of the skill, command or agent that a tool started, where a file here declares it."""
-    kinds = STARTERS.get(sighting.name, ())
-    if sighting.subject is None or not kinds:
+    kinds = STARTERS.get(reported.name, ())
+    if reported.subject is None or not kinds:
         return None
     found = database.rows(
         "invoked_in_force",
-        client=sighting.client,
-        names=json.dumps([sighting.subject, f"/{sighting.subject}"]),
+        client=reported.client,
+        names=json.dumps([reported.subject, f"/{reported.subject}"]),
         kinds=json.dumps(kinds),
-        **seen_from(sighting.workspace),
+        **seen_from(reported.workspace),
     )
     return found[0][0] if found else None
 
 
-def _assumed(name: str, sighting: ReportedTool) -> Placement:
+def _assumed(name: str, reported: ReportedTool) -> Placement:
     """Place a tool by what its sender claims, else no wider than the workspace it was seen in."""
     named = classify(name)
-    scope, workspace = sighting.scope or named.scope, sighting.workspace
+    scope, workspace = reported.scope or named.scope, reported.workspace
     return Placement(
         kind=named.kind,
         scope=scope,
         project_hash=None if scope in (Scope.GLOBAL, Scope.MANAGED) else workspace.project.hash,
         dir=workspace.dir if scope is Scope.PROJECT else None,
-        server=sighting.server or named.server,
+        server=reported.server or named.server,
         server_id=None,
-        source=sighting.authority.name.lower(),
-        authority=sighting.authority,
+        source=reported.authority.name.lower(),
+        authority=reported.authority,
     )
 
 

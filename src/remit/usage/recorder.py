@@ -39,11 +39,11 @@ class Recording:
 
     def record(self, name: str, use: CallOutcome, context: Context, *, server: str | None) -> bool:
         """Count one use of a tool; False when the same call was reported before."""
-        return self._store.record(self._sighting(name, context, Authority.HOOK, server=server), use)
+        return self._store.record(self._reported(name, context, Authority.HOOK, server=server), use)
 
     def record_all(self, used: Iterable[tuple[str, str | None, CallOutcome]], context: Context) -> None:
         """Count many uses at once, of tools by name and server."""
-        seen = self._sighting("", context, Authority.HOOK, server=None)
+        seen = self._reported("", context, Authority.HOOK, server=None)
         self._store.record_all(
             (seen._replace(name=name, server=None if server is None else storable(server)), use)
             for name, server, use in used
@@ -73,7 +73,7 @@ class Recording:
             input_schema=None if input_schema is None else json.dumps(input_schema, sort_keys=True),
         )
         self._store.report(
-            definition, self._sighting(name, context, Authority.REPORT, server=server, scope=scope)
+            definition, self._reported(name, context, Authority.REPORT, server=server, scope=scope)
         )
 
     def find_project(self, name: str) -> Project:
@@ -98,7 +98,7 @@ class Recording:
         except NoSuchDirectoryError:  # a project may be forgotten after its directory is gone
             return self._sources.canonical(directory)
 
-    def _sighting(
+    def _reported(
         self,
         name: str,
         context: Context,

@@ -219,7 +219,7 @@ class Client:
     variables: tuple[str, ...]  # environment variables that say where its files lie
     read: Callable[[Reader], None]  # all files that count in a workspace
     syntaxes: tuple[VariableSyntax, ...]  # how its entries write variables
-    habits: ClientBehavior = ASKS_AT_A_TERMINAL
+    behavior: ClientBehavior = ASKS_AT_A_TERMINAL
     leaves_servers: Callable[[Machine], bool] = lambda _machine: False  # to Remit, since that was put into it
 
 
@@ -246,7 +246,7 @@ def read_client(client: Client, view: View, machine: Machine, *, now_ns: int) ->
         lost=frozenset(reader.lost),
         problems=[problem for part in reader.parsed for problem in part.problems],
         files=list(dict.fromkeys(reader.files)),
-        habits=client.habits,
+        behavior=client.behavior,
         own_rules=[rule for part in reader.parsed for rule in part.own_rules],
     )
 
