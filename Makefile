@@ -125,7 +125,7 @@ bench-install: $(VENV)/.installed build/clients/.installed $(SERVERS)/.all ## Me
 GATEWAY_PEERS := build/gateway-peers
 
 bench-gateway: $(VENV)/.test $(GATEWAY_PEERS)/.installed ## Measure the gateway beside a plain connection and FastMCP; DATA: a folder with `real-mcp-tools`
-	PYTHONPATH=tests:tests/gateway/servers $(BIN)/python bench/gateway.py $(GATEWAY_PEERS) $(DATA)
+	PYTHONPATH=tests:tests/support/servers $(BIN)/python bench/gateway.py $(GATEWAY_PEERS) $(DATA)
 
 $(GATEWAY_PEERS)/.installed: Makefile
 	$(PYTHON) -m venv $(GATEWAY_PEERS)

@@ -21,9 +21,9 @@ from definitions import tools
 from gateway_changes import changes, print_changes
 from gateway_client import NEW, OLD, Client, Pipes, Web, Wire, machine
 from gateway_tokens import tokens
-from processes import Place, listening, server
 from remit import __version__
 from remit.search.evaluation import percentile
+from support.processes import ServedProject, listening, server_command
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "gateway.json"
@@ -121,22 +121,22 @@ class Bench:
     def trapped(self) -> Figures:
         """FastMCP as it comes, where the SDK lists all tools before it calls one."""
         print("measuring FastMCP as it comes", file=sys.stderr)
-        back = server("echo.py", "stdio", str(self.file))
+        back = server_command("echo.py", "stdio", str(self.file))
         with client(self.fastmcp("http", back, hooked=False), NEW) as one:
             return asked_in_turn({"it": one}, TRAPPED, TRAPPED)["it"]
 
     def behind(self, stack: ExitStack, row: Row) -> list[str] | str:
         """The server that gateways stand before: a command, or the URL of one that runs."""
         if row.back == "stdio":
-            return server("echo.py", "stdio", str(self.file))
-        return stack.enter_context(listening(server("echo.py", "http", str(self.file)))).url + "/mcp"
+            return server_command("echo.py", "stdio", str(self.file))
+        return stack.enter_context(listening(server_command("echo.py", "http", str(self.file)))).url + "/mcp"
 
     @contextmanager
     def direct(self, row: Row) -> Generator[Wire]:
         if row.front == "stdio":
-            yield Pipes(server("echo.py", "stdio", str(self.file)))
+            yield Pipes(server_command("echo.py", "stdio", str(self.file)))
         else:
-            with listening(server("echo.py", "http", str(self.file))) as listener:
+            with listening(server_command("echo.py", "http", str(self.file))) as listener:
                 yield Web(listener.port)
 
     @contextmanager
@@ -153,7 +153,7 @@ class Bench:
     @contextmanager
     def remit(self, front: str, back: list[str] | str) -> Generator[Wire]:
         with tempfile.TemporaryDirectory(dir=self.folder) as root:
-            place = Place(Path(root))
+            place = ServedProject(Path(root))
             place.declare({"bench": back}, STATE)
             place.learn()
             if front == "stdio":

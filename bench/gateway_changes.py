@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from gateway_client import META, NEW, OLD, Client, Pipes, machine
-from processes import Place, server
 from remit.bootstrap import open_registry
 from remit.registry import Registry
 from remit.search.evaluation import percentile
+from support.processes import ServedProject, server_command
 
 TIMES = 40
 AIM = 250  # milliseconds
@@ -70,8 +70,8 @@ def _measured(folder: Path, era: str, times: int) -> Figures:
 @contextmanager
 def changing_client(folder: Path, era: str) -> Generator[Changing]:
     """Serve a project to a client that listens."""
-    place = Place(folder)
-    place.declare({"hand": server("by_hand.py")}, 'strategy = "state"\n')
+    place = ServedProject(folder)
+    place.declare({"hand": server_command("by_hand.py")}, 'strategy = "state"\n')
     _write(place.project / "remit.toml", RULES)
     place.learn()
     pipes = Pipes(place.command(), environment=place.environment, cwd=place.project)
@@ -92,7 +92,7 @@ def latencies(changing: Changing, times: int, kinds: Iterable[str]) -> Figures:
     return {kind: _timed(client, pipes, changing.kinds[kind], times) for kind in kinds}
 
 
-def _kinds(place: Place, registry: Registry) -> Mapping[str, Change]:
+def _kinds(place: ServedProject, registry: Registry) -> Mapping[str, Change]:
     """Ways to change the list, one after the other to and fro."""
     rules, ready = place.project / "remit.toml", place.project / "ready"
     here = registry.at(str(place.project))
@@ -126,7 +126,7 @@ def _timed(client: Client, pipes: Pipes, change: Change, times: int) -> dict[str
 
 
 @contextmanager
-def _registry(place: Place) -> Generator[Registry]:
+def _registry(place: ServedProject) -> Generator[Registry]:
     """The registry of the machine that the gateway is on."""
     own = dict(os.environ)
     os.environ.update(place.environment)

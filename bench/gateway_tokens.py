@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from gateway_client import NEW, Client, Pipes
-from processes import Place, server
 from remit.text.token_estimate import definition_tokens
+from support.processes import ServedProject, server_command
 
 SIZES = (50, 500, 2_000)
 SERVERS = 10  # among which the tools are spread
@@ -30,11 +30,11 @@ def tokens(folder: Path, tools: Sequence[dict[str, Any]]) -> dict[str, dict[str,
 
 def _tokens(folder: Path, tools: Sequence[dict[str, Any]], strategy: str) -> int:
     print(f"asking for {len(tools)} tools, {strategy}", file=sys.stderr)
-    place, servers = Place(folder), dict[str, list[str]]()
+    place, servers = ServedProject(folder), dict[str, list[str]]()
     for number in range(SERVERS):
         file = folder / f"server{number}.json"
         file.write_text(json.dumps(tools[number::SERVERS]), "utf-8")
-        servers[f"server{number}"] = server("by_hand.py", "--list", str(file))
+        servers[f"server{number}"] = server_command("by_hand.py", "--list", str(file))
     rooms = "".join(ROOM.format(number=number) for number in range(SERVERS))
     place.declare(servers, rooms if strategy == "rooms" else "")
     place.learn()

@@ -22,7 +22,7 @@ from remit.text.token_estimate import estimate
 ROOT = Path(__file__).parent.parent
 sys.path.append(str(ROOT / "tests"))
 
-import real_claude  # noqa: E402
+from support import real_claude  # noqa: E402
 
 RESULTS = Path(__file__).parent / "results" / "install_tokens.json"
 AIM = 6_000

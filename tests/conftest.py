@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from support import Desk
+from support.sandbox import Sandbox
 
 # No test fails because the day is slow, and none by chance: only the proofs in full are ever new.
 settings.register_profile(
@@ -19,8 +19,8 @@ settings.load_profile("patient")
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    made = Desk(root=tmp_path.resolve())
+def sandbox(tmp_path: Path) -> Sandbox:
+    made = Sandbox(root=tmp_path.resolve())
     made.home.mkdir()
     made.write(made.home / ".claude/settings.json", {"enableAllProjectMcpServers": True})
     return made

@@ -13,7 +13,7 @@ from remit.search.embeddings.weights import data_file
 from remit.search.engine import SearchEngine
 from remit.upstream.live_servers import LiveServers
 from remit.upstream.upstream_model import Upstream
-from support import Desk
+from support.sandbox import Sandbox
 
 
 @pytest.mark.parametrize(("value", "model"), [("", "static"), ("static", "static"), ("onnx", "onnx")])
@@ -76,14 +76,14 @@ def test_a_table_that_is_cut_off_is_not_used(tmp_path: Path, monkeypatch: pytest
         SearchEngine({}).embedder()
 
 
-def test_one_query_is_embedded_without_numpy(desk: Desk) -> None:
+def test_one_query_is_embedded_without_numpy(sandbox: Sandbox) -> None:
     script = (
         "import sys; from remit.search.engine import SearchEngine; embedder = SearchEngine({}).embedder();"
         "embedder.embed_query('read a file'); print('numpy' in sys.modules);"
         "embedder.embed_tools([]); print('numpy' in sys.modules)"
     )
     ran = subprocess.run(
-        [sys.executable, "-c", script], env=desk.environment, capture_output=True, text=True, check=True
+        [sys.executable, "-c", script], env=sandbox.environment, capture_output=True, text=True, check=True
     )
     assert ran.stdout.split() == ["False", "True"]
 

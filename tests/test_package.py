@@ -6,7 +6,8 @@ import sys
 import pytest
 
 import remit
-from support import Desk, servers
+from support.builders import servers
+from support.sandbox import Sandbox
 
 
 def test_the_public_names_are_few_sorted_and_there() -> None:
@@ -20,15 +21,15 @@ def test_a_name_that_is_not_offered_is_an_attribute_error() -> None:
         _ = remit.nonsense  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType]
 
 
-def test_a_use_can_be_recorded_from_a_process_that_lives_only_for_it(desk: Desk) -> None:
-    shop = desk.project("shop")
-    desk.write(shop / ".mcp.json", servers("till"))
+def test_a_use_can_be_recorded_from_a_process_that_lives_only_for_it(sandbox: Sandbox) -> None:
+    shop = sandbox.project("shop")
+    sandbox.write(shop / ".mcp.json", servers("till"))
     script = 'import remit; print(remit.record_use("mcp__till__ring", call_id="toolu_1", session_id="s"))'
     run = [
         subprocess.run(
             [sys.executable, "-c", script],
             cwd=shop,
-            env=desk.environment,
+            env=sandbox.environment,
             capture_output=True,
             text=True,
             check=True,
@@ -36,6 +37,6 @@ def test_a_use_can_be_recorded_from_a_process_that_lives_only_for_it(desk: Desk)
         for _ in range(2)
     ]
     assert run == ["True\n", "False\n"]
-    with desk.registry() as registry:
+    with sandbox.registry() as registry:
         used = {item.tool.name: item.tool.usage_count for item in registry.tools(registry.at(str(shop)))}
     assert used == {"mcp__till__*": 1, "mcp__till__ring": 1}

@@ -16,22 +16,25 @@ from remit.memory.scope_gate import memory_id
 from remit.registry import Registry
 from remit.scanning.scanner import Presence
 from remit.text.token_estimate import definition_tokens
-from support import Desk, git, names, servers, stored
+from support.builders import servers, visible_names
+from support.databases import run_sql
+from support.processes import git
+from support.sandbox import Sandbox
 
 
 @pytest.fixture
-def shop(desk: Desk) -> Path:
-    return desk.project("shop")
+def shop(sandbox: Sandbox) -> Path:
+    return sandbox.project("shop")
 
 
 @pytest.fixture
-def blog(desk: Desk) -> Path:
-    return desk.project("blog")
+def blog(sandbox: Sandbox) -> Path:
+    return sandbox.project("blog")
 
 
 @pytest.fixture
-def registry(desk: Desk) -> Registry:
-    return desk.registry()
+def registry(sandbox: Sandbox) -> Registry:
+    return sandbox.registry()
 
 
 def at(registry: Registry, directory: Path) -> Context:
@@ -39,19 +42,19 @@ def at(registry: Registry, directory: Path) -> Context:
 
 
 def test_a_project_sees_its_own_tools_and_the_global_ones(
-    desk: Desk, shop: Path, blog: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, blog: Path, registry: Registry
 ) -> None:
-    desk.write_state("wiki", local={shop: servers("ledger"), blog: servers("ghost")})
-    desk.write(shop / ".mcp.json", servers("till"))
-    desk.write(blog / ".mcp.json", servers("press"))
-    assert names(registry, at(registry, shop)) == ["global wiki", "local ledger", "project till"]
-    assert names(registry, at(registry, blog)) == ["global wiki", "local ghost", "project press"]
+    sandbox.write_state("wiki", local={shop: servers("ledger"), blog: servers("ghost")})
+    sandbox.write(shop / ".mcp.json", servers("till"))
+    sandbox.write(blog / ".mcp.json", servers("press"))
+    assert visible_names(registry, at(registry, shop)) == ["global wiki", "local ledger", "project till"]
+    assert visible_names(registry, at(registry, blog)) == ["global wiki", "local ghost", "project press"]
 
 
 def test_a_name_of_another_project_is_explained_like_one_that_exists_nowhere(
-    desk: Desk, shop: Path, blog: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, blog: Path, registry: Registry
 ) -> None:
-    desk.write(blog / ".mcp.json", servers("press"))
+    sandbox.write(blog / ".mcp.json", servers("press"))
     registry.scan(at(registry, blog))
     there, nowhere = (registry.explain(name, at(registry, shop)) for name in ("press", "nonsense"))
     assert (there.tool, there.decision) == (None, UNKNOWN)
@@ -62,67 +65,71 @@ def test_a_name_of_another_project_is_explained_like_one_that_exists_nowhere(
     )
 
 
-def test_an_edit_is_seen_by_the_next_question(desk: Desk, shop: Path, registry: Registry) -> None:
+def test_an_edit_is_seen_by_the_next_question(sandbox: Sandbox, shop: Path, registry: Registry) -> None:
     for label in ("one", "two", "six"):  # of one length, within one tick of the file system's clock
-        desk.write(shop / ".mcp.json", servers(label))
-        assert names(registry, at(registry, shop)) == [f"project {label}"]
+        sandbox.write(shop / ".mcp.json", servers(label))
+        assert visible_names(registry, at(registry, shop)) == [f"project {label}"]
 
 
-def test_nothing_is_read_again_while_nothing_changed(desk: Desk, shop: Path, registry: Registry) -> None:
-    desk.write(shop / ".mcp.json", servers("till"))
-    desk.later_ns = 10**10  # all files have settled
+def test_nothing_is_read_again_while_nothing_changed(
+    sandbox: Sandbox, shop: Path, registry: Registry
+) -> None:
+    sandbox.write(shop / ".mcp.json", servers("till"))
+    sandbox.later_ns = 10**10  # all files have settled
     registry.tools(at(registry, shop))
-    scanned = stored(desk.database, "select scanned_at from views")
+    scanned = run_sql(sandbox.database, "select scanned_at from views")
     registry.tools(at(registry, shop))
-    assert stored(desk.database, "select scanned_at from views") == scanned
+    assert run_sql(sandbox.database, "select scanned_at from views") == scanned
     registry.scan(at(registry, shop))
-    assert stored(desk.database, "select scanned_at from views") != scanned
+    assert run_sql(sandbox.database, "select scanned_at from views") != scanned
 
 
-def test_a_file_that_appears_is_found(desk: Desk, shop: Path, registry: Registry) -> None:
-    assert names(registry, at(registry, shop)) == []
-    desk.write(shop / ".mcp.json", servers("till"))
-    assert names(registry, at(registry, shop)) == ["project till"]
+def test_a_file_that_appears_is_found(sandbox: Sandbox, shop: Path, registry: Registry) -> None:
+    assert visible_names(registry, at(registry, shop)) == []
+    sandbox.write(shop / ".mcp.json", servers("till"))
+    assert visible_names(registry, at(registry, shop)) == ["project till"]
 
 
 def test_a_removed_server_goes_stale_and_comes_back_with_its_history(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
     here = at(registry, shop)
-    desk.write(shop / ".mcp.json", servers("till", "scale"))
+    sandbox.write(shop / ".mcp.json", servers("till", "scale"))
     registry.scan(here)
     registry.record("mcp__till__ring", here)
-    desk.write(shop / ".mcp.json", servers("scale"))
+    sandbox.write(shop / ".mcp.json", servers("scale"))
     gone = registry.explain("till", here)
     assert (gone.decision.gate, gone.decision.reason) == (Gate.CONFIG, "no longer configured in .mcp.json")
     assert registry.explain("mcp__till__ring", here).decision.gate is Gate.CONFIG
-    desk.write(shop / ".mcp.json", servers("till", "scale"))
+    sandbox.write(shop / ".mcp.json", servers("till", "scale"))
     back = registry.explain("till", here)
     assert back.decision.is_available
     assert back.tool is not None
     assert back.tool.usage_count == 1
 
 
-def test_a_scan_tells_what_was_added_removed_and_changed(desk: Desk, shop: Path, registry: Registry) -> None:
+def test_a_scan_tells_what_was_added_removed_and_changed(
+    sandbox: Sandbox, shop: Path, registry: Registry
+) -> None:
     here = at(registry, shop)
-    desk.write(shop / ".mcp.json", servers("kept", "gone", edited={"command": "old"}))
+    sandbox.write(shop / ".mcp.json", servers("kept", "gone", edited={"command": "old"}))
     assert sorted(item.server or "" for item in registry.scan(here).changes.added) == [
         "edited",
         "gone",
         "kept",
     ]
-    desk.write(shop / ".mcp.json", servers("kept", "new", edited={"command": "changed"}))
+    sandbox.write(shop / ".mcp.json", servers("kept", "new", edited={"command": "changed"}))
     changes = registry.scan(here).changes
     assert [item.server for item in changes.added] == ["new"]
     assert [item.server for item in changes.removed] == ["gone"]
     assert [item.server for item in changes.changed] == ["edited"]
 
 
-def test_switching_a_server_off_is_a_change(desk: Desk, shop: Path, registry: Registry) -> None:
+def test_switching_a_server_off_is_a_change(sandbox: Sandbox, shop: Path, registry: Registry) -> None:
     here = at(registry, shop)
-    desk.write_state("wiki")
+    sandbox.write_state("wiki")
     registry.scan(here)
-    desk.write_state("wiki", local={shop: {"disabledMcpServers": ["wiki"]}})
+    sandbox.write_state("wiki", local={shop: {"disabledMcpServers": ["wiki"]}})
     assert [item.server for item in registry.scan(here).changes.changed] == ["wiki"]
     assert (
         registry.explain("wiki", here).decision.reason == "declared in ~/.claude.json, disabled in the client"
@@ -130,19 +137,19 @@ def test_switching_a_server_off_is_a_change(desk: Desk, shop: Path, registry: Re
 
 
 def test_a_server_switched_off_in_one_project_stays_on_in_another(
-    desk: Desk, shop: Path, blog: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, blog: Path, registry: Registry
 ) -> None:
-    desk.write_state("wiki", local={shop: {"disabledMcpServers": ["wiki"]}})
-    assert names(registry, at(registry, shop)) == []
-    assert names(registry, at(registry, blog)) == ["global wiki"]
-    assert names(registry, at(registry, shop)) == []
+    sandbox.write_state("wiki", local={shop: {"disabledMcpServers": ["wiki"]}})
+    assert visible_names(registry, at(registry, shop)) == []
+    assert visible_names(registry, at(registry, blog)) == ["global wiki"]
+    assert visible_names(registry, at(registry, shop)) == []
 
 
 def test_the_winner_is_explained_and_the_losers_are_listed_with_it(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
-    desk.write_state("git", local={shop: servers("git")})
-    desk.write(shop / ".mcp.json", servers("git"))
+    sandbox.write_state("git", local={shop: servers("git")})
+    sandbox.write(shop / ".mcp.json", servers("git"))
     explained = registry.explain("git", at(registry, shop))
     assert explained.tool is not None
     assert explained.tool.scope == "local"
@@ -152,17 +159,19 @@ def test_the_winner_is_explained_and_the_losers_are_listed_with_it(
     ]
 
 
-def test_a_disabled_winner_is_still_the_one_explained(desk: Desk, shop: Path, registry: Registry) -> None:
-    desk.write_state("git", local={shop: {**servers("git"), "disabledMcpServers": ["git"]}})
+def test_a_disabled_winner_is_still_the_one_explained(
+    sandbox: Sandbox, shop: Path, registry: Registry
+) -> None:
+    sandbox.write_state("git", local={shop: {**servers("git"), "disabledMcpServers": ["git"]}})
     explained = registry.explain("git", at(registry, shop))
     assert explained.tool is not None
     assert explained.tool.scope == "local"
 
 
 def test_a_tool_nobody_has_seen_is_explained_by_its_server(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
-    desk.write(shop / ".mcp.json", servers("my", "my__server"))
+    sandbox.write(shop / ".mcp.json", servers("my", "my__server"))
     explained = registry.explain("mcp__my__server__new", at(registry, shop))
     assert (explained.name, explained.is_assumed) == ("mcp__my__server__new", True)
     assert explained.tool is not None
@@ -171,14 +180,18 @@ def test_a_tool_nobody_has_seen_is_explained_by_its_server(
         assert not registry.explain(name, at(registry, shop)).is_assumed
 
 
-def test_a_server_whose_name_looks_odd_is_found_by_it(desk: Desk, shop: Path, registry: Registry) -> None:
-    desk.write(shop / ".mcp.json", servers("we ird.näme"))
+def test_a_server_whose_name_looks_odd_is_found_by_it(
+    sandbox: Sandbox, shop: Path, registry: Registry
+) -> None:
+    sandbox.write(shop / ".mcp.json", servers("we ird.näme"))
     for name in ("we ird.näme", "mcp__we_ird_n_me__*"):
         assert registry.explain(name, at(registry, shop)).decision.is_available
 
 
-def test_remits_own_entry_is_kept_as_a_row_and_hidden(desk: Desk, shop: Path, registry: Registry) -> None:
-    desk.write(shop / ".mcp.json", servers(remit={"command": "remit", "args": ["serve"]}))
+def test_remits_own_entry_is_kept_as_a_row_and_hidden(
+    sandbox: Sandbox, shop: Path, registry: Registry
+) -> None:
+    sandbox.write(shop / ".mcp.json", servers(remit={"command": "remit", "args": ["serve"]}))
     assert (
         registry.explain("remit", at(registry, shop)).decision.reason
         == "declared in .mcp.json, is Remit itself"
@@ -186,15 +199,15 @@ def test_remits_own_entry_is_kept_as_a_row_and_hidden(desk: Desk, shop: Path, re
 
 
 def test_two_workspaces_share_local_tools_and_keep_their_own_files_apart(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
-    desk.write_state(local={shop: servers("ledger")})
+    sandbox.write_state(local={shop: servers("ledger")})
     for name in ("api", "web"):
-        desk.write(shop / name / ".mcp.json", servers(name))
+        sandbox.write(shop / name / ".mcp.json", servers(name))
     api, web = at(registry, shop / "api"), at(registry, shop / "web")
     for _ in range(2):
-        assert names(registry, api) == ["local ledger", "project api"]
-        assert names(registry, web) == ["local ledger", "project web"]
+        assert visible_names(registry, api) == ["local ledger", "project api"]
+        assert visible_names(registry, web) == ["local ledger", "project web"]
         registry.scan(at(registry, shop))
 
 
@@ -210,15 +223,15 @@ def checkouts(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def test_worktrees_share_local_tools_and_keep_their_own_files_apart(
-    desk: Desk, registry: Registry, checkouts: tuple[Path, Path]
+    sandbox: Sandbox, registry: Registry, checkouts: tuple[Path, Path]
 ) -> None:
     main, feature = checkouts
-    desk.write_state(local={main: servers("ledger")})
-    desk.write(main / ".mcp.json", servers("old"))
-    desk.write(feature / ".mcp.json", servers("new"))
+    sandbox.write_state(local={main: servers("ledger")})
+    sandbox.write(main / ".mcp.json", servers("old"))
+    sandbox.write(feature / ".mcp.json", servers("new"))
     for _ in range(2):
-        assert names(registry, at(registry, main)) == ["local ledger", "project old"]
-        assert names(registry, at(registry, feature)) == ["local ledger", "project new"]
+        assert visible_names(registry, at(registry, main)) == ["local ledger", "project old"]
+        assert visible_names(registry, at(registry, feature)) == ["local ledger", "project new"]
 
 
 def test_a_tool_seen_in_a_worktree_is_not_known_in_the_main_checkout(
@@ -226,55 +239,57 @@ def test_a_tool_seen_in_a_worktree_is_not_known_in_the_main_checkout(
 ) -> None:
     main, feature = checkouts
     registry.record("mcp__x__y", at(registry, feature))
-    assert names(registry, at(registry, feature)) == ["project x"]
-    assert names(registry, at(registry, main)) == []
+    assert visible_names(registry, at(registry, feature)) == ["project x"]
+    assert visible_names(registry, at(registry, main)) == []
 
 
 def test_a_directory_that_becomes_a_repository_leaves_its_old_project_behind(
-    desk: Desk, registry: Registry
+    sandbox: Sandbox, registry: Registry
 ) -> None:
-    above = desk.project("above", git=False)
+    above = sandbox.project("above", git=False)
     below = above / "below"
-    desk.write(below / ".mcp.json", servers("till"))
-    assert names(registry, at(registry, below)) == ["project till"]
+    sandbox.write(below / ".mcp.json", servers("till"))
+    assert visible_names(registry, at(registry, below)) == ["project till"]
     git("init", cwd=above)
     assert at(registry, below).workspace.project.path == str(above)
-    assert names(registry, at(registry, below)) == ["project till"]
+    assert visible_names(registry, at(registry, below)) == ["project till"]
 
 
 @pytest.mark.parametrize("broken", ['{"mcpServers": {', "", "{} trailing"])
 def test_a_file_that_breaks_loses_nothing_that_was_known(
-    desk: Desk, shop: Path, registry: Registry, broken: str
+    sandbox: Sandbox, shop: Path, registry: Registry, broken: str
 ) -> None:
     here = at(registry, shop)
-    desk.write_state("wiki", local={shop: {"disabledMcpServers": ["till"]}})
-    desk.write(shop / ".mcp.json", servers("till", "scale"))
+    sandbox.write_state("wiki", local={shop: {"disabledMcpServers": ["till"]}})
+    sandbox.write(shop / ".mcp.json", servers("till", "scale"))
     registry.scan(here)
-    desk.write(shop / ".mcp.json", broken)
+    sandbox.write(shop / ".mcp.json", broken)
     problems = registry.scan(here).problems
     assert [
         problem.reason.endswith("; what it said when it was last read still holds") for problem in problems
     ] == [True]
-    assert names(registry, here) == ["global wiki", "project scale"]
+    assert visible_names(registry, here) == ["global wiki", "project scale"]
     assert registry.problems(here)[0].source == str(shop / ".mcp.json")
 
 
-def test_a_file_that_was_never_read_is_not_said_to_hold(desk: Desk, shop: Path, registry: Registry) -> None:
-    desk.write(shop / ".mcp.json", "{")
+def test_a_file_that_was_never_read_is_not_said_to_hold(
+    sandbox: Sandbox, shop: Path, registry: Registry
+) -> None:
+    sandbox.write(shop / ".mcp.json", "{")
     problems = registry.scan(at(registry, shop)).problems
     assert ["last read" in problem.reason for problem in problems] == [False]
 
 
 @pytest.mark.parametrize("content", ["[]", "{}", '{"mcpServers": 7}'])
 def test_a_file_of_another_shape_is_believed_to_declare_nothing(
-    desk: Desk, shop: Path, registry: Registry, content: str
+    sandbox: Sandbox, shop: Path, registry: Registry, content: str
 ) -> None:
     here = at(registry, shop)
-    desk.write(shop / ".mcp.json", servers("till"))
+    sandbox.write(shop / ".mcp.json", servers("till"))
     registry.scan(here)
-    desk.write(shop / ".mcp.json", content)
+    sandbox.write(shop / ".mcp.json", content)
     assert len(registry.scan(here).problems) == 1
-    assert names(registry, here) == []
+    assert visible_names(registry, here) == []
 
 
 def _is_declared(tool: Tool) -> bool:
@@ -282,111 +297,111 @@ def _is_declared(tool: Tool) -> bool:
 
 
 def test_what_a_broken_file_switched_off_stays_off_in_a_directory_never_seen_before(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
     off = {"disabledMcpServers": ["wiki"], "disabledMcpjsonServers": ["scale"]}
-    desk.write(
-        desk.home / ".claude.json",
+    sandbox.write(
+        sandbox.home / ".claude.json",
         {**servers("wiki", remit={"command": "remit", "args": ["serve"]}), "projects": {str(shop): off}},
     )
-    desk.write(shop / ".mcp.json", servers("till"))
+    sandbox.write(shop / ".mcp.json", servers("till"))
     registry.scan(at(registry, shop))
-    desk.write(desk.home / ".claude.json", "{")
-    desk.write(shop / "new/.mcp.json", servers("scale"))
-    assert names(registry, at(registry, shop / "new"), keep=_is_declared) == ["project till"]
+    sandbox.write(sandbox.home / ".claude.json", "{")
+    sandbox.write(shop / "new/.mcp.json", servers("scale"))
+    assert visible_names(registry, at(registry, shop / "new"), keep=_is_declared) == ["project till"]
 
 
 def test_switching_on_again_is_believed_while_another_file_is_broken(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
     here = at(registry, shop)
-    desk.write_state("wiki", local={shop: {"disabledMcpServers": ["wiki"]}})
+    sandbox.write_state("wiki", local={shop: {"disabledMcpServers": ["wiki"]}})
     registry.scan(here)
-    desk.write(shop / ".mcp.json", "{")
-    desk.write_state("wiki")
-    assert names(registry, here) == ["global wiki"]
+    sandbox.write(shop / ".mcp.json", "{")
+    sandbox.write_state("wiki")
+    assert visible_names(registry, here) == ["global wiki"]
 
 
 def test_a_state_file_that_breaks_leaves_what_it_switched_off_switched_off(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
     here = at(registry, shop)
     off = {"disabledMcpServers": ["till"], "disabledMcpjsonServers": ["scale"]}
-    desk.write_state("wiki", local={shop: {**servers("ledger"), **off}})
-    desk.write(shop / ".mcp.json", servers("till", "scale", "lamp"))
-    before = names(registry, here)
-    desk.write(desk.home / ".claude.json", '{"half')
-    assert names(registry, here) == before == ["global wiki", "local ledger", "project lamp"]
+    sandbox.write_state("wiki", local={shop: {**servers("ledger"), **off}})
+    sandbox.write(shop / ".mcp.json", servers("till", "scale", "lamp"))
+    before = visible_names(registry, here)
+    sandbox.write(sandbox.home / ".claude.json", '{"half')
+    assert visible_names(registry, here) == before == ["global wiki", "local ledger", "project lamp"]
 
 
-def test_a_file_that_was_repaired_is_believed_again(desk: Desk, shop: Path, registry: Registry) -> None:
+def test_a_file_that_was_repaired_is_believed_again(sandbox: Sandbox, shop: Path, registry: Registry) -> None:
     here = at(registry, shop)
-    desk.write(shop / ".mcp.json", servers("till"))
+    sandbox.write(shop / ".mcp.json", servers("till"))
     registry.scan(here)
-    desk.write(shop / ".mcp.json", "{")
+    sandbox.write(shop / ".mcp.json", "{")
     registry.scan(here)
-    desk.write(shop / ".mcp.json", servers("scale"))
-    assert names(registry, here) == ["project scale"]
+    sandbox.write(shop / ".mcp.json", servers("scale"))
+    assert visible_names(registry, here) == ["project scale"]
     assert registry.problems(here) == []
 
 
 def test_another_config_directory_shows_its_own_tools_and_stales_nothing(
-    desk: Desk, shop: Path, blog: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, blog: Path, registry: Registry
 ) -> None:
-    desk.write_state("wiki", "default")
-    desk.write(desk.root / "other/.claude.json", servers("wiki", "moved"))
-    assert names(registry, at(registry, blog)) == ["global default", "global wiki"]
-    desk.variables["CLAUDE_CONFIG_DIR"] = str(desk.root / "other")
-    assert names(registry, at(registry, shop)) == ["global moved", "global wiki"]
-    desk.write(desk.root / "other/.claude.json", servers("moved"))
-    assert names(registry, at(registry, shop)) == ["global moved"]
-    del desk.variables["CLAUDE_CONFIG_DIR"]
+    sandbox.write_state("wiki", "default")
+    sandbox.write(sandbox.root / "other/.claude.json", servers("wiki", "moved"))
+    assert visible_names(registry, at(registry, blog)) == ["global default", "global wiki"]
+    sandbox.variables["CLAUDE_CONFIG_DIR"] = str(sandbox.root / "other")
+    assert visible_names(registry, at(registry, shop)) == ["global moved", "global wiki"]
+    sandbox.write(sandbox.root / "other/.claude.json", servers("moved"))
+    assert visible_names(registry, at(registry, shop)) == ["global moved"]
+    del sandbox.variables["CLAUDE_CONFIG_DIR"]
     wiki = registry.explain("wiki", at(registry, blog))
     assert (wiki.decision.is_available, wiki.decision.reason) == (True, "declared in ~/.claude.json")
-    assert names(registry, at(registry, shop)) == ["global default", "global wiki"]
+    assert visible_names(registry, at(registry, shop)) == ["global default", "global wiki"]
 
 
 def test_a_slow_scan_cannot_take_away_what_a_later_one_found(
-    desk: Desk, shop: Path, blog: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, blog: Path, registry: Registry
 ) -> None:
-    desk.write_state("old")
-    slow = desk.registry()
-    before = desk.client_files().read(at(slow, shop).view("claude-code"))
-    desk.write_state("old", "new")
-    assert names(registry, at(registry, blog)) == ["global new", "global old"]
+    sandbox.write_state("old")
+    slow = sandbox.registry()
+    before = sandbox.client_files().read(at(slow, shop).view("claude-code"))
+    sandbox.write_state("old", "new")
+    assert visible_names(registry, at(registry, blog)) == ["global new", "global old"]
     resolved = resolve(before.declarations, ClientSettings(before.rules))
     slow._store.save(before, resolved, at(slow, shop).view("claude-code"), 1)  # pyright: ignore[reportPrivateUsage]
     assert (
-        names(registry, at(registry, blog))
-        == names(registry, at(registry, shop))
+        visible_names(registry, at(registry, blog))
+        == visible_names(registry, at(registry, shop))
         == ["global new", "global old"]
     )
 
 
 def test_a_tool_seen_before_its_server_was_switched_off_is_switched_off_with_it(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
-    desk.write(shop / "api/.mcp.json", servers("till"))
+    sandbox.write(shop / "api/.mcp.json", servers("till"))
     registry.record("mcp__till__ring", at(registry, shop))
-    assert names(registry, at(registry, shop / "api")) == ["project till", "project till"]
-    desk.write_state(local={shop: {"disabledMcpServers": ["till"]}})
-    assert names(registry, at(registry, shop / "api")) == []
+    assert visible_names(registry, at(registry, shop / "api")) == ["project till", "project till"]
+    sandbox.write_state(local={shop: {"disabledMcpServers": ["till"]}})
+    assert visible_names(registry, at(registry, shop / "api")) == []
 
 
 def test_a_tool_whose_old_server_is_gone_is_explained_by_the_one_in_force(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
     here = at(registry, shop)
-    desk.write_state("git", local={shop: servers("git")})
+    sandbox.write_state("git", local={shop: servers("git")})
     registry.record("mcp__git__commit", here)
-    desk.write_state("git")
+    sandbox.write_state("git")
     assert registry.explain("mcp__git__commit", here).decision.is_available
 
 
 def test_a_server_is_found_by_its_name_as_written_before_any_that_looks_alike(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
-    desk.write_state("a.b", "a_b", local={shop: {"disabledMcpServers": ["a.b"]}})
+    sandbox.write_state("a.b", "a_b", local={shop: {"disabledMcpServers": ["a.b"]}})
     for name, visible in (("a.b", False), ("a_b", True)):
         explained = registry.explain(name, at(registry, shop))
         assert explained.tool is not None
@@ -394,11 +409,11 @@ def test_a_server_is_found_by_its_name_as_written_before_any_that_looks_alike(
 
 
 def test_a_tool_of_a_server_that_an_agent_brings_along_is_visible_to_that_agent_alone(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
     own = "---\nname: auditor\ndescription: d\nmcpServers:\n  - vault: {command: vault-mcp}\n---\n"
-    desk.write(shop / ".claude" / "agents" / "auditor.md", own)
-    desk.write(shop / ".claude" / "agents" / "other.md", "---\nname: other\ndescription: d\n---\n")
+    sandbox.write(shop / ".claude" / "agents" / "auditor.md", own)
+    sandbox.write(shop / ".claude" / "agents" / "other.md", "---\nname: other\ndescription: d\n---\n")
     registry.record("mcp__vault__read", at(registry, shop), server="vault")
     answers = {
         agent: registry.explain("mcp__vault__read", registry.at(str(shop), agent=agent)).decision
@@ -413,11 +428,11 @@ def test_a_tool_of_a_server_that_an_agent_brings_along_is_visible_to_that_agent_
 
 
 def test_an_agent_has_the_servers_of_its_own_definition_and_not_of_one_it_shadows(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
-    for folder, label in ((desk.home, "theirs"), (shop, "ours")):
+    for folder, label in ((sandbox.home, "theirs"), (shop, "ours")):
         own = f"---\nname: auditor\ndescription: d\nmcpServers:\n  - {label}: {{command: x}}\n---\n"
-        desk.write(folder / ".claude" / "agents" / "auditor.md", own)
+        sandbox.write(folder / ".claude" / "agents" / "auditor.md", own)
     here = registry.at(str(shop), agent="auditor")
     servers = [item for item in registry.tools(here) if item.tool.agent == "auditor"]
     assert {tool.server: decision.is_available for tool, decision in servers} == {
@@ -428,22 +443,22 @@ def test_an_agent_has_the_servers_of_its_own_definition_and_not_of_one_it_shadow
 
 @pytest.mark.parametrize("is_scanned", [True, False])
 def test_an_agent_that_lists_a_plugins_server_has_its_tools(
-    desk: Desk, shop: Path, registry: Registry, is_scanned: bool
+    sandbox: Sandbox, shop: Path, registry: Registry, is_scanned: bool
 ) -> None:
-    shelf = desk.root / "shelf"
-    desk.write(
+    shelf = sandbox.root / "shelf"
+    sandbox.write(
         shelf / ".claude-plugin/marketplace.json", {"plugins": [{"name": "quill", "source": "./quill"}]}
     )
-    desk.write(shelf / "quill/.claude-plugin/plugin.json", {"name": "quill", **servers("ink")})
+    sandbox.write(shelf / "quill/.claude-plugin/plugin.json", {"name": "quill", **servers("ink")})
     known = {"m": {"source": {"source": "directory", "path": str(shelf)}, "installLocation": str(shelf)}}
-    desk.write(desk.home / ".claude/plugins/known_marketplaces.json", known)
+    sandbox.write(sandbox.home / ".claude/plugins/known_marketplaces.json", known)
     lists = "---\nname: auditor\ndescription: d\nmcpServers: ['plugin:quill:ink']\n---\n"
-    desk.write(shop / ".claude" / "agents" / "auditor.md", lists)
+    sandbox.write(shop / ".claude" / "agents" / "auditor.md", lists)
     enabled = {"enabledPlugins": {"quill@m": True}}
     if is_scanned:
-        desk.write(desk.home / ".claude/settings.json", enabled)
+        sandbox.write(sandbox.home / ".claude/settings.json", enabled)
     registry.record("mcp__plugin_quill_ink__dip", at(registry, shop))
-    desk.write(desk.home / ".claude/settings.json", enabled)
+    sandbox.write(sandbox.home / ".claude/settings.json", enabled)
     auditor = registry.at(str(shop), agent="auditor")
     assert registry.explain("mcp__plugin_quill_ink__dip", auditor).decision.reason == (
         f"its server `ink` is declared in {shelf / 'quill/.claude-plugin/plugin.json'}"
@@ -451,14 +466,14 @@ def test_an_agent_that_lists_a_plugins_server_has_its_tools(
 
 
 def test_a_use_in_a_session_started_in_another_way_is_placed_by_what_the_files_say_now(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
-    desk.write(shop / ".mcp.json", servers("till"))
+    sandbox.write(shop / ".mcp.json", servers("till"))
     registry.scan(at(registry, shop))
-    desk.write(shop / ".mcp.json", servers("other"))
+    sandbox.write(shop / ".mcp.json", servers("other"))
     registry.record("mcp__till__ring", registry.at(str(shop), is_headless=True), server="till")
     placed = "select server_id from tools where name = 'mcp__till__ring'"
-    assert stored(desk.database, placed) == [(None,)]
+    assert run_sql(sandbox.database, placed) == [(None,)]
 
 
 def test_an_agent_cannot_report_a_tool_as_managed(shop: Path, registry: Registry) -> None:
@@ -467,12 +482,12 @@ def test_an_agent_cannot_report_a_tool_as_managed(shop: Path, registry: Registry
 
 
 def test_the_session_context_shows_only_what_is_visible_here(
-    desk: Desk, shop: Path, blog: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, blog: Path, registry: Registry
 ) -> None:
-    desk.write_state("wiki", local={shop: {"disabledMcpServers": ["off"]}})
-    desk.write(shop / ".mcp.json", servers("till", "off"))
-    desk.write(blog / ".mcp.json", servers("press"))
-    desk.provide("wiki", "till")
+    sandbox.write_state("wiki", local={shop: {"disabledMcpServers": ["off"]}})
+    sandbox.write(shop / ".mcp.json", servers("till", "off"))
+    sandbox.write(blog / ".mcp.json", servers("press"))
+    sandbox.provide("wiki", "till")
     registry.scan(at(registry, blog))
     registry.record("mcp__wiki__read", at(registry, blog))
     registry.record("Read", at(registry, shop))
@@ -488,17 +503,17 @@ def test_the_session_context_shows_only_what_is_visible_here(
 
 @pytest.mark.parametrize("budget", [0, 10, 40, 60])
 def test_the_session_context_stays_inside_any_budget(
-    desk: Desk, shop: Path, registry: Registry, budget: int
+    sandbox: Sandbox, shop: Path, registry: Registry, budget: int
 ) -> None:
-    desk.write(shop / ".mcp.json", servers("till", "scale"))
+    sandbox.write(shop / ".mcp.json", servers("till", "scale"))
     assert len(registry.session_context(at(registry, shop), budget=budget)) <= budget
 
 
 def test_what_a_tool_costs_is_known_where_its_definition_is(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
-    desk.write_state("git")
-    here, there = at(registry, shop), at(registry, desk.project("blog"))
+    sandbox.write_state("git")
+    here, there = at(registry, shop), at(registry, sandbox.project("blog"))
     registry.report("mcp__git", here, description="A server's own words are sent to nobody.")
     assert [tool.tokens for tool, _ in registry.tools(here)] == [None]
     registry.report("mcp__git__log", here, description="Shows commits.", input_schema={"type": "object"})
@@ -521,20 +536,20 @@ def test_a_report_keeps_description_and_schema(shop: Path, registry: Registry) -
 
 
 def test_forgetting_a_project_erases_its_rows_uses_and_words_and_nothing_else(
-    desk: Desk, shop: Path, blog: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, blog: Path, registry: Registry
 ) -> None:
-    desk.write_state("wiki")
-    desk.write(shop / ".mcp.json", servers("till"))
+    sandbox.write_state("wiki")
+    sandbox.write(shop / ".mcp.json", servers("till"))
     for here in (at(registry, shop), at(registry, blog)):
         registry.scan(here)
         registry.record("mcp__wiki__read", here)
     registry.record("OnlyInShop", at(registry, shop))
     registry.record("mcp__wiki__acme", at(registry, shop))
     registry.report("mcp__till__ring", at(registry, shop), description="Rings, in the shop.")
-    desk.write(shop / ".mcp.json", servers("replaced"))
+    sandbox.write(shop / ".mcp.json", servers("replaced"))
     registry.scan(at(registry, shop))
     registry.forget(registry.find_project(str(shop)))
-    left = b"".join(file.read_bytes() for file in desk.database.parent.iterdir())
+    left = b"".join(file.read_bytes() for file in sandbox.database.parent.iterdir())
     traces = (str(shop).encode(), b"till", b"replaced", b"OnlyInShop", b"acme", b"Rings")
     assert [trace for trace in traces if trace in left] == []
     known = {item.tool.name: item.tool.usage_count for item in registry.tools(at(registry, blog))}
@@ -571,10 +586,10 @@ def test_an_unknown_client_is_an_error_that_lists_the_known_ones(shop: Path, reg
     assert "`claude-code`" in str(raised.value.hint)
 
 
-def test_all_clients_are_an_inventory(desk: Desk, shop: Path, registry: Registry) -> None:
-    desk.write(shop / ".mcp.json", servers("till"))
-    desk.write(desk.home / ".cursor/mcp.json", servers("kite"))
-    desk.write(desk.home / ".config/zed/settings.json", {"context_servers": {"kite": {"command": "x"}}})
+def test_all_clients_are_an_inventory(sandbox: Sandbox, shop: Path, registry: Registry) -> None:
+    sandbox.write(shop / ".mcp.json", servers("till"))
+    sandbox.write(sandbox.home / ".cursor/mcp.json", servers("kite"))
+    sandbox.write(sandbox.home / ".config/zed/settings.json", {"context_servers": {"kite": {"command": "x"}}})
     everything = registry.at(str(shop), "all")
     registry.record("mcp__x__y", everything)
     visible = [item.tool for item in registry.tools(everything) if item.decision.is_available]
@@ -587,9 +602,11 @@ def test_all_clients_are_an_inventory(desk: Desk, shop: Path, registry: Registry
     ]
 
 
-def test_a_client_is_found_when_one_of_its_files_is_there(desk: Desk, shop: Path, registry: Registry) -> None:
-    broken = desk.write(desk.home / ".cursor/mcp.json", "{")
-    kite = desk.write(shop / ".cursor/mcp.json", servers("kite", "maps", bad={"args": []}))
+def test_a_client_is_found_when_one_of_its_files_is_there(
+    sandbox: Sandbox, shop: Path, registry: Registry
+) -> None:
+    broken = sandbox.write(sandbox.home / ".cursor/mcp.json", "{")
+    kite = sandbox.write(shop / ".cursor/mcp.json", servers("kite", "maps", bad={"args": []}))
     (shop / ".continue/mcpServers").mkdir(parents=True)
     found = {item.client: item for item in registry.clients(registry.at(str(shop), "all"))}
     assert found["cursor"] == Presence(client="cursor", files=[str(broken), str(kite)], servers=2, problems=2)

@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-import real_claude
 from attacks.peers import SECONDS, Gateway, Server
+from support import real_claude
 
 REMIT = str(Path(sys.executable).with_name("remit"))
 CLAUDE = os.environ.get("REMIT_TEST_CLAUDE", "")

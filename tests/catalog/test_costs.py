@@ -4,7 +4,7 @@ from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
 from remit.decision.scopes import Scope
 from remit.decision.tool_names import REMIT, server_name
 from remit.decision.tools import Tool, Winner
-from support import context, server
+from support.builders import context, server
 
 
 def tool(of: Tool, name: str, tokens: int | None) -> Tool:

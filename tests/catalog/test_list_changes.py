@@ -7,7 +7,7 @@ from remit.decision.decide import Decision, ToolDecision, Verdict
 from remit.decision.gates import Gate
 from remit.decision.snapshot import Snapshot, StateValue
 from remit.decision.tools import Tool
-from support import server
+from support.builders import server
 
 SHOWN = Decision(verdict=Verdict.VISIBLE, gate=None, reason="declared", unlock=None)
 HIDDEN = Decision(verdict=Verdict.HIDDEN, gate=Gate.STATE, reason="needs state editing", unlock=None)

@@ -8,7 +8,7 @@ from remit.decision.kinds import ConfigStatus, Kind, ToolStatus
 from remit.decision.scopes import Scope
 from remit.decision.tool_names import REMIT
 from remit.decision.tools import Tool, Winner
-from support import context, server
+from support.builders import context, server
 
 LOCAL = Winner(scope=Scope.LOCAL, source="/home/ada/.claude.json")
 

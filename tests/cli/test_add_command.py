@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from support import Desk
+from support.sandbox import Sandbox
 
 CLAUDE = """#!/bin/sh
 printf '%s\\n' "$@" > "$HOME/asked"
@@ -14,16 +14,16 @@ exit ${CODE:-0}
 
 
 @pytest.fixture
-def asked(desk: Desk) -> Path:
+def asked(sandbox: Sandbox) -> Path:
     """Where a client that can be started writes what it was asked for."""
-    desk.write(desk.root / "bin" / "claude", CLAUDE).chmod(0o755)
-    desk.provide()
-    return desk.home / "asked"
+    sandbox.write(sandbox.root / "bin" / "claude", CLAUDE).chmod(0o755)
+    sandbox.provide()
+    return sandbox.home / "asked"
 
 
-def test_a_server_is_added_by_the_client_with_leave_for_its_name(desk: Desk, asked: Path) -> None:
+def test_a_server_is_added_by_the_client_with_leave_for_its_name(sandbox: Sandbox, asked: Path) -> None:
     words = ["--scope", "user", "wiki", "-e", "TOKEN=x y", "--", "npx", "-y", "wiki@1.0.0", "--help"]
-    done = desk.remit("add", *words)
+    done = sandbox.remit("add", *words)
     assert (done.returncode, done.stderr) == (0, "")
     option, leave, *rest = asked.read_text().splitlines()
     assert option == "--settings"
@@ -32,37 +32,37 @@ def test_a_server_is_added_by_the_client_with_leave_for_its_name(desk: Desk, ask
     assert rest == ["mcp", "add", *words]
 
 
-def test_a_server_that_is_written_as_json_is_added_as_such(desk: Desk, asked: Path) -> None:
+def test_a_server_that_is_written_as_json_is_added_as_such(sandbox: Sandbox, asked: Path) -> None:
     entry = '{"type": "http", "url": "https://wiki.test/"}'
-    assert desk.remit("add", "wiki", entry).returncode == 0
+    assert sandbox.remit("add", "wiki", entry).returncode == 0
     assert asked.read_text().splitlines()[2:] == ["mcp", "add-json", "wiki", entry]
 
 
-def test_of_a_projects_server_the_next_steps_are_told(desk: Desk, asked: Path) -> None:
-    done = desk.remit("add", "--scope", "project", "till", "https://till.test/")
+def test_of_a_projects_server_the_next_steps_are_told(sandbox: Sandbox, asked: Path) -> None:
+    done = sandbox.remit("add", "--scope", "project", "till", "https://till.test/")
     assert (
         "approve it when the client starts here next, then let Remit start it: `remit trust`" in done.stderr
     )
     assert asked.exists()
 
 
-def test_the_clients_refusal_is_the_commands_own(desk: Desk, asked: Path) -> None:
-    desk.variables["CODE"] = "3"
-    assert desk.remit("add", "--scope", "project", "till").returncode == 3
+def test_the_clients_refusal_is_the_commands_own(sandbox: Sandbox, asked: Path) -> None:
+    sandbox.variables["CODE"] = "3"
+    assert sandbox.remit("add", "--scope", "project", "till").returncode == 3
     assert asked.exists()
 
 
-def test_without_the_client_it_says_what_to_do(desk: Desk) -> None:
-    desk.variables["PATH"] = str(desk.root)
-    done = desk.remit("add", "wiki", "--", "npx")
+def test_without_the_client_it_says_what_to_do(sandbox: Sandbox) -> None:
+    sandbox.variables["PATH"] = str(sandbox.root)
+    done = sandbox.remit("add", "wiki", "--", "npx")
     assert done.returncode == 2
     assert "`claude` is not on PATH" in done.stderr
     assert "hint: write the entry into its file yourself" in done.stderr
 
 
-def test_without_words_it_explains_itself(desk: Desk, asked: Path) -> None:
+def test_without_words_it_explains_itself(sandbox: Sandbox, asked: Path) -> None:
     for words in ([], ["--help"]):
-        done = desk.remit("add", *words)
+        done = sandbox.remit("add", *words)
         assert done.returncode == 0
         assert "Usage: remit add [OPTIONS] NAME COMMAND_OR_URL [ARGS]..." in done.stdout
     assert not asked.exists()

@@ -10,29 +10,30 @@ import apsw
 import pytest
 
 from remit import __version__
-from support import Desk, servers
+from support.builders import servers
+from support.sandbox import Sandbox
 
 
 @pytest.fixture
-def shop(desk: Desk) -> Path:
-    path = desk.project("shop")
-    desk.write_state("wiki", "git", local={path: servers("git")})
-    desk.write(path / ".mcp.json", servers("till"))
+def shop(sandbox: Sandbox) -> Path:
+    path = sandbox.project("shop")
+    sandbox.write_state("wiki", "git", local={path: servers("git")})
+    sandbox.write(path / ".mcp.json", servers("till"))
     return path
 
 
-def answer(desk: Desk, *arguments: str, cwd: Path) -> Any:
-    finished = desk.remit(*arguments, "--json", cwd=cwd)
+def answer(sandbox: Sandbox, *arguments: str, cwd: Path) -> Any:
+    finished = sandbox.remit(*arguments, "--json", cwd=cwd)
     assert finished.returncode in (0, 1), finished.stderr
     return json.loads(finished.stdout)
 
 
-def test_the_version_is_printed(desk: Desk) -> None:
-    assert desk.remit("--version").stdout == f"remit {__version__}\n"
+def test_the_version_is_printed(sandbox: Sandbox) -> None:
+    assert sandbox.remit("--version").stdout == f"remit {__version__}\n"
 
 
-def test_tools_lists_what_is_in_force_by_scope(desk: Desk, shop: Path) -> None:
-    finished = desk.remit("tools", cwd=shop)
+def test_tools_lists_what_is_in_force_by_scope(sandbox: Sandbox, shop: Path) -> None:
+    finished = sandbox.remit("tools", cwd=shop)
     assert finished.returncode == 0
     assert finished.stderr == ""
     assert finished.stdout.splitlines() == [
@@ -56,8 +57,8 @@ def test_tools_lists_what_is_in_force_by_scope(desk: Desk, shop: Path) -> None:
     ]
 
 
-def test_tools_as_json_has_the_documented_shape(desk: Desk, shop: Path) -> None:
-    listing = answer(desk, "tools", "--all", cwd=shop)
+def test_tools_as_json_has_the_documented_shape(sandbox: Sandbox, shop: Path) -> None:
+    listing = answer(sandbox, "tools", "--all", cwd=shop)
     assert listing.keys() == {"project", "workspace", "client", "states", "tokens", "tools"}
     assert listing["project"]["path"] == listing["workspace"] == str(shop)
     assert listing["client"] == "claude-code"
@@ -67,7 +68,7 @@ def test_tools_as_json_has_the_documented_shape(desk: Desk, shop: Path) -> None:
         "server": "wiki",
         "client": "claude-code",
         "scope": "global",
-        "source": str(desk.home / ".claude.json"),
+        "source": str(sandbox.home / ".claude.json"),
         "status": "active",
         "usage_count": 0,
         "last_used_at": None,
@@ -79,10 +80,10 @@ def test_tools_as_json_has_the_documented_shape(desk: Desk, shop: Path) -> None:
     }
 
 
-def test_clients_lists_those_that_are_found_with_their_files(desk: Desk, shop: Path) -> None:
-    desk.write(desk.home / ".cursor/mcp.json", servers("kite"))
-    desk.write(shop / ".cursor/mcp.json", servers("maps", bad={}))
-    finished = desk.remit("clients", cwd=shop)
+def test_clients_lists_those_that_are_found_with_their_files(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write(sandbox.home / ".cursor/mcp.json", servers("kite"))
+    sandbox.write(shop / ".cursor/mcp.json", servers("maps", bad={}))
+    finished = sandbox.remit("clients", cwd=shop)
     assert (finished.returncode, finished.stderr) == (0, "")
     assert finished.stdout.splitlines() == [
         f"{shop} (all)",
@@ -99,66 +100,69 @@ def test_clients_lists_those_that_are_found_with_their_files(desk: Desk, shop: P
     ]
 
 
-def test_clients_as_json_has_the_documented_shape(desk: Desk, shop: Path) -> None:
-    kite = desk.write(desk.home / ".cursor/mcp.json", servers("kite"))
-    found = answer(desk, "clients", cwd=shop)
+def test_clients_as_json_has_the_documented_shape(sandbox: Sandbox, shop: Path) -> None:
+    kite = sandbox.write(sandbox.home / ".cursor/mcp.json", servers("kite"))
+    found = answer(sandbox, "clients", cwd=shop)
     assert found.keys() == {"project", "workspace", "clients"}
     assert {"name": "cursor", "files": [str(kite)], "servers": 1, "problems": 0} in found["clients"]
-    everything = answer(desk, "clients", "--all", "--project", str(shop), cwd=desk.root)
+    everything = answer(sandbox, "clients", "--all", "--project", str(shop), cwd=sandbox.root)
     assert {"name": "goose", "files": [], "servers": 0, "problems": 0} in everything["clients"]
 
 
-def test_where_no_client_has_files_clients_says_so(desk: Desk) -> None:
-    (desk.home / ".claude/settings.json").unlink()
-    finished = desk.remit("clients", cwd=desk.root)
+def test_where_no_client_has_files_clients_says_so(sandbox: Sandbox) -> None:
+    (sandbox.home / ".claude/settings.json").unlink()
+    finished = sandbox.remit("clients", cwd=sandbox.root)
     assert finished.returncode == 0
     assert "No client's files are here." in finished.stdout
-    assert answer(desk, "clients", cwd=desk.root)["clients"] == []
+    assert answer(sandbox, "clients", cwd=sandbox.root)["clients"] == []
 
 
-def test_another_clients_tools_are_scanned_and_listed_by_its_name(desk: Desk, shop: Path) -> None:
-    desk.write(shop / ".cursor/mcp.json", servers("maps"))
-    added = answer(desk, "scan", "--client", "cursor", cwd=shop)["added"]
+def test_another_clients_tools_are_scanned_and_listed_by_its_name(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write(shop / ".cursor/mcp.json", servers("maps"))
+    added = answer(sandbox, "scan", "--client", "cursor", cwd=shop)["added"]
     assert [(item["client"], item["scope"], item["server"]) for item in added] == [
         ("cursor", "project", "maps")
     ]
-    assert [tool["server"] for tool in answer(desk, "tools", "--client", "cursor", cwd=shop)["tools"]] == [
+    assert [tool["server"] for tool in answer(sandbox, "tools", "--client", "cursor", cwd=shop)["tools"]] == [
         "maps"
     ]
-    assert "declared for cursor" in desk.remit("why", "maps", cwd=shop).stdout
+    assert "declared for cursor" in sandbox.remit("why", "maps", cwd=shop).stdout
 
 
-def test_the_inventory_of_all_clients_says_whose_each_tool_is(desk: Desk, shop: Path) -> None:
-    desk.write(desk.home / ".cursor/mcp.json", servers("wiki"))
-    shown = desk.remit("tools", "--client", "all", cwd=shop).stdout.splitlines()
+def test_the_inventory_of_all_clients_says_whose_each_tool_is(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write(sandbox.home / ".cursor/mcp.json", servers("wiki"))
+    shown = sandbox.remit("tools", "--client", "all", cwd=shop).stdout.splitlines()
     assert "  claude-code  mcp__wiki__*  mcp_server     0  ~/.claude.json" in shown
     assert "  cursor       mcp__wiki__*  mcp_server     0  ~/.cursor/mcp.json" in shown
 
 
-def test_hidden_tools_are_listed_only_when_asked_for_with_gate_and_reason(desk: Desk, shop: Path) -> None:
-    assert len(answer(desk, "tools", cwd=shop)["tools"]) == 3
+def test_hidden_tools_are_listed_only_when_asked_for_with_gate_and_reason(
+    sandbox: Sandbox, shop: Path
+) -> None:
+    assert len(answer(sandbox, "tools", cwd=shop)["tools"]) == 3
     hidden = [
-        tool for tool in answer(desk, "tools", "--all", cwd=shop)["tools"] if tool["verdict"] == "hidden"
+        tool for tool in answer(sandbox, "tools", "--all", cwd=shop)["tools"] if tool["verdict"] == "hidden"
     ]
     assert [(tool["name"], tool["scope"], tool["gate"]) for tool in hidden] == [
         ("mcp__git__*", "global", "precedence")
     ]
     assert (
-        "shadowed by the local declaration in ~/.claude.json" in desk.remit("tools", "--all", cwd=shop).stdout
+        "shadowed by the local declaration in ~/.claude.json"
+        in sandbox.remit("tools", "--all", cwd=shop).stdout
     )
 
 
-def test_a_tool_that_fails_is_marked_in_listings_and_why_says_so(desk: Desk, shop: Path) -> None:
-    with desk.registry() as registry:
+def test_a_tool_that_fails_is_marked_in_listings_and_why_says_so(sandbox: Sandbox, shop: Path) -> None:
+    with sandbox.registry() as registry:
         for _ in range(3):
             registry.record("mcp__till__ring", registry.at(str(shop)), succeeded=False)
-    assert "mcp__till__ring [demoted]  mcp_tool" in desk.remit("tools", cwd=shop).stdout
-    assert "3 of its last 3 calls here failed" in desk.remit("why", "mcp__till__ring", cwd=shop).stdout
-    assert answer(desk, "why", "mcp__till__ring", cwd=shop)["status"] == "demoted"
+    assert "mcp__till__ring [demoted]  mcp_tool" in sandbox.remit("tools", cwd=shop).stdout
+    assert "3 of its last 3 calls here failed" in sandbox.remit("why", "mcp__till__ring", cwd=shop).stdout
+    assert answer(sandbox, "why", "mcp__till__ring", cwd=shop)["status"] == "demoted"
 
 
-def test_why_prints_the_winner_every_gate_and_the_losers(desk: Desk, shop: Path) -> None:
-    explained = answer(desk, "why", "git", cwd=shop)
+def test_why_prints_the_winner_every_gate_and_the_losers(sandbox: Sandbox, shop: Path) -> None:
+    explained = answer(sandbox, "why", "git", cwd=shop)
     assert (explained["name"], explained["scope"], explained["verdict"]) == (
         "mcp__git__*",
         "local",
@@ -175,47 +179,47 @@ def test_why_prints_the_winner_every_gate_and_the_losers(desk: Desk, shop: Path)
     ]
     assert all(gate["passed"] and gate["reason"] for gate in explained["gates"])
     assert [other["scope"] for other in explained["shadowed"]] == ["global"]
-    assert "others of this name" in desk.remit("why", "git", cwd=shop).stdout
+    assert "others of this name" in sandbox.remit("why", "git", cwd=shop).stdout
 
 
 def test_why_of_another_projects_tool_and_of_nonsense_differ_in_the_name_alone(
-    desk: Desk, shop: Path
+    sandbox: Sandbox, shop: Path
 ) -> None:
-    blog = desk.project("blog")
-    desk.write(blog / ".mcp.json", servers("press"))
-    desk.remit("scan", cwd=blog)
+    blog = sandbox.project("blog")
+    sandbox.write(blog / ".mcp.json", servers("press"))
+    sandbox.remit("scan", cwd=blog)
     for options in ((), ("--json",)):
-        there = desk.remit("why", "press", *options, cwd=shop)
-        nowhere = desk.remit("why", "zzzzz", *options, cwd=shop)
+        there = sandbox.remit("why", "press", *options, cwd=shop)
+        nowhere = sandbox.remit("why", "zzzzz", *options, cwd=shop)
         assert there.returncode == nowhere.returncode == 1
         assert there.stdout.replace("press", "zzzzz") == nowhere.stdout
         assert there.stderr == nowhere.stderr
 
 
-def test_why_says_what_would_change_a_hidden_tool(desk: Desk, shop: Path) -> None:
-    desk.write(shop / ".mcp.json", servers("lamp"))
-    desk.write_state(local={shop: {"disabledMcpServers": ["lamp"]}})
-    assert "to change it: enable it again in the client\n" in desk.remit("why", "lamp", cwd=shop).stdout
+def test_why_says_what_would_change_a_hidden_tool(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write(shop / ".mcp.json", servers("lamp"))
+    sandbox.write_state(local={shop: {"disabledMcpServers": ["lamp"]}})
+    assert "to change it: enable it again in the client\n" in sandbox.remit("why", "lamp", cwd=shop).stdout
 
 
-def test_why_says_that_the_server_of_a_visible_tool_cannot_be_started(desk: Desk, shop: Path) -> None:
-    desk.write(desk.home / ".claude.json", servers(lamp={"command": "/nowhere/lamp"}))
+def test_why_says_that_the_server_of_a_visible_tool_cannot_be_started(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write(sandbox.home / ".claude.json", servers(lamp={"command": "/nowhere/lamp"}))
     reason = "`/nowhere/lamp` does not exist"
-    assert answer(desk, "why", "lamp", cwd=shop)["obstacle"] == reason
-    assert f"\nit cannot be started here: {reason}\n" in desk.remit("why", "lamp", cwd=shop).stdout
-    of_its_tool = desk.remit("why", "mcp__lamp__light", cwd=shop).stdout
+    assert answer(sandbox, "why", "lamp", cwd=shop)["obstacle"] == reason
+    assert f"\nit cannot be started here: {reason}\n" in sandbox.remit("why", "lamp", cwd=shop).stdout
+    of_its_tool = sandbox.remit("why", "mcp__lamp__light", cwd=shop).stdout
     assert f"\nits server `lamp` cannot be started here: {reason}\n" in of_its_tool
 
 
-def test_a_command_that_does_not_exist_is_answered_with_the_one_that_was_meant(desk: Desk) -> None:
-    meant, nothing = desk.remit("tols"), desk.remit("zzzzz")
+def test_a_command_that_does_not_exist_is_answered_with_the_one_that_was_meant(sandbox: Sandbox) -> None:
+    meant, nothing = sandbox.remit("tols"), sandbox.remit("zzzzz")
     assert (meant.returncode, nothing.returncode) == (2, 2)
     assert "No such command 'tols'. Did you mean 'tools'" in meant.stderr
     assert "No such command 'zzzzz'.\n" in nothing.stderr
 
 
-def test_scan_reports_changes_and_counts(desk: Desk, shop: Path) -> None:
-    first = answer(desk, "scan", cwd=shop)
+def test_scan_reports_changes_and_counts(sandbox: Sandbox, shop: Path) -> None:
+    first = answer(sandbox, "scan", cwd=shop)
     assert sorted(item["name"] for item in first["added"]) == [
         "mcp__git__*",
         "mcp__git__*",
@@ -223,17 +227,17 @@ def test_scan_reports_changes_and_counts(desk: Desk, shop: Path) -> None:
         "mcp__wiki__*",
     ]
     assert (first["visible"], first["hidden"], first["problems"]) == (3, 1, [])
-    desk.write(shop / ".mcp.json", servers())
-    again = answer(desk, "scan", cwd=shop)
+    sandbox.write(shop / ".mcp.json", servers())
+    again = answer(sandbox, "scan", cwd=shop)
     assert (again["first"], again["added"]) == (False, [])
     assert [item["name"] for item in again["removed"]] == ["mcp__till__*"]
 
 
-def test_scan_as_json_has_the_documented_shape(desk: Desk, shop: Path) -> None:
+def test_scan_as_json_has_the_documented_shape(sandbox: Sandbox, shop: Path) -> None:
     entry = {"command": "npx", "args": ["browser"]}
-    desk.write(shop / ".mcp.json", servers(web=entry, fetch=entry))
-    found = answer(desk, "scan", cwd=shop)
-    state = str(desk.home / ".claude.json")
+    sandbox.write(shop / ".mcp.json", servers(web=entry, fetch=entry))
+    found = answer(sandbox, "scan", cwd=shop)
+    state = str(sandbox.home / ".claude.json")
     assert found["first"] is True
     assert found["tokens"] == {"visible": 0, "all": 0, "uncounted_servers": 4}
     assert [(item["scope"], item["sources"], item["hidden"]) for item in found["scopes"]] == [
@@ -257,12 +261,12 @@ def test_scan_as_json_has_the_documented_shape(desk: Desk, shop: Path) -> None:
     assert [[item["server"] for item in group] for group in found["duplicates"]] == [["fetch", "web"]]
 
 
-def test_tools_show_what_they_cost_once_a_definition_is_known(desk: Desk, shop: Path) -> None:
-    with desk.registry() as registry:
+def test_tools_show_what_they_cost_once_a_definition_is_known(sandbox: Sandbox, shop: Path) -> None:
+    with sandbox.registry() as registry:
         registry.report(
             "mcp__git__log", registry.at(str(shop)), description="Shows commits.", input_schema={}
         )
-    listing = answer(desk, "tools", cwd=shop)
+    listing = answer(sandbox, "tools", cwd=shop)
     tokens = {tool["name"]: tool["tokens"] for tool in listing["tools"]}
     assert tokens["mcp__git__*"] == tokens["mcp__git__log"] > 0
     assert tokens["mcp__wiki__*"] is None
@@ -271,38 +275,38 @@ def test_tools_show_what_they_cost_once_a_definition_is_known(desk: Desk, shop: 
         "all": tokens["mcp__git__*"],
         "uncounted_servers": 2,
     }
-    lines = desk.remit("tools", cwd=shop).stdout.splitlines()
+    lines = sandbox.remit("tools", cwd=shop).stdout.splitlines()
     assert lines[3] == "  tool           kind        uses  tokens  source"
     assert lines[-4] == f"3 servers and 1 tool visible: about {tokens['mcp__git__*']} tokens per request"
 
 
-def test_context_prints_the_section_and_respects_the_budget(desk: Desk, shop: Path) -> None:
-    desk.provide("git", "wiki", "till")
-    printed = desk.remit("context", cwd=shop).stdout
+def test_context_prints_the_section_and_respects_the_budget(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.provide("git", "wiki", "till")
+    printed = sandbox.remit("context", cwd=shop).stdout
     text = printed.removesuffix("\n")
     assert text.startswith("## Project Memory\nproject_id: shop-")
     assert "\n\n## Available Tools\n- MCP: git (local)\n" in text
-    assert answer(desk, "context", cwd=shop)["text"] == text
-    assert desk.remit("context", "--budget", str(len(text)), cwd=shop).stdout == printed == f"{text}\n"
-    assert 1 < len(desk.remit("context", "--budget", str(len(text) - 1), cwd=shop).stdout) < len(printed)
-    assert desk.remit("context", "--budget", "5", cwd=shop).stdout == ""
-    assert desk.remit("context", "--budget", "-1", cwd=shop).returncode == 2
+    assert answer(sandbox, "context", cwd=shop)["text"] == text
+    assert sandbox.remit("context", "--budget", str(len(text)), cwd=shop).stdout == printed == f"{text}\n"
+    assert 1 < len(sandbox.remit("context", "--budget", str(len(text) - 1), cwd=shop).stdout) < len(printed)
+    assert sandbox.remit("context", "--budget", "5", cwd=shop).stdout == ""
+    assert sandbox.remit("context", "--budget", "-1", cwd=shop).returncode == 2
 
 
-def test_a_directory_can_be_named_instead_of_entered(desk: Desk, shop: Path) -> None:
-    assert answer(desk, "tools", "--project", str(shop), cwd=desk.root)["workspace"] == str(shop)
+def test_a_directory_can_be_named_instead_of_entered(sandbox: Sandbox, shop: Path) -> None:
+    assert answer(sandbox, "tools", "--project", str(shop), cwd=sandbox.root)["workspace"] == str(shop)
 
 
-def test_where_nothing_is_declared_the_listing_says_what_to_do(desk: Desk) -> None:
-    finished = desk.remit("tools", cwd=desk.project("empty"))
+def test_where_nothing_is_declared_the_listing_says_what_to_do(sandbox: Sandbox) -> None:
+    finished = sandbox.remit("tools", cwd=sandbox.project("empty"))
     assert "No tools are in force here." in finished.stdout
     assert "hint: " in finished.stdout
 
 
-def test_forget_erases_a_project_once(desk: Desk, shop: Path) -> None:
-    desk.remit("scan", cwd=shop)
-    assert desk.remit("forget", "-y", str(shop)).stdout == f"forgot {shop}\n"
-    again = desk.remit("forget", "--yes", str(shop))
+def test_forget_erases_a_project_once(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.remit("scan", cwd=shop)
+    assert sandbox.remit("forget", "-y", str(shop)).stdout == f"forgot {shop}\n"
+    again = sandbox.remit("forget", "--yes", str(shop))
     assert again.returncode == 1
     assert again.stderr.startswith(f"error: nothing is stored about `{shop}`\nhint: ")
 
@@ -317,40 +321,40 @@ def test_forget_erases_a_project_once(desk: Desk, shop: Path) -> None:
     ],
 )
 def test_a_bad_file_is_one_warning_every_time_and_everything_else_still_loads(
-    desk: Desk, shop: Path, content: str, says: str
+    sandbox: Sandbox, shop: Path, content: str, says: str
 ) -> None:
-    desk.write(shop / ".mcp.json", content)
+    sandbox.write(shop / ".mcp.json", content)
     for command in ("scan", "tools", "context"):
-        finished = desk.remit(command, cwd=shop)
+        finished = sandbox.remit(command, cwd=shop)
         assert finished.returncode == 0
         assert finished.stderr.startswith(f"warning: .mcp.json: {says}")
         assert finished.stderr.count("\n") == 1
-    assert "mcp__wiki__*" in desk.remit("tools", cwd=shop).stdout
+    assert "mcp__wiki__*" in sandbox.remit("tools", cwd=shop).stdout
 
 
-def test_a_state_file_of_tens_of_megabytes_loads(desk: Desk, shop: Path) -> None:
+def test_a_state_file_of_tens_of_megabytes_loads(sandbox: Sandbox, shop: Path) -> None:
     history = [{"display": "x" * 1000} for _ in range(40_000)]
     content = {**servers("wiki"), "projects": {str(shop): {**servers("ledger"), "history": history}}}
-    desk.write(desk.home / ".claude.json", content)
-    finished = desk.remit("tools", cwd=shop)
+    sandbox.write(sandbox.home / ".claude.json", content)
+    finished = sandbox.remit("tools", cwd=shop)
     assert finished.stderr == ""
     assert "mcp__ledger__*" in finished.stdout
 
 
 @pytest.mark.parametrize("content", [b"garbage" * 1000, b"SQLite format 3\0" + b"\0" * 100])
 def test_a_corrupt_database_is_one_error_with_a_hint_and_stays_as_it_is(
-    desk: Desk, shop: Path, content: bytes
+    sandbox: Sandbox, shop: Path, content: bytes
 ) -> None:
-    desk.write(desk.database, content)
-    finished = desk.remit("tools", cwd=shop)
+    sandbox.write(sandbox.database, content)
+    finished = sandbox.remit("tools", cwd=shop)
     assert (finished.returncode, finished.stdout) == (2, "")
-    assert finished.stderr.startswith(f"error: `{desk.database}` is damaged or not a database\nhint: ")
-    assert desk.database.read_bytes() == content
+    assert finished.stderr.startswith(f"error: `{sandbox.database}` is damaged or not a database\nhint: ")
+    assert sandbox.database.read_bytes() == content
 
 
-def test_an_unwritable_place_for_data_is_one_error_with_a_hint(desk: Desk, shop: Path) -> None:
-    desk.variables["REMIT_HOME"] = "/dev/null/data"
-    finished = desk.remit("tools", cwd=shop)
+def test_an_unwritable_place_for_data_is_one_error_with_a_hint(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.variables["REMIT_HOME"] = "/dev/null/data"
+    finished = sandbox.remit("tools", cwd=shop)
     assert finished.returncode == 2
     assert [line.split(":")[0] for line in finished.stderr.splitlines()] == ["error", "hint"]
 
@@ -362,21 +366,23 @@ def test_an_unwritable_place_for_data_is_one_error_with_a_hint(desk: Desk, shop:
         (("tools", "--client", "emacs"), "error: no client is called `emacs`\nhint: known are `claude-code`"),
     ],
 )
-def test_a_wrong_option_is_an_error_that_names_it(desk: Desk, arguments: tuple[str, ...], says: str) -> None:
-    finished = desk.remit(*arguments)
+def test_a_wrong_option_is_an_error_that_names_it(
+    sandbox: Sandbox, arguments: tuple[str, ...], says: str
+) -> None:
+    finished = sandbox.remit(*arguments)
     assert finished.returncode == 2
     assert finished.stderr.startswith(says)
 
 
-def test_a_name_from_a_file_cannot_steer_the_terminal(desk: Desk, shop: Path) -> None:
-    desk.write(shop / ".mcp.json", servers("\x1b[2Jevil\u202e", **{"\x1b]0;x\x07": {"url": "u"}}))
+def test_a_name_from_a_file_cannot_steer_the_terminal(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write(shop / ".mcp.json", servers("\x1b[2Jevil\u202e", **{"\x1b]0;x\x07": {"url": "u"}}))
     for arguments in (("tools",), ("why", "\x1b[2Jevil\u202e"), ("scan",), ("context",), ("tools", "--json")):
-        finished = desk.remit(*arguments, cwd=shop)
+        finished = sandbox.remit(*arguments, cwd=shop)
         assert finished.returncode == 0
         assert not {"\x1b", "\x07", "\u202e"} & set(finished.stdout + finished.stderr)
 
 
-def test_secrets_are_in_no_output_and_not_in_the_database(desk: Desk, shop: Path) -> None:
+def test_secrets_are_in_no_output_and_not_in_the_database(sandbox: Sandbox, shop: Path) -> None:
     hush = "hush-8c1f"
     entries = {
         "local": {"command": "x", "args": [f"--key={hush}"], "env": {"TOKEN": hush}},
@@ -384,65 +390,65 @@ def test_secrets_are_in_no_output_and_not_in_the_database(desk: Desk, shop: Path
         "broken": {"command": [hush], "env": {"TOKEN": hush}},
         "wrong": {"type": hush, "url": hush},
     }
-    desk.write(shop / ".mcp.json", servers(**entries))
+    sandbox.write(shop / ".mcp.json", servers(**entries))
     for arguments in (("scan",), ("tools", "--all", "--json"), ("why", "local", "--json"), ("context",)):
-        finished = desk.remit(*arguments, cwd=shop)
+        finished = sandbox.remit(*arguments, cwd=shop)
         assert hush not in finished.stdout + finished.stderr
-    assert not any(hush.encode() in file.read_bytes() for file in desk.database.parent.iterdir())
+    assert not any(hush.encode() in file.read_bytes() for file in sandbox.database.parent.iterdir())
 
 
-def test_a_terminal_gets_tables_and_no_colour_when_asked(desk: Desk, shop: Path) -> None:
-    shown = on_a_terminal(desk, shop, "tools")
+def test_a_terminal_gets_tables_and_no_colour_when_asked(sandbox: Sandbox, shop: Path) -> None:
+    shown = on_a_terminal(sandbox, shop, "tools")
     assert "─" in shown
     assert "mcp__till__*" in shown
     assert "\x1b[3" not in shown
 
 
-def test_a_narrow_terminal_cuts_no_name(desk: Desk, shop: Path) -> None:
-    desk.write(shop / ".mcp.json", servers("a-rather-long-name-for-a-server"))
-    desk.variables["COLUMNS"] = "60"
-    shown = on_a_terminal(desk, shop, "tools", "--all")
+def test_a_narrow_terminal_cuts_no_name(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write(shop / ".mcp.json", servers("a-rather-long-name-for-a-server"))
+    sandbox.variables["COLUMNS"] = "60"
+    shown = on_a_terminal(sandbox, shop, "tools", "--all")
     assert "…" not in shown
 
 
-def test_asking_before_forgetting_happens_on_a_terminal_only(desk: Desk, shop: Path) -> None:
-    desk.remit("scan", cwd=shop)
-    assert "Erase all that Remit stored" in on_a_terminal(desk, shop, "forget", str(shop), typed=b"n\n")
-    refused = desk.remit("forget", str(shop))
+def test_asking_before_forgetting_happens_on_a_terminal_only(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.remit("scan", cwd=shop)
+    assert "Erase all that Remit stored" in on_a_terminal(sandbox, shop, "forget", str(shop), typed=b"n\n")
+    refused = sandbox.remit("forget", str(shop))
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "give --yes" in refused.stderr
-    assert desk.remit("forget", "--yes", str(shop)).returncode == 0
+    assert sandbox.remit("forget", "--yes", str(shop)).returncode == 0
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_each_shell_gets_its_completion_script(desk: Desk, shell: str) -> None:
-    assert "_REMIT_COMPLETE" in desk.remit("completion", shell).stdout
+def test_each_shell_gets_its_completion_script(sandbox: Sandbox, shell: str) -> None:
+    assert "_REMIT_COMPLETE" in sandbox.remit("completion", shell).stdout
 
 
-def test_completion_offers_the_names_known_here(desk: Desk, shop: Path) -> None:
-    desk.variables.update(_REMIT_COMPLETE="bash_complete", COMP_WORDS="remit why mcp__t", COMP_CWORD="2")
-    assert desk.remit(cwd=shop).stdout == "plain,mcp__till__*\n"
-    desk.variables["COMP_WORDS"] = f"remit why --project {shop} wi"
-    desk.variables["COMP_CWORD"] = "4"
-    assert desk.remit(cwd=desk.root).stdout == "plain,wiki\n"
+def test_completion_offers_the_names_known_here(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.variables.update(_REMIT_COMPLETE="bash_complete", COMP_WORDS="remit why mcp__t", COMP_CWORD="2")
+    assert sandbox.remit(cwd=shop).stdout == "plain,mcp__till__*\n"
+    sandbox.variables["COMP_WORDS"] = f"remit why --project {shop} wi"
+    sandbox.variables["COMP_CWORD"] = "4"
+    assert sandbox.remit(cwd=sandbox.root).stdout == "plain,wiki\n"
 
 
-def test_completion_offers_nothing_that_a_shell_would_run(desk: Desk, shop: Path) -> None:
-    desk.write(shop / ".mcp.json", servers("git;touch${IFS}x", "git-log"))
-    desk.variables.update(_REMIT_COMPLETE="bash_complete", COMP_WORDS="remit why git", COMP_CWORD="2")
-    assert desk.remit(cwd=shop).stdout.splitlines() == ["plain,git", "plain,git-log"]
+def test_completion_offers_nothing_that_a_shell_would_run(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write(shop / ".mcp.json", servers("git;touch${IFS}x", "git-log"))
+    sandbox.variables.update(_REMIT_COMPLETE="bash_complete", COMP_WORDS="remit why git", COMP_CWORD="2")
+    assert sandbox.remit(cwd=shop).stdout.splitlines() == ["plain,git", "plain,git-log"]
 
 
-def test_without_a_command_the_help_is_printed(desk: Desk) -> None:
-    finished = desk.remit()
+def test_without_a_command_the_help_is_printed(sandbox: Sandbox) -> None:
+    finished = sandbox.remit()
     assert finished.returncode == 0
     assert finished.stdout.startswith("Usage: remit")
 
 
-def in_a_shell(desk: Desk, line: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+def in_a_shell(sandbox: Sandbox, line: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     command = f'remit() {{ "{sys.executable}" -m remit "$@"; }}; {line}'
     return subprocess.run(
-        ["bash", "-c", command], cwd=cwd, env=desk.environment, capture_output=True, text=True, timeout=60
+        ["bash", "-c", command], cwd=cwd, env=sandbox.environment, capture_output=True, text=True, timeout=60
     )
 
 
@@ -465,20 +471,20 @@ def in_a_shell(desk: Desk, line: str, cwd: Path) -> subprocess.CompletedProcess[
     ],
 )
 def test_streams_and_surroundings_that_are_broken_are_no_traceback(
-    desk: Desk, shop: Path, line: str, code: int, says: str
+    sandbox: Sandbox, shop: Path, line: str, code: int, says: str
 ) -> None:
-    finished = in_a_shell(desk, line, shop)
+    finished = in_a_shell(sandbox, line, shop)
     assert (finished.returncode, finished.stderr[: len(says)]) == (code, says)
     assert "Traceback" not in finished.stderr
 
 
-def test_an_interrupt_ends_a_wait_for_a_locked_database_at_once(desk: Desk, shop: Path) -> None:
-    desk.remit("scan", cwd=shop)
-    desk.write(shop / ".mcp.json", servers("changed"))
-    holder: Any = apsw.Connection(str(desk.database))
+def test_an_interrupt_ends_a_wait_for_a_locked_database_at_once(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.remit("scan", cwd=shop)
+    sandbox.write(shop / ".mcp.json", servers("changed"))
+    holder: Any = apsw.Connection(str(sandbox.database))
     holder.execute("begin immediate")
     command = [sys.executable, "-X", "importtime", "-m", "remit", "tools"]
-    process = subprocess.Popen(command, cwd=shop, env=desk.environment, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(command, cwd=shop, env=sandbox.environment, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     for line in process.stderr:
         if line.endswith(" remit.store.scan_store\n"):  # the last import before the wait
@@ -489,11 +495,11 @@ def test_an_interrupt_ends_a_wait_for_a_locked_database_at_once(desk: Desk, shop
     holder.execute("rollback")
 
 
-def test_two_processes_at_once_both_succeed(desk: Desk, shop: Path) -> None:
+def test_two_processes_at_once_both_succeed(sandbox: Sandbox, shop: Path) -> None:
     command = [sys.executable, "-m", "remit", "scan", "--json"]
     started = [
         subprocess.Popen(
-            command, cwd=shop, env=desk.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            command, cwd=shop, env=sandbox.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
         for _ in range(4)
     ]
@@ -502,14 +508,14 @@ def test_two_processes_at_once_both_succeed(desk: Desk, shop: Path) -> None:
     assert all(json.loads(stdout)["visible"] == 3 for stdout, _ in outputs)
 
 
-def on_a_terminal(desk: Desk, cwd: Path, *arguments: str, typed: bytes = b"") -> str:
+def on_a_terminal(sandbox: Sandbox, cwd: Path, *arguments: str, typed: bytes = b"") -> str:
     """Run the command with a pseudo-terminal for all its streams."""
     ours, theirs = os.openpty()
     os.write(ours, typed)
     process = subprocess.Popen(
         [sys.executable, "-m", "remit", *arguments],
         cwd=cwd,
-        env={**desk.environment, "TERM": "xterm-256color", "COLUMNS": "200"},
+        env={**sandbox.environment, "TERM": "xterm-256color", "COLUMNS": "200"},
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,

@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 
 from remit.doctor.checks.upkeep import unused_servers
-from support import Desk, git, servers
+from support.builders import servers
+from support.processes import git
+from support.sandbox import Sandbox
 
 SECRETS = {  # made up; joined here so that no scanner takes them for real ones
     "github": "ghp_" + "k3J9x2Lq8Zw1Rt7Vb5Nc4Md6Hf0Gs",
@@ -25,38 +27,38 @@ def parts(secret: str) -> set[str]:
 
 
 @pytest.fixture
-def shop(desk: Desk) -> Path:
+def shop(sandbox: Sandbox) -> Path:
     """A project, and a program that its servers can start."""
-    program = desk.root / "bin" / "ledger"
-    desk.write(program, "#!/bin/sh\n").chmod(0o755)
-    desk.variables["PATH"] = str(program.parent)
-    return desk.project("shop")
+    program = sandbox.root / "bin" / "ledger"
+    sandbox.write(program, "#!/bin/sh\n").chmod(0o755)
+    sandbox.variables["PATH"] = str(program.parent)
+    return sandbox.project("shop")
 
 
-def examine(desk: Desk, shop: Path, *options: str) -> Any:
-    finished = desk.remit("doctor", "--json", *options, cwd=shop)
+def examine(sandbox: Sandbox, shop: Path, *options: str) -> Any:
+    finished = sandbox.remit("doctor", "--json", *options, cwd=shop)
     assert finished.returncode in (0, 1), finished.stderr
     return json.loads(finished.stdout)
 
 
-def test_a_clean_configuration_has_nothing_to_mend(desk: Desk, shop: Path) -> None:
-    desk.write(shop / ".mcp.json", servers(ledger={"command": "ledger"}))
-    finished = desk.remit("doctor", cwd=shop)
+def test_a_clean_configuration_has_nothing_to_mend(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write(shop / ".mcp.json", servers(ledger={"command": "ledger"}))
+    finished = sandbox.remit("doctor", cwd=shop)
     assert (finished.returncode, finished.stderr) == (0, "")
     assert finished.stdout.splitlines() == [f"{shop} (claude-code)", "Nothing to mend."]
 
 
 def test_findings_are_grouped_by_file_with_reason_and_fix_and_errors_end_with_1(
-    desk: Desk, shop: Path
+    sandbox: Sandbox, shop: Path
 ) -> None:
-    desk.write(desk.home / ".claude.json", servers(ledger={"command": "ledger", "args": ["--old"]}))
+    sandbox.write(sandbox.home / ".claude.json", servers(ledger={"command": "ledger", "args": ["--old"]}))
     entries = {
         "ledger": {"command": "ledger"},
         "wiki": {"command": "wiki-mcp", "env": {"WIKI": "${WIKI_URL}"}},
         "bad": {"url": "https://mcp.test"},
     }
-    desk.write(shop / ".mcp.json", servers(**entries))
-    finished = desk.remit("doctor", cwd=shop)
+    sandbox.write(shop / ".mcp.json", servers(**entries))
+    finished = sandbox.remit("doctor", cwd=shop)
     assert (finished.returncode, finished.stderr) == (1, "")
     assert finished.stdout.splitlines() == [
         f"{shop} (claude-code)",
@@ -78,9 +80,11 @@ def test_findings_are_grouped_by_file_with_reason_and_fix_and_errors_end_with_1(
     ]
 
 
-def test_warnings_alone_end_with_0_and_json_has_the_documented_shape(desk: Desk, shop: Path) -> None:
-    source = desk.write(shop / ".mcp.json", servers(ledger={"command": "ledger", "env": {"A": "${UNSET}"}}))
-    diagnosis = examine(desk, shop)
+def test_warnings_alone_end_with_0_and_json_has_the_documented_shape(sandbox: Sandbox, shop: Path) -> None:
+    source = sandbox.write(
+        shop / ".mcp.json", servers(ledger={"command": "ledger", "env": {"A": "${UNSET}"}})
+    )
+    diagnosis = examine(sandbox, shop)
     assert diagnosis.keys() == {"project", "workspace", "client", "findings", "errors", "warnings", "notes"}
     assert (diagnosis["errors"], diagnosis["warnings"], diagnosis["notes"]) == (0, 1, 0)
     assert diagnosis["findings"] == [
@@ -95,32 +99,32 @@ def test_warnings_alone_end_with_0_and_json_has_the_documented_shape(desk: Desk,
             "fix": "set `UNSET` before the client is started",
         }
     ]
-    assert desk.remit("doctor", cwd=shop).returncode == 0
-    desk.variables["UNSET"] = "set now"
-    assert examine(desk, shop)["findings"] == []
+    assert sandbox.remit("doctor", cwd=shop).returncode == 0
+    sandbox.variables["UNSET"] = "set now"
+    assert examine(sandbox, shop)["findings"] == []
 
 
-def test_a_broken_file_is_an_error_and_the_others_are_examined(desk: Desk, shop: Path) -> None:
-    desk.write(desk.home / ".claude.json", '{"mcpServers": {')
-    desk.write(shop / ".mcp.json", servers("lamp"))
-    assert [(item["check"], item["place"]) for item in examine(desk, shop)["findings"]] == [
+def test_a_broken_file_is_an_error_and_the_others_are_examined(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write(sandbox.home / ".claude.json", '{"mcpServers": {')
+    sandbox.write(shop / ".mcp.json", servers("lamp"))
+    assert [(item["check"], item["place"]) for item in examine(sandbox, shop)["findings"]] == [
         ("program", "command"),
         ("file", "line 1 column 17"),
     ]
 
 
 def test_a_file_that_broke_after_a_scan_is_an_error_and_what_it_said_causes_no_more(
-    desk: Desk, shop: Path
+    sandbox: Sandbox, shop: Path
 ) -> None:
-    desk.write(shop / ".mcp.json", servers("lamp"))
-    desk.remit("scan", cwd=shop)
-    desk.write(shop / ".mcp.json", "{")
-    (finding,) = examine(desk, shop)["findings"]
+    sandbox.write(shop / ".mcp.json", servers("lamp"))
+    sandbox.remit("scan", cwd=shop)
+    sandbox.write(shop / ".mcp.json", "{")
+    (finding,) = examine(sandbox, shop)["findings"]
     assert finding["check"] == "file"
     assert "still holds" in finding["reason"]
 
 
-def test_no_part_of_a_secret_is_in_any_output_wherever_it_stands(desk: Desk, shop: Path) -> None:
+def test_no_part_of_a_secret_is_in_any_output_wherever_it_stands(sandbox: Sandbox, shop: Path) -> None:
     entries: dict[str, dict[str, object]] = {}
     for label, secret in SECRETS.items():
         entries[f"{label}-env"] = {"command": "ledger", "env": {"API_TOKEN": secret, "PASSWORD": secret}}
@@ -147,58 +151,60 @@ def test_no_part_of_a_secret_is_in_any_output_wherever_it_stands(desk: Desk, sho
         }
         entries[f"{label}-wrong"] = {"type": secret, "url": secret, "env": {"TOKEN": secret}}
         entries[f"{label}-broken"] = {"command": [secret], "args": secret}
-    desk.write(shop / ".mcp.json", servers(**entries))
-    desk.write(desk.home / ".claude.json", servers(**{"github-env": {"command": SECRETS["hex"]}}))
+    sandbox.write(shop / ".mcp.json", servers(**entries))
+    sandbox.write(sandbox.home / ".claude.json", servers(**{"github-env": {"command": SECRETS["hex"]}}))
     for options in ((), ("--json",), ("--client", "all")):
-        finished = desk.remit("doctor", *options, cwd=shop)
+        finished = sandbox.remit("doctor", *options, cwd=shop)
         assert finished.returncode == 1
         told = finished.stdout + finished.stderr
         assert [part for secret in SECRETS.values() for part in parts(secret) if part in told] == []
     places = {
         (item["subject"], item["place"])
-        for item in examine(desk, shop)["findings"]
+        for item in examine(sandbox, shop)["findings"]
         if item["check"] == "secret"
     }
     assert {("github-env", "env.API_TOKEN"), ("password-env", "env.PASSWORD"), ("hex-url", "url")} <= places
     assert {(f"{label}-url", "headers.Authorization") for label in ("github", "hex", "jwt")} <= places
 
 
-def test_a_secret_is_an_error_where_git_shares_the_file(desk: Desk, shop: Path) -> None:
+def test_a_secret_is_an_error_where_git_shares_the_file(sandbox: Sandbox, shop: Path) -> None:
     (shop / ".git").rmdir()
-    desk.write(shop / ".mcp.json", servers(ledger={"command": "ledger", "env": {"TOKEN": SECRETS["hex"]}}))
+    sandbox.write(shop / ".mcp.json", servers(ledger={"command": "ledger", "env": {"TOKEN": SECRETS["hex"]}}))
     git("init", cwd=shop)
-    assert [item["severity"] for item in examine(desk, shop)["findings"]] == ["warning"]
+    assert [item["severity"] for item in examine(sandbox, shop)["findings"]] == ["warning"]
     git("add", ".mcp.json", cwd=shop)
-    assert [item["severity"] for item in examine(desk, shop)["findings"]] == ["error"]
+    assert [item["severity"] for item in examine(sandbox, shop)["findings"]] == ["error"]
 
 
-def test_nothing_of_a_project_is_started(desk: Desk, shop: Path) -> None:
-    program = desk.write(shop / "run", f"#!/bin/sh\n: > {desk.root}/started\n")
+def test_nothing_of_a_project_is_started(sandbox: Sandbox, shop: Path) -> None:
+    program = sandbox.write(shop / "run", f"#!/bin/sh\n: > {sandbox.root}/started\n")
     program.chmod(0o755)
-    desk.write(shop / ".mcp.json", servers(run={"command": str(program)}, here={"command": "./run"}))
-    assert [item["check"] for item in examine(desk, shop)["findings"]] == ["relative-command"]
-    assert not (desk.root / "started").exists()
+    sandbox.write(shop / ".mcp.json", servers(run={"command": str(program)}, here={"command": "./run"}))
+    assert [item["check"] for item in examine(sandbox, shop)["findings"]] == ["relative-command"]
+    assert not (sandbox.root / "started").exists()
 
 
-def test_names_from_files_cannot_steer_the_terminal(desk: Desk, shop: Path) -> None:
+def test_names_from_files_cannot_steer_the_terminal(sandbox: Sandbox, shop: Path) -> None:
     evil = "\x1b[2Jevil\u202e"
     entry = {"command": f"x{evil}", "args": [f"${{UNSET}}{evil}"], "env": {f"TOKEN{evil}": SECRETS["hex"]}}
-    desk.write(shop / ".mcp.json", servers(**{evil: entry, f"{evil}2": {"command": "npx", "args": [evil]}}))
+    sandbox.write(
+        shop / ".mcp.json", servers(**{evil: entry, f"{evil}2": {"command": "npx", "args": [evil]}})
+    )
     for options in ((), ("--json",)):
-        finished = desk.remit("doctor", *options, cwd=shop)
+        finished = sandbox.remit("doctor", *options, cwd=shop)
         assert finished.returncode == 1
         assert not {"\x1b", "\u202e"} & set(finished.stdout + finished.stderr)
 
 
-def test_a_server_that_was_never_used_is_noted_after_a_month_of_uses(desk: Desk, shop: Path) -> None:
+def test_a_server_that_was_never_used_is_noted_after_a_month_of_uses(sandbox: Sandbox, shop: Path) -> None:
     month = 31 * 24 * 60 * 60 * 1000
-    desk.write_state("wiki", "lamp")
-    with desk.registry() as registry:
+    sandbox.write_state("wiki", "lamp")
+    with sandbox.registry() as registry:
         registry.record("mcp__wiki__read", registry.at(str(shop)))
         (patient,) = registry.examine(registry.at(str(shop)))
     assert list(unused_servers(patient)) == []
-    desk.time += month
-    with desk.registry() as registry:
+    sandbox.time += month
+    with sandbox.registry() as registry:
         registry.record("mcp__wiki__read", registry.at(str(shop)))
         (patient,) = registry.examine(registry.at(str(shop)))
     assert [(item.subject, item.reason) for item in unused_servers(patient)] == [("lamp", "was never used")]

@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from support import Desk
+from support.sandbox import Sandbox
 
 TOOLS = [
     {"id": "shot", "name": "take_screenshot", "description": "Capture an image of the page", "server": "web"},
@@ -22,11 +22,11 @@ QUERIES = [
 MEASURES = ["recall@1", "recall@5", "recall@10", "ndcg@10", "mrr", "p50_ms", "p95_ms"]
 
 
-def folder(desk: Desk, tools: object = TOOLS, queries: object = QUERIES) -> str:
-    place = desk.root / "set"
+def folder(sandbox: Sandbox, tools: object = TOOLS, queries: object = QUERIES) -> str:
+    place = sandbox.root / "set"
     for name, rows in (("tools.jsonl", tools), ("queries.jsonl", queries)):
         assert isinstance(rows, list)
-        desk.write(place / name, "\n".join(map(json.dumps, rows)))  # pyright: ignore[reportUnknownArgumentType]
+        sandbox.write(place / name, "\n".join(map(json.dumps, rows)))  # pyright: ignore[reportUnknownArgumentType]
     return str(place)
 
 
@@ -57,8 +57,8 @@ def endpoint() -> Iterator[str]:
         server.shutdown()
 
 
-def test_the_json_has_the_figures_of_each_provider(desk: Desk) -> None:
-    run = desk.remit("eval", folder(desk), "--json", "--provider", "static", "--provider", "words")
+def test_the_json_has_the_figures_of_each_provider(sandbox: Sandbox) -> None:
+    run = sandbox.remit("eval", folder(sandbox), "--json", "--provider", "static", "--provider", "words")
     answer = json.loads(run.stdout)
     assert (answer["tools"], answer["queries"], list(answer["providers"])) == (3, 3, ["static", "words"])
     assert [list(figures) for figures in answer["providers"].values()] == [MEASURES, MEASURES]
@@ -66,52 +66,52 @@ def test_the_json_has_the_figures_of_each_provider(desk: Desk) -> None:
     assert 0 < answer["providers"]["words"]["p50_ms"] <= answer["providers"]["words"]["p95_ms"]
 
 
-def test_without_a_provider_all_that_are_there_are_measured(desk: Desk) -> None:
-    answer = json.loads(desk.remit("eval", folder(desk), "--json").stdout)
+def test_without_a_provider_all_that_are_there_are_measured(sandbox: Sandbox) -> None:
+    answer = json.loads(sandbox.remit("eval", folder(sandbox), "--json").stdout)
     assert {"static", "words"} <= answer["providers"].keys() <= {"static", "onnx", "words"}
 
 
-def test_a_person_gets_a_table(desk: Desk) -> None:
-    lines = desk.remit("eval", folder(desk), "--provider", "words").stdout.splitlines()
+def test_a_person_gets_a_table(sandbox: Sandbox) -> None:
+    lines = sandbox.remit("eval", folder(sandbox), "--provider", "words").stdout.splitlines()
     assert lines[0] == "3 tools, 3 queries"
     assert lines[2].split() == ["provider", *MEASURES]
     assert lines[3].split()[:3] == ["words", "100.0", "%"]
 
 
-def test_queries_that_no_tool_answers_are_left_out_and_told(desk: Desk) -> None:
+def test_queries_that_no_tool_answers_are_left_out_and_told(sandbox: Sandbox) -> None:
     gone = {"id": "4", "text": "book a flight", "relevant": ["flight"]}
-    run = desk.remit("eval", folder(desk, queries=[*QUERIES, gone]), "--json", "--provider", "words")
+    run = sandbox.remit("eval", folder(sandbox, queries=[*QUERIES, gone]), "--json", "--provider", "words")
     assert json.loads(run.stdout)["queries"] == 3
     assert run.stderr == "warning: queries left out, since none of their relevant tools is there: 1\n"
 
 
-def test_a_bad_line_is_named_with_its_file_number_and_cause(desk: Desk) -> None:
-    run = desk.remit("eval", folder(desk, tools=[*TOOLS, {"id": "x"}]))
+def test_a_bad_line_is_named_with_its_file_number_and_cause(sandbox: Sandbox) -> None:
+    run = sandbox.remit("eval", folder(sandbox, tools=[*TOOLS, {"id": "x"}]))
     assert run.returncode == 2
     assert run.stderr.startswith("error: ")
     assert "tools.jsonl, line 4: `name` is missing" in run.stderr
 
 
-def test_a_folder_that_is_none_is_named(desk: Desk) -> None:
-    run = desk.remit("eval", str(desk.root / "nowhere"))
+def test_a_folder_that_is_none_is_named(sandbox: Sandbox) -> None:
+    run = sandbox.remit("eval", str(sandbox.root / "nowhere"))
     assert (run.returncode, "nowhere is not a folder" in run.stderr) == (2, True)
 
 
-def test_an_endpoint_is_measured_when_one_is_set(desk: Desk, endpoint: str) -> None:
-    desk.variables |= {"REMIT_EMBEDDINGS": endpoint, "REMIT_EMBEDDINGS_MODEL": "tiny"}
-    answer = json.loads(desk.remit("eval", folder(desk), "--json").stdout)
+def test_an_endpoint_is_measured_when_one_is_set(sandbox: Sandbox, endpoint: str) -> None:
+    sandbox.variables |= {"REMIT_EMBEDDINGS": endpoint, "REMIT_EMBEDDINGS_MODEL": "tiny"}
+    answer = json.loads(sandbox.remit("eval", folder(sandbox), "--json").stdout)
     assert answer["providers"]["endpoint"]["recall@1"] == 1.0
 
 
-def test_an_endpoint_that_fails_is_an_error_and_not_a_figure(desk: Desk, endpoint: str) -> None:
-    desk.variables |= {"REMIT_EMBEDDINGS": endpoint, "REMIT_EMBEDDINGS_MODEL": "tiny"}
+def test_an_endpoint_that_fails_is_an_error_and_not_a_figure(sandbox: Sandbox, endpoint: str) -> None:
+    sandbox.variables |= {"REMIT_EMBEDDINGS": endpoint, "REMIT_EMBEDDINGS_MODEL": "tiny"}
     query = {"id": "4", "text": "trouble", "relevant": ["mail"]}
-    run = desk.remit("eval", folder(desk, queries=[*QUERIES, query]), "--provider", "endpoint")
+    run = sandbox.remit("eval", folder(sandbox, queries=[*QUERIES, query]), "--provider", "endpoint")
     assert run.returncode == 2
     assert "answers 400 Bad Request" in run.stderr
 
 
-def test_an_endpoint_that_is_asked_for_and_not_set_is_an_error(desk: Desk) -> None:
-    run = desk.remit("eval", folder(desk), "--provider", "endpoint")
+def test_an_endpoint_that_is_asked_for_and_not_set_is_an_error(sandbox: Sandbox) -> None:
+    run = sandbox.remit("eval", folder(sandbox), "--provider", "endpoint")
     assert run.returncode == 2
     assert "error: no endpoint is set\nhint: set `REMIT_EMBEDDINGS` to its URL" in run.stderr

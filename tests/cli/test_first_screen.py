@@ -12,27 +12,28 @@ from remit.decision.declarations import Changes
 from remit.decision.gates import Gate
 from remit.decision.kinds import ConfigStatus
 from remit.scanning.scanner import Scan
-from support import Desk, context, server, servers
+from support.builders import context, server, servers
+from support.sandbox import Sandbox
 
 
 @pytest.fixture
-def shop(desk: Desk) -> Path:
+def shop(sandbox: Sandbox) -> Path:
     """A project with a shadowed server, and one that waits for approval."""
-    (desk.home / ".claude/settings.json").unlink()
-    path = desk.project("shop")
-    desk.write_state("wiki", "git", local={path: servers("git")})
-    desk.write(path / ".mcp.json", servers("till"))
+    (sandbox.home / ".claude/settings.json").unlink()
+    path = sandbox.project("shop")
+    sandbox.write_state("wiki", "git", local={path: servers("git")})
+    sandbox.write(path / ".mcp.json", servers("till"))
     return path
 
 
-def scan(desk: Desk, cwd: Path) -> list[str]:
-    finished = desk.remit("scan", cwd=cwd)
+def scan(sandbox: Sandbox, cwd: Path) -> list[str]:
+    finished = sandbox.remit("scan", cwd=cwd)
     assert finished.returncode == 0, finished.stderr
     return finished.stdout.splitlines()
 
 
-def test_the_first_scan_sums_up_and_later_ones_list_what_changed(desk: Desk, shop: Path) -> None:
-    assert scan(desk, shop) == [
+def test_the_first_scan_sums_up_and_later_ones_list_what_changed(sandbox: Sandbox, shop: Path) -> None:
+    assert scan(sandbox, shop) == [
         f"{shop} (claude-code)",
         "First scan here: 4 declarations in 2 files",
         "",
@@ -51,21 +52,21 @@ def test_the_first_scan_sums_up_and_later_ones_list_what_changed(desk: Desk, sho
         "",
         "next: `remit why NAME` explains one, `remit tools --all` lists them all",
     ]
-    assert scan(desk, shop)[1] == "Since Remit last looked here: nothing changed"
-    desk.write(shop / ".mcp.json", servers("lamp"))
-    assert scan(desk, shop)[1:4] == [
+    assert scan(sandbox, shop)[1] == "Since Remit last looked here: nothing changed"
+    sandbox.write(shop / ".mcp.json", servers("lamp"))
+    assert scan(sandbox, shop)[1:4] == [
         "Since Remit last looked here: 1 added, 1 removed",
         "  + lamp (project, .mcp.json)",
         "  - till (project, .mcp.json)",
     ]
 
 
-def test_costs_are_told_as_far_as_they_are_known(desk: Desk, shop: Path) -> None:
-    with desk.registry() as registry:
+def test_costs_are_told_as_far_as_they_are_known(sandbox: Sandbox, shop: Path) -> None:
+    with sandbox.registry() as registry:
         here = registry.at(str(shop))
         for name in ("mcp__git__log", "mcp__till__open"):
             registry.report(name, here, description="word " * 2000, input_schema={"type": "object"})
-    lines = scan(desk, shop)
+    lines = scan(sandbox, shop)
     assert lines[3:8] == [
         "  local    1 server and 1 tool: about 2,220 tokens (~/.claude.json)",
         "  project  nothing; 2 hidden (.mcp.json)",
@@ -78,54 +79,54 @@ def test_costs_are_told_as_far_as_they_are_known(desk: Desk, shop: Path) -> None
         "3 hidden: about 2,220 tokens not sent",
         "costliest: git 2,220",
     ]
-    desk.write_state("wiki", "git", local={shop: servers("git", "new")})
-    assert "  local    2 servers and 1 tool: about 2,220+ tokens (~/.claude.json)" in scan(desk, shop)
+    sandbox.write_state("wiki", "git", local={shop: servers("git", "new")})
+    assert "  local    2 servers and 1 tool: about 2,220+ tokens (~/.claude.json)" in scan(sandbox, shop)
 
 
-def test_servers_that_start_the_same_program_are_named_together(desk: Desk, shop: Path) -> None:
+def test_servers_that_start_the_same_program_are_named_together(sandbox: Sandbox, shop: Path) -> None:
     entry = {"command": "npx", "args": ["browser"]}
-    desk.write_state(local={shop: servers(web=entry, fetch=entry)})
-    lines = scan(desk, shop)
+    sandbox.write_state(local={shop: servers(web=entry, fetch=entry)})
+    lines = scan(sandbox, shop)
     at = lines.index("The same program or URL under several names: 1")
     assert lines[at + 1] == "  fetch (local), web (local)"
 
 
-def test_long_groups_are_cut_and_the_screen_stays_short(desk: Desk, shop: Path) -> None:
-    scan(desk, shop)
+def test_long_groups_are_cut_and_the_screen_stays_short(sandbox: Sandbox, shop: Path) -> None:
+    scan(sandbox, shop)
     labels = [f"server-{number:03}" for number in range(200)]
-    desk.write_state(*labels, local={shop: servers(*labels)})
-    lines = scan(desk, shop)
+    sandbox.write_state(*labels, local={shop: servers(*labels)})
+    lines = scan(sandbox, shop)
     assert "Since Remit last looked here: 400 added, 3 removed" in lines
     assert lines.count("  and 390 more: `remit tools --all`") == 1
     assert lines.count("  and 195 more: `remit tools --all`") == 1
     assert len(lines) < 60
 
 
-def test_the_screen_fits_eighty_columns(desk: Desk, shop: Path) -> None:
-    desk.write_state(
+def test_the_screen_fits_eighty_columns(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write_state(
         "a-server-with-quite-a-long-name", local={shop: servers("a-server-with-quite-a-long-name")}
     )
-    assert max(len(line) for line in scan(desk, shop)[1:]) <= 80
+    assert max(len(line) for line in scan(sandbox, shop)[1:]) <= 80
 
 
-def test_a_long_path_is_cut_in_the_middle(desk: Desk) -> None:
-    deep = desk.project("a-project-in-a-directory-with-a-long-name") / "and" / "below" / "it" / "another"
+def test_a_long_path_is_cut_in_the_middle(sandbox: Sandbox) -> None:
+    deep = sandbox.project("a-project-in-a-directory-with-a-long-name") / "and" / "below" / "it" / "another"
     deep.mkdir(parents=True)
-    desk.write(deep.parent.parent.parent.parent / ".mcp.json", servers("till"))
-    row = next(line for line in scan(desk, deep) if line.startswith("  project"))
+    sandbox.write(deep.parent.parent.parent.parent / ".mcp.json", servers("till"))
+    row = next(line for line in scan(sandbox, deep) if line.startswith("  project"))
     assert "..." in row
     assert row.endswith("/.mcp.json)")
 
 
-def test_where_nothing_is_declared_the_screen_says_what_to_do(desk: Desk) -> None:
-    lines = scan(desk, desk.project("empty"))
+def test_where_nothing_is_declared_the_screen_says_what_to_do(sandbox: Sandbox) -> None:
+    lines = scan(sandbox, sandbox.project("empty"))
     assert lines[1] == "First scan here: 0 declarations in 0 files"
     assert lines[3] == "No tools are in force here."
     assert lines[4].startswith("hint: ")
 
 
-def test_an_inventory_names_the_clients(desk: Desk, shop: Path) -> None:
-    shown = desk.remit("scan", "--client", "all", cwd=shop).stdout
+def test_an_inventory_names_the_clients(sandbox: Sandbox, shop: Path) -> None:
+    shown = sandbox.remit("scan", "--client", "all", cwd=shop).stdout
     assert "  claude-code, local    1 server (~/.claude.json)" in shown
 
 

@@ -15,7 +15,8 @@ import pytest
 
 from remit.clients.install_targets import HOOKS, PLACES
 from remit.decision.tool_names import REMIT
-from support import Desk, servers
+from support.builders import servers
+from support.sandbox import Sandbox
 
 TOKEN = "ghp_" + "k3J9x" * 6
 STATE = """{
@@ -41,21 +42,21 @@ SETTINGS = """{
 class Ada:
     """A user with Claude Code, and a project whose server she approved of."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
-        self.shop = desk.project("shop")
-        self.state = desk.write(desk.home / ".claude.json", STATE % TOKEN)
-        self.settings = desk.write(desk.home / ".claude/settings.json", SETTINGS)
-        self.record = desk.root / "data/installs/claude-code.json"
+    def __init__(self, sandbox: Sandbox) -> None:
+        self.sandbox = sandbox
+        self.shop = sandbox.project("shop")
+        self.state = sandbox.write(sandbox.home / ".claude.json", STATE % TOKEN)
+        self.settings = sandbox.write(sandbox.home / ".claude/settings.json", SETTINGS)
+        self.record = sandbox.root / "data/installs/claude-code.json"
 
     def run(self, *words: str, code: int = 0) -> str:
-        done = self.desk.remit(*words, cwd=self.shop)
+        done = self.sandbox.remit(*words, cwd=self.shop)
         assert done.returncode == code, done.stderr
         assert TOKEN not in done.stdout + done.stderr
         return done.stdout + done.stderr
 
     def approve(self, *labels: str) -> None:
-        self.desk.write(self.shop / ".mcp.json", servers(*labels))
+        self.sandbox.write(self.shop / ".mcp.json", servers(*labels))
         answers = {"hasTrustDialogAccepted": True, "enabledMcpjsonServers": list(labels)}
         text = (STATE % TOKEN).replace(
             '"projects": {}', f'"projects": {json.dumps({str(self.shop): answers})}'
@@ -63,14 +64,14 @@ class Ada:
         self.state.write_text(text)
 
     def visible(self) -> list[str]:
-        listed = json.loads(self.desk.remit("tools", "--json", cwd=self.shop).stdout)["tools"]
+        listed = json.loads(self.sandbox.remit("tools", "--json", cwd=self.shop).stdout)["tools"]
         declared = [tool for tool in listed if tool["source"] != REMIT]
         return [tool["server"] for tool in declared if tool["kind"] == "mcp_server"]
 
 
 @pytest.fixture
-def ada(desk: Desk) -> Ada:
-    return Ada(desk)
+def ada(sandbox: Sandbox) -> Ada:
+    return Ada(sandbox)
 
 
 def read(path: Path) -> Any:
@@ -78,23 +79,23 @@ def read(path: Path) -> Any:
 
 
 def test_where_not_all_fits_into_a_request_listings_do_not_say_that_it_is_sent(ada: Ada) -> None:
-    desk = ada.desk
+    sandbox = ada.sandbox
     ada.run("install", "claude-code", "--yes")
     name = f"mcp__{ada.visible()[0]}__log"
-    with desk.registry() as registry:
+    with sandbox.registry() as registry:
         registry.report(name, registry.at(str(ada.shop)), description="Shows commits.", input_schema={})
     part = "  (Remit sends some of them, within its budget; the agent finds the others)"
     for command in ("tools", "scan"):
-        shown = desk.remit(command, cwd=ada.shop).stdout
+        shown = sandbox.remit(command, cwd=ada.shop).stdout
         assert "tokens per request" in shown
         assert part not in shown.splitlines()
-    assert "tokens in each request" in desk.remit("usage", cwd=ada.shop).stdout
-    desk.write(ada.shop / "remit.toml", "token_budget = 1\n")
+    assert "tokens in each request" in sandbox.remit("usage", cwd=ada.shop).stdout
+    sandbox.write(ada.shop / "remit.toml", "token_budget = 1\n")
     for command in ("tools", "scan"):
-        shown = desk.remit(command, cwd=ada.shop).stdout
+        shown = sandbox.remit(command, cwd=ada.shop).stdout
         assert "per request" not in shown
         assert part in shown.splitlines()
-    assert "tokens if they were sent" in desk.remit("usage", cwd=ada.shop).stdout
+    assert "tokens if they were sent" in sandbox.remit("usage", cwd=ada.shop).stdout
 
 
 def test_install_registers_hooks_and_one_server_and_leaves_the_others_to_it(ada: Ada) -> None:
@@ -338,7 +339,7 @@ def test_on_a_terminal_a_person_says_what_is_done_and_which_servers_are_trusted(
 def on_a_terminal(ada: Ada, *words: str, types: str) -> str:
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "remit", *words]
-    environment = {**ada.desk.environment, "TERM": "dumb"}
+    environment = {**ada.sandbox.environment, "TERM": "dumb"}
     with subprocess.Popen(
         command, cwd=ada.shop, env=environment, stdin=theirs, stdout=theirs, stderr=theirs
     ) as run:
@@ -354,20 +355,20 @@ def on_a_terminal(ada: Ada, *words: str, types: str) -> str:
 
 
 def test_servers_that_wait_for_approval_are_not_trusted(ada: Ada) -> None:
-    ada.desk.write(ada.shop / ".mcp.json", servers("till"))
+    ada.sandbox.write(ada.shop / ".mcp.json", servers("till"))
     ada.run("install", "claude-code", "--yes")
     assert "not trusted" in ada.run("trust")
 
 
 def test_servers_of_other_projects_that_the_client_knows_are_shown_too(ada: Ada) -> None:
     ada.approve("till")
-    done = ada.desk.remit("install", "claude-code", "--yes", cwd=ada.desk.root)
+    done = ada.sandbox.remit("install", "claude-code", "--yes", cwd=ada.sandbox.root)
     assert f"{ada.shop}: the client has approved of" in done.stderr
     assert "trusted: till" in done.stdout
 
 
 def test_doctor_names_a_list_that_lets_the_client_load_a_server_beside_remit(ada: Ada) -> None:
-    ada.desk.write(ada.shop / ".claude/settings.json", {"allowedMcpServers": [{"serverName": "git"}]})
+    ada.sandbox.write(ada.shop / ".claude/settings.json", {"allowedMcpServers": [{"serverName": "git"}]})
     ada.run("install", "claude-code", "--yes")
     told = ada.run("doctor", code=1)  # whose programs do not exist
     assert "`allowedMcpServers` in .claude/settings.json adds to Remit's list" in told
@@ -384,20 +385,20 @@ def test_doctor_says_when_the_client_is_to_load_remit_alone_and_does_not(ada: Ad
 def test_a_broken_record_is_named_and_nothing_is_let_through(ada: Ada) -> None:
     ada.run("install", "claude-code", "--yes")
     ada.record.write_text("{")
-    told = ada.desk.remit("tools", cwd=ada.shop)
+    told = ada.sandbox.remit("tools", cwd=ada.shop)
     assert "claude-code.json" in told.stderr
     assert ada.visible() == ["wire"]
     assert "move it away" in ada.run("uninstall", "claude-code", "--yes", code=2)
 
 
 def test_another_directory_of_the_clients_is_honoured(ada: Ada) -> None:
-    ada.desk.variables["CLAUDE_CONFIG_DIR"] = str(ada.desk.root / "config")
+    ada.sandbox.variables["CLAUDE_CONFIG_DIR"] = str(ada.sandbox.root / "config")
     told = ada.run("install", "claude-code", "--yes")
     assert "has no files here yet" in told
-    assert "remit" in read(ada.desk.root / "config/.claude.json")["mcpServers"]
-    assert "hooks" in read(ada.desk.root / "config/settings.json")
+    assert "remit" in read(ada.sandbox.root / "config/.claude.json")["mcpServers"]
+    assert "hooks" in read(ada.sandbox.root / "config/settings.json")
     ada.run("uninstall", "claude-code", "--yes")
-    assert not (ada.desk.root / "config").exists()
+    assert not (ada.sandbox.root / "config").exists()
     assert ada.settings.read_text() == SETTINGS
 
 
@@ -417,60 +418,60 @@ FILES = {
 
 
 @pytest.mark.parametrize("client", FILES)
-def test_other_clients_get_a_server_and_are_restored_to_the_last_byte(desk: Desk, client: str) -> None:
+def test_other_clients_get_a_server_and_are_restored_to_the_last_byte(sandbox: Sandbox, client: str) -> None:
     name, text = FILES[client]
-    file = desk.write(desk.home / name, text.encode())
+    file = sandbox.write(sandbox.home / name, text.encode())
     for words in (("install",), ("install",)):
-        done = desk.remit(*words, client, "--yes")
+        done = sandbox.remit(*words, client, "--yes")
         assert done.returncode == 0, done.stderr
     own = client if client in PLACES else "gemini-cli"
-    listed = json.loads(desk.remit("tools", "--all", "--json", "--client", own).stdout)["tools"]
+    listed = json.loads(sandbox.remit("tools", "--all", "--json", "--client", own).stdout)["tools"]
     assert [tool["verdict"] for tool in listed if tool["server"] == "remit"] == ["hidden"]
     assert f"--client{own}" in file.read_text(encoding="utf-8").translate({ord(c): None for c in '", \n\r\t'})
-    assert desk.remit("uninstall", client, "--yes").returncode == 0
+    assert sandbox.remit("uninstall", client, "--yes").returncode == 0
     assert file.read_bytes() == text.encode()
 
 
 @pytest.mark.parametrize("client", FILES)
-def test_what_was_not_there_is_gone_again_afterwards_directories_too(desk: Desk, client: str) -> None:
-    file, before = desk.home / FILES[client][0], sorted(desk.home.rglob("*"))
+def test_what_was_not_there_is_gone_again_afterwards_directories_too(sandbox: Sandbox, client: str) -> None:
+    file, before = sandbox.home / FILES[client][0], sorted(sandbox.home.rglob("*"))
     for _ in range(2):
-        assert desk.remit("install", client, "--yes").returncode == 0
+        assert sandbox.remit("install", client, "--yes").returncode == 0
     assert file.exists()
-    assert desk.remit("uninstall", client, "--yes").returncode == 0
-    assert sorted(desk.home.rglob("*")) == before
-    assert not (desk.root / "data/installs").exists()
+    assert sandbox.remit("uninstall", client, "--yes").returncode == 0
+    assert sorted(sandbox.home.rglob("*")) == before
+    assert not (sandbox.root / "data/installs").exists()
 
 
-def test_a_directory_that_install_made_stays_when_something_else_is_in_it(desk: Desk) -> None:
-    assert desk.remit("install", "vscode", "--yes").returncode == 0
-    mine = desk.write(desk.home / ".config/Code/mine", "x")
-    assert desk.remit("uninstall", "vscode", "--yes").returncode == 0
-    assert [path for path in (desk.home / ".config").rglob("*") if path.is_file()] == [mine]
-    assert not (desk.home / ".config/Code/User").exists()
+def test_a_directory_that_install_made_stays_when_something_else_is_in_it(sandbox: Sandbox) -> None:
+    assert sandbox.remit("install", "vscode", "--yes").returncode == 0
+    mine = sandbox.write(sandbox.home / ".config/Code/mine", "x")
+    assert sandbox.remit("uninstall", "vscode", "--yes").returncode == 0
+    assert [path for path in (sandbox.home / ".config").rglob("*") if path.is_file()] == [mine]
+    assert not (sandbox.home / ".config/Code/User").exists()
 
 
-def test_a_directory_that_was_there_before_stays(desk: Desk) -> None:
-    (desk.home / ".cursor").mkdir()
-    assert desk.remit("install", "cursor", "--yes").returncode == 0
-    assert desk.remit("uninstall", "cursor", "--yes").returncode == 0
-    assert list((desk.home / ".cursor").iterdir()) == []
+def test_a_directory_that_was_there_before_stays(sandbox: Sandbox) -> None:
+    (sandbox.home / ".cursor").mkdir()
+    assert sandbox.remit("install", "cursor", "--yes").returncode == 0
+    assert sandbox.remit("uninstall", "cursor", "--yes").returncode == 0
+    assert list((sandbox.home / ".cursor").iterdir()) == []
 
 
-def test_codex_hands_remit_the_variables_that_its_servers_name(desk: Desk) -> None:
+def test_codex_hands_remit_the_variables_that_its_servers_name(sandbox: Sandbox) -> None:
     text = (
         '[mcp_servers.a]\ncommand = "a"\nenv_vars = ["A_TOKEN"]\n'
         '[mcp_servers.b]\nurl = "https://b.test"\nbearer_token_env_var = "B_TOKEN"\n'
     )
-    file = desk.write(desk.home / ".codex/config.toml", text)
-    assert desk.remit("install", "codex", "--yes").returncode == 0
+    file = sandbox.write(sandbox.home / ".codex/config.toml", text)
+    assert sandbox.remit("install", "codex", "--yes").returncode == 0
     entry = tomllib.loads(file.read_text())["mcp_servers"]["remit"]
     assert entry["env_vars"] == ["A_TOKEN", "B_TOKEN", "REMIT_HOME"]
-    assert "nothing was changed" in desk.remit("install", "codex", "--yes").stdout
+    assert "nothing was changed" in sandbox.remit("install", "codex", "--yes").stdout
 
 
-def test_a_client_that_remit_cannot_be_put_into_is_refused_with_those_that_it_can(desk: Desk) -> None:
-    done = desk.remit("install", "zed", "--yes")
+def test_a_client_that_remit_cannot_be_put_into_is_refused_with_those_that_it_can(sandbox: Sandbox) -> None:
+    done = sandbox.remit("install", "zed", "--yes")
     assert done.returncode == 2
     assert "Remit cannot be put into `zed`" in done.stderr
     assert "`claude-code`" in done.stderr
@@ -478,7 +479,7 @@ def test_a_client_that_remit_cannot_be_put_into_is_refused_with_those_that_it_ca
 
 def test_a_server_that_remit_may_not_start_is_hidden_in_every_answer_with_the_next_step(ada: Ada) -> None:
     ada.approve("till")
-    ada.desk.provide("till")
+    ada.sandbox.provide("till")
     assert "till" in ada.visible()
     ada.run("install", "claude-code", "--yes")
     assert "till" in ada.visible()
@@ -505,28 +506,30 @@ def test_settings_that_cannot_be_read_for_the_moment_are_believed_to_be_as_they_
     assert "till" in ada.visible()  # the client loads it itself again
 
 
-def test_where_gemini_has_a_list_of_the_allowed_remit_is_on_it_until_it_is_taken_out(desk: Desk) -> None:
+def test_where_gemini_has_a_list_of_the_allowed_remit_is_on_it_until_it_is_taken_out(
+    sandbox: Sandbox,
+) -> None:
     text = '{"mcp": {"allowed": ["git"]}, // mine\n "mcpServers": {}}'
-    file = desk.write(desk.home / ".gemini/settings.json", text)
+    file = sandbox.write(sandbox.home / ".gemini/settings.json", text)
     for _ in range(2):
-        done = desk.remit("install", "gemini", "--yes")
+        done = sandbox.remit("install", "gemini", "--yes")
         assert (done.returncode, "warning" in done.stderr) == (0, False)
         assert '"allowed": ["git", "remit"]' in file.read_text()
-    (desk.root / "data/installs/gemini-cli.json").unlink()  # its look tells
-    assert desk.remit("uninstall", "gemini", "--yes").returncode == 0
+    (sandbox.root / "data/installs/gemini-cli.json").unlink()  # its look tells
+    assert sandbox.remit("uninstall", "gemini", "--yes").returncode == 0
     assert file.read_text() == text
 
 
-def test_a_client_that_does_not_load_remit_is_told_of(desk: Desk) -> None:
-    desk.write(desk.home / ".gemini/settings.json", {"mcp": {"excluded": ["remit"]}})
-    told = desk.remit("install", "gemini", "--yes").stderr
+def test_a_client_that_does_not_load_remit_is_told_of(sandbox: Sandbox) -> None:
+    sandbox.write(sandbox.home / ".gemini/settings.json", {"mcp": {"excluded": ["remit"]}})
+    told = sandbox.remit("install", "gemini", "--yes").stderr
     assert "warning: Gemini CLI does not load it here: `remit why remit --client gemini-cli` says why" in told
 
 
-def test_a_form_that_cannot_be_edited_is_told_with_the_one_that_can(desk: Desk) -> None:
+def test_a_form_that_cannot_be_edited_is_told_with_the_one_that_can(sandbox: Sandbox) -> None:
     text = 'mcp_servers = { git = { command = "g" } }\n'
-    file = desk.write(desk.home / ".codex/config.toml", text)
-    done = desk.remit("install", "codex", "--yes")
+    file = sandbox.write(sandbox.home / ".codex/config.toml", text)
+    done = sandbox.remit("install", "codex", "--yes")
     assert done.returncode == 2
     assert (
         "hint: write each of its entries as a table, `[mcp_servers.NAME]`, and run this again" in done.stderr

@@ -8,7 +8,8 @@ import click
 import pytest
 
 from remit.cli.app import COMMANDS, app
-from support import Desk, servers
+from support.builders import servers
+from support.sandbox import Sandbox
 
 HEAVY = (
     "anyio",
@@ -57,38 +58,44 @@ print(*sys.modules)
 
 
 @pytest.fixture
-def shop(desk: Desk) -> Path:
-    shop = desk.project("shop")
-    desk.write(shop / ".mcp.json", servers("git"))
-    loaded(desk, shop, "scan")  # which gives vectors to what it finds
+def shop(sandbox: Sandbox) -> Path:
+    shop = sandbox.project("shop")
+    sandbox.write(shop / ".mcp.json", servers("git"))
+    loaded(sandbox, shop, "scan")  # which gives vectors to what it finds
     return shop
 
 
-def loaded(desk: Desk, shop: Path, *words: str) -> list[str]:
+def loaded(sandbox: Sandbox, shop: Path, *words: str) -> list[str]:
     """Run a command in a process of its own, and name what it has loaded."""
     command = [sys.executable, "-c", LATER, *words]
-    ran = subprocess.run(command, cwd=shop, env=desk.environment, capture_output=True, text=True, check=True)
+    ran = subprocess.run(
+        command, cwd=shop, env=sandbox.environment, capture_output=True, text=True, check=True
+    )
     return ran.stdout.splitlines()[-1].split()
 
 
 @pytest.mark.parametrize("words", [["tools"], ["tools", "--json"]])
-def test_to_tell_what_is_in_force_loads_only_what_tells_it(desk: Desk, shop: Path, words: list[str]) -> None:
-    assert {*loaded(desk, shop, *words)} & {*HEAVY, *UNASKED, *UNREAD} == set()
+def test_to_tell_what_is_in_force_loads_only_what_tells_it(
+    sandbox: Sandbox, shop: Path, words: list[str]
+) -> None:
+    assert {*loaded(sandbox, shop, *words)} & {*HEAVY, *UNASKED, *UNREAD} == set()
 
 
 def test_to_explain_a_server_its_entry_is_read_for_what_keeps_it_from_being_started(
-    desk: Desk, shop: Path
+    sandbox: Sandbox, shop: Path
 ) -> None:
     read = {"remit.clients.parsing.client_reader", "remit.decision.declarations"}
-    assert {*loaded(desk, shop, "why", "git")} & {*HEAVY, *UNASKED, *UNREAD} == read
+    assert {*loaded(sandbox, shop, "why", "git")} & {*HEAVY, *UNASKED, *UNREAD} == read
 
 
-def test_a_scan_that_finds_nothing_new_starts_nothing_and_remembers_nothing(desk: Desk, shop: Path) -> None:
-    assert {*loaded(desk, shop, "scan")} & {*HEAVY, *UNASKED} == set()
+def test_a_scan_that_finds_nothing_new_starts_nothing_and_remembers_nothing(
+    sandbox: Sandbox, shop: Path
+) -> None:
+    assert {*loaded(sandbox, shop, "scan")} & {*HEAVY, *UNASKED} == set()
 
 
-def test_the_list_of_commands_loads_none_of_them(desk: Desk, shop: Path) -> None:
-    found = {name for name in loaded(desk, shop) if name.startswith("remit.cli.")}
+def test_the_list_of_commands_loads_none_of_them(sandbox: Sandbox, shop: Path) -> None:
+    found = {name for name in loaded(sandbox, shop) if name.startswith("remit.cli.")}
     assert found == {"remit.cli.app", "remit.cli.options", "remit.cli.render"}
 
 

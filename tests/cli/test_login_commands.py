@@ -4,18 +4,19 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Generator
-from pathlib import Path
 
 import pytest
 
-from support import Desk, servers
+from support.builders import servers
+from support.processes import SERVERS
+from support.sandbox import Sandbox
 
-SIGNING = str(Path(__file__).parents[1] / "signing_servers.py")
+OAUTH_SERVER = str(SERVERS / "oauth_server.py")
 
 
 @pytest.fixture
 def url() -> Generator[str]:
-    command = [sys.executable, SIGNING, "3600"]
+    command = [sys.executable, OAUTH_SERVER, "3600"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
         assert server.stdout is not None
@@ -25,14 +26,16 @@ def url() -> Generator[str]:
         server.communicate()
 
 
-def test_who_signs_in_through_the_browser_is_signed_in_until_they_sign_out(desk: Desk, url: str) -> None:
-    desk.write(desk.home / ".claude.json", servers(tracker={"type": "http", "url": url}))
-    desk.variables["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
+def test_who_signs_in_through_the_browser_is_signed_in_until_they_sign_out(
+    sandbox: Sandbox, url: str
+) -> None:
+    sandbox.write(sandbox.home / ".claude.json", servers(tracker={"type": "http", "url": url}))
+    sandbox.variables["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
     command = [sys.executable, "-m", "remit", "login", "tracker", "--no-browser"]
     process = subprocess.Popen(
         command,
-        cwd=desk.root,
-        env=desk.environment,
+        cwd=sandbox.root,
+        env=sandbox.environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -43,36 +46,36 @@ def test_who_signs_in_through_the_browser_is_signed_in_until_they_sign_out(desk:
         assert b"You are signed in." in page.read()
     output, _ = process.communicate(timeout=60)
     assert (process.returncode, output) == (0, "signed in to tracker\n")
-    (kept,) = (desk.root / "data" / "sign-ins").iterdir()
-    assert b"access-" not in (desk.root / "data" / "remit.db").read_bytes()
-    asked = desk.remit("scan", "--connect", "tracker")
+    (kept,) = (sandbox.root / "data" / "sign-ins").iterdir()
+    assert b"access-" not in (sandbox.root / "data" / "remit.db").read_bytes()
+    asked = sandbox.remit("scan", "--connect", "tracker")
     assert "listed" in asked.stdout
-    out = desk.remit("logout", "tracker", "--json")
+    out = sandbox.remit("logout", "tracker", "--json")
     assert (out.returncode, out.stdout) == (0, '{\n  "server": "tracker",\n  "signed_in": false\n}\n')
     assert not kept.exists()
-    again = desk.remit("logout", "tracker")
+    again = sandbox.remit("logout", "tracker")
     assert (again.returncode, again.stdout) == (1, "not signed in to tracker\n")
 
 
-def test_a_server_that_is_started_here_is_not_signed_in_to(desk: Desk) -> None:
-    desk.write_state("git")
-    done = desk.remit("login", "git")
+def test_a_server_that_is_started_here_is_not_signed_in_to(sandbox: Sandbox) -> None:
+    sandbox.write_state("git")
+    done = sandbox.remit("login", "git")
     assert done.returncode == 2
     assert done.stderr.startswith("error: `git` is no remote server: there is nothing to sign in to\nhint: ")
 
 
-def test_a_server_that_does_not_exist_is_not_signed_in_to(desk: Desk) -> None:
-    done = desk.remit("login", "nobody")
+def test_a_server_that_does_not_exist_is_not_signed_in_to(sandbox: Sandbox) -> None:
+    done = sandbox.remit("login", "nobody")
     assert (done.returncode, "no server is called `nobody` here" in done.stderr) == (1, True)
 
 
-def test_a_servers_command_for_headers_is_shown_before_it_is_trusted(desk: Desk) -> None:
-    project = desk.project("shop")
+def test_a_servers_command_for_headers_is_shown_before_it_is_trusted(sandbox: Sandbox) -> None:
+    project = sandbox.project("shop")
     entry = {"type": "http", "url": "https://x.example/mcp", "headersHelper": "make-headers --for shop"}
-    desk.write(project / ".mcp.json", servers(tracker=entry))
-    shown = desk.remit("trust", cwd=project)
+    sandbox.write(project / ".mcp.json", servers(tracker=entry))
+    shown = sandbox.remit("trust", cwd=project)
     assert "  runs    make-headers --for shop (for its headers)\n" in shown.stdout
-    desk.remit("trust", "tracker", "--yes", cwd=project)
-    assert "tracker (project, .mcp.json): trusted" in desk.remit("trust", cwd=project).stdout
-    desk.write(project / ".mcp.json", servers(tracker={**entry, "headersHelper": "make-other-headers"}))
-    assert "changed since it was trusted" in desk.remit("trust", cwd=project).stdout
+    sandbox.remit("trust", "tracker", "--yes", cwd=project)
+    assert "tracker (project, .mcp.json): trusted" in sandbox.remit("trust", cwd=project).stdout
+    sandbox.write(project / ".mcp.json", servers(tracker={**entry, "headersHelper": "make-other-headers"}))
+    assert "changed since it was trusted" in sandbox.remit("trust", cwd=project).stdout

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from support import Desk
+from support.sandbox import Sandbox
 
 CLI = """
 import click
@@ -28,23 +28,24 @@ def status(): ...
 
 
 @pytest.fixture
-def app(desk: Desk) -> Path:
-    desk.write(desk.root / "app" / "cli.py", CLI)
-    desk.write(desk.root / "app" / "__init__.py", "")
-    return desk.root
+def app(sandbox: Sandbox) -> Path:
+    sandbox.write(sandbox.root / "app" / "cli.py", CLI)
+    sandbox.write(sandbox.root / "app" / "__init__.py", "")
+    return sandbox.root
 
 
-def test_names_are_generated_labelled_and_shown_as_a_tree(desk: Desk, app: Path) -> None:
+def test_names_are_generated_labelled_and_shown_as_a_tree(sandbox: Sandbox, app: Path) -> None:
     assert (
-        desk.remit("names", "generate", "app", "--out", "names.py").stdout == "names.py written: 3 commands\n"
+        sandbox.remit("names", "generate", "app", "--out", "names.py").stdout
+        == "names.py written: 3 commands\n"
     )
-    assert desk.remit("names").stdout.splitlines() == [
+    assert sandbox.remit("names").stdout.splitlines() == [
         "status  not labelled",
         "user",
         "  delete  not labelled",
         "  list  not labelled",
     ]
-    labelled = desk.remit("names", "label", "names.py")
+    labelled = sandbox.remit("names", "label", "names.py")
     assert labelled.stdout.splitlines() == [
         "added status",
         "added user.delete",
@@ -52,14 +53,14 @@ def test_names_are_generated_labelled_and_shown_as_a_tree(desk: Desk, app: Path)
         "scopes.toml written: 3 commands",
     ]
     scopes = (app / "scopes.toml").read_text()
-    desk.write(app / "scopes.toml", scopes + '[tools."user.*"]\nstates = ["signed-in"]\napproval = true\n')
-    assert desk.remit("names").stdout.splitlines() == [
+    sandbox.write(app / "scopes.toml", scopes + '[tools."user.*"]\nstates = ["signed-in"]\napproval = true\n')
+    assert sandbox.remit("names").stdout.splitlines() == [
         "status  safe",
         "user",
         "  delete  destructive · not for AI · approval · needs signed-in",
         "  list  safe · approval · needs signed-in",
     ]
-    told = json.loads(desk.remit("names", "--json").stdout)
+    told = json.loads(sandbox.remit("names", "--json").stdout)
     assert told["commands"][1] == {
         "name": "user.delete",
         "description": "",
@@ -74,11 +75,11 @@ def test_names_are_generated_labelled_and_shown_as_a_tree(desk: Desk, app: Path)
     }
 
 
-def test_a_change_of_the_code_is_found_by_check(desk: Desk, app: Path) -> None:
-    desk.remit("names", "generate", "app", "--out", "names.json")
-    desk.remit("names", "label", "names.json")
-    desk.write(app / "app" / "cli.py", CLI.replace("def delete", "def remove"))
-    checked = desk.remit("names", "generate", "app", "--out", "names.json", "--check", "--json")
+def test_a_change_of_the_code_is_found_by_check(sandbox: Sandbox, app: Path) -> None:
+    sandbox.remit("names", "generate", "app", "--out", "names.json")
+    sandbox.remit("names", "label", "names.json")
+    sandbox.write(app / "app" / "cli.py", CLI.replace("def delete", "def remove"))
+    checked = sandbox.remit("names", "generate", "app", "--out", "names.json", "--check", "--json")
     assert checked.returncode == 1
     assert json.loads(checked.stdout) == {
         "file": "names.json",
@@ -86,8 +87,8 @@ def test_a_change_of_the_code_is_found_by_check(desk: Desk, app: Path) -> None:
         "commands": ["status", "user.list", "user.remove"],
         "warnings": [],
     }
-    assert desk.remit("names", "generate", "app", "--out", "names.json").returncode == 0
-    checked = desk.remit("names", "label", "names.json", "--check", "--json")
+    assert sandbox.remit("names", "generate", "app", "--out", "names.json").returncode == 0
+    checked = sandbox.remit("names", "label", "names.json", "--check", "--json")
     assert checked.returncode == 1
     assert json.loads(checked.stdout) == {
         "file": "scopes.toml",
@@ -96,20 +97,20 @@ def test_a_change_of_the_code_is_found_by_check(desk: Desk, app: Path) -> None:
         "removed": ["user.delete"],
     }
     assert checked.stderr == "warning: scopes.toml: no command is called `user.delete` any more\n"
-    assert desk.remit("names", "label", "names.json").returncode == 0
-    assert desk.remit("names", "label", "names.json", "--check").returncode == 0
-    served = desk.remit("names", "server", "names.json", "scopes.toml", "--out", "server.py", "--check")
+    assert sandbox.remit("names", "label", "names.json").returncode == 0
+    assert sandbox.remit("names", "label", "names.json", "--check").returncode == 0
+    served = sandbox.remit("names", "server", "names.json", "scopes.toml", "--out", "server.py", "--check")
     assert (served.returncode, served.stdout) == (1, "server.py is not up to date: 3 commands\n")
     assert not (app / "server.py").exists()
 
 
-def test_without_a_file_what_is_generated_is_printed(desk: Desk, app: Path) -> None:
-    printed = desk.remit("names", "generate", "app")
+def test_without_a_file_what_is_generated_is_printed(sandbox: Sandbox, app: Path) -> None:
+    printed = sandbox.remit("names", "generate", "app")
     assert 'list = "user.list"' in printed.stdout
-    assert json.loads(desk.remit("names", "generate", "app", "--json").stdout)["package"] == "app"
-    desk.write(app / "names.py", printed.stdout)
-    desk.write(app / "scopes.toml", '[tools.status]\nstates = ["git-initialised"]\n')
-    served = desk.remit("names", "server", "names.py", "scopes.toml")
+    assert json.loads(sandbox.remit("names", "generate", "app", "--json").stdout)["package"] == "app"
+    sandbox.write(app / "names.py", printed.stdout)
+    sandbox.write(app / "scopes.toml", '[tools.status]\nstates = ["git-initialised"]\n')
+    served = sandbox.remit("names", "server", "names.py", "scopes.toml")
     assert served.stdout.startswith('"""The MCP server of `app`;')
     assert served.stderr.splitlines() == [
         "warning: scopes.toml: nothing is said of `user.delete`, so that no agent may use it",
@@ -117,7 +118,7 @@ def test_without_a_file_what_is_generated_is_printed(desk: Desk, app: Path) -> N
         "warning: scopes.toml: nobody declares the state `git-initialised` here",
         "hint: did you mean `git-initialized`?",
     ]
-    told = json.loads(desk.remit("names", "server", "names.py", "scopes.toml", "--json").stdout)
+    told = json.loads(sandbox.remit("names", "server", "names.py", "scopes.toml", "--json").stdout)
     assert (told["file"], told["unlabelled"]) == (None, ["user.delete", "user.list"])
 
 
@@ -135,16 +136,16 @@ def test_without_a_file_what_is_generated_is_printed(desk: Desk, app: Path) -> N
     ],
 )
 @pytest.mark.usefixtures("app")
-def test_mistakes_are_told_and_change_nothing(desk: Desk, words: list[str], message: str) -> None:
-    desk.write(desk.root / "mine.py", "print('mine')\n")
-    done = desk.remit("names", *words)
+def test_mistakes_are_told_and_change_nothing(sandbox: Sandbox, words: list[str], message: str) -> None:
+    sandbox.write(sandbox.root / "mine.py", "print('mine')\n")
+    done = sandbox.remit("names", *words)
     assert done.returncode == 2
     assert message in done.stderr
-    assert (desk.root / "mine.py").read_text() == "print('mine')\n"
+    assert (sandbox.root / "mine.py").read_text() == "print('mine')\n"
 
 
-def test_what_of_the_code_cannot_be_read_is_a_warning(desk: Desk, app: Path) -> None:
-    desk.write(app / "app" / "broken.py", "def (:")
-    done = desk.remit("names", "generate", "app", "--out", "names.py")
+def test_what_of_the_code_cannot_be_read_is_a_warning(sandbox: Sandbox, app: Path) -> None:
+    sandbox.write(app / "app" / "broken.py", "def (:")
+    done = sandbox.remit("names", "generate", "app", "--out", "names.py")
     assert done.returncode == 0
     assert done.stderr == "warning: app/broken.py:1: not valid Python; it is left out\n"

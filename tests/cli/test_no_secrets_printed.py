@@ -11,7 +11,7 @@ from remit.catalog.summary import summarize
 from remit.cli import json_output
 from remit.files.bounded_reader import FileError
 from remit.files.formats import parse_json, parse_jsonc, parse_toml, parse_yaml
-from support import Desk
+from support.sandbox import Sandbox
 
 PART = 12  # characters of a secret that give it away
 
@@ -102,11 +102,11 @@ def policy(planted: Planted, file: str) -> dict[str, object]:
 
 
 @pytest.fixture
-def planted(desk: Desk) -> Planted:
+def planted(sandbox: Sandbox) -> Planted:
     """A machine with a secret in every place of every file, and in the environment."""
-    planted, shop = Planted(), desk.project("shop")
-    plugins, market = desk.home / ".claude/plugins", desk.root / "market"
-    desk.variables.update({"TOKEN": planted.at("variable"), "K": planted.at("another variable")})
+    planted, shop = Planted(), sandbox.project("shop")
+    plugins, market = sandbox.home / ".claude/plugins", sandbox.root / "market"
+    sandbox.variables.update({"TOKEN": planted.at("variable"), "K": planted.at("another variable")})
     state = {
         "primaryApiKey": planted.at("state: key"),
         "mcpServers": entries(planted, "state"),
@@ -119,60 +119,62 @@ def planted(desk: Desk) -> Planted:
             }
         },
     }
-    desk.write(desk.home / ".claude.json", state)
-    desk.write(shop / ".mcp.json", {"mcpServers": entries(planted, "project")})
-    desk.write(desk.root / "code/.mcp.json", planted.at("above: text"))
-    desk.write(desk.root / "session.json", {"mcpServers": entries(planted, "session")})
+    sandbox.write(sandbox.home / ".claude.json", state)
+    sandbox.write(shop / ".mcp.json", {"mcpServers": entries(planted, "project")})
+    sandbox.write(sandbox.root / "code/.mcp.json", planted.at("above: text"))
+    sandbox.write(sandbox.root / "session.json", {"mcpServers": entries(planted, "session")})
     good = policy(planted, "user")
     del good["disabledMcpjsonServers"]
-    desk.write(desk.home / ".claude/settings.json", good)
-    desk.write(shop / ".claude/settings.json", policy(planted, "project settings"))
-    desk.write(shop / ".claude/settings.local.json", f'{{"env": {{"K": "{planted.at("local settings")}"')
+    sandbox.write(sandbox.home / ".claude/settings.json", good)
+    sandbox.write(shop / ".claude/settings.json", policy(planted, "project settings"))
+    sandbox.write(shop / ".claude/settings.local.json", f'{{"env": {{"K": "{planted.at("local settings")}"')
     known = {
         "source": {"source": "directory", "url": f"https://{planted.at('marketplace url')}@git.test"},
         "installLocation": str(market),
     }
-    desk.write(plugins / "known_marketplaces.json", {"orchard": known})
+    sandbox.write(plugins / "known_marketplaces.json", {"orchard": known})
     catalogue = {"plugins": [{"name": "quill", "source": "./quill", "token": planted.at("catalogue")}]}
-    desk.write(market / ".claude-plugin/marketplace.json", catalogue)
+    sandbox.write(market / ".claude-plugin/marketplace.json", catalogue)
     manifest = {"name": "quill", "mcpServers": {"ink": entries(planted, "manifest")["process"]}}
-    desk.write(market / "quill/.claude-plugin/plugin.json", manifest)
-    desk.write(market / "quill/.mcp.json", {"mcpServers": entries(planted, "plugin")})
+    sandbox.write(market / "quill/.claude-plugin/plugin.json", manifest)
+    sandbox.write(market / "quill/.mcp.json", {"mcpServers": entries(planted, "plugin")})
     return planted
 
 
-def commands(desk: Desk) -> list[tuple[str, ...]]:
+def commands(sandbox: Sandbox) -> list[tuple[str, ...]]:
     asked = [("scan",), ("tools",), ("tools", "--all"), ("context",), ("why", "remote"), ("why", "process")]
     asked += [("clients",), ("trust",), ("doctor",)]
     asked += [("why", "quill@orchard"), ("why", "env-is-text"), ("why", "mcp__plugin_quill_remote__*")]
-    session = ("--mcp-config", str(desk.root / "session.json"))
+    session = ("--mcp-config", str(sandbox.root / "session.json"))
     return [*asked, *((*words, "--json") for words in asked), ("tools", "--all", "--headless", *session)]
 
 
-def test_secrets_are_in_no_output_of_any_command(desk: Desk, planted: Planted) -> None:
-    for words in commands(desk):
-        finished = desk.remit(*words, cwd=desk.root / "code/shop")
+def test_secrets_are_in_no_output_of_any_command(sandbox: Sandbox, planted: Planted) -> None:
+    for words in commands(sandbox):
+        finished = sandbox.remit(*words, cwd=sandbox.root / "code/shop")
         assert finished.returncode in (0, 1), words
         assert planted.found_in(finished.stdout + finished.stderr) == [], words
 
 
 @pytest.mark.usefixtures("planted")
-def test_what_would_be_started_is_shown_all_around_its_secrets(desk: Desk) -> None:
-    told = desk.remit("trust", cwd=desk.root / "code/shop").stdout
+def test_what_would_be_started_is_shown_all_around_its_secrets(sandbox: Sandbox) -> None:
+    told = sandbox.remit("trust", cwd=sandbox.root / "code/shop").stdout
     assert "runs    run '--key=***' '***'" in told
     assert "runs    'TOKEN=*** run'" in told
     assert "reaches https://***@mcp.test/***?k=***#***" in told
 
 
-def stored_bytes(desk: Desk) -> bytes:
+def stored_bytes(sandbox: Sandbox) -> bytes:
     """All that Remit keeps, and all that the database's log still has of earlier states."""
-    return b"".join(file.read_bytes() for file in sorted(desk.database.parent.iterdir()))
+    return b"".join(file.read_bytes() for file in sorted(sandbox.database.parent.iterdir()))
 
 
-def test_secrets_are_in_no_answer_and_not_in_the_database_or_its_log(desk: Desk, planted: Planted) -> None:
-    with desk.registry() as registry:
-        directory = str(desk.root / "code/shop")
-        for session in ([], [str(desk.root / "session.json")]):
+def test_secrets_are_in_no_answer_and_not_in_the_database_or_its_log(
+    sandbox: Sandbox, planted: Planted
+) -> None:
+    with sandbox.registry() as registry:
+        directory = str(sandbox.root / "code/shop")
+        for session in ([], [str(sandbox.root / "session.json")]):
             here = registry.at(directory, mcp_configs=session)
             scan = registry.scan(here)
             listed = registry.tools(here)
@@ -184,14 +186,14 @@ def test_secrets_are_in_no_answer_and_not_in_the_database_or_its_log(desk: Desk,
             assert planted.found_in(json.dumps(said)) == []
         assert len(listed) > 20
         assert len(registry.problems(registry.at(directory))) > 20
-        assert (desk.database.parent / "remit.db-wal").stat().st_size > 0
-        assert planted.found_in(stored_bytes(desk)) == []
+        assert (sandbox.database.parent / "remit.db-wal").stat().st_size > 0
+        assert planted.found_in(stored_bytes(sandbox)) == []
 
 
-def test_secrets_do_not_appear_when_their_files_break_or_go(desk: Desk, planted: Planted) -> None:
-    shop = desk.root / "code/shop"
-    files = [path for path in desk.root.rglob("*.json") if path.is_file()]
-    with desk.registry() as registry:
+def test_secrets_do_not_appear_when_their_files_break_or_go(sandbox: Sandbox, planted: Planted) -> None:
+    shop = sandbox.root / "code/shop"
+    files = [path for path in sandbox.root.rglob("*.json") if path.is_file()]
+    with sandbox.registry() as registry:
         here = registry.at(str(shop))
         registry.scan(here)
         for damage in (_cut_in_half, _remove):
@@ -199,7 +201,7 @@ def test_secrets_do_not_appear_when_their_files_break_or_go(desk: Desk, planted:
                 damage(file)
                 answers = [registry.scan(here), registry.tools(here), registry.session_context(here)]
                 assert planted.found_in(repr(answers)) == [], file
-        assert planted.found_in(stored_bytes(desk)) == []
+        assert planted.found_in(stored_bytes(sandbox)) == []
 
 
 def _cut_in_half(file: Path) -> None:

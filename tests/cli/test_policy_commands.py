@@ -3,21 +3,21 @@ from pathlib import Path
 
 import pytest
 
-from support import Desk
+from support.sandbox import Sandbox
 
 PUSH = "mcp__git__push"
 
 
 @pytest.fixture
-def shop(desk: Desk) -> Path:
-    desk.write_state("git")
-    path = desk.project("shop")
-    desk.write(desk.home / ".config/remit/remit.toml", f'[tools."{PUSH}"]\ndanger = "critical"\n')
+def shop(sandbox: Sandbox) -> Path:
+    sandbox.write_state("git")
+    path = sandbox.project("shop")
+    sandbox.write(sandbox.home / ".config/remit/remit.toml", f'[tools."{PUSH}"]\ndanger = "critical"\n')
     return path
 
 
-def ask(desk: Desk, shop: Path) -> str:
-    with desk.registry() as registry:
+def ask(sandbox: Sandbox, shop: Path) -> str:
+    with sandbox.registry() as registry:
         here = registry.at(str(shop))
         registry.report(PUSH, here, description="Pushes.")
     script = (
@@ -26,80 +26,85 @@ def ask(desk: Desk, shop: Path) -> str:
         f"    here = registry.at({str(shop)!r})\n"
         f"    print(registry.approvals.request({PUSH!r}, {{'remote': 'origin\\x1b[31m'}}, here).id)\n"
     )
-    return desk.python(script).strip()
+    return sandbox.python(script).strip()
 
 
-def test_policy_check_is_silent_where_nothing_is_wrong(desk: Desk, shop: Path) -> None:
-    with desk.registry() as registry:
+def test_policy_check_is_silent_where_nothing_is_wrong(sandbox: Sandbox, shop: Path) -> None:
+    with sandbox.registry() as registry:
         registry.report(PUSH, registry.at(str(shop)))
-    done = desk.remit("policy", "check", cwd=shop)
+    done = sandbox.remit("policy", "check", cwd=shop)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.endswith("Nothing to mend.\n")
 
 
-def test_policy_check_names_file_line_and_column_and_fails_on_errors_alone(desk: Desk, shop: Path) -> None:
-    desk.write(shop / "remit.toml", 'block = ["nothing"]\n')
-    notes = desk.remit("policy", "check", cwd=shop)
+def test_policy_check_names_file_line_and_column_and_fails_on_errors_alone(
+    sandbox: Sandbox, shop: Path
+) -> None:
+    sandbox.write(shop / "remit.toml", 'block = ["nothing"]\n')
+    notes = sandbox.remit("policy", "check", cwd=shop)
     assert notes.returncode == 0
     assert "note: line 1 column 1: block: `nothing` means no tool that is known here" in notes.stdout
-    desk.write(shop / "remit.toml", 'block = ["nothing"]\nmode = "bypass"\n')
-    done = desk.remit("policy", "check", cwd=shop)
+    sandbox.write(shop / "remit.toml", 'block = ["nothing"]\nmode = "bypass"\n')
+    done = sandbox.remit("policy", "check", cwd=shop)
     assert done.returncode == 1
     assert "remit.toml\n" in done.stdout
     assert "error: line 2 column 1: mode: a project cannot set a mode" in done.stdout
     assert done.stdout.endswith("1 error, 0 warnings, 2 notes\n")
-    told = json.loads(desk.remit("policy", "check", "--json", cwd=shop).stdout)
+    told = json.loads(sandbox.remit("policy", "check", "--json", cwd=shop).stdout)
     assert (told["errors"], told["warnings"], told["notes"]) == (1, 0, 2)
     error = next(item for item in told["findings"] if item["severity"] == "error")
     assert (error["source"], error["line"], error["column"]) == (str(shop / "remit.toml"), 2, 1)
 
 
-def test_tools_and_why_follow_the_mode(desk: Desk, shop: Path) -> None:
-    with desk.registry() as registry:
+def test_tools_and_why_follow_the_mode(sandbox: Sandbox, shop: Path) -> None:
+    with sandbox.registry() as registry:
         registry.report("mcp__git__commit", registry.at(str(shop)))
     usual, planning = (
-        {item["name"] for item in json.loads(desk.remit("tools", "--json", *words, cwd=shop).stdout)["tools"]}
+        {
+            item["name"]
+            for item in json.loads(sandbox.remit("tools", "--json", *words, cwd=shop).stdout)["tools"]
+        }
         for words in ((), ("--mode", "plan"))
     )
     assert usual - planning == {"mcp__git__commit"}
-    why = desk.remit("why", "mcp__git__commit", "--mode", "plan", cwd=shop).stdout
+    why = sandbox.remit("why", "mcp__git__commit", "--mode", "plan", cwd=shop).stdout
     assert "mode `plan` shows nothing above `low`" in why
     assert "policy" in why
-    assert desk.remit("tools", "--mode", "yolo", cwd=shop).returncode == 2
+    assert sandbox.remit("tools", "--mode", "yolo", cwd=shop).returncode == 2
 
 
-def test_what_is_asked_about_says_so_in_lists_and_explanations(desk: Desk, shop: Path) -> None:
-    with desk.registry() as registry:
+def test_what_is_asked_about_says_so_in_lists_and_explanations(sandbox: Sandbox, shop: Path) -> None:
+    with sandbox.registry() as registry:
         registry.report(PUSH, registry.at(str(shop)))
-    assert "ask: danger" in desk.remit("tools", cwd=shop).stdout
-    why = desk.remit("why", PUSH, cwd=shop).stdout
+    assert "ask: danger" in sandbox.remit("tools", cwd=shop).stdout
+    why = sandbox.remit("why", PUSH, cwd=shop).stdout
     assert f"{PUSH}: ask, needs approval" in why
     assert "danger      asks" in why
 
 
-def test_approve_lists_what_waits_and_answers_it(desk: Desk, shop: Path) -> None:
-    assert desk.remit("approve", cwd=shop).stdout == "No call waits for your word.\n"
-    id = ask(desk, shop)
-    listed = desk.remit("approve", cwd=shop).stdout
+def test_approve_lists_what_waits_and_answers_it(sandbox: Sandbox, shop: Path) -> None:
+    assert sandbox.remit("approve", cwd=shop).stdout == "No call waits for your word.\n"
+    id = ask(sandbox, shop)
+    listed = sandbox.remit("approve", cwd=shop).stdout
     assert f"{id}  {PUSH}: waiting" in listed
     assert "for        claude-code" in listed
     assert "\x1b" not in listed
-    told = json.loads(desk.remit("approve", "--json", cwd=shop).stdout)["approvals"]
+    told = json.loads(sandbox.remit("approve", "--json", cwd=shop).stdout)["approvals"]
     assert [(item["id"], item["status"], item["tool"]) for item in told] == [(id, "waiting", PUSH)]
-    done = desk.remit("approve", id, "--yes", cwd=shop)
+    done = sandbox.remit("approve", id, "--yes", cwd=shop)
     assert (done.returncode, done.stdout) == (0, f"approved {id}  {PUSH}\n")
     assert "arguments" in done.stderr
-    again = desk.remit("approve", id, "--deny", cwd=shop)
+    again = sandbox.remit("approve", id, "--deny", cwd=shop)
     assert again.returncode == 2
     assert "approved and cannot be answered any more" in again.stderr
 
 
-def test_approve_can_say_no_and_needs_a_persons_word_for_a_yes(desk: Desk, shop: Path) -> None:
-    id = ask(desk, shop)
-    silent = desk.remit("approve", id, cwd=shop)
+def test_approve_can_say_no_and_needs_a_persons_word_for_a_yes(sandbox: Sandbox, shop: Path) -> None:
+    id = ask(sandbox, shop)
+    silent = sandbox.remit("approve", id, cwd=shop)
     assert silent.returncode == 2
     assert "no terminal to ask on" in silent.stderr
-    denied = desk.remit("approve", id, "--deny", "--json", cwd=shop)
+    denied = sandbox.remit("approve", id, "--deny", "--json", cwd=shop)
     assert [item["status"] for item in json.loads(denied.stdout)["approvals"]] == ["denied"]
 
 
@@ -111,20 +116,20 @@ def test_approve_can_say_no_and_needs_a_persons_word_for_a_yes(desk: Desk, shop:
     ],
 )
 def test_approve_needs_to_know_what_is_meant(
-    desk: Desk, shop: Path, words: tuple[str, ...], code: int, says: str
+    sandbox: Sandbox, shop: Path, words: tuple[str, ...], code: int, says: str
 ) -> None:
-    done = desk.remit("approve", *words, cwd=shop)
+    done = sandbox.remit("approve", *words, cwd=shop)
     assert done.returncode == code
     assert says in done.stderr
 
 
-def test_trust_shows_what_a_project_says_of_tools(desk: Desk, shop: Path) -> None:
-    desk.write(shop / "remit.toml", f'[tools."{PUSH}"]\ndanger = "low"\n')
-    shown = desk.remit("trust", cwd=shop).stdout
+def test_trust_shows_what_a_project_says_of_tools(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write(shop / "remit.toml", f'[tools."{PUSH}"]\ndanger = "low"\n')
+    shown = sandbox.remit("trust", cwd=shop).stdout
     assert f"rule {PUSH} (project, remit.toml): not trusted" in shown
     assert "it may make tools count as no more than `low`" in shown
-    done = desk.remit("trust", PUSH, "--yes", cwd=shop)
+    done = sandbox.remit("trust", PUSH, "--yes", cwd=shop)
     assert done.stdout.endswith(f"trusted: rule {PUSH}\n")
-    told = json.loads(desk.remit("trust", "--json", cwd=shop).stdout)
+    told = json.loads(sandbox.remit("trust", "--json", cwd=shop).stdout)
     assert [(item["name"], item["trusted"]) for item in told["tools"]] == [(PUSH, True)]
-    assert desk.remit("policy", "check", cwd=shop).returncode == 0
+    assert sandbox.remit("policy", "check", cwd=shop).returncode == 0

@@ -5,29 +5,29 @@ from pathlib import Path
 
 import pytest
 
-from support import Desk
+from support.sandbox import Sandbox
 
 
 @pytest.fixture
-def shop(desk: Desk) -> Path:
+def shop(sandbox: Sandbox) -> Path:
     """A project with two commands, read before."""
-    project = desk.project("shop")
+    project = sandbox.project("shop")
     commands = project / ".claude" / "commands"
-    desk.write(commands / "shot.md", "---\ndescription: Capture an image of the current page\n---\n")
-    desk.write(commands / "mail.md", "---\ndescription: Send a message to a colleague\n---\n")
+    sandbox.write(commands / "shot.md", "---\ndescription: Capture an image of the current page\n---\n")
+    sandbox.write(commands / "mail.md", "---\ndescription: Send a message to a colleague\n---\n")
     return project
 
 
-def test_a_tool_is_found_by_what_it_does(desk: Desk, shop: Path) -> None:
-    ran = desk.remit("search", "take", "a", "picture", "of", "the", "page", cwd=shop)
+def test_a_tool_is_found_by_what_it_does(sandbox: Sandbox, shop: Path) -> None:
+    ran = sandbox.remit("search", "take", "a", "picture", "of", "the", "page", cwd=shop)
     assert ran.returncode == 0, ran.stderr
     first, second = ran.stdout.splitlines()[:2]
     assert first == "1. /shot: Capture an image of the current page"
     assert second.startswith("   [project] | never used | score 0.")
 
 
-def test_the_answer_as_json_says_where_it_was_asked(desk: Desk, shop: Path) -> None:
-    ran = desk.remit("search", "take a picture", "--json", cwd=shop)
+def test_the_answer_as_json_says_where_it_was_asked(sandbox: Sandbox, shop: Path) -> None:
+    ran = sandbox.remit("search", "take a picture", "--json", cwd=shop)
     answer = json.loads(ran.stdout)
     assert answer["workspace"] == str(shop)
     assert answer["client"] == "claude-code"
@@ -36,56 +36,58 @@ def test_the_answer_as_json_says_where_it_was_asked(desk: Desk, shop: Path) -> N
     assert 0 < answer["tools"][0]["score"] <= 1
 
 
-def test_no_good_match_is_said_and_is_no_success(desk: Desk, shop: Path) -> None:
-    ran = desk.remit("search", "photosynthesis of tropical orchids", cwd=shop)
+def test_no_good_match_is_said_and_is_no_success(sandbox: Sandbox, shop: Path) -> None:
+    ran = sandbox.remit("search", "photosynthesis of tropical orchids", cwd=shop)
     assert ran.returncode == 1
     assert ran.stdout.startswith('no good match for "photosynthesis of tropical orchids"; nearest are ')
 
 
-def test_where_servers_were_never_asked_for_their_tools_it_is_said_how(desk: Desk, shop: Path) -> None:
-    desk.write_state("browser", "mail")
-    ran = desk.remit("search", "photosynthesis of tropical orchids", cwd=shop)
+def test_where_servers_were_never_asked_for_their_tools_it_is_said_how(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write_state("browser", "mail")
+    ran = sandbox.remit("search", "photosynthesis of tropical orchids", cwd=shop)
     assert ran.returncode == 1
     assert "hint: the tools of 2 servers are not known yet: run `remit scan --connect`" in ran.stderr
 
 
-def test_one_projects_tools_are_not_found_from_another(desk: Desk, shop: Path) -> None:
-    assert desk.remit("search", "take a picture of the page", cwd=shop).returncode == 0
-    ran = desk.remit("search", "take a picture of the page", cwd=desk.project("blog"))
+def test_one_projects_tools_are_not_found_from_another(sandbox: Sandbox, shop: Path) -> None:
+    assert sandbox.remit("search", "take a picture of the page", cwd=shop).returncode == 0
+    ran = sandbox.remit("search", "take a picture of the page", cwd=sandbox.project("blog"))
     assert ran.returncode == 1
     assert "shot" not in ran.stdout
 
 
-def test_a_scope_and_a_limit_can_be_given(desk: Desk, shop: Path) -> None:
-    assert desk.remit("search", "picture", "--scope", "global", cwd=shop).returncode == 1
-    ran = desk.remit("search", "send a picture of the page", "--limit", "1", "--json", cwd=shop)
+def test_a_scope_and_a_limit_can_be_given(sandbox: Sandbox, shop: Path) -> None:
+    assert sandbox.remit("search", "picture", "--scope", "global", cwd=shop).returncode == 1
+    ran = sandbox.remit("search", "send a picture of the page", "--limit", "1", "--json", cwd=shop)
     assert len(json.loads(ran.stdout)["tools"]) == 1
 
 
 @pytest.mark.parametrize(
     "arguments", [(), ("x", "--limit", "0"), ("x", "--limit", "51"), ("x", "--scope", "y")]
 )
-def test_what_cannot_be_asked_is_an_error(desk: Desk, shop: Path, arguments: tuple[str, ...]) -> None:
-    assert desk.remit("search", *arguments, cwd=shop).returncode == 2
+def test_what_cannot_be_asked_is_an_error(sandbox: Sandbox, shop: Path, arguments: tuple[str, ...]) -> None:
+    assert sandbox.remit("search", *arguments, cwd=shop).returncode == 2
 
 
-def test_without_a_model_it_says_that_words_alone_were_compared(desk: Desk, shop: Path) -> None:
-    desk.variables["REMIT_EMBEDDINGS"] = "none"
-    ran = desk.remit("search", "image", cwd=shop)
+def test_without_a_model_it_says_that_words_alone_were_compared(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.variables["REMIT_EMBEDDINGS"] = "none"
+    ran = sandbox.remit("search", "image", cwd=shop)
     assert ran.stdout.splitlines()[-1] == "(found by words alone: no model is set)"
 
 
-def test_a_model_that_cannot_be_reached_is_warned_of_and_words_are_searched(desk: Desk, shop: Path) -> None:
-    desk.variables |= {
+def test_a_model_that_cannot_be_reached_is_warned_of_and_words_are_searched(
+    sandbox: Sandbox, shop: Path
+) -> None:
+    sandbox.variables |= {
         "REMIT_EMBEDDINGS": "http://127.0.0.1:9/v1",
         "REMIT_EMBEDDINGS_MODEL": "small",
     }
-    ran = desk.remit("search", "image", cwd=shop)
+    ran = sandbox.remit("search", "image", cwd=shop)
     assert ran.stdout.startswith("1. /shot")
     assert "warning: " in ran.stderr
 
 
-def test_a_scan_makes_what_it_found_ready_for_search(desk: Desk, shop: Path) -> None:
-    assert desk.remit("scan", cwd=shop).returncode == 0
-    with desk.registry() as registry:
+def test_a_scan_makes_what_it_found_ready_for_search(sandbox: Sandbox, shop: Path) -> None:
+    assert sandbox.remit("scan", cwd=shop).returncode == 0
+    with sandbox.registry() as registry:
         assert registry.index(registry.at(str(shop))) == 0

@@ -19,26 +19,26 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
-import speaking_servers
-from support import Desk
+from support.processes import SERVERS
+from support.sandbox import Sandbox
 
 REMIT = [sys.executable, "-m", "remit"]
 
 
-def shop(desk: Desk) -> Path:
+def shop(sandbox: Sandbox) -> Path:
     """A project, and a server of the user's own that is there everywhere."""
-    project = desk.project("shop")
-    echo = {"command": sys.executable, "args": [speaking_servers.__file__, "old"]}
-    desk.write(desk.home / ".claude.json", {"mcpServers": {"echo": echo}, "projects": {}})
+    project = sandbox.project("shop")
+    echo = {"command": sys.executable, "args": [str(SERVERS / "two_era_server.py"), "old"]}
+    sandbox.write(sandbox.home / ".claude.json", {"mcpServers": {"echo": echo}, "projects": {}})
     return project
 
 
 @contextmanager
-def serving(desk: Desk, project: Path, *options: str) -> Generator[str]:
+def serving(sandbox: Sandbox, project: Path, *options: str) -> Generator[str]:
     """Serve on HTTP, on a port that is free; gives the URL."""
     command = [*REMIT, "serve", "--http", "127.0.0.1:0", *options]
     with subprocess.Popen(
-        command, cwd=project, env=desk.environment, stderr=subprocess.PIPE, text=True
+        command, cwd=project, env=sandbox.environment, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stderr is not None
         line = process.stderr.readline()
@@ -58,17 +58,17 @@ def text_of(result: object) -> str:
     return content.text
 
 
-def test_a_client_that_says_it_has_no_terminal_waits_for_nobodys_approval(desk: Desk) -> None:
-    project = shop(desk)
-    desk.write(desk.home / ".claude/settings.json", {})
-    desk.write(project / ".mcp.json", {"mcpServers": {"till": {"command": "till"}}})
+def test_a_client_that_says_it_has_no_terminal_waits_for_nobodys_approval(sandbox: Sandbox) -> None:
+    project = shop(sandbox)
+    sandbox.write(sandbox.home / ".claude/settings.json", {})
+    sandbox.write(project / ".mcp.json", {"mcpServers": {"till": {"command": "till"}}})
 
     async def ask(entrypoint: str) -> str:
         command = StdioServerParameters(
             command=sys.executable,
             args=["-m", "remit", "serve"],
             cwd=str(project),
-            env={**desk.environment, "CLAUDE_CODE_ENTRYPOINT": entrypoint},
+            env={**sandbox.environment, "CLAUDE_CODE_ENTRYPOINT": entrypoint},
         )
         async with Client(command) as client:
             return text_of(await client.call_tool("why_tool", {"name": "till"}))
@@ -78,35 +78,35 @@ def test_a_client_that_says_it_has_no_terminal_waits_for_nobodys_approval(desk: 
 
 
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
-def test_a_client_calls_a_tool_of_a_server_through_it_on_stdio(mode: Any, desk: Desk) -> None:
-    project = shop(desk)
+def test_a_client_calls_a_tool_of_a_server_through_it_on_stdio(mode: Any, sandbox: Sandbox) -> None:
+    project = shop(sandbox)
 
     async def run() -> None:
         command = StdioServerParameters(
-            command=sys.executable, args=["-m", "remit", "serve"], cwd=str(project), env=desk.environment
+            command=sys.executable, args=["-m", "remit", "serve"], cwd=str(project), env=sandbox.environment
         )
         async with Client(command, mode=mode) as client:
             names = [tool.name for tool in (await client.list_tools()).tools]
             assert "echo__echo" in names
             assert text_of(await client.call_tool("echo__echo", {"text": "hi"})) == '{"text": "hi"}'
-            shown = json.loads(desk.remit("status", "--json").stdout)
+            shown = json.loads(sandbox.remit("status", "--json").stdout)
             (gateway,) = shown["gateways"]
             assert gateway["url"] is None
             (endpoint,) = gateway["endpoints"]
             assert endpoint["directory"] == str(project)
 
     anyio.run(run)
-    assert json.loads(desk.remit("status", "--json").stdout) == {"gateways": []}
+    assert json.loads(sandbox.remit("status", "--json").stdout) == {"gateways": []}
 
 
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
-def test_memory_is_served_alone(mode: Any, desk: Desk) -> None:
-    project = shop(desk)
+def test_memory_is_served_alone(mode: Any, sandbox: Sandbox) -> None:
+    project = shop(sandbox)
 
     async def run() -> None:
         words = ["-m", "remit", "serve", "--memory"]
         command = StdioServerParameters(
-            command=sys.executable, args=words, cwd=str(project), env=desk.environment
+            command=sys.executable, args=words, cwd=str(project), env=sandbox.environment
         )
         async with Client(command, mode=mode) as client:
             names = [tool.name for tool in (await client.list_tools()).tools]
@@ -121,32 +121,32 @@ def test_memory_is_served_alone(mode: Any, desk: Desk) -> None:
     anyio.run(run)
 
 
-def test_it_says_where_it_listens_and_shows_itself(desk: Desk) -> None:
-    project = shop(desk)
-    with serving(desk, project) as url:
+def test_it_says_where_it_listens_and_shows_itself(sandbox: Sandbox) -> None:
+    project = shop(sandbox)
+    with serving(sandbox, project) as url:
 
         async def run() -> None:
             async with Client(url) as client:
                 assert text_of(await client.call_tool("echo__echo", {"text": "hi"})) == '{"text": "hi"}'
 
         anyio.run(run)
-        assert url in desk.remit("status").stdout
+        assert url in sandbox.remit("status").stdout
         with httpx2.Client() as client:
             assert client.get(url.replace("/mcp", "/health")).json()["status"] == "ok"
-    assert desk.remit("status").stdout.startswith("No gateway runs.")
+    assert sandbox.remit("status").stdout.startswith("No gateway runs.")
 
 
-def test_where_there_is_no_token_the_list_says_whom_a_gateway_takes(desk: Desk) -> None:
-    assert "There are no tokens" in desk.remit("token", "list").stdout
-    assert json.loads(desk.remit("token", "list", "--json").stdout) == {"tokens": []}
+def test_where_there_is_no_token_the_list_says_whom_a_gateway_takes(sandbox: Sandbox) -> None:
+    assert "There are no tokens" in sandbox.remit("token", "list").stdout
+    assert json.loads(sandbox.remit("token", "list", "--json").stdout) == {"tokens": []}
 
 
-def test_a_token_is_made_used_and_revoked(desk: Desk) -> None:
-    project = shop(desk)
-    token = desk.remit("token", "add", "ci", "--project", str(project)).stdout.strip()
-    (listed,) = json.loads(desk.remit("token", "list", "--json").stdout)["tokens"]
+def test_a_token_is_made_used_and_revoked(sandbox: Sandbox) -> None:
+    project = shop(sandbox)
+    token = sandbox.remit("token", "add", "ci", "--project", str(project)).stdout.strip()
+    (listed,) = json.loads(sandbox.remit("token", "list", "--json").stdout)["tokens"]
     assert (listed["name"], [each["path"] for each in listed["projects"]]) == ("ci", [str(project)])
-    with serving(desk, project) as url:
+    with serving(sandbox, project) as url:
 
         async def run() -> None:
             http = httpx2.AsyncClient(headers={"authorization": f"Bearer {token}"})
@@ -156,74 +156,77 @@ def test_a_token_is_made_used_and_revoked(desk: Desk) -> None:
         anyio.run(run)
         with httpx2.Client() as client:
             assert client.post(url, json={}).status_code == 401
-            assert desk.remit("token", "revoke", "ci").returncode == 0
-            desk.remit("token", "add", "other")
+            assert sandbox.remit("token", "revoke", "ci").returncode == 0
+            sandbox.remit("token", "add", "other")
             named = {"authorization": f"Bearer {token}"}
             assert client.post(url, json={}, headers=named).status_code == 401
-    for file in desk.root.rglob("*"):
+    for file in sandbox.root.rglob("*"):
         assert not file.is_file() or token.encode() not in file.read_bytes()
 
 
-def test_an_application_pushes_its_states_to_it(desk: Desk) -> None:
-    project = shop(desk)
-    desk.write(project / "remit.toml", "[states.cart-open]\npush = true\n")
-    token = desk.remit("token", "add", "app").stdout.strip()
-    with serving(desk, project) as url, httpx2.Client(headers={"authorization": f"Bearer {token}"}) as client:
+def test_an_application_pushes_its_states_to_it(sandbox: Sandbox) -> None:
+    project = shop(sandbox)
+    sandbox.write(project / "remit.toml", "[states.cart-open]\npush = true\n")
+    token = sandbox.remit("token", "add", "app").stdout.strip()
+    with (
+        serving(sandbox, project) as url,
+        httpx2.Client(headers={"authorization": f"Bearer {token}"}) as client,
+    ):
         state = url.replace("/mcp", "/state")
         assert client.post(state, json={"cart-open": True}).json() == {"pushed": ["cart-open"]}
         refused = client.post(state, json={"no-such-state": True})
         assert refused.status_code == 400
         assert "no-such-state" in refused.text
-    states = json.loads(desk.remit("states", "--json", cwd=project).stdout)["states"]
+    states = json.loads(sandbox.remit("states", "--json", cwd=project).stdout)["states"]
     assert [item["value"] for item in states if item["name"] == "cart-open"] == [True]
 
 
-def test_for_other_machines_it_wants_a_token_first(desk: Desk) -> None:
-    done = desk.remit("serve", "--http", "0.0.0.0:0", cwd=shop(desk))
+def test_for_other_machines_it_wants_a_token_first(sandbox: Sandbox) -> None:
+    done = sandbox.remit("serve", "--http", "0.0.0.0:0", cwd=shop(sandbox))
     assert done.returncode == 2
     assert done.stderr.startswith("error: 0.0.0.0 can be reached from other machines")
     assert "remit token add NAME" in done.stderr
 
 
-def test_by_a_name_that_others_know_it_wants_a_token_first(desk: Desk) -> None:
-    done = desk.remit("serve", "--http", "0", "--allow-host", "tools.example", cwd=shop(desk))
+def test_by_a_name_that_others_know_it_wants_a_token_first(sandbox: Sandbox) -> None:
+    done = sandbox.remit("serve", "--http", "0", "--allow-host", "tools.example", cwd=shop(sandbox))
     assert done.returncode == 2
     assert done.stderr.startswith("error: tools.example can be reached from other machines")
 
 
 @pytest.mark.parametrize("origin", ["*", "null", "localhost:6274", "http://localhost:6274/"])
-def test_an_origin_that_is_none_is_refused(origin: str, desk: Desk) -> None:
-    done = desk.remit("serve", "--http", "0", "--allow-origin", origin, cwd=shop(desk))
+def test_an_origin_that_is_none_is_refused(origin: str, sandbox: Sandbox) -> None:
+    done = sandbox.remit("serve", "--http", "0", "--allow-origin", origin, cwd=shop(sandbox))
     assert done.returncode == 2
     assert "--allow-origin is a scheme, a host and perhaps a port" in done.stderr
 
 
 @pytest.mark.parametrize("option", [("--allow-host", "tools.example"), ("--allow-origin", "http://x")])
-def test_who_may_reach_it_is_said_only_on_http(option: tuple[str, str], desk: Desk) -> None:
-    done = desk.remit("serve", *option, cwd=shop(desk))
+def test_who_may_reach_it_is_said_only_on_http(option: tuple[str, str], sandbox: Sandbox) -> None:
+    done = sandbox.remit("serve", *option, cwd=shop(sandbox))
     assert done.returncode == 2
     assert "are for --http" in done.stderr
 
 
-def test_it_does_not_serve_itself(desk: Desk) -> None:
-    desk.variables["REMIT_DEPTH"] = "1"
-    done = desk.remit("serve", cwd=shop(desk))
+def test_it_does_not_serve_itself(sandbox: Sandbox) -> None:
+    sandbox.variables["REMIT_DEPTH"] = "1"
+    done = sandbox.remit("serve", cwd=shop(sandbox))
     assert done.returncode == 2
     assert "round in a circle" in done.stderr
 
 
 @pytest.mark.parametrize("address", ["localhost", "1.2.3.4:", "x:99999", "::1:80", ":"])
-def test_an_address_that_is_none_is_refused(address: str, desk: Desk) -> None:
-    done = desk.remit("serve", "--http", address)
+def test_an_address_that_is_none_is_refused(address: str, sandbox: Sandbox) -> None:
+    done = sandbox.remit("serve", "--http", address)
     assert done.returncode == 2
     assert "--http is HOST:PORT" in done.stderr
 
 
-def test_a_port_that_is_taken_is_named(desk: Desk) -> None:
-    project = shop(desk)
-    with serving(desk, project) as url:
+def test_a_port_that_is_taken_is_named(sandbox: Sandbox) -> None:
+    project = shop(sandbox)
+    with serving(sandbox, project) as url:
         port = url.split(":")[2].split("/")[0]
-        done = desk.remit("serve", "--http", port, cwd=project)
+        done = sandbox.remit("serve", "--http", port, cwd=project)
         assert done.returncode == 2
         assert done.stderr.startswith(f"error: cannot listen on 127.0.0.1:{port}")
 
@@ -231,9 +234,9 @@ def test_a_port_that_is_taken_is_named(desk: Desk) -> None:
 @pytest.mark.parametrize("option", [("--agent", "nobody"), ("--room", "nowhere"), ("--client", "none")])
 @pytest.mark.parametrize("way", [(), ("--http", "0")])
 def test_what_does_not_exist_cannot_be_served(
-    option: tuple[str, str], way: tuple[str, ...], desk: Desk
+    option: tuple[str, str], way: tuple[str, ...], sandbox: Sandbox
 ) -> None:
-    done = desk.remit("serve", *way, *option, cwd=shop(desk))
+    done = sandbox.remit("serve", *way, *option, cwd=shop(sandbox))
     assert done.returncode == 2
     assert done.stdout == ""
     assert option[1] in done.stderr
@@ -241,10 +244,10 @@ def test_what_does_not_exist_cannot_be_served(
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="processes are looked up in /proc")
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, None])
-def test_however_it_ends_no_server_is_left_behind(end: signal.Signals | None, desk: Desk) -> None:
-    project = shop(desk)
+def test_however_it_ends_no_server_is_left_behind(end: signal.Signals | None, sandbox: Sandbox) -> None:
+    project = shop(sandbox)
     with subprocess.Popen(
-        [*REMIT, "serve"], cwd=project, env=desk.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [*REMIT, "serve"], cwd=project, env=sandbox.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None

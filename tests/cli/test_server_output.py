@@ -11,18 +11,20 @@ from typing import Any
 
 import pytest
 
-from support import Desk, servers, told
+from support.builders import servers
+from support.processes import SERVERS, read_pipe
+from support.sandbox import Sandbox
 
-SERVERS = str(Path(__file__).parents[1] / "small_servers.py")
+SMALL_SERVER = str(SERVERS / "small_server.py")
 
 
 def entry(kind: str, *arguments: str, **more: object) -> dict[str, object]:
-    return {"command": sys.executable, "args": [SERVERS, kind, *arguments], **more}
+    return {"command": sys.executable, "args": [SMALL_SERVER, kind, *arguments], **more}
 
 
 @pytest.fixture
-def shop(desk: Desk) -> Path:
-    shop = desk.project("shop")
+def shop(sandbox: Sandbox) -> Path:
+    shop = sandbox.project("shop")
     till = entry(
         "bad",
         "--token",
@@ -30,19 +32,19 @@ def shop(desk: Desk) -> Path:
         env={"NODE_OPTIONS": "--x", "PASSWORD": "hunter22", "USER": "${ADA:-ada}"},
     )
     web = {"type": "http", "url": "http://127.0.0.1:9/mcp?key=hunter22", "headers": {"X-Key": "hunter22"}}
-    desk.write(shop / ".mcp.json", servers(till=till, web=web))
-    desk.write(desk.home / ".claude.json", servers(git=entry("old"), needy=entry("old", "${NOWHERE}")))
+    sandbox.write(shop / ".mcp.json", servers(till=till, web=web))
+    sandbox.write(sandbox.home / ".claude.json", servers(git=entry("old"), needy=entry("old", "${NOWHERE}")))
     return shop
 
 
-def answer(desk: Desk, *arguments: str, cwd: Path) -> dict[str, Any]:
-    ran = desk.remit(*arguments, "--json", cwd=cwd)
+def answer(sandbox: Sandbox, *arguments: str, cwd: Path) -> dict[str, Any]:
+    ran = sandbox.remit(*arguments, "--json", cwd=cwd)
     assert ran.returncode == 0, ran.stderr
     return json.loads(ran.stdout)
 
 
-def test_scan_connect_says_for_every_server_what_came_of_it(desk: Desk, shop: Path) -> None:
-    ran = desk.remit("scan", "--connect", cwd=shop)
+def test_scan_connect_says_for_every_server_what_came_of_it(sandbox: Sandbox, shop: Path) -> None:
+    ran = sandbox.remit("scan", "--connect", cwd=shop)
     assert ran.returncode == 0
     table = {line.split()[0]: line for line in ran.stdout.splitlines()[4:] if line.strip()}
     assert "global   3      2024-11-05" in table["git"]
@@ -51,13 +53,13 @@ def test_scan_connect_says_for_every_server_what_came_of_it(desk: Desk, shop: Pa
     assert "listed git" in ran.stderr
     assert "warning: needy: needs `NOWHERE`, which is not set\nhint: set NOWHERE" in ran.stderr
     assert "hint: look at it with `remit trust`, then run `remit trust till`" in ran.stderr
-    listed = desk.remit("tools", cwd=shop).stdout
+    listed = sandbox.remit("tools", cwd=shop).stdout
     assert "mcp__git__do_it" in listed
 
 
-def test_scan_connect_as_json_has_the_documented_shape(desk: Desk, shop: Path) -> None:
-    desk.remit("trust", "till", "--yes", cwd=shop)
-    found = answer(desk, "scan", "--connect", cwd=shop)
+def test_scan_connect_as_json_has_the_documented_shape(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.remit("trust", "till", "--yes", cwd=shop)
+    found = answer(sandbox, "scan", "--connect", cwd=shop)
     by_label = {server["server"]: server for server in found["servers"]}
     assert {label: server["status"] for label, server in by_label.items()} == {
         "git": "listed",
@@ -71,7 +73,7 @@ def test_scan_connect_as_json_has_the_documented_shape(desk: Desk, shop: Path) -
         "server": "git",
         "client": "claude-code",
         "scope": "global",
-        "source": str(desk.home / ".claude.json"),
+        "source": str(sandbox.home / ".claude.json"),
         "status": "listed",
         "tools": 3,
         "quarantined": [],
@@ -86,25 +88,25 @@ def test_scan_connect_as_json_has_the_documented_shape(desk: Desk, shop: Path) -
         "reason": 'inputSchema: `type` is not "object"',
     }
     assert by_label["needy"]["reason"] == "needs `NOWHERE`, which is not set"
-    assert answer(desk, "scan", cwd=shop)["servers"] == []
+    assert answer(sandbox, "scan", cwd=shop)["servers"] == []
 
 
-def test_servers_are_named_for_connect_only(desk: Desk, shop: Path) -> None:
-    ran = desk.remit("scan", "git", cwd=shop)
+def test_servers_are_named_for_connect_only(sandbox: Sandbox, shop: Path) -> None:
+    ran = sandbox.remit("scan", "git", cwd=shop)
     assert (ran.returncode, "servers are named for --connect only" in ran.stderr) == (2, True)
 
 
-def test_a_server_that_is_not_known_here_is_no_success(desk: Desk, shop: Path) -> None:
-    ran = desk.remit("scan", "--connect", "nonsense", cwd=shop)
+def test_a_server_that_is_not_known_here_is_no_success(sandbox: Sandbox, shop: Path) -> None:
+    ran = sandbox.remit("scan", "--connect", "nonsense", cwd=shop)
     assert (ran.returncode, ran.stderr.splitlines()[0]) == (1, "error: no server is called `nonsense` here")
 
 
-def test_trust_shows_what_would_run_and_no_secret(desk: Desk, shop: Path) -> None:
-    ran = desk.remit("trust", cwd=shop)
+def test_trust_shows_what_would_run_and_no_secret(sandbox: Sandbox, shop: Path) -> None:
+    ran = sandbox.remit("trust", cwd=shop)
     assert ran.returncode == 0
     assert ran.stdout.splitlines() == [
         "till (project, .mcp.json): not trusted",
-        f"  runs    {sys.executable} {SERVERS} bad --token '***'",
+        f"  runs    {sys.executable} {SMALL_SERVER} bad --token '***'",
         "  env     NODE_OPTIONS=--x (can change which code runs), PASSWORD, USER from ADA",
         "",
         "web (project, .mcp.json): not trusted",
@@ -112,27 +114,27 @@ def test_trust_shows_what_would_run_and_no_secret(desk: Desk, shop: Path) -> Non
         "  headers X-Key",
     ]
     assert "hunter22" not in ran.stdout + ran.stderr
-    shape = desk.remit("trust", "--json", cwd=shop).stdout
+    shape = sandbox.remit("trust", "--json", cwd=shop).stdout
     assert "hunter22" not in shape
     till = json.loads(shape)["servers"][0]
     assert (till["env"], till["reads"]) == (["NODE_OPTIONS", "PASSWORD", "USER"], ["ADA"])
 
 
-def test_control_characters_in_an_entry_are_shown_as_such(desk: Desk, shop: Path) -> None:
-    desk.write(shop / ".mcp.json", servers(till={"command": "run\x1b[2K\r", "args": ["a\nb"]}))
-    ran = desk.remit("trust", cwd=shop)
+def test_control_characters_in_an_entry_are_shown_as_such(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write(shop / ".mcp.json", servers(till={"command": "run\x1b[2K\r", "args": ["a\nb"]}))
+    ran = sandbox.remit("trust", cwd=shop)
     assert "\x1b" not in ran.stdout
     assert "run\\x1b[2K\\r" in ran.stdout
     assert "a\\nb" in ran.stdout
 
 
-def test_trust_is_given_and_taken_back(desk: Desk, shop: Path) -> None:
-    assert desk.remit("trust", "till", "-y", cwd=shop).stdout == "trusted: till\n"
-    assert "till (project, .mcp.json): trusted" in desk.remit("trust", cwd=shop).stdout
-    assert desk.remit("trust", "--all", "-y", cwd=shop).stdout == "trusted: till\ntrusted: web\n"
-    assert desk.remit("trust", "--revoke", "till", cwd=shop).stdout == "not trusted: till\n"
-    desk.write(shop / ".mcp.json", servers(web={"type": "http", "url": "http://127.0.0.1:9/other"}))
-    assert "changed since it was trusted" in desk.remit("trust", cwd=shop).stdout
+def test_trust_is_given_and_taken_back(sandbox: Sandbox, shop: Path) -> None:
+    assert sandbox.remit("trust", "till", "-y", cwd=shop).stdout == "trusted: till\n"
+    assert "till (project, .mcp.json): trusted" in sandbox.remit("trust", cwd=shop).stdout
+    assert sandbox.remit("trust", "--all", "-y", cwd=shop).stdout == "trusted: till\ntrusted: web\n"
+    assert sandbox.remit("trust", "--revoke", "till", cwd=shop).stdout == "not trusted: till\n"
+    sandbox.write(shop / ".mcp.json", servers(web={"type": "http", "url": "http://127.0.0.1:9/other"}))
+    assert "changed since it was trusted" in sandbox.remit("trust", cwd=shop).stdout
 
 
 @pytest.mark.parametrize(
@@ -146,23 +148,23 @@ def test_trust_is_given_and_taken_back(desk: Desk, shop: Path) -> None:
     ],
 )
 def test_trust_needs_to_know_what_is_meant(
-    desk: Desk, shop: Path, words: tuple[str, ...], code: int, says: str
+    sandbox: Sandbox, shop: Path, words: tuple[str, ...], code: int, says: str
 ) -> None:
-    ran = desk.remit("trust", *words, cwd=shop)
+    ran = sandbox.remit("trust", *words, cwd=shop)
     assert (ran.returncode, ran.stdout) == (code, "")
     assert says in ran.stderr
 
 
-def test_a_project_without_servers_needs_no_trust(desk: Desk) -> None:
-    blog = desk.project("blog")
-    assert desk.remit("trust", cwd=blog).stdout == "No server of this project needs your trust.\n"
-    assert desk.remit("trust", "--all", cwd=blog).stdout == "No server of this project needs your trust.\n"
+def test_a_project_without_servers_needs_no_trust(sandbox: Sandbox) -> None:
+    blog = sandbox.project("blog")
+    assert sandbox.remit("trust", cwd=blog).stdout == "No server of this project needs your trust.\n"
+    assert sandbox.remit("trust", "--all", cwd=blog).stdout == "No server of this project needs your trust.\n"
 
 
-def on_a_terminal(desk: Desk, *arguments: str, cwd: Path, types: str = "") -> str:
+def on_a_terminal(sandbox: Sandbox, *arguments: str, cwd: Path, types: str = "") -> str:
     """Run the command on a terminal of its own, and give all that was to be seen."""
     ours, theirs = pty.openpty()
-    environment = {**desk.environment, "TERM": "xterm", "COLUMNS": "200"}
+    environment = {**sandbox.environment, "TERM": "xterm", "COLUMNS": "200"}
     command = [sys.executable, "-m", "remit", *arguments]
     with subprocess.Popen(
         command, cwd=cwd, env=environment, stdin=theirs, stdout=theirs, stderr=theirs
@@ -180,29 +182,31 @@ def on_a_terminal(desk: Desk, *arguments: str, cwd: Path, types: str = "") -> st
     return seen.decode()
 
 
-def test_on_a_terminal_there_is_a_bar(desk: Desk, shop: Path) -> None:
-    seen = on_a_terminal(desk, "scan", "--connect", "git", cwd=shop)
+def test_on_a_terminal_there_is_a_bar(sandbox: Sandbox, shop: Path) -> None:
+    seen = on_a_terminal(sandbox, "scan", "--connect", "git", cwd=shop)
     assert "asking servers" in seen
     assert "1/1" in seen
 
 
-def test_on_a_terminal_trust_asks_first(desk: Desk, shop: Path) -> None:
-    on_a_terminal(desk, "trust", "till", cwd=shop, types="n\n")
-    assert "till (project, .mcp.json): not trusted" in desk.remit("trust", cwd=shop).stdout
-    on_a_terminal(desk, "trust", "till", cwd=shop, types="y\n")
-    assert "till (project, .mcp.json): trusted" in desk.remit("trust", cwd=shop).stdout
+def test_on_a_terminal_trust_asks_first(sandbox: Sandbox, shop: Path) -> None:
+    on_a_terminal(sandbox, "trust", "till", cwd=shop, types="n\n")
+    assert "till (project, .mcp.json): not trusted" in sandbox.remit("trust", cwd=shop).stdout
+    on_a_terminal(sandbox, "trust", "till", cwd=shop, types="y\n")
+    assert "till (project, .mcp.json): trusted" in sandbox.remit("trust", cwd=shop).stdout
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_an_interrupted_scan_leaves_no_server_behind(desk: Desk, shop: Path, number: signal.Signals) -> None:
-    pipe = desk.root / "pipe"
+def test_an_interrupted_scan_leaves_no_server_behind(
+    sandbox: Sandbox, shop: Path, number: signal.Signals
+) -> None:
+    pipe = sandbox.root / "pipe"
     os.mkfifo(pipe)
-    desk.write(desk.home / ".claude.json", servers(git=entry("nursery", str(pipe))))
+    sandbox.write(sandbox.home / ".claude.json", servers(git=entry("nursery", str(pipe))))
     command = [sys.executable, "-m", "remit", "scan", "--connect", "git"]
     run = subprocess.Popen(
-        command, cwd=shop, env=desk.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        command, cwd=shop, env=sandbox.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
-    server, child = map(int, told(pipe).split())
+    server, child = map(int, read_pipe(pipe).split())
     run.send_signal(number)
     run.communicate(timeout=60)
     assert run.returncode == 130

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from support import Desk
+from support.sandbox import Sandbox
 
 
 @pytest.fixture
-def shop(desk: Desk) -> Path:
-    path = desk.project("shop")
-    desk.write(path / ".git/HEAD", "ref: refs/heads/main\n")
-    desk.write_state("deploy")
-    desk.write(
+def shop(sandbox: Sandbox) -> Path:
+    path = sandbox.project("shop")
+    sandbox.write(path / ".git/HEAD", "ref: refs/heads/main\n")
+    sandbox.write_state("deploy")
+    sandbox.write(
         path / "remit.toml",
         """
 env = ["STAGE"]
@@ -37,14 +37,14 @@ states = ["editing"]
     return path
 
 
-def test_states_are_listed_with_value_reason_detector_and_file(desk: Desk, shop: Path) -> None:
-    shown = desk.remit("states", cwd=shop)
+def test_states_are_listed_with_value_reason_detector_and_file(sandbox: Sandbox, shop: Path) -> None:
+    shown = sandbox.remit("states", cwd=shop)
     assert shown.returncode == 0
     lines = {line.split()[0]: line for line in shown.stdout.splitlines() if line.startswith("  ")}
     assert lines["editing"].split()[1:] == ["false", "not", "set", "workflow", "remit.toml"]
     assert lines["git-initialized"].endswith("git        built in")
     assert lines["checked"].split()[1] == "unknown"
-    told = json.loads(desk.remit("states", "--json", cwd=shop).stdout)
+    told = json.loads(sandbox.remit("states", "--json", cwd=shop).stdout)
     states = {state["name"]: state for state in told["states"]}
     assert states["editing"] == {
         "name": "editing",
@@ -60,35 +60,37 @@ def test_states_are_listed_with_value_reason_detector_and_file(desk: Desk, shop:
     assert states["git-initialized"]["source"] is None
 
 
-def test_tools_and_why_follow_the_states(desk: Desk, shop: Path) -> None:
-    told = json.loads(desk.remit("tools", "--all", "--json", cwd=shop).stdout)
+def test_tools_and_why_follow_the_states(sandbox: Sandbox, shop: Path) -> None:
+    told = json.loads(sandbox.remit("tools", "--all", "--json", cwd=shop).stdout)
     assert (told["states"]["editing"], told["states"]["online"], told["states"]["git-initialized"]) == (
         False,
         None,
         True,
     )
     assert told["tools"][0]["gate"] == "state"
-    why = desk.remit("why", "deploy", cwd=shop).stdout
+    why = sandbox.remit("why", "deploy", cwd=shop).stdout
     assert "needs state editing (false: not set)" in why
     assert "to change it: run `remit state set editing`" in why
-    assert desk.remit("state", "set", "editing", cwd=shop).stdout == "set editing\n"
-    told = json.loads(desk.remit("why", "deploy", "--json", cwd=shop).stdout)
+    assert sandbox.remit("state", "set", "editing", cwd=shop).stdout == "set editing\n"
+    told = json.loads(sandbox.remit("why", "deploy", "--json", cwd=shop).stdout)
     assert told["gates"][-2] == {
         "gate": "state",
         "passed": True,
         "reason": "all that it needs of the states holds",
     }
-    assert desk.remit("state", "clear", "editing", cwd=shop).stdout == "cleared editing\n"
-    assert "mcp__deploy__*" not in desk.remit("tools", cwd=shop).stdout
+    assert sandbox.remit("state", "clear", "editing", cwd=shop).stdout == "cleared editing\n"
+    assert "mcp__deploy__*" not in sandbox.remit("tools", cwd=shop).stdout
 
 
-def test_states_are_pushed_as_json(desk: Desk, shop: Path) -> None:
-    pushed = desk.remit("state", "push", "--json", '{"online": true, "location": {"page": "/x"}}', cwd=shop)
+def test_states_are_pushed_as_json(sandbox: Sandbox, shop: Path) -> None:
+    pushed = sandbox.remit(
+        "state", "push", "--json", '{"online": true, "location": {"page": "/x"}}', cwd=shop
+    )
     assert pushed.stdout == "pushed online, location\n"
-    told = json.loads(desk.remit("tools", "--json", cwd=shop).stdout)
+    told = json.loads(sandbox.remit("tools", "--json", cwd=shop).stdout)
     assert told["states"]["online"] is True
-    assert desk.remit("state", "push", "--json", "-", cwd=shop, stdin='{"online": null}').returncode == 0
-    told = json.loads(desk.remit("tools", "--json", cwd=shop).stdout)
+    assert sandbox.remit("state", "push", "--json", "-", cwd=shop, stdin='{"online": null}').returncode == 0
+    told = json.loads(sandbox.remit("tools", "--json", cwd=shop).stdout)
     assert told["states"]["online"] is None
 
 
@@ -107,15 +109,15 @@ def test_states_are_pushed_as_json(desk: Desk, shop: Path) -> None:
     ],
 )
 def test_what_cannot_be_set_is_an_error_with_a_way_out(
-    desk: Desk, shop: Path, arguments: tuple[str, ...], code: int, message: str
+    sandbox: Sandbox, shop: Path, arguments: tuple[str, ...], code: int, message: str
 ) -> None:
-    run = desk.remit(*arguments, cwd=shop)
+    run = sandbox.remit(*arguments, cwd=shop)
     assert run.returncode == code
     assert message in run.stderr
 
 
-def test_states_that_run_or_change_something_are_shown_and_trusted(desk: Desk, shop: Path) -> None:
-    shown = desk.remit("trust", cwd=shop)
+def test_states_that_run_or_change_something_are_shown_and_trusted(sandbox: Sandbox, shop: Path) -> None:
+    shown = sandbox.remit("trust", cwd=shop)
     assert shown.stdout == (
         "state checked (project, remit.toml): not trusted\n"
         "  runs    true\n"
@@ -135,10 +137,10 @@ def test_states_that_run_or_change_something_are_shown_and_trusted(desk: Desk, s
         "variables (project, remit.toml): not trusted\n"
         "  it lets conditions compare and show STAGE\n"
     )
-    assert desk.remit("trust", "checked", cwd=shop).returncode == 2  # nobody to ask
-    trusted = desk.remit("trust", "checked", "docker", "--yes", cwd=shop)
+    assert sandbox.remit("trust", "checked", cwd=shop).returncode == 2  # nobody to ask
+    trusted = sandbox.remit("trust", "checked", "docker", "--yes", cwd=shop)
     assert trusted.stdout == "trusted: state checked\ntrusted: state docker\n"
-    told = json.loads(desk.remit("trust", "--json", cwd=shop).stdout)
+    told = json.loads(sandbox.remit("trust", "--json", cwd=shop).stdout)
     assert {state["name"]: state["trusted"] for state in told["states"]} == {
         "checked": True,
         "here": False,
@@ -147,19 +149,19 @@ def test_states_that_run_or_change_something_are_shown_and_trusted(desk: Desk, s
         "[env]": False,
     }
     assert told["states"][0]["command"] == ["true"]
-    states = json.loads(desk.remit("tools", "--json", cwd=shop).stdout)["states"]
+    states = json.loads(sandbox.remit("tools", "--json", cwd=shop).stdout)["states"]
     assert (states["checked"], states["docker"]) == (True, True)
-    assert desk.remit("trust", "--revoke", "checked", cwd=shop).stdout == "not trusted: state checked\n"
-    unknown = desk.remit("trust", "nothing", "--yes", cwd=shop)
+    assert sandbox.remit("trust", "--revoke", "checked", cwd=shop).stdout == "not trusted: state checked\n"
+    unknown = sandbox.remit("trust", "nothing", "--yes", cwd=shop)
     assert unknown.returncode == 1
     assert "no server or state of this project is called `nothing`" in unknown.stderr
 
 
-def test_servers_and_states_are_trusted_together(desk: Desk, shop: Path) -> None:
-    desk.write(shop / ".mcp.json", {"mcpServers": {"till": {"command": "till"}}})
-    shown = desk.remit("trust", cwd=shop).stdout
+def test_servers_and_states_are_trusted_together(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write(shop / ".mcp.json", {"mcpServers": {"till": {"command": "till"}}})
+    shown = sandbox.remit("trust", cwd=shop).stdout
     assert shown.startswith("till (project, .mcp.json): not trusted\n  runs    till\n\nstate checked ")
-    trusted = desk.remit("trust", "till", "checked", "--yes", cwd=shop).stdout
+    trusted = sandbox.remit("trust", "till", "checked", "--yes", cwd=shop).stdout
     assert trusted == "trusted: till\ntrusted: state checked\n"
 
 
@@ -181,11 +183,11 @@ def test_servers_and_states_are_trusted_together(desk: Desk, shop: Path) -> None
     ],
 )
 def test_every_command_warns_of_a_broken_configuration_and_goes_by_the_last_good_one(
-    desk: Desk, shop: Path, command: tuple[str, ...]
+    sandbox: Sandbox, shop: Path, command: tuple[str, ...]
 ) -> None:
-    desk.remit("tools", cwd=shop)
-    desk.write(shop / "remit.toml", "[states.editing]\nkid = 'workflow'\n")
-    run = desk.remit(*command, cwd=shop)
+    sandbox.remit("tools", cwd=shop)
+    sandbox.write(shop / "remit.toml", "[states.editing]\nkid = 'workflow'\n")
+    run = sandbox.remit(*command, cwd=shop)
     assert (
         "warning: remit.toml: line 2 column 1: states.editing.kid: `kid` is no key that is known here "
         "(did you mean `kind`?); what it said when it could last be used still holds\n"

@@ -7,14 +7,16 @@ from typing import Any
 import pytest
 
 from remit.cli.usage_commands import chart
-from support import Desk, servers, stored
+from support.builders import servers
+from support.databases import run_sql
+from support.sandbox import Sandbox
 
 
 @pytest.fixture
-def shop(desk: Desk) -> Path:
-    path = desk.project("shop")
-    desk.write(path / ".mcp.json", servers("till", "scale"))
-    with desk.registry() as registry:
+def shop(sandbox: Sandbox) -> Path:
+    path = sandbox.project("shop")
+    sandbox.write(path / ".mcp.json", servers("till", "scale"))
+    with sandbox.registry() as registry:
         here = registry.at(str(path))
         registry.report("mcp__scale__weigh", here, description="Weigh it", input_schema={"type": "object"})
         for number in range(4):
@@ -23,12 +25,12 @@ def shop(desk: Desk) -> Path:
     return path
 
 
-def answer(desk: Desk, *arguments: str, cwd: Path) -> dict[str, Any]:
-    return json.loads(desk.remit(*arguments, "--json", cwd=cwd).stdout)
+def answer(sandbox: Sandbox, *arguments: str, cwd: Path) -> dict[str, Any]:
+    return json.loads(sandbox.remit(*arguments, "--json", cwd=cwd).stdout)
 
 
-def test_usage_shows_what_was_used_how_often_and_how_much_of_it_failed(desk: Desk, shop: Path) -> None:
-    shown = desk.remit("usage", cwd=shop).stdout.splitlines()
+def test_usage_shows_what_was_used_how_often_and_how_much_of_it_failed(sandbox: Sandbox, shop: Path) -> None:
+    shown = sandbox.remit("usage", cwd=shop).stdout.splitlines()
     rows = {line.split()[0]: line.split() for line in shown if line.startswith("  ")}
     assert rows["mcp__till__ring"][1:5] == ["tool", "4", "25", "%"]
     assert rows["mcp__till__ring"][-1] == "█" * 24
@@ -38,8 +40,8 @@ def test_usage_shows_what_was_used_how_often_and_how_much_of_it_failed(desk: Des
     assert "mcp__scale__*" in rows
 
 
-def test_usage_as_json_has_everything(desk: Desk, shop: Path) -> None:
-    told = answer(desk, "usage", cwd=shop)
+def test_usage_as_json_has_everything(sandbox: Sandbox, shop: Path) -> None:
+    told = answer(sandbox, "usage", cwd=shop)
     assert [(each["name"], each["uses"], each["failures"]) for each in told["used"]] == [
         ("mcp__till__ring", 4, 1),
         ("Read", 1, 0),
@@ -53,20 +55,20 @@ def test_usage_as_json_has_everything(desk: Desk, shop: Path) -> None:
     ]
 
 
-def test_usage_of_projects_names_no_tool(desk: Desk, shop: Path) -> None:
-    blog = desk.project("blog")
-    with desk.registry() as registry:
+def test_usage_of_projects_names_no_tool(sandbox: Sandbox, shop: Path) -> None:
+    blog = sandbox.project("blog")
+    with sandbox.registry() as registry:
         registry.record("Read", registry.at(str(blog)))
-    shown = desk.remit("usage", "--projects", cwd=shop).stdout
+    shown = sandbox.remit("usage", "--projects", cwd=shop).stdout
     assert "till" not in shown
-    (first, second) = answer(desk, "usage", "--projects", cwd=shop)["projects"]
+    (first, second) = answer(sandbox, "usage", "--projects", cwd=shop)["projects"]
     assert (first["path"], first["uses"], first["failures"]) == (str(shop), 5, 1)
     assert (second["path"], second["uses"]) == (str(blog), 1)
 
 
-def test_usage_says_so_where_nothing_was_used(desk: Desk) -> None:
-    empty = desk.project("empty")
-    assert "Nothing was used here yet" in desk.remit("usage", cwd=empty).stdout
+def test_usage_says_so_where_nothing_was_used(sandbox: Sandbox) -> None:
+    empty = sandbox.project("empty")
+    assert "Nothing was used here yet" in sandbox.remit("usage", cwd=empty).stdout
 
 
 @pytest.mark.parametrize(
@@ -79,15 +81,17 @@ def test_a_bar_is_as_long_as_its_share_and_never_nothing_for_something(
     assert chart(count, most) == drawn
 
 
-def age(desk: Desk) -> None:
-    stored(desk.database, "update tools set discovered_at = 0")
+def age(sandbox: Sandbox) -> None:
+    run_sql(sandbox.database, "update tools set discovered_at = 0")
 
 
-def test_prune_proposes_what_lay_unused_for_long_and_shows_the_exact_change(desk: Desk, shop: Path) -> None:
-    stored(desk.database, "update tools set discovered_at = 1000 * unixepoch()")
-    assert "Nothing lay unused for long" in desk.remit("prune", cwd=shop).stdout
-    age(desk)
-    shown = desk.remit("prune", cwd=shop)
+def test_prune_proposes_what_lay_unused_for_long_and_shows_the_exact_change(
+    sandbox: Sandbox, shop: Path
+) -> None:
+    run_sql(sandbox.database, "update tools set discovered_at = 1000 * unixepoch()")
+    assert "Nothing lay unused for long" in sandbox.remit("prune", cwd=shop).stdout
+    age(sandbox)
+    shown = sandbox.remit("prune", cwd=shop)
     assert shown.returncode == 0
     assert "mcp__scale__*" in shown.stdout
     assert "never used here" in shown.stdout
@@ -96,36 +100,36 @@ def test_prune_proposes_what_lay_unused_for_long_and_shows_the_exact_change(desk
     assert not (shop / "remit.local.toml").exists()
 
 
-def test_prune_switches_off_when_told_and_undo_restores_every_byte(desk: Desk, shop: Path) -> None:
-    age(desk)
-    mine = desk.write(shop / "remit.local.toml", "# mine, without an end of line")
+def test_prune_switches_off_when_told_and_undo_restores_every_byte(sandbox: Sandbox, shop: Path) -> None:
+    age(sandbox)
+    mine = sandbox.write(shop / "remit.local.toml", "# mine, without an end of line")
     before = mine.read_bytes()
-    assert "Done" in desk.remit("prune", "--yes", cwd=shop).stdout
-    why = answer(desk, "why", "mcp__scale__weigh", cwd=shop)
+    assert "Done" in sandbox.remit("prune", "--yes", cwd=shop).stdout
+    why = answer(sandbox, "why", "mcp__scale__weigh", cwd=shop)
     assert (why["verdict"], why["gate"]) == ("hidden", "policy")
-    assert "Nothing lay unused" in desk.remit("prune", "--yes", cwd=shop).stdout
-    assert "Done" in desk.remit("prune", "--undo", "--yes", cwd=shop).stdout
+    assert "Nothing lay unused" in sandbox.remit("prune", "--yes", cwd=shop).stdout
+    assert "Done" in sandbox.remit("prune", "--undo", "--yes", cwd=shop).stdout
     assert mine.read_bytes() == before
-    assert answer(desk, "why", "mcp__scale__weigh", cwd=shop)["verdict"] == "visible"
-    assert "Nothing was switched off" in desk.remit("prune", "--undo", "--yes", cwd=shop).stdout
+    assert answer(sandbox, "why", "mcp__scale__weigh", cwd=shop)["verdict"] == "visible"
+    assert "Nothing was switched off" in sandbox.remit("prune", "--undo", "--yes", cwd=shop).stdout
 
 
-def test_a_file_that_was_made_for_it_is_gone_afterwards(desk: Desk, shop: Path) -> None:
-    age(desk)
-    desk.remit("prune", "--yes", cwd=shop)
+def test_a_file_that_was_made_for_it_is_gone_afterwards(sandbox: Sandbox, shop: Path) -> None:
+    age(sandbox)
+    sandbox.remit("prune", "--yes", cwd=shop)
     assert (shop / "remit.local.toml").exists()
-    desk.remit("prune", "--undo", "--yes", cwd=shop)
+    sandbox.remit("prune", "--undo", "--yes", cwd=shop)
     assert not (shop / "remit.local.toml").exists()
 
 
-def test_prune_as_json_says_what_it_would_do_and_does_it_only_when_told(desk: Desk, shop: Path) -> None:
-    age(desk)
-    told = answer(desk, "prune", cwd=shop)
+def test_prune_as_json_says_what_it_would_do_and_does_it_only_when_told(sandbox: Sandbox, shop: Path) -> None:
+    age(sandbox)
+    told = answer(sandbox, "prune", cwd=shop)
     assert told["names"] == ["mcp__scale__*"]
     assert told["file"] == str(shop / "remit.local.toml")
     assert told["proposals"][0]["reason"].startswith("never used here")
     assert not (shop / "remit.local.toml").exists()
-    answer(desk, "prune", "--yes", cwd=shop)
+    answer(sandbox, "prune", "--yes", cwd=shop)
     assert (shop / "remit.local.toml").exists()
 
 
@@ -138,38 +142,38 @@ def test_prune_as_json_says_what_it_would_do_and_does_it_only_when_told(desk: De
     ],
 )
 def test_a_file_that_cannot_be_added_to_is_left_alone(
-    desk: Desk, shop: Path, content: str | bytes, said: str
+    sandbox: Sandbox, shop: Path, content: str | bytes, said: str
 ) -> None:
-    age(desk)
-    mine = desk.write(shop / "remit.local.toml", content)
+    age(sandbox)
+    mine = sandbox.write(shop / "remit.local.toml", content)
     before = mine.read_bytes()
-    failed = desk.remit("prune", "--yes", cwd=shop)
+    failed = sandbox.remit("prune", "--yes", cwd=shop)
     assert failed.returncode == 2
     assert said in failed.stderr
     assert mine.read_bytes() == before
 
 
-def test_suggest_shows_what_would_be_said_and_why(desk: Desk, shop: Path) -> None:
-    with desk.registry() as registry:
+def test_suggest_shows_what_would_be_said_and_why(sandbox: Sandbox, shop: Path) -> None:
+    with sandbox.registry() as registry:
         registry.index(registry.at(str(shop)))
-    shown = desk.remit("suggest", "please weigh it on the scale", cwd=shop)
+    shown = sandbox.remit("suggest", "please weigh it on the scale", cwd=shop)
     assert shown.returncode == 0
     assert "mcp__scale__weigh: it fits what was asked for" in shown.stdout
-    told = answer(desk, "suggest", "please weigh it on the scale", "--session", "s9", cwd=shop)
+    told = answer(sandbox, "suggest", "please weigh it on the scale", "--session", "s9", cwd=shop)
     assert told["said"][0]["name"] == "mcp__scale__weigh"
     assert told["said"][0]["cause"] == "prompt"
     assert told["session"] == "s9"
     assert told["text"].startswith("Tools that may help here")
-    assert stored(desk.database, "select * from suggestions") == []
+    assert run_sql(sandbox.database, "select * from suggestions") == []
 
 
-def test_suggest_says_why_something_is_not_said(desk: Desk, shop: Path) -> None:
-    with desk.registry() as registry:
+def test_suggest_says_why_something_is_not_said(sandbox: Sandbox, shop: Path) -> None:
+    with sandbox.registry() as registry:
         here = registry.at(str(shop))
         registry.index(here)
         registry.record("mcp__scale__weigh", here, session_id="s3")
-    shown = desk.remit("suggest", "please weigh it on the scale", cwd=shop)
+    shown = sandbox.remit("suggest", "please weigh it on the scale", cwd=shop)
     assert shown.returncode == 1
     assert "Nothing would be suggested now." in shown.stdout
     assert "it was used in this session" in shown.stdout
-    assert desk.remit("suggest", cwd=shop).returncode == 1
+    assert sandbox.remit("suggest", cwd=shop).returncode == 1

@@ -12,15 +12,16 @@ from typing import IO
 
 import pytest
 
-from support import Desk, servers
+from support.builders import servers
+from support.sandbox import Sandbox
 
 
 @pytest.fixture
-def shop(desk: Desk) -> Path:
-    path = desk.project("shop")
-    desk.write(path / ".git/HEAD", "ref: refs/heads/main\n")
-    desk.write_state("deploy", "git")
-    desk.write(
+def shop(sandbox: Sandbox) -> Path:
+    path = sandbox.project("shop")
+    sandbox.write(path / ".git/HEAD", "ref: refs/heads/main\n")
+    sandbox.write_state("deploy", "git")
+    sandbox.write(
         path / "remit.toml",
         '[states.editing]\nkind = "workflow"\n[tools."mcp__deploy__*"]\nstates = ["editing"]\n',
     )
@@ -28,12 +29,12 @@ def shop(desk: Desk) -> Path:
 
 
 @contextmanager
-def watching(desk: Desk, shop: Path, *options: str) -> Generator[tuple[IO[str], IO[str]]]:
+def watching(sandbox: Sandbox, shop: Path, *options: str) -> Generator[tuple[IO[str], IO[str]]]:
     """Run the command, give what it writes and what it says, and end it as a user does."""
     process = subprocess.Popen(
         [sys.executable, "-m", "remit", "tools", "--watch", *options],
         cwd=shop,
-        env=desk.environment,
+        env=sandbox.environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -54,34 +55,34 @@ def watching(desk: Desk, shop: Path, *options: str) -> Generator[tuple[IO[str], 
         process.communicate()
 
 
-def test_each_change_is_a_line_of_json(desk: Desk, shop: Path) -> None:
-    with watching(desk, shop, "--json") as (lines, _):
+def test_each_change_is_a_line_of_json(sandbox: Sandbox, shop: Path) -> None:
+    with watching(sandbox, shop, "--json") as (lines, _):
         first = json.loads(lines.readline())
         assert [tool["server"] for tool in first["appeared"]] == ["git"]
         assert first["states"]["editing"] is False
-        assert desk.remit("state", "set", "editing", cwd=shop).returncode == 0
+        assert sandbox.remit("state", "set", "editing", cwd=shop).returncode == 0
         second = json.loads(lines.readline())
         assert [tool["server"] for tool in second["appeared"]] == ["deploy"]
         assert second["states"]["editing"] is True
-        desk.write(shop / "Dockerfile", "FROM scratch")
+        sandbox.write(shop / "Dockerfile", "FROM scratch")
         third = json.loads(lines.readline())
         assert third["states"]["docker"] is True
         assert (third["appeared"], third["disappeared"], third["changed"]) == ([], [], [])
-        desk.write_state("git", "till")
+        sandbox.write_state("git", "till")
         fourth = json.loads(lines.readline())
         assert [tool["server"] for tool in fourth["appeared"]] == ["till"]
         assert [(tool["server"], tool["gate"]) for tool in fourth["disappeared"]] == [("deploy", "config")]
-        desk.write(shop / "remit.toml", "not = [")
+        sandbox.write(shop / "remit.toml", "not = [")
         fifth = json.loads(lines.readline())
         assert "still holds" in fifth["problems"][0]["reason"]
         assert fifth["at"] >= fourth["at"]
 
 
-def test_without_a_terminal_the_list_is_followed_by_lines(desk: Desk, shop: Path) -> None:
-    with watching(desk, shop) as (lines, _):
+def test_without_a_terminal_the_list_is_followed_by_lines(sandbox: Sandbox, shop: Path) -> None:
+    with watching(sandbox, shop) as (lines, _):
         assert "1 server visible" in "".join(lines.readline() for _ in range(7))
         lines.readline()  # what is hidden
-        desk.write(shop / "remit.toml", '[tools."mcp__git__*"]\nstates = ["docker"]\n')
+        sandbox.write(shop / "remit.toml", '[tools."mcp__git__*"]\nstates = ["docker"]\n')
         told = [lines.readline()[10:].rstrip() for _ in range(3)]
         assert told == [
             "state editing is unknown: no such state is declared",
@@ -91,28 +92,30 @@ def test_without_a_terminal_the_list_is_followed_by_lines(desk: Desk, shop: Path
         ]
 
 
-def test_hidden_ones_are_followed_with_all(desk: Desk, shop: Path) -> None:
-    desk.write(desk.home / ".claude/settings.json", {})
-    with watching(desk, shop, "--all", "--json") as (lines, _):
+def test_hidden_ones_are_followed_with_all(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write(sandbox.home / ".claude/settings.json", {})
+    with watching(sandbox, shop, "--all", "--json") as (lines, _):
         assert len(json.loads(lines.readline())["appeared"]) == 2
-        desk.write(shop / ".mcp.json", servers("till"))
+        sandbox.write(shop / ".mcp.json", servers("till"))
         (found,) = json.loads(lines.readline())["appeared"]
         assert (found["server"], found["verdict"]) == ("till", "hidden")
 
 
-def test_an_agent_whose_file_breaks_for_the_moment_is_warned_of_and_followed(desk: Desk, shop: Path) -> None:
+def test_an_agent_whose_file_breaks_for_the_moment_is_warned_of_and_followed(
+    sandbox: Sandbox, shop: Path
+) -> None:
     agent = shop / ".claude/agents/reviewer.md"
     text = "---\nname: reviewer\ndescription: reviews\ntools: mcp__git\n---\nReview.\n"
-    desk.write(agent, text)
-    with watching(desk, shop, "--json", "--agent", "reviewer") as (lines, said):
+    sandbox.write(agent, text)
+    with watching(sandbox, shop, "--json", "--agent", "reviewer") as (lines, said):
         assert "git" in [tool["server"] for tool in json.loads(lines.readline())["appeared"]]
         agent.unlink()
         assert "reviewer" in said.readline()
-        desk.write(agent, text.replace("mcp__git", "Read"))
+        sandbox.write(agent, text.replace("mcp__git", "Read"))
         assert "git" in [tool["server"] for tool in json.loads(lines.readline())["disappeared"]]
 
 
-def test_an_agent_that_does_not_exist_is_an_error_at_once(desk: Desk, shop: Path) -> None:
-    done = desk.remit("tools", "--watch", "--agent", "nobody", cwd=shop)
+def test_an_agent_that_does_not_exist_is_an_error_at_once(sandbox: Sandbox, shop: Path) -> None:
+    done = sandbox.remit("tools", "--watch", "--agent", "nobody", cwd=shop)
     assert done.returncode == 2
     assert "nobody" in done.stderr

@@ -9,14 +9,15 @@ from remit.decision.scopes import Scope
 from remit.decision.views import View
 from remit.files.bounded_reader import Machine
 from remit.files.checkout import locate
-from support import SHOP, Desk, servers
+from support.builders import SHOP, servers
+from support.sandbox import Sandbox
 
 PROJECT = ConfigFile(path="/code/shop/.mcp.json", parse=parse_project_file)
 STATE = ConfigFile(path="/home/ada/.claude.json", parse=parse_state_file)
 
 
-def read(desk: Desk, directory: Path) -> ClientReading:
-    machine = Machine(home=str(desk.home), variables=desk.variables, root=str(desk.root / "machine"))
+def read(sandbox: Sandbox, directory: Path) -> ClientReading:
+    machine = Machine(home=str(sandbox.home), variables=sandbox.variables, root=str(sandbox.root / "machine"))
     return read_client(CLIENT, View(CLIENT.name, locate(str(directory))), machine, now_ns=0)
 
 
@@ -164,35 +165,35 @@ def test_a_state_file_of_another_shape_declares_nothing_and_says_so(content: obj
     assert (parsed.declarations, parsed.rules, len(parsed.problems)) == ([], [], 1)
 
 
-def test_project_files_are_found_here_and_in_every_directory_above(desk: Desk) -> None:
-    shop = desk.project("shop")
-    desk.write(shop / ".mcp.json", servers("top"))
-    desk.write(shop / "packages/api/.mcp.json", servers("api"))
-    desk.write(shop / "packages/web/.mcp.json", servers("web"))
-    desk.write(shop.parent / ".mcp.json", servers("above"))
-    assert found(read(desk, shop / "packages/api")) == ["project api", "project top", "project above"]
-    assert found(read(desk, shop)) == ["project top", "project above"]
+def test_project_files_are_found_here_and_in_every_directory_above(sandbox: Sandbox) -> None:
+    shop = sandbox.project("shop")
+    sandbox.write(shop / ".mcp.json", servers("top"))
+    sandbox.write(shop / "packages/api/.mcp.json", servers("api"))
+    sandbox.write(shop / "packages/web/.mcp.json", servers("web"))
+    sandbox.write(shop.parent / ".mcp.json", servers("above"))
+    assert found(read(sandbox, shop / "packages/api")) == ["project api", "project top", "project above"]
+    assert found(read(sandbox, shop)) == ["project top", "project above"]
 
 
-def test_the_config_directory_variable_moves_the_state_file(desk: Desk) -> None:
-    desk.write_state("default")
-    desk.write(desk.root / "other/.claude.json", servers("moved"))
-    desk.variables["CLAUDE_CONFIG_DIR"] = str(desk.root / "other")
-    assert found(read(desk, desk.project("shop"))) == ["global moved"]
+def test_the_config_directory_variable_moves_the_state_file(sandbox: Sandbox) -> None:
+    sandbox.write_state("default")
+    sandbox.write(sandbox.root / "other/.claude.json", servers("moved"))
+    sandbox.variables["CLAUDE_CONFIG_DIR"] = str(sandbox.root / "other")
+    assert found(read(sandbox, sandbox.project("shop"))) == ["global moved"]
 
 
-def test_local_servers_are_keyed_by_the_project_and_seen_from_its_subdirectories(desk: Desk) -> None:
-    shop = desk.project("shop")
+def test_local_servers_are_keyed_by_the_project_and_seen_from_its_subdirectories(sandbox: Sandbox) -> None:
+    shop = sandbox.project("shop")
     (shop / "src").mkdir()
-    desk.write_state(local={shop: servers("ledger"), shop / "src": servers("ghost")})
-    assert found(read(desk, shop / "src")) == ["local ledger"]
+    sandbox.write_state(local={shop: servers("ledger"), shop / "src": servers("ghost")})
+    assert found(read(sandbox, shop / "src")) == ["local ledger"]
 
 
-def test_a_broken_file_costs_only_itself(desk: Desk) -> None:
-    shop = desk.project("shop")
-    desk.write_state("wiki")
-    broken = desk.write(shop / ".mcp.json", '{"mcpServers": {')
-    reading = read(desk, shop)
+def test_a_broken_file_costs_only_itself(sandbox: Sandbox) -> None:
+    shop = sandbox.project("shop")
+    sandbox.write_state("wiki")
+    broken = sandbox.write(shop / ".mcp.json", '{"mcpServers": {')
+    reading = read(sandbox, shop)
     assert found(reading) == ["global wiki"]
     assert reading.unreadable == {str(broken)}
     assert [(problem.source, problem.place) for problem in reading.problems] == [
@@ -200,25 +201,25 @@ def test_a_broken_file_costs_only_itself(desk: Desk) -> None:
     ]
 
 
-def test_a_name_that_no_database_can_hold_is_made_one_that_can(desk: Desk) -> None:
-    shop = desk.project("shop")
-    desk.write(shop / ".mcp.json", '{"mcpServers": {"sur\\ud800": {"command": "x"}, "\\ud800": []}}')
-    reading = read(desk, shop)
+def test_a_name_that_no_database_can_hold_is_made_one_that_can(sandbox: Sandbox) -> None:
+    shop = sandbox.project("shop")
+    sandbox.write(shop / ".mcp.json", '{"mcpServers": {"sur\\ud800": {"command": "x"}, "\\ud800": []}}')
+    reading = read(sandbox, shop)
     assert [(item.name, item.server) for item in reading.declarations] == [("mcp__sur___*", "sur\ufffd")]
     assert reading.problems[0].place == "mcpServers.\ufffd"
 
 
-def test_names_that_fall_together_are_one_server(desk: Desk) -> None:
-    shop = desk.project("shop")
-    desk.write(
+def test_names_that_fall_together_are_one_server(sandbox: Sandbox) -> None:
+    shop = sandbox.project("shop")
+    sandbox.write(
         shop / ".mcp.json", '{"mcpServers": {"\\ud800": {"command": "x"}, "\\ud801": {"command": "y"}}}'
     )
-    registry = desk.registry()
+    registry = sandbox.registry()
     assert len(registry.tools(registry.at(str(shop)))) == 1
 
 
-def test_every_file_that_was_looked_for_is_an_input_even_when_absent(desk: Desk) -> None:
-    shop = desk.project("shop")
-    inputs = read(desk, shop).inputs
-    assert {str(shop / ".mcp.json"), "/.mcp.json", str(desk.home / ".claude.json")} <= inputs.keys()
+def test_every_file_that_was_looked_for_is_an_input_even_when_absent(sandbox: Sandbox) -> None:
+    shop = sandbox.project("shop")
+    inputs = read(sandbox, shop).inputs
+    assert {str(shop / ".mcp.json"), "/.mcp.json", str(sandbox.home / ".claude.json")} <= inputs.keys()
     assert {"~", "$CLAUDE_CONFIG_DIR"} <= inputs.keys()

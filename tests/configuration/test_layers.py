@@ -12,7 +12,7 @@ from remit.configuration.layers import Configuration, Transition, combine
 from remit.configuration.state_unlock import way_to
 from remit.decision.projects import Workspace, identify
 from remit.decision.snapshot import StateValue
-from support import SHOP
+from support.builders import SHOP
 
 HOME = "/home/ada/.config/remit/remit.toml"
 HOLDS = StateValue(True, "so")

@@ -9,7 +9,7 @@ from remit.configuration.toml_positions import positions
 from remit.decision.kinds import Kind
 from remit.decision.tools import Tool
 from remit.memory.scope_gate import TOOLS
-from support import server
+from support.builders import server
 
 MACHINE = ConfigurationFile(ConfigurationLayer.MACHINE, "/machine.toml")
 PROJECT = ConfigurationFile(ConfigurationLayer.PROJECT, "/project.toml", "/")

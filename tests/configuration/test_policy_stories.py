@@ -19,28 +19,30 @@ from remit.policy.callbacks import FilterContext, Filtering
 from remit.registry import Registry
 from remit.store.sqlite_store import SqliteStore
 from remit.upstream.upstream_model import Offer, Upstream
-from support import Desk, older_database, server, servers, stored
+from support.builders import server, servers
+from support.databases import older_database, run_sql
+from support.sandbox import Sandbox
 
 TOOLS = ("mcp__git__log", "mcp__git__push", "mcp__git__delete_branch", "mcp__web__get", "user.delete", "Read")
 
 
 @pytest.fixture
-def shop(desk: Desk) -> Path:
-    desk.write_state("git", "web")
-    return desk.project("shop")
+def shop(sandbox: Sandbox) -> Path:
+    sandbox.write_state("git", "web")
+    return sandbox.project("shop")
 
 
 @pytest.fixture
-def registry(desk: Desk, shop: Path) -> Registry:
-    opened = desk.registry()
+def registry(sandbox: Sandbox, shop: Path) -> Registry:
+    opened = sandbox.registry()
     here = opened.at(str(shop))
     for name in TOOLS:
         opened.report(name, here, description=f"Does {name}.")
     return opened
 
 
-def machine_file(desk: Desk) -> Path:
-    return desk.home / ".config/remit/remit.toml"
+def machine_file(sandbox: Sandbox) -> Path:
+    return sandbox.home / ".config/remit/remit.toml"
 
 
 def decision(registry: Registry, at: Context, name: str) -> Decision:
@@ -52,9 +54,9 @@ def verdicts(registry: Registry, at: Context) -> dict[str, str]:
 
 
 def test_what_is_said_of_a_tool_counts_before_its_server_was_asked_for_it(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
-    desk.write_state("shelf")
+    sandbox.write_state("shelf")
     mine = """
 [servers.shelf]
 block = ["reset"]
@@ -63,7 +65,7 @@ approval = true
 [tools."mcp__shelf__tag"]
 states = ["docker"]
 """
-    desk.write(desk.home / ".config/remit/remit.toml", mine)
+    sandbox.write(sandbox.home / ".config/remit/remit.toml", mine)
     here = registry.at(str(shop))
     said = {name: registry.explain(f"mcp__shelf__{name}", here) for name in ("reset", "push", "tag", "log")}
     assert {name: (item.decision.verdict, item.decision.gate) for name, item in said.items()} == {
@@ -78,9 +80,9 @@ states = ["docker"]
     )  # nobody knows such a tool
 
 
-def test_files_hide_and_ask_and_say_where(desk: Desk, shop: Path, registry: Registry) -> None:
-    desk.write(machine_file(desk), 'ask_from = "destructive"\n[servers.web]\nallow = []\n')
-    desk.write(shop / "remit.toml", '[tools."user.delete"]\nai_enabled = false\n')
+def test_files_hide_and_ask_and_say_where(sandbox: Sandbox, shop: Path, registry: Registry) -> None:
+    sandbox.write(machine_file(sandbox), 'ask_from = "destructive"\n[servers.web]\nallow = []\n')
+    sandbox.write(shop / "remit.toml", '[tools."user.delete"]\nai_enabled = false\n')
     here = registry.at(str(shop))
     assert verdicts(registry, here) == {
         "mcp__git__log": "visible",
@@ -96,48 +98,48 @@ def test_files_hide_and_ask_and_say_where(desk: Desk, shop: Path, registry: Regi
     )
 
 
-def test_a_mode_is_asked_for_or_the_machines(desk: Desk, shop: Path, registry: Registry) -> None:
+def test_a_mode_is_asked_for_or_the_machines(sandbox: Sandbox, shop: Path, registry: Registry) -> None:
     plan = registry.at(str(shop), mode="plan")
     assert verdicts(registry, plan)["mcp__git__push"] == "hidden"
     assert verdicts(registry, registry.at(str(shop)))["mcp__git__push"] == "visible"
-    desk.write(machine_file(desk), 'mode = "plan"\n')
+    sandbox.write(machine_file(sandbox), 'mode = "plan"\n')
     assert verdicts(registry, registry.at(str(shop)))["mcp__git__push"] == "hidden"
     assert verdicts(registry, registry.at(str(shop), mode="default"))["mcp__git__push"] == "visible"
     with pytest.raises(ValueError, match="yolo"):
         registry.at(str(shop), mode="yolo")
 
 
-def test_a_repository_cannot_set_a_mode(desk: Desk, shop: Path, registry: Registry) -> None:
-    desk.write(machine_file(desk), '[tools."mcp__git__push"]\ndanger = "critical"\n')
-    desk.write(shop / "remit.toml", 'mode = "bypass"\n')
+def test_a_repository_cannot_set_a_mode(sandbox: Sandbox, shop: Path, registry: Registry) -> None:
+    sandbox.write(machine_file(sandbox), '[tools."mcp__git__push"]\ndanger = "critical"\n')
+    sandbox.write(shop / "remit.toml", 'mode = "bypass"\n')
     here = registry.at(str(shop))
     assert verdicts(registry, here)["mcp__git__push"] == "ask"
     (problem,) = registry.own_problems(here)
     assert (problem.source, problem.place) == (str(shop / "remit.toml"), "line 1 column 1")
     assert "a project cannot set a mode" in problem.reason
-    assert str(machine_file(desk)) in problem.reason
+    assert str(machine_file(sandbox)) in problem.reason
 
 
 def test_what_a_project_would_lower_counts_once_it_is_trusted(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
-    desk.write(machine_file(desk), '[tools."mcp__git__push"]\ndanger = "critical"\n')
-    desk.write(shop / "remit.toml", '[tools."mcp__git__push"]\ndanger = "moderate"\n')
+    sandbox.write(machine_file(sandbox), '[tools."mcp__git__push"]\ndanger = "critical"\n')
+    sandbox.write(shop / "remit.toml", '[tools."mcp__git__push"]\ndanger = "moderate"\n')
     here = registry.at(str(shop))
     assert decision(registry, here, "mcp__git__push").verdict is Verdict.ASK
     assert [item.severity for item in registry.check_policy(here)] == [Severity.ERROR]
     registry.trust_states(registry.trust_requests(here, ["mcp__git__push"]), here)
     assert decision(registry, here, "mcp__git__push").verdict is Verdict.VISIBLE
     assert registry.check_policy(here) == []
-    desk.write(shop / "remit.toml", '[tools."mcp__git__push"]\ndanger = "safe"\n')
+    sandbox.write(shop / "remit.toml", '[tools."mcp__git__push"]\ndanger = "safe"\n')
     assert decision(registry, here, "mcp__git__push").verdict is Verdict.ASK
 
 
 def test_findings_come_in_the_order_of_the_files_with_line_and_column(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
-    desk.write(machine_file(desk), '[tools.mcp__git__lgo]\ndanger = "low"\n')
-    desk.write(shop / "remit.toml", 'block = ["x"]\nmode = "plan"\n[tools.a]\nstates = ["nope"]\n')
+    sandbox.write(machine_file(sandbox), '[tools.mcp__git__lgo]\ndanger = "low"\n')
+    sandbox.write(shop / "remit.toml", 'block = ["x"]\nmode = "plan"\n[tools.a]\nstates = ["nope"]\n')
     found = registry.check_policy(registry.at(str(shop)))
     assert [(item.severity, Path(item.problem.source).parent.name, item.position) for item in found] == [
         (Severity.NOTE, "remit", (1, 2)),
@@ -146,7 +148,7 @@ def test_findings_come_in_the_order_of_the_files_with_line_and_column(
         (Severity.NOTE, "shop", (3, 2)),
         (Severity.ERROR, "shop", (4, 1)),
     ]
-    desk.write(shop / "remit.toml", "\nmode = x")
+    sandbox.write(shop / "remit.toml", "\nmode = x")
     broken = registry.check_policy(registry.at(str(shop)))
     assert any(item.severity is Severity.ERROR and item.position == (2, 8) for item in broken)
 
@@ -198,14 +200,14 @@ def test_filters_are_asked_again_only_when_something_changed(shop: Path, registr
 
 
 def test_filters_are_asked_again_after_a_while_because_of_what_only_they_see(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
     allowed = {"mcp__git__log"}
     registry.add_filter(lambda _, tool: tool.name in allowed)
     here = registry.at(str(shop))
     assert verdicts(registry, here)["mcp__git__log"] == "visible"
     allowed.clear()
-    desk.time += 2_000
+    sandbox.time += 2_000
     assert verdicts(registry, here)["mcp__git__log"] == "hidden"
 
 
@@ -284,25 +286,27 @@ def test_what_was_stored_before_is_rated_as_if_it_came_today(tmp_path: Path) -> 
     older_database(path, 3)
     for at, hints in enumerate(HINTS):
         text = "null" if hints is None else f"'{hints}'"
-        stored(
+        run_sql(
             path,
             f"insert into definitions (digest, name, annotations, tokens) values ('{at}', 'x', {text}, 0)",  # noqa: S608
         )
     SqliteStore(str(path)).close()
-    found = [row[0] for row in stored(path, "select danger from definitions order by id")]
+    found = [row[0] for row in run_sql(path, "select danger from definitions order by id")]
     assert found == [by_annotations(hints) for hints in HINTS]
     assert set(found) == {None, *Danger} - {Danger.CRITICAL}
 
 
-def test_states_are_told_before_a_mode(desk: Desk, shop: Path, registry: Registry) -> None:
-    desk.write(shop / "remit.toml", '[tools."mcp__git__push"]\nstates = ["git-merging"]\n')
+def test_states_are_told_before_a_mode(sandbox: Sandbox, shop: Path, registry: Registry) -> None:
+    sandbox.write(shop / "remit.toml", '[tools."mcp__git__push"]\nstates = ["git-merging"]\n')
     plan = registry.at(str(shop), mode="plan")
     assert decision(registry, plan, "mcp__git__push").gate is Gate.STATE
     assert decision(registry, replace(plan, mode=None), "mcp__git__push").gate is Gate.STATE
 
 
-def test_servers_that_a_policy_hides_are_not_started(desk: Desk, shop: Path, registry: Registry) -> None:
-    desk.write(machine_file(desk), 'block = ["mcp__git__*", "mcp__web__*"]\n')
+def test_servers_that_a_policy_hides_are_not_started(
+    sandbox: Sandbox, shop: Path, registry: Registry
+) -> None:
+    sandbox.write(machine_file(sandbox), 'block = ["mcp__git__*", "mcp__web__*"]\n')
     connected = registry.connect(registry.at(str(shop)), Nobody())
     assert [item.offer for item in connected] == []
 
@@ -325,9 +329,9 @@ class Harmless:
 
 
 def test_what_a_server_says_of_its_tools_counts_where_the_server_is_trusted(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
-    desk.write(shop / ".mcp.json", servers("till"))
+    sandbox.write(shop / ".mcp.json", servers("till"))
     plan = registry.at(str(shop), mode="plan")
     registry.trust(registry.trustable(plan), plan)
     registry.connect(registry.at(str(shop)), Harmless())
@@ -337,5 +341,5 @@ def test_what_a_server_says_of_its_tools_counts_where_the_server_is_trusted(
     untrusted = decision(registry, plan, "mcp__till__delete")
     assert (untrusted.verdict, untrusted.gate) == (Verdict.HIDDEN, Gate.DANGER)
     assert "its name says `delete`" in untrusted.reason
-    desk.write(machine_file(desk), "[servers.git]\ntrusted = false\n")
+    sandbox.write(machine_file(sandbox), "[servers.git]\ntrusted = false\n")
     assert decision(registry, plan, "mcp__git__delete").verdict is Verdict.HIDDEN

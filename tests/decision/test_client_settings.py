@@ -16,7 +16,7 @@ from remit.decision.declarations import Declaration
 from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.launch import Launch, Transport
 from remit.decision.scopes import Scope
-from support import declared
+from support.builders import declared
 
 PROJECT_SERVER = declared(scope=Scope.PROJECT)
 

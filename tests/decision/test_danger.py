@@ -5,7 +5,7 @@ import pytest
 from remit.decision.danger import LEVELS, Danger, by_annotations, by_name, derive, of_command
 from remit.decision.kinds import Kind
 from remit.decision.tools import Tool
-from support import server
+from support.builders import server
 
 
 def tool(own: str, *, danger: Danger | None = None, kind: Kind = Kind.MCP_TOOL) -> Tool:

@@ -10,7 +10,7 @@ from remit.decision.gates import Gate
 from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
 from remit.decision.scopes import Scope
 from remit.decision.tools import Tool, Winner
-from support import BLOG, CLIENT, SHOP, context, server
+from support.builders import BLOG, CLIENT, SHOP, context, server
 
 
 def organic(name: str, authority: Authority) -> Tool:

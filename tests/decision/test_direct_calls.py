@@ -18,7 +18,7 @@ from remit.decision.kinds import Authority, ConfigStatus, Kind
 from remit.decision.policy import Mode
 from remit.decision.scopes import Scope
 from remit.decision.tools import Tool, Winner
-from support import CLIENT, context, server
+from support.builders import CLIENT, context, server
 
 MACHINE = ConfigurationFile(ConfigurationLayer.MACHINE, "/home/ada/.config/remit/remit.toml")
 GIT = server("git")

@@ -4,7 +4,7 @@ from remit.decision.inherited_status import adopt
 from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
 from remit.decision.scopes import Scope
 from remit.decision.tools import Tool, Winner
-from support import CLIENT, SHOP, server
+from support.builders import CLIENT, SHOP, server
 
 SEEN = Tool(
     name="mcp__git__commit",

@@ -4,7 +4,7 @@ from remit.decision.decide import ToolDecision, decide
 from remit.decision.kinds import Kind, ToolStatus
 from remit.decision.lookup import closest_to_being_visible, find, suggest
 from remit.decision.tools import Tool
-from support import context, server
+from support.builders import context, server
 
 
 def made(name: str, kind: Kind, **more: object) -> Tool:

@@ -21,7 +21,7 @@ from remit.decision.kinds import Kind
 from remit.decision.policy import ConfigLocation, ListTarget, Mode, ToolList
 from remit.decision.snapshot import Snapshot
 from remit.decision.tools import Tool
-from support import context, server
+from support.builders import context, server
 
 MACHINE = ConfigurationFile(ConfigurationLayer.MACHINE, "/home/ada/.config/remit/remit.toml")
 PROJECT = ConfigurationFile(ConfigurationLayer.PROJECT, "/code/shop/remit.toml", "/code/shop")

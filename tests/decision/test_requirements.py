@@ -16,7 +16,7 @@ from remit.decision.kinds import ConfigStatus
 from remit.decision.requirements import Dependencies, Requirement, Requirements
 from remit.decision.snapshot import Snapshot, StateValue
 from remit.decision.tools import Tool
-from support import context, server
+from support.builders import context, server
 
 STATES = ("a", "b", "c")
 

@@ -7,7 +7,7 @@ from remit.decision.declarations import Declaration
 from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.resolve import resolve
 from remit.decision.scopes import Scope
-from support import declared
+from support.builders import declared
 
 
 def rule(effect: Effect, subject: str, level: SettingsLevel = SettingsLevel.USER) -> SettingsRule:

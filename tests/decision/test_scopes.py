@@ -2,7 +2,7 @@ import pytest
 
 from remit.decision.projects import Workspace
 from remit.decision.scopes import Scope, ancestors, in_scope, is_at_or_below
-from support import BLOG, SHOP
+from support.builders import BLOG, SHOP
 
 HERE = SHOP.project.hash
 ELSEWHERE = BLOG.project.hash

@@ -24,8 +24,8 @@ from remit.doctor.checks.upkeep import UNUSED_AFTER, unused_servers, waiting_ser
 from remit.doctor.diagnosis import Check, diagnose
 from remit.doctor.findings import Finding, Patient
 from remit.upstream.launch.launch_facts import LaunchFacts
-from support import CLIENT, context, declared
-from support import server as server_row
+from support.builders import CLIENT, context, declared
+from support.builders import server as server_row
 
 HEX = "9f86d081884c7d65" + "9a2feaa0c55ad015"
 ALL = ClientSettings(

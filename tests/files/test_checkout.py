@@ -5,7 +5,7 @@ import pytest
 
 from remit.errors import NoSuchDirectoryError
 from remit.files.checkout import locate
-from support import git
+from support.processes import git
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from remit.files.git_index import is_tracked
-from support import git
+from support.processes import git
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from processes import Place, listening, server
+from support.processes import ServedProject, listening, server_command
 
 REVISIONS = ("2025-11-25", "2026-07-28")
 PACKAGE = "node_modules/@modelcontextprotocol/conformance"
@@ -44,11 +44,11 @@ def main() -> None:
 def target(folder: Path, *, direct: bool) -> Generator[str]:
     """Where the suite finds the server."""
     if direct:
-        with listening(server("everything.py", "http")) as listener:
+        with listening(server_command("everything.py", "http")) as listener:
             yield f"{listener.url}/mcp"
         return
-    place = Place(folder)
-    place.declare({"everything": server("everything.py", "stdio")}, UNPREFIXED)
+    place = ServedProject(folder)
+    place.declare({"everything": server_command("everything.py", "stdio")}, UNPREFIXED)
     with place.serving() as listener:
         yield f"{listener.url}/mcp"
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from gateway_support import FakeCaller, FakeLinks
 from remit.decision.kinds import Kind
 from remit.decision.launch import Launch
 from remit.decision.scopes import Scope
@@ -13,6 +12,7 @@ from remit.gateway.attribution import request_attributed
 from remit.protocol.constants import URL_NEEDED
 from remit.upstream.ports import Answer, JsonRpcError, Params, RequestContext
 from remit.upstream.upstream_model import Upstream
+from support.gateway_fakes import FakeCaller, FakeLinks
 
 pytestmark = pytest.mark.anyio
 

@@ -12,7 +12,7 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.context import ClientRequestContext
 from mcp.shared.subscriptions import ResourceUpdated, ToolsListChanged
 
-from processes import Place, server
+from support.processes import ServedProject, server_command
 
 OLD, NEW = "legacy", "2026-07-28"
 PATIENCE = 120  # seconds for what takes milliseconds
@@ -77,12 +77,12 @@ class Person:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path.resolve())
+def place(tmp_path: Path) -> ServedProject:
+    return ServedProject(tmp_path.resolve())
 
 
 @asynccontextmanager
-async def connected(place: Place, mode: str, person: Person) -> AsyncGenerator[Client]:
+async def connected(place: ServedProject, mode: str, person: Person) -> AsyncGenerator[Client]:
     command, *arguments = place.command()
     started = StdioServerParameters(
         command=command, args=arguments, env=place.environment, cwd=str(place.project)
@@ -111,8 +111,10 @@ async def said(client: Client, tool: str, **arguments: Any) -> str:
 
 @pytest.mark.parametrize("front", [OLD, NEW])
 @pytest.mark.parametrize("back", ["old", "both"])
-def test_what_servers_ask_of_the_client_passes_between_the_eras(place: Place, front: str, back: str) -> None:
-    place.declare({"everything": server("everything.py", "stdio", back)}, UNPREFIXED)
+def test_what_servers_ask_of_the_client_passes_between_the_eras(
+    place: ServedProject, front: str, back: str
+) -> None:
+    place.declare({"everything": server_command("everything.py", "stdio", back)}, UNPREFIXED)
 
     person = Person()
 
@@ -135,8 +137,10 @@ def test_what_servers_ask_of_the_client_passes_between_the_eras(place: Place, fr
 
 @pytest.mark.parametrize("front", [OLD, NEW])
 @pytest.mark.parametrize("back", ["old", "both"])
-def test_what_servers_tell_and_hold_passes_between_the_eras(place: Place, front: str, back: str) -> None:
-    place.declare({"everything": server("everything.py", "stdio", back)}, UNPREFIXED)
+def test_what_servers_tell_and_hold_passes_between_the_eras(
+    place: ServedProject, front: str, back: str
+) -> None:
+    place.declare({"everything": server_command("everything.py", "stdio", back)}, UNPREFIXED)
     person = Person()
 
     async def talk() -> None:
@@ -166,8 +170,8 @@ def test_what_servers_tell_and_hold_passes_between_the_eras(place: Place, front:
 
 @pytest.mark.parametrize("front", [OLD, NEW])
 @pytest.mark.parametrize("back", ["old", "both"])
-def test_a_change_of_an_upstream_reaches_the_client(place: Place, front: str, back: str) -> None:
-    place.declare({"everything": server("everything.py", "stdio", back)}, UNPREFIXED)
+def test_a_change_of_an_upstream_reaches_the_client(place: ServedProject, front: str, back: str) -> None:
+    place.declare({"everything": server_command("everything.py", "stdio", back)}, UNPREFIXED)
     person = Person()
 
     async def change(client: Client) -> None:
@@ -202,8 +206,8 @@ def test_a_change_of_an_upstream_reaches_the_client(place: Place, front: str, ba
     anyio.run(talk)
 
 
-def test_who_was_asked_to_go_to_a_page_is_told_when_that_is_done(place: Place) -> None:
-    place.declare({"everything": server("everything.py", "stdio", "old")}, UNPREFIXED)
+def test_who_was_asked_to_go_to_a_page_is_told_when_that_is_done(place: ServedProject) -> None:
+    place.declare({"everything": server_command("everything.py", "stdio", "old")}, UNPREFIXED)
     person = Person()
 
     async def talk() -> None:
@@ -221,9 +225,9 @@ def test_who_was_asked_to_go_to_a_page_is_told_when_that_is_done(place: Place) -
     anyio.run(talk)
 
 
-def test_nobody_else_is_told_that_somebody_has_been_to_a_page(place: Place) -> None:
+def test_nobody_else_is_told_that_somebody_has_been_to_a_page(place: ServedProject) -> None:
     shared = f'{UNPREFIXED}sessions = "shared"\n'
-    place.declare({"everything": server("everything.py", "stdio", "old")}, shared)
+    place.declare({"everything": server_command("everything.py", "stdio", "old")}, shared)
     ada, eve = Person(), Person()
 
     async def talk(url: str) -> None:
@@ -245,8 +249,8 @@ def test_nobody_else_is_told_that_somebody_has_been_to_a_page(place: Place) -> N
         anyio.run(talk, f"{listener.url}/mcp")
 
 
-def test_a_client_of_the_new_era_is_not_told_what_that_does_not_have(place: Place) -> None:
-    place.declare({"everything": server("everything.py", "stdio", "old")}, UNPREFIXED)
+def test_a_client_of_the_new_era_is_not_told_what_that_does_not_have(place: ServedProject) -> None:
+    place.declare({"everything": server_command("everything.py", "stdio", "old")}, UNPREFIXED)
     person = Person()
 
     async def talk() -> None:
@@ -259,8 +263,10 @@ def test_a_client_of_the_new_era_is_not_told_what_that_does_not_have(place: Plac
 
 
 @pytest.mark.parametrize("front", [OLD, NEW])
-def test_prompts_and_resources_can_be_asked_for_before_anything_was_listed(place: Place, front: str) -> None:
-    place.declare({"everything": server("everything.py", "stdio")}, UNPREFIXED)
+def test_prompts_and_resources_can_be_asked_for_before_anything_was_listed(
+    place: ServedProject, front: str
+) -> None:
+    place.declare({"everything": server_command("everything.py", "stdio")}, UNPREFIXED)
 
     async def talk() -> None:
         async with connected(place, front, Person()) as client:
@@ -271,8 +277,10 @@ def test_prompts_and_resources_can_be_asked_for_before_anything_was_listed(place
 
 
 @pytest.mark.parametrize(("front", "code"), [(OLD, -32002), (NEW, types.INVALID_PARAMS)])
-def test_a_resource_that_nobody_has_is_refused_as_the_era_has_it(place: Place, front: str, code: int) -> None:
-    place.declare({"hand": server("by_hand.py")})
+def test_a_resource_that_nobody_has_is_refused_as_the_era_has_it(
+    place: ServedProject, front: str, code: int
+) -> None:
+    place.declare({"hand": server_command("by_hand.py")})
 
     async def talk() -> None:
         async with connected(place, front, Person()) as client:
@@ -284,8 +292,8 @@ def test_a_resource_that_nobody_has_is_refused_as_the_era_has_it(place: Place, f
     anyio.run(talk)
 
 
-def test_a_server_that_cannot_list_its_resources_still_has_its_tools(place: Place) -> None:
-    complaining = server("by_hand.py", "--fault", "complain", "--at", "resources/list")
+def test_a_server_that_cannot_list_its_resources_still_has_its_tools(place: ServedProject) -> None:
+    complaining = server_command("by_hand.py", "--fault", "complain", "--at", "resources/list")
     place.declare({"hand": complaining}, 'strategy = "state"\n')
 
     async def talk() -> None:
@@ -296,9 +304,9 @@ def test_a_server_that_cannot_list_its_resources_still_has_its_tools(place: Plac
     anyio.run(talk)
 
 
-def test_a_server_that_was_away_at_first_is_listed_once_it_is_there(place: Place) -> None:
+def test_a_server_that_was_away_at_first_is_listed_once_it_is_there(place: ServedProject) -> None:
     flag = place.root / "there"
-    waiting = ["sh", "-c", f'test -e "{flag}" && exec "$@"', "sh", *server("by_hand.py")]
+    waiting = ["sh", "-c", f'test -e "{flag}" && exec "$@"', "sh", *server_command("by_hand.py")]
     place.declare({"late": waiting}, 'strategy = "state"\n')
 
     async def names(client: Client) -> set[str]:

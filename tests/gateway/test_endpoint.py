@@ -7,21 +7,23 @@ from pathlib import Path
 import anyio
 import pytest
 
-from gateway_support import FakeCaller, FakeLinks, call, endpoint, names, offered, told
 from remit.errors import AgentError, UnknownRoomError, UpstreamError
 from remit.gateway.inventory import Inventory
 from remit.presentation.plan import EndpointChoice
 from remit.upstream.ports import Answer, JsonRpcError, Params, ServerLists
 from remit.upstream.upstream_model import Sharing
-from support import Desk, servers, stored
+from support.builders import servers
+from support.databases import run_sql
+from support.gateway_fakes import FakeCaller, FakeLinks, call, endpoint, names, offered, told
+from support.sandbox import Sandbox
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-def shop(desk: Desk) -> Path:
-    desk.write_state("git")
-    return desk.project("shop")
+def shop(sandbox: Sandbox) -> Path:
+    sandbox.write_state("git")
+    return sandbox.project("shop")
 
 
 @pytest.fixture
@@ -32,7 +34,7 @@ def links() -> FakeLinks:
 
 
 async def test_a_tool_is_listed_as_its_server_gave_it_and_called_by_each_of_its_names(
-    desk: Desk, shop: Path
+    sandbox: Sandbox, shop: Path
 ) -> None:
     icon = {"src": "data:image/png;base64,AA=="}
     given = offered(
@@ -45,7 +47,7 @@ async def test_a_tool_is_listed_as_its_server_gave_it_and_called_by_each_of_its_
         _meta={"x": {"y": 1}},
     )
     links = FakeLinks({"git": ServerLists(tools=[given])})
-    async with endpoint(desk, links, shop) as served:
+    async with endpoint(sandbox, links, shop) as served:
         listing = await served.tools({})
         assert listing.items[0] == {**given, "name": "git__status"}
         assert list(listing.items[0]) == list(given)
@@ -60,13 +62,13 @@ async def test_a_tool_is_listed_as_its_server_gave_it_and_called_by_each_of_its_
 
 
 async def test_an_unknown_tool_and_another_projects_get_the_same_answer(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
-    blog = desk.project("blog")
-    desk.write(blog / ".mcp.json", servers("secret"))
-    async with endpoint(desk, links, blog) as other:
+    blog = sandbox.project("blog")
+    sandbox.write(blog / ".mcp.json", servers("secret"))
+    async with endpoint(sandbox, links, blog) as other:
         assert "secret" not in await names(other)
-    async with endpoint(desk, links, shop) as served:
+    async with endpoint(sandbox, links, shop) as served:
         errors: list[tuple[int, str, object]] = []
         for name in ("secret__do", "nobody__do"):
             with pytest.raises(JsonRpcError) as raised:
@@ -79,13 +81,13 @@ async def test_an_unknown_tool_and_another_projects_get_the_same_answer(
 
 
 async def test_for_a_client_without_a_terminal_nothing_waits_for_approval_but_all_for_trust(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
-    desk.write(desk.home / ".claude/settings.json", {})
-    desk.write(shop / ".mcp.json", servers("till"))
+    sandbox.write(sandbox.home / ".claude/settings.json", {})
+    sandbox.write(shop / ".mcp.json", servers("till"))
     said: list[str] = []
     for is_headless in (False, True):
-        async with endpoint(desk, links, shop, is_headless=is_headless) as served:
+        async with endpoint(sandbox, links, shop, is_headless=is_headless) as served:
             said.append(told(await call(served, "why_tool", {"name": "till"})).splitlines()[0])
     assert said == [
         "`mcp__till__*` is hidden: declared in .mcp.json, waiting for approval",
@@ -94,21 +96,21 @@ async def test_for_a_client_without_a_terminal_nothing_waits_for_approval_but_al
 
 
 async def test_why_tool_says_that_a_server_cannot_be_started(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
-    desk.write(desk.home / ".claude.json", servers(lamp={"command": "/nowhere/lamp"}))
-    async with endpoint(desk, links, shop) as served:
+    sandbox.write(sandbox.home / ".claude.json", servers(lamp={"command": "/nowhere/lamp"}))
+    async with endpoint(sandbox, links, shop) as served:
         answer = await call(served, "why_tool", {"name": "lamp"})
     assert "cannot be started here: `/nowhere/lamp` does not exist" in told(answer).splitlines()
     assert answer["structuredContent"]["obstacle"] == "`/nowhere/lamp` does not exist"
 
 
 async def test_an_answer_and_an_error_of_a_server_pass_unchanged(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
     answer: Answer = {"content": [], "structuredContent": {"a": 1}, "isError": True, "_meta": {"b": 2}}
     links.answers["git"] = lambda _: answer
-    async with endpoint(desk, links, shop) as served:
+    async with endpoint(sandbox, links, shop) as served:
         await served.tools({})
         assert await call(served, "git__status") is answer
         links.answers["git"] = _raise(JsonRpcError(-32042, "sign in", {"url": "u"}))
@@ -122,12 +124,12 @@ async def test_an_answer_and_an_error_of_a_server_pass_unchanged(
 
 
 async def test_a_hidden_tool_is_not_listed_and_its_call_is_refused_with_what_would_unlock_it(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
-    desk.write(
+    sandbox.write(
         shop / "remit.toml", '[states.ready]\nfile = "ready"\n[tools."git__push"]\nstates = ["ready"]\n'
     )
-    async with endpoint(desk, links, shop) as served:
+    async with endpoint(sandbox, links, shop) as served:
         assert await names(served) == ["git__delete_branch", "git__status"]
         refused = await call(served, "git__push")
         assert refused["isError"]
@@ -145,11 +147,11 @@ async def test_a_hidden_tool_is_not_listed_and_its_call_is_refused_with_what_wou
 
 
 async def test_where_a_tool_has_an_output_schema_the_refusal_is_beside_its_content(
-    desk: Desk, shop: Path
+    sandbox: Sandbox, shop: Path
 ) -> None:
     links = FakeLinks({"git": ServerLists(tools=[offered("push", outputSchema={"type": "object"})])})
-    desk.write(shop / "remit.toml", 'block = ["git__push"]\n')
-    async with endpoint(desk, links, shop) as served:
+    sandbox.write(shop / "remit.toml", 'block = ["git__push"]\n')
+    async with endpoint(sandbox, links, shop) as served:
         await served.tools({})
         refused = await call(served, "git__push")
         assert "structuredContent" not in refused
@@ -157,38 +159,40 @@ async def test_where_a_tool_has_an_output_schema_the_refusal_is_beside_its_conte
 
 
 async def test_flat_switches_the_gate_of_states_off_in_lists_and_calls_and_no_other(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
-    desk.write(
+    sandbox.write(
         shop / "remit.toml", 'block = ["git__delete_*"]\n[tools."git__push"]\nstates = ["git-merging"]\n'
     )
-    async with endpoint(desk, links, shop, strategy="flat") as served:
+    async with endpoint(sandbox, links, shop, strategy="flat") as served:
         assert await names(served) == ["git__push", "git__status"]
         assert told(await call(served, "git__push")) == "git did push"
         assert (await call(served, "git__delete_branch"))["isError"]
 
 
-async def test_a_project_cannot_choose_flat(desk: Desk, shop: Path, links: FakeLinks) -> None:
-    desk.write(shop / "remit.toml", 'strategy = "flat"\n')
-    desk.write(desk.home / ".config/remit/remit.toml", '[tools."git__push"]\nstates = ["git-merging"]\n')
-    async with endpoint(desk, links, shop) as served:
+async def test_a_project_cannot_choose_flat(sandbox: Sandbox, shop: Path, links: FakeLinks) -> None:
+    sandbox.write(shop / "remit.toml", 'strategy = "flat"\n')
+    sandbox.write(
+        sandbox.home / ".config/remit/remit.toml", '[tools."git__push"]\nstates = ["git-merging"]\n'
+    )
+    async with endpoint(sandbox, links, shop) as served:
         assert await names(served) == ["git__delete_branch", "git__status"]
-    with desk.registry() as registry:
+    with sandbox.registry() as registry:
         problems = registry.own_problems(registry.at(str(shop)))
     assert "a project cannot choose `flat`" in problems[0].reason
 
 
 async def test_a_projects_server_is_neither_started_nor_called_before_it_is_trusted(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
-    desk.write(shop / ".mcp.json", servers("till"))
+    sandbox.write(shop / ".mcp.json", servers("till"))
     links.stocks["till"] = ServerLists(tools=[offered("open")])
-    async with endpoint(desk, links, shop) as served:
+    async with endpoint(sandbox, links, shop) as served:
         assert "till__open" not in await names(served)
         refused = await call(served, "till__open")
         assert "not trusted" in told(refused)
         assert "till" not in links.stocked
-        with desk.registry() as registry:
+        with sandbox.registry() as registry:
             at = registry.at(str(shop))
             registry.trust(registry.trustable(at, ["till"]), at)
         async with served.changes() as changes:
@@ -198,18 +202,18 @@ async def test_a_projects_server_is_neither_started_nor_called_before_it_is_trus
 
 
 async def test_what_was_approved_for_one_agent_or_token_is_not_for_another(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
-    desk.write(shop / "remit.toml", '[tools."git__push"]\napproval = true\n')
-    desk.write(shop / ".claude/agents/clerk.md", "---\nname: clerk\ndescription: x\n---\n")
+    sandbox.write(shop / "remit.toml", '[tools."git__push"]\napproval = true\n')
+    sandbox.write(shop / ".claude/agents/clerk.md", "---\nname: clerk\ndescription: x\n---\n")
 
     async def asked(caller: FakeCaller, **opening: str) -> str:
-        async with endpoint(desk, links, shop, **opening) as served:
+        async with endpoint(sandbox, links, shop, **opening) as served:
             await names(served)
             return told(await call(served, "git__push", {"path": "p"}, caller))
 
     assert "approval_required" in await asked(FakeCaller(principal="ci"))
-    with desk.registry() as registry:
+    with sandbox.registry() as registry:
         at = registry.at(str(shop))
         (waiting,) = registry.approvals.waiting(at)
         registry.approvals.answer(waiting.id, at, approve=True)
@@ -220,10 +224,12 @@ async def test_what_was_approved_for_one_agent_or_token_is_not_for_another(
 
 
 @pytest.mark.parametrize("spelling", ["git__{}", "mcp__git__{}", "mcp__remit__git__{}"])
-async def test_what_is_hidden_is_hidden_however_it_is_spelt(desk: Desk, shop: Path, spelling: str) -> None:
+async def test_what_is_hidden_is_hidden_however_it_is_spelt(
+    sandbox: Sandbox, shop: Path, spelling: str
+) -> None:
     harmful = offered("tidy.up", annotations={"destructiveHint": True})
     links = FakeLinks({"git": ServerLists(tools=[harmful])})
-    async with endpoint(desk, links, shop, mode="plan") as served:
+    async with endpoint(sandbox, links, shop, mode="plan") as served:
         assert await names(served) == []
         for own in ("tidy_up", "tidy.up", "tidy up"):
             name = spelling.format(own)
@@ -232,30 +238,32 @@ async def test_what_is_hidden_is_hidden_however_it_is_spelt(desk: Desk, shop: Pa
     assert links.asked == []
 
 
-async def test_what_is_hidden_is_hidden_where_two_servers_have_no_prefix(desk: Desk, shop: Path) -> None:
-    desk.write_state("git", "hg")
+async def test_what_is_hidden_is_hidden_where_two_servers_have_no_prefix(
+    sandbox: Sandbox, shop: Path
+) -> None:
+    sandbox.write_state("git", "hg")
     machine = "[servers.git]\nprefix = false\n[servers.hg]\nprefix = false\n"
-    desk.write(desk.home / ".config/remit/remit.toml", machine)
+    sandbox.write(sandbox.home / ".config/remit/remit.toml", machine)
     harmful = offered("tidy", annotations={"destructiveHint": True})
     links = FakeLinks({label: ServerLists(tools=[harmful]) for label in ("git", "hg")})
-    async with endpoint(desk, links, shop, mode="plan") as served:
+    async with endpoint(sandbox, links, shop, mode="plan") as served:
         assert await names(served) == []
         assert "mode `plan`" in told(await call(served, "tidy"))
     assert links.asked == []
 
 
 async def test_an_entry_that_changed_since_it_was_trusted_is_not_started_to_ask_what_it_offers(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
-    desk.write(shop / ".mcp.json", servers("till"))
+    sandbox.write(shop / ".mcp.json", servers("till"))
     links.stocks["till"] = ServerLists(tools=[offered("open")])
-    with desk.registry() as registry:
+    with sandbox.registry() as registry:
         at = registry.at(str(shop))
         registry.scan(at)
         registry.trust(registry.trustable(at, ["till"]), at)
-    async with endpoint(desk, links, shop) as served:
+    async with endpoint(sandbox, links, shop) as served:
         assert "till__open" in await names(served)
-        desk.write(shop / ".mcp.json", servers(till={"command": "run-something-else"}))
+        sandbox.write(shop / ".mcp.json", servers(till={"command": "run-something-else"}))
         links.stocked.clear()
         was_asked = anyio.Event()
 
@@ -272,10 +280,10 @@ async def test_an_entry_that_changed_since_it_was_trusted_is_not_started_to_ask_
 
 
 async def test_what_a_client_is_told_to_ask_about_is_asked_by_the_client(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
-    desk.write(shop / "remit.toml", '[tools."git__push"]\napproval = true\n')
-    async with endpoint(desk, links, shop) as served:
+    sandbox.write(shop / "remit.toml", '[tools."git__push"]\napproval = true\n')
+    async with endpoint(sandbox, links, shop) as served:
         assert "git__push" in await names(served)
         yes = FakeCaller(capabilities={"elicitation": {}}, answer={"action": "accept"})
         assert told(await call(served, "git__push", {"path": "p"}, yes)) == "git did push"
@@ -299,16 +307,16 @@ async def test_what_a_client_is_told_to_ask_about_is_asked_by_the_client(
     ],
 )
 async def test_where_nobody_answers_a_person_can_approve_elsewhere(
-    desk: Desk, shop: Path, links: FakeLinks, caller: FakeCaller
+    sandbox: Sandbox, shop: Path, links: FakeLinks, caller: FakeCaller
 ) -> None:
-    desk.write(shop / "remit.toml", '[tools."git__push"]\napproval = true\n')
-    async with endpoint(desk, links, shop) as served:
+    sandbox.write(shop / "remit.toml", '[tools."git__push"]\napproval = true\n')
+    async with endpoint(sandbox, links, shop) as served:
         await served.tools({})
         refused = await call(served, "git__push", {"path": "p"}, caller)
         assert refused["structuredContent"]["error"] == "approval_required"
         id = refused["structuredContent"]["approval"]
         assert f"remit approve {id}" in told(refused)
-        with desk.registry() as registry:
+        with sandbox.registry() as registry:
             registry.approvals.answer(id, registry.at(str(shop)), approve=True)
         assert told(await call(served, "git__push", {"path": "p"}, caller)) == "git did push"
         again = await call(served, "git__push", {"path": "p"}, caller)
@@ -316,16 +324,16 @@ async def test_where_nobody_answers_a_person_can_approve_elsewhere(
 
 
 async def test_an_approval_does_not_help_a_tool_that_is_blocked_meanwhile(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
-    desk.write(shop / "remit.toml", '[tools."git__push"]\napproval = true\n')
+    sandbox.write(shop / "remit.toml", '[tools."git__push"]\napproval = true\n')
 
     class Slow(FakeCaller):
         async def send_request(self, method: str, params: object) -> dict[str, object]:  # noqa: ARG002
-            desk.write(shop / "remit.toml", 'block = ["git__push"]\n')
+            sandbox.write(shop / "remit.toml", 'block = ["git__push"]\n')
             return {"action": "accept"}
 
-    async with endpoint(desk, links, shop) as served:
+    async with endpoint(sandbox, links, shop) as served:
         await served.tools({})
         refused = await call(served, "git__push", {}, Slow(capabilities={"elicitation": {}}))
         assert refused["isError"]
@@ -333,25 +341,25 @@ async def test_an_approval_does_not_help_a_tool_that_is_blocked_meanwhile(
 
 
 async def test_a_tool_of_a_server_that_listed_nothing_yet_is_decided_by_the_servers_row(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
-    desk.write(shop / "remit.toml", 'block = ["git__new_bad"]\n')
+    sandbox.write(shop / "remit.toml", 'block = ["git__new_bad"]\n')
     silent = FakeLinks({"git": UpstreamError("it does not say what it has")})
-    async with endpoint(desk, silent, shop) as served:
+    async with endpoint(sandbox, silent, shop) as served:
         await served.tools({})
         assert told(await call(served, "git__new.good")) == "git did new.good"
         assert (await call(served, "git__new_bad"))["structuredContent"]["gate"] == "policy"
-    desk.write(desk.home / ".claude/settings.json", {"deniedMcpServers": [{"serverName": "git"}]})
-    async with endpoint(desk, links, shop) as served:
+    sandbox.write(sandbox.home / ".claude/settings.json", {"deniedMcpServers": [{"serverName": "git"}]})
+    async with endpoint(sandbox, links, shop) as served:
         assert await names(served) == []
         for name in ("git__new", "git__status"):
             assert (await call(served, name))["structuredContent"]["gate"] == "config"
 
 
 async def test_a_name_that_its_server_does_not_list_is_unknown_and_near_ones_are_told(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
-    async with endpoint(desk, links, shop) as served:
+    async with endpoint(sandbox, links, shop) as served:
         await served.tools({})
         for name in ("git__statuss", "mcp__git__statuss", "mcp__remit__git__statuss"):
             with pytest.raises(JsonRpcError) as raised:
@@ -365,23 +373,23 @@ async def test_a_name_that_its_server_does_not_list_is_unknown_and_near_ones_are
 
 
 async def test_a_known_server_is_not_asked_again_until_its_entry_changes(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
-    async with endpoint(desk, links, shop) as served:
+    async with endpoint(sandbox, links, shop) as served:
         first = await served.tools({})
     assert links.stocked == ["git"]
-    async with endpoint(desk, links, shop) as served:
+    async with endpoint(sandbox, links, shop) as served:
         assert (await served.tools({})).revision == first.revision
         assert links.stocked == ["git"]
-        desk.write(desk.home / ".claude.json", servers(git={"command": "another"}))
+        sandbox.write(sandbox.home / ".claude.json", servers(git={"command": "another"}))
         await served.tools({})  # which finds that the entry is another one
         await served.tools({})
         assert links.stocked == ["git", "git"]
         assert len(links.dropped) == 1
 
 
-async def test_the_first_list_waits_for_servers_but_not_for_ever(desk: Desk, shop: Path) -> None:
-    desk.write_state("git", "slow")
+async def test_the_first_list_waits_for_servers_but_not_for_ever(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write_state("git", "slow")
     links = FakeLinks(
         {"git": ServerLists(tools=[offered("status")]), "slow": ServerLists(tools=[offered("late")])}
     )
@@ -393,7 +401,7 @@ async def test_the_first_list_waits_for_servers_but_not_for_ever(desk: Desk, sho
             await release.wait()
 
     links.before_stock = wait
-    async with endpoint(desk, links, shop) as served:
+    async with endpoint(sandbox, links, shop) as served:
         served.wait_no_more()
         await arrived.wait()
         while not await names(served):
@@ -405,21 +413,23 @@ async def test_the_first_list_waits_for_servers_but_not_for_ever(desk: Desk, sho
         assert await names(served) == ["git__status", "slow__late"]
 
 
-async def test_a_server_that_fails_costs_the_others_nothing(desk: Desk, shop: Path, links: FakeLinks) -> None:
-    desk.write_state("git", "broken")
+async def test_a_server_that_fails_costs_the_others_nothing(
+    sandbox: Sandbox, shop: Path, links: FakeLinks
+) -> None:
+    sandbox.write_state("git", "broken")
     links.stocks["broken"] = UpstreamError("`broken` fell over")
-    async with endpoint(desk, links, shop) as served:
+    async with endpoint(sandbox, links, shop) as served:
         assert await names(served) == ["git__delete_branch", "git__push", "git__status"]
-    with desk.registry() as registry:
+    with sandbox.registry() as registry:
         failed = [tool.failure for tool, _ in registry.tools(registry.at(str(shop))) if tool.failure]
     assert failed == ["`broken` fell over"]
 
 
 async def test_why_a_server_does_not_answer_is_said_once_however_often_it_is_asked(
-    desk: Desk, shop: Path, links: FakeLinks, caplog: pytest.LogCaptureFixture
+    sandbox: Sandbox, shop: Path, links: FakeLinks, caplog: pytest.LogCaptureFixture
 ) -> None:
     links.stocks["git"] = UpstreamError("`git` fell over")
-    async with endpoint(desk, links, shop) as served:
+    async with endpoint(sandbox, links, shop) as served:
         await served.tools({})
         for times in (2, 3):  # each is begun when the one before it has been heard of
             links.tell("git", "notifications/tools/list_changed")
@@ -429,12 +439,12 @@ async def test_why_a_server_does_not_answer_is_said_once_however_often_it_is_ask
 
 
 async def test_what_a_known_server_offers_is_looked_at_again_when_it_runs(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
-    async with endpoint(desk, links, shop) as served:
+    async with endpoint(sandbox, links, shop) as served:
         await served.tools({})
     links.stocks["git"] = ServerLists(tools=[offered("status"), offered("new")])
-    async with endpoint(desk, links, shop) as served:
+    async with endpoint(sandbox, links, shop) as served:
         assert "git__new" not in await names(served)
         async with served.changes() as changes:
             await call(served, "git__status")
@@ -444,10 +454,10 @@ async def test_what_a_known_server_offers_is_looked_at_again_when_it_runs(
     assert links.stocked == ["git", "git"]
 
 
-async def test_a_tool_that_is_not_listed_cannot_be_approved(desk: Desk, shop: Path) -> None:
+async def test_a_tool_that_is_not_listed_cannot_be_approved(sandbox: Sandbox, shop: Path) -> None:
     links = FakeLinks({"git": UpstreamError("it does not say what it has")})
-    desk.write(shop / "remit.toml", '[tools."git__*"]\napproval = true\n')
-    async with endpoint(desk, links, shop) as served:
+    sandbox.write(shop / "remit.toml", '[tools."git__*"]\napproval = true\n')
+    async with endpoint(sandbox, links, shop) as served:
         await served.tools({})
         refused = await call(served, "git__unheard", {}, FakeCaller(capabilities={"elicitation": {}}))
         assert refused["structuredContent"]["unlock"] == "list the tools, then call it again"
@@ -455,11 +465,11 @@ async def test_a_tool_that_is_not_listed_cannot_be_approved(desk: Desk, shop: Pa
 
 
 async def test_each_call_is_counted_once_and_audited_without_what_was_said(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
-    desk.write(shop / "remit.toml", 'block = ["git__push"]\n')
+    sandbox.write(shop / "remit.toml", 'block = ["git__push"]\n')
     links.answers["git"] = lambda params: {"content": [], "isError": params["arguments"].get("path") == "bad"}
-    async with endpoint(desk, links, shop) as served:
+    async with endpoint(sandbox, links, shop) as served:
         await served.tools({})
         await call(served, "git__status", {"path": "hunter2"}, _meta={"claudecode/toolUseId": "toolu_1"})
         await call(served, "git__status", {"path": "bad"})
@@ -468,7 +478,7 @@ async def test_each_call_is_counted_once_and_audited_without_what_was_said(
             await call(served, "nobody__knows")
         await call(served, "why_tool", {"name": "git__push"})
         await call(served, "call_tool", {"name": "git__push"})
-    with desk.registry() as registry:
+    with sandbox.registry() as registry:
         at = registry.at(str(shop))
         assert registry.record("mcp__git__status", at, session_id="s", call_id="toolu_1") is False
         used = {tool.name: (tool.usage_count, tool.outcomes) for tool, _ in registry.tools(at)}
@@ -485,19 +495,19 @@ async def test_each_call_is_counted_once_and_audited_without_what_was_said(
         ("mcp__git__push", "hidden", "policy", "refused"),
     ]
     assert audit[-1].bytes_in == len('{"path":"hunter2"}')
-    assert "hunter2" not in str(stored(desk.database, "select * from audit"))
+    assert "hunter2" not in str(run_sql(sandbox.database, "select * from audit"))
 
 
 async def test_a_made_up_name_that_its_server_refuses_becomes_no_tool(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
     links.stocks["git"] = UpstreamError("it does not say what it has")
     links.answers["git"] = lambda params: {"content": [], "isError": params["name"] == "made_up"}
-    async with endpoint(desk, links, shop) as served:
+    async with endpoint(sandbox, links, shop) as served:
         await served.tools({})
         await call(served, "git__made_up")
         await call(served, "git__unlisted")
-    with desk.registry() as registry:
+    with sandbox.registry() as registry:
         at = registry.at(str(shop))
         known = {tool.name for tool, _ in registry.tools(at)}
         assert "mcp__git__made_up" not in known
@@ -506,26 +516,26 @@ async def test_a_made_up_name_that_its_server_refuses_becomes_no_tool(
 
 
 async def test_what_was_answered_is_recorded_when_the_endpoint_is_cancelled(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
     with anyio.CancelScope() as scope:
-        async with endpoint(desk, links, shop) as served:
+        async with endpoint(sandbox, links, shop) as served:
             await served.tools({})
             await call(served, "git__status")
             scope.cancel()
             await anyio.sleep_forever()
-    with desk.registry() as registry:
+    with sandbox.registry() as registry:
         assert [entry.tool for entry in registry.supply.audit(registry.at(str(shop)))] == ["mcp__git__status"]
 
 
 async def test_a_success_that_changes_a_state_counts_for_the_very_next_call(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
-    desk.write(
+    sandbox.write(
         shop / "remit.toml",
         '[states.ready]\non = "git__status"\noff = "git__push"\n[tools."git__push"]\nstates = ["ready"]\n',
     )
-    async with endpoint(desk, links, shop) as served:
+    async with endpoint(sandbox, links, shop) as served:
         await served.tools({})
         assert (await call(served, "git__push"))["isError"]
         await call(served, "git__status")
@@ -534,28 +544,28 @@ async def test_a_success_that_changes_a_state_counts_for_the_very_next_call(
 
 
 async def test_lists_are_the_same_object_until_what_is_visible_changes(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
-    async with endpoint(desk, links, shop) as served:
+    async with endpoint(sandbox, links, shop) as served:
         first = await served.tools({})
         await call(served, "git__status")
-        desk.write(shop / "remit.toml", "token_budget = 5999\n")
+        sandbox.write(shop / "remit.toml", "token_budget = 5999\n")
         assert await served.tools({}) is first
-        desk.write(shop / "remit.toml", 'block = ["git__push"]\n')
+        sandbox.write(shop / "remit.toml", 'block = ["git__push"]\n')
         second = await served.tools({})
         assert second.revision != first.revision
-        desk.write(shop / "remit.toml", "token_budget = 6001\n")
+        sandbox.write(shop / "remit.toml", "token_budget = 6001\n")
         assert json.dumps((await served.tools({})).items) == json.dumps(first.items)
 
 
 async def test_a_change_is_told_once_and_only_where_something_changed(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
-    async with endpoint(desk, links, shop) as served:
+    async with endpoint(sandbox, links, shop) as served:
         await served.tools({})
         async with served.changes() as changes:
-            desk.write(shop / "remit.toml", "token_budget = 5999\n")  # changes nothing
-            desk.write(shop / "remit.toml", 'block = ["git__push"]\n')
+            sandbox.write(shop / "remit.toml", "token_budget = 5999\n")  # changes nothing
+            sandbox.write(shop / "remit.toml", 'block = ["git__push"]\n')
             assert await anext(changes) == ("tools", None)
             links.stocks["git"] = ServerLists(tools=[offered("status")], prompts=[{"name": "say"}])
             links.tell("git", "notifications/tools/list_changed")
@@ -566,11 +576,11 @@ async def test_a_change_is_told_once_and_only_where_something_changed(
 
 
 async def test_a_tool_that_cannot_be_used_is_left_out_and_named_in_the_log_once(
-    desk: Desk, shop: Path, caplog: pytest.LogCaptureFixture
+    sandbox: Sandbox, shop: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     tools = [offered("do.it"), offered("do/it"), offered("do.it"), {"name": "shapeless"}]
     links = FakeLinks({"git": ServerLists(tools=tools)})
-    async with endpoint(desk, links, shop) as served:
+    async with endpoint(sandbox, links, shop) as served:
         assert await names(served) == ["git__do_it"]
         assert told(await call(served, "git__do_it")) == "git did do.it"
         links.stocks["git"] = ServerLists(tools=[*tools, offered("new")])
@@ -587,9 +597,9 @@ async def test_a_tool_that_cannot_be_used_is_left_out_and_named_in_the_log_once(
 
 
 async def test_who_waits_for_a_first_list_is_told_of_no_change_meanwhile(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
-    desk.write_state("git", "slow")
+    sandbox.write_state("git", "slow")
     links.stocks["slow"] = ServerLists(tools=[offered("late")], prompts=[{"name": "say"}])
     release = anyio.Event()
 
@@ -598,7 +608,7 @@ async def test_who_waits_for_a_first_list_is_told_of_no_change_meanwhile(
             await release.wait()
 
     links.before_stock = wait_for
-    async with endpoint(desk, links, shop) as served, served.changes() as changes:
+    async with endpoint(sandbox, links, shop) as served, served.changes() as changes:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(names, served)
             while not (await served.fresh()).visible:
@@ -606,57 +616,59 @@ async def test_who_waits_for_a_first_list_is_told_of_no_change_meanwhile(
             release.set()
         links.tell("git", "notifications/resources/updated", uri="file:///x")
         assert await anext(changes) == ("resources", "file:///x")
-        desk.write(shop / "remit.toml", 'block = ["git__push"]\n')
+        sandbox.write(shop / "remit.toml", 'block = ["git__push"]\n')
         assert await anext(changes) == ("tools", None)
 
 
 async def test_who_begins_to_listen_is_told_nothing_of_what_was_listed_before(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
-    async with endpoint(desk, links, shop) as served:
+    async with endpoint(sandbox, links, shop) as served:
         await served.tools({})  # of which nothing was known when it was opened
         async with served.changes() as changes:
             links.tell("git", "notifications/resources/updated", uri="file:///x")
             assert await anext(changes) == ("resources", "file:///x")
             await served.fresh()
-            desk.write(shop / "remit.toml", 'block = ["git__push"]\n')
+            sandbox.write(shop / "remit.toml", 'block = ["git__push"]\n')
             assert await anext(changes) == ("tools", None)
 
 
-async def test_a_change_of_a_state_is_told(desk: Desk, shop: Path, links: FakeLinks) -> None:
-    desk.write(
+async def test_a_change_of_a_state_is_told(sandbox: Sandbox, shop: Path, links: FakeLinks) -> None:
+    sandbox.write(
         shop / "remit.toml",
         '[states.ready]\nfile = "ready"\n[states.going]\nkind = "workflow"\n'
         '[tools."git__push"]\nstates = ["ready"]\n[tools."git__status"]\nstates = ["going"]\n',
     )
-    async with endpoint(desk, links, shop) as served:
+    async with endpoint(sandbox, links, shop) as served:
         assert await names(served) == ["git__delete_branch"]
         async with served.changes() as changes:
             (shop / "ready").touch()
             assert await anext(changes) == ("tools", None)
             assert await names(served) == ["git__delete_branch", "git__push"]
-            with desk.registry() as registry:
+            with sandbox.registry() as registry:
                 registry.set_state("going", registry.at(str(shop)))
             assert await anext(changes) == ("tools", None)
             assert await names(served) == ["git__delete_branch", "git__push", "git__status"]
 
 
-async def test_own_tools_can_be_switched_off(desk: Desk, shop: Path, links: FakeLinks) -> None:
-    desk.write(shop / "remit.toml", 'own_tools = ["why_tool"]\n')
-    async with endpoint(desk, links, shop, strategy="search") as served:
+async def test_own_tools_can_be_switched_off(sandbox: Sandbox, shop: Path, links: FakeLinks) -> None:
+    sandbox.write(shop / "remit.toml", 'own_tools = ["why_tool"]\n')
+    async with endpoint(sandbox, links, shop, strategy="search") as served:
         assert [item["name"] for item in (await served.tools({})).items] == ["why_tool"]
         with pytest.raises(JsonRpcError, match="Unknown tool: call_tool"):
             await call(served, "call_tool", {"name": "git__status"})
         assert "is visible" in told(await call(served, "why_tool", {"name": "git__status"}))
 
 
-async def test_one_server_may_be_served_without_its_name(desk: Desk, shop: Path, links: FakeLinks) -> None:
+async def test_one_server_may_be_served_without_its_name(
+    sandbox: Sandbox, shop: Path, links: FakeLinks
+) -> None:
     machine = '[servers.git]\nprefix = false\nsessions = "shared"\ninherit_env = ["PATH"]\ndeadline = 7\n'
-    desk.write(desk.home / ".config/remit/remit.toml", machine)
+    sandbox.write(sandbox.home / ".config/remit/remit.toml", machine)
     links.stocks["git"] = ServerLists(
         tools=[offered("status"), offered("call_tool")], prompts=[{"name": "say"}]
     )
-    async with endpoint(desk, links, shop) as served:
+    async with endpoint(sandbox, links, shop) as served:
         listed = await names(served)
         assert listed[1] == "status"
         assert listed[0].startswith("call_tool_")
@@ -668,55 +680,61 @@ async def test_one_server_may_be_served_without_its_name(desk: Desk, shop: Path,
         assert [item["name"] for item in (await served.prompts()).items] == ["say"]
 
 
-async def test_a_project_cannot_say_how_servers_are_run(desk: Desk, shop: Path, links: FakeLinks) -> None:
-    desk.write(shop / "remit.toml", '[servers.git]\nprefix = false\nsessions = "shared"\n')
-    async with endpoint(desk, links, shop) as served:
+async def test_a_project_cannot_say_how_servers_are_run(
+    sandbox: Sandbox, shop: Path, links: FakeLinks
+) -> None:
+    sandbox.write(shop / "remit.toml", '[servers.git]\nprefix = false\nsessions = "shared"\n')
+    async with endpoint(sandbox, links, shop) as served:
         assert "git__status" in await names(served)
-    with desk.registry() as registry:
+    with sandbox.registry() as registry:
         problems = registry.own_problems(registry.at(str(shop)))
     assert ["a project cannot say how servers are run" in each.reason for each in problems] == [True, True]
 
 
-async def test_an_agents_endpoint_serves_what_the_agent_has(desk: Desk, shop: Path, links: FakeLinks) -> None:
-    desk.write(
+async def test_an_agents_endpoint_serves_what_the_agent_has(
+    sandbox: Sandbox, shop: Path, links: FakeLinks
+) -> None:
+    sandbox.write(
         shop / ".claude/agents/reviewer.md",
         "---\nname: reviewer\ndescription: x\ntools: mcp__git__status\n---\n",
     )
-    async with endpoint(desk, links, shop, agent="reviewer") as served:
+    async with endpoint(sandbox, links, shop, agent="reviewer") as served:
         assert await names(served) == ["git__status"]
         assert (await call(served, "git__push"))["structuredContent"]["gate"] == "agent"
     with pytest.raises(AgentError):
-        async with endpoint(desk, links, shop, agent="nobody"):
+        async with endpoint(sandbox, links, shop, agent="nobody"):
             pass
 
 
 async def test_a_rooms_endpoint_serves_the_room_and_nothing_else(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
-    desk.write(shop / "remit.toml", '[rooms.look]\ntools = ["git__status"]\n')
-    async with endpoint(desk, links, shop, room="look") as served:
+    sandbox.write(shop / "remit.toml", '[rooms.look]\ntools = ["git__status"]\n')
+    async with endpoint(sandbox, links, shop, room="look") as served:
         assert await names(served) == ["git__status"]
         refused = await call(served, "git__push")
         assert refused["structuredContent"]["gate"] == "policy"
         assert "rooms.look.tools" in told(refused)
     with pytest.raises(UnknownRoomError, match="no room is called `loook`") as raised:
-        async with endpoint(desk, links, shop, room="loook"):
+        async with endpoint(sandbox, links, shop, room="loook"):
             pass
     assert raised.value.hint == "did you mean `look`?"
 
 
-async def test_a_strategy_or_mode_that_is_none_is_refused(desk: Desk, shop: Path, links: FakeLinks) -> None:
+async def test_a_strategy_or_mode_that_is_none_is_refused(
+    sandbox: Sandbox, shop: Path, links: FakeLinks
+) -> None:
     for wrong in ({"strategy": "wild"}, {"mode": "wild"}):
         with pytest.raises(ValueError, match="wild"):
-            async with endpoint(desk, links, shop, **wrong):
+            async with endpoint(sandbox, links, shop, **wrong):
                 pass
 
 
 async def test_what_goes_wrong_inside_reaches_the_one_who_opened_it(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
     with pytest.raises(LookupError, match="outside"):
-        async with endpoint(desk, links, shop):
+        async with endpoint(sandbox, links, shop):
             raise LookupError("outside")
 
 
@@ -727,13 +745,13 @@ def _raise(error: Exception) -> Callable[[Params], Answer]:
     return answer
 
 
-def test_a_catalog_is_made_anew_only_for_what_may_change_it(desk: Desk, shop: Path) -> None:
-    desk.write(shop / "remit.toml", 'pinned = ["x"]\n')
-    with desk.registry() as registry:
+def test_a_catalog_is_made_anew_only_for_what_may_change_it(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write(shop / "remit.toml", 'pinned = ["x"]\n')
+    with sandbox.registry() as registry:
         inventory = Inventory(registry, lambda: registry.at(str(shop)), EndpointChoice())
         first = inventory.catalog()
         assert inventory.catalog() is first  # though the file is so young that it is read again
-        desk.later_ns = 10_000_000_000
+        sandbox.later_ns = 10_000_000_000
         assert inventory.catalog() is first
         assert inventory.is_right(registry.supply.revision())
         registry.record("mcp__git__status", inventory.context)
@@ -742,9 +760,9 @@ def test_a_catalog_is_made_anew_only_for_what_may_change_it(desk: Desk, shop: Pa
         assert second is not first
         registry.record("mcp__git__status", inventory.context)
         assert inventory.catalog() is second
-        (desk.home / ".claude.json").touch()
+        (sandbox.home / ".claude.json").touch()
         assert inventory.catalog() is second
         registry.scan(inventory.context)
         assert inventory.catalog() is second
-        desk.write_state("git", "web")
+        sandbox.write_state("git", "web")
         assert inventory.catalog() is not second

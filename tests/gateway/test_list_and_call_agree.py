@@ -11,7 +11,6 @@ import anyio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway_support import FakeCaller, FakeLinks, call, endpoint, names, offered
 from remit.clients.install_targets import ClientPlaces
 from remit.configuration.file_parser import STRATEGIES
 from remit.decision.kinds import Kind
@@ -22,7 +21,9 @@ from remit.install.installer import Installer
 from remit.install.record_store import InstallRecords
 from remit.scanning.client_files import ClientFiles
 from remit.upstream.ports import ServerLists
-from support import Desk, servers
+from support.builders import servers
+from support.gateway_fakes import FakeCaller, FakeLinks, call, endpoint, names, offered
+from support.sandbox import Sandbox
 
 EXAMPLES = int(os.environ.get("REMIT_PROOF_EXAMPLES", "1000")) // 100
 TOOLS = {"git": ("log", "push", "delete_branch"), "web": ("fetch", "post")}
@@ -65,20 +66,20 @@ def _settings(draw: st.DrawFn) -> Setting:
 @settings(max_examples=EXAMPLES, deadline=None)
 def test_what_is_shown_can_be_called_and_what_cannot_be_called_is_shown_nowhere(setting: Setting) -> None:
     with tempfile.TemporaryDirectory() as root:
-        desk = Desk(root=Path(root).resolve())
-        desk.home.mkdir()
-        desk.write_state(*TOOLS)
-        shop = desk.project("shop")
-        desk.write(shop / "remit.toml", setting.toml)
-        anyio.run(_check, desk, shop, setting)
+        sandbox = Sandbox(root=Path(root).resolve())
+        sandbox.home.mkdir()
+        sandbox.write_state(*TOOLS)
+        shop = sandbox.project("shop")
+        sandbox.write(shop / "remit.toml", setting.toml)
+        anyio.run(_check, sandbox, shop, setting)
 
 
-async def _check(desk: Desk, shop: Path, setting: Setting) -> None:
+async def _check(sandbox: Sandbox, shop: Path, setting: Setting) -> None:
     stocks: dict[str, ServerLists | Exception] = {
         server: ServerLists(tools=[offered(tool) for tool in tools]) for server, tools in TOOLS.items()
     }
     links = FakeLinks(stocks)
-    async with endpoint(desk, links, shop, **setting.opening) as served:
+    async with endpoint(sandbox, links, shop, **setting.opening) as served:
         for is_ready in setting.are_ready:
             (shop / "ready").touch() if is_ready else (shop / "ready").unlink(missing_ok=True)
             shown = await _shown(served)
@@ -146,30 +147,32 @@ def test_after_an_install_lists_explanations_and_the_session_context_tell_of_wha
     held: dict[str, Held], is_taken_out: bool
 ) -> None:
     with tempfile.TemporaryDirectory() as root:
-        desk = Desk(root=Path(root).resolve())
-        desk.home.mkdir()
-        desk.provide(*held)
-        anyio.run(_check_installed, desk, desk.project("shop"), held, is_taken_out)
+        sandbox = Sandbox(root=Path(root).resolve())
+        sandbox.home.mkdir()
+        sandbox.provide(*held)
+        anyio.run(_check_installed, sandbox, sandbox.project("shop"), held, is_taken_out)
 
 
-async def _check_installed(desk: Desk, shop: Path, held: Mapping[str, Held], is_taken_out: bool) -> None:
-    _declare(desk, shop, held)
-    machine = Machine(home=str(desk.home), variables=desk.variables, root=str(desk.root / "machine"))
+async def _check_installed(
+    sandbox: Sandbox, shop: Path, held: Mapping[str, Held], is_taken_out: bool
+) -> None:
+    _declare(sandbox, shop, held)
+    machine = Machine(home=str(sandbox.home), variables=sandbox.variables, root=str(sandbox.root / "machine"))
     installer = Installer(
         ClientPlaces(machine, ["/opt/remit"]), InstallRecords(machine), ClientFiles(machine), lambda: 1
     )
     installer.install("claude-code")
     stocks: dict[str, ServerLists | Exception] = {label: ServerLists(tools=[offered("do")]) for label in held}
-    with desk.registry() as registry:
+    with sandbox.registry() as registry:
         here = registry.at(str(shop))
         trusted = [label for label, each in held.items() if each.scope == "project" and each.is_trusted]
         registry.trust(registry.trustable(here, trusted) if trusted else [], here)
-    async with endpoint(desk, FakeLinks(stocks), shop, strategy="flat") as served:
+    async with endpoint(sandbox, FakeLinks(stocks), shop, strategy="flat") as served:
         listed = {name.partition("__")[0] for name in await names(served)}
     if is_taken_out:
         installer.uninstall("claude-code")
         listed = {label for label, each in held.items() if each.scope != "project" or each.is_approved}
-    with desk.registry() as registry:
+    with sandbox.registry() as registry:
         here = registry.at(str(shop))
         visible = [tool for tool, said in registry.tools(here) if said.is_available and tool.source != REMIT]
         assert {tool.server for tool in visible if tool.kind is Kind.MCP_SERVER} == listed
@@ -184,9 +187,9 @@ async def _check_installed(desk: Desk, shop: Path, held: Mapping[str, Held], is_
                 assert decision.unlock == f"look at it with `remit trust`, then run `remit trust {label}`"
 
 
-def _declare(desk: Desk, shop: Path, held: Mapping[str, Held]) -> None:
+def _declare(sandbox: Sandbox, shop: Path, held: Mapping[str, Held]) -> None:
     at = {scope: [label for label, each in held.items() if each.scope == scope] for scope in _SCOPES}
     approved = [label for label in at["project"] if held[label].is_approved]
     answers = {"hasTrustDialogAccepted": True, "enabledMcpjsonServers": approved, **servers(*at["local"])}
-    desk.write_state(*at["global"], local={shop: answers})
-    desk.write(shop / ".mcp.json", servers(*at["project"]))
+    sandbox.write_state(*at["global"], local={shop: answers})
+    sandbox.write(shop / ".mcp.json", servers(*at["project"]))

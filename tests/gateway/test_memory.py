@@ -16,11 +16,11 @@ from mcp import Client, StdioServerParameters
 from mcp.client.context import ClientRequestContext
 from mcp.client.streamable_http import streamable_http_client
 
-from memory_calls import context, decision, entity, pattern, session
-from processes import Place
 from remit.decision.projects import identify
 from remit.decision.tool_names import MEMORY_SERVER
 from remit.memory.scope_gate import TOOLS, memory_id
+from support.memory_calls import context, decision, entity, pattern, session
+from support.processes import ServedProject
 
 Era = Literal["legacy", "2026-07-28"]
 Call = Callable[..., Awaitable[dict[str, Any]]]
@@ -48,15 +48,15 @@ class Person:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    made = Place(tmp_path.resolve())
+def place(tmp_path: Path) -> ServedProject:
+    made = ServedProject(tmp_path.resolve())
     made.declare({})
     return made
 
 
 @asynccontextmanager
 async def on_stdio(
-    place: Place, era: Era, person: Person | None = None, *options: str
+    place: ServedProject, era: Era, person: Person | None = None, *options: str
 ) -> AsyncGenerator[Client]:
     command, *arguments = place.command(*options)
     started = StdioServerParameters(
@@ -93,7 +93,7 @@ def calling(client: Client) -> Call:
     return call
 
 
-def tell(place: Place, era: Era, story: Story, *, over: str = "stdio") -> None:
+def tell(place: ServedProject, era: Era, story: Story, *, over: str = "stdio") -> None:
     """Tell a story to a gateway that runs as a process of its own."""
 
     async def at_stdio() -> None:
@@ -111,11 +111,11 @@ def tell(place: Place, era: Era, story: Story, *, over: str = "stdio") -> None:
         anyio.run(at_url, listener.url)
 
 
-def own_id(place: Place) -> str:
+def own_id(place: ServedProject) -> str:
     return memory_id(identify(str(place.project)))
 
 
-def remit(place: Place, *arguments: str) -> subprocess.CompletedProcess[str]:
+def remit(place: ServedProject, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "remit", *arguments]
     return subprocess.run(
         command, cwd=place.project, env=place.environment, capture_output=True, text=True, timeout=60
@@ -124,7 +124,7 @@ def remit(place: Place, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("over", ["stdio", "http"])
-def test_a_new_project(place: Place, era: Era, over: str) -> None:
+def test_a_new_project(place: ServedProject, era: Era, over: str) -> None:
     async def story(call: Call) -> None:
         state = await call("get_scope_state", project_id="my-new-project")
         assert (state["scope_state"], state["project_exists"]) == ("uncertain", False)
@@ -138,7 +138,7 @@ def test_a_new_project(place: Place, era: Era, over: str) -> None:
 
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("over", ["stdio", "http"])
-def test_using_focus_areas(place: Place, era: Era, over: str) -> None:
+def test_using_focus_areas(place: ServedProject, era: Era, over: str) -> None:
     async def story(call: Call) -> None:
         await call("save_session", session=session(), project_id="my-project")
         state = await call("get_scope_state", project_id="my-project", focus="auth-refactor")
@@ -158,7 +158,7 @@ def test_using_focus_areas(place: Place, era: Era, over: str) -> None:
 
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("over", ["stdio", "http"])
-def test_a_write_that_is_blocked(place: Place, era: Era, over: str) -> None:
+def test_a_write_that_is_blocked(place: ServedProject, era: Era, over: str) -> None:
     writes: dict[str, dict[str, object]] = {
         "save_decision": {"decision": decision("Use X")},
         "save_pattern": {"pattern": pattern()},
@@ -185,7 +185,7 @@ def test_a_write_that_is_blocked(place: Place, era: Era, over: str) -> None:
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_it_is_found_by_meaning_and_listed_once_it_was_used(place: Place, era: Era) -> None:
+def test_it_is_found_by_meaning_and_listed_once_it_was_used(place: ServedProject, era: Era) -> None:
     async def listed(client: Client) -> list[str]:
         return [tool.name for tool in (await client.list_tools()).tools]
 
@@ -211,7 +211,7 @@ def test_it_is_found_by_meaning_and_listed_once_it_was_used(place: Place, era: E
     anyio.run(story)
 
 
-def test_an_older_client_is_told_the_id_of_the_memory_here(place: Place) -> None:
+def test_an_older_client_is_told_the_id_of_the_memory_here(place: ServedProject) -> None:
     async def story() -> None:
         async with on_stdio(place, "legacy") as client:
             said = str(client.instructions)
@@ -223,7 +223,7 @@ def test_an_older_client_is_told_the_id_of_the_memory_here(place: Place) -> None
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_bound_token_gets_for_other_projects_the_answer_for_none(place: Place, era: Era) -> None:
+def test_a_bound_token_gets_for_other_projects_the_answer_for_none(place: ServedProject, era: Era) -> None:
     other, none = "other-12345678", "nobody-87654321"
     given: dict[str, dict[str, object]] = {
         "get_scope_state": {},
@@ -272,7 +272,7 @@ def test_a_bound_token_gets_for_other_projects_the_answer_for_none(place: Place,
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize(("word", "expected"), [("accept", "saved"), ("decline", None)])
 def test_what_every_project_would_see_is_asked_of_the_person_at_the_client(
-    place: Place, era: Era, word: Literal["accept", "decline"], expected: str | None
+    place: ServedProject, era: Era, word: Literal["accept", "decline"], expected: str | None
 ) -> None:
     person = Person(word)
 
@@ -294,7 +294,7 @@ def test_what_every_project_would_see_is_asked_of_the_person_at_the_client(
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_served_alone_it_asks_the_person_at_the_client_as_well(place: Place, era: Era) -> None:
+def test_served_alone_it_asks_the_person_at_the_client_as_well(place: ServedProject, era: Era) -> None:
     person = Person("accept")
 
     async def story() -> None:
@@ -310,7 +310,7 @@ def test_served_alone_it_asks_the_person_at_the_client_as_well(place: Place, era
     anyio.run(story)
 
 
-def test_where_nobody_can_be_asked_a_person_approves_on_the_command_line(place: Place) -> None:
+def test_where_nobody_can_be_asked_a_person_approves_on_the_command_line(place: ServedProject) -> None:
     async def story(call: Call) -> None:
         await call("save_session", session=session(), project_id="p")
         wanted: dict[str, Any] = {"context": context("for all", scope="global"), "project_id": "p"}
@@ -325,7 +325,7 @@ def test_where_nobody_can_be_asked_a_person_approves_on_the_command_line(place: 
     tell(place, "legacy", story)
 
 
-def test_all_of_its_tools_are_listed_where_that_is_configured(place: Place) -> None:
+def test_all_of_its_tools_are_listed_where_that_is_configured(place: ServedProject) -> None:
     place.declare({}, '[memory]\ntools = "listed"\n')
 
     async def story() -> None:
@@ -342,7 +342,7 @@ def test_all_of_its_tools_are_listed_where_that_is_configured(place: Place) -> N
     anyio.run(story)
 
 
-def test_none_of_it_is_served_where_it_is_switched_off(place: Place) -> None:
+def test_none_of_it_is_served_where_it_is_switched_off(place: ServedProject) -> None:
     place.declare({}, '[memory]\ntools = "off"\n')
 
     async def story() -> None:

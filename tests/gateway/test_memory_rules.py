@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from gateway_support import FakeCaller, FakeLinks, call, endpoint, names, offered, told
-from memory_calls import context, decision, session
 from remit.bootstrap import open_notifier
 from remit.errors import StoreError
 from remit.gateway.endpoint import LiveEndpoint
@@ -17,7 +15,10 @@ from remit.memory.project_memory import Memory
 from remit.memory.scope_gate import TOOLS
 from remit.upstream.offer_reader import read_offer
 from remit.upstream.ports import Answer, JsonRpcError, ServerLists
-from support import Desk, servers
+from support.builders import servers
+from support.gateway_fakes import FakeCaller, FakeLinks, call, endpoint, names, offered, told
+from support.memory_calls import context, decision, session
+from support.sandbox import Sandbox
 
 pytestmark = pytest.mark.anyio
 
@@ -26,9 +27,9 @@ SAVING: dict[str, Any] = {"session": session(), "project_id": "p"}
 
 
 @pytest.fixture
-def shop(desk: Desk) -> Path:
-    desk.write_state("git")
-    return desk.project("shop")
+def shop(sandbox: Sandbox) -> Path:
+    sandbox.write_state("git")
+    return sandbox.project("shop")
 
 
 @pytest.fixture
@@ -40,12 +41,12 @@ async def save(served: LiveEndpoint, caller: FakeCaller | None = None) -> Answer
     return await call(served, "remit-memory__save_session", SAVING, caller)
 
 
-def machine(desk: Desk, text: str) -> None:
-    desk.write(desk.home / ".config/remit/remit.toml", text)
+def machine(sandbox: Sandbox, text: str) -> None:
+    sandbox.write(sandbox.home / ".config/remit/remit.toml", text)
 
 
-async def test_no_server_is_started_or_asked_for_it(desk: Desk, shop: Path, links: FakeLinks) -> None:
-    async with endpoint(desk, links, shop) as served:
+async def test_no_server_is_started_or_asked_for_it(sandbox: Sandbox, shop: Path, links: FakeLinks) -> None:
+    async with endpoint(sandbox, links, shop) as served:
         assert (await save(served))["structuredContent"]["status"] == "saved"
         with pytest.raises(JsonRpcError, match="Unknown tool: remit-memory__save_all"):
             await call(served, "remit-memory__save_all")
@@ -67,10 +68,10 @@ async def test_no_server_is_started_or_asked_for_it(desk: Desk, shop: Path, link
     ],
 )
 async def test_a_rule_against_writing_is_kept_by_lists_calls_search_and_why(
-    desk: Desk, shop: Path, links: FakeLinks, rule: str
+    sandbox: Sandbox, shop: Path, links: FakeLinks, rule: str
 ) -> None:
-    machine(desk, rule)
-    async with endpoint(desk, links, shop, strategy="namespace") as served:
+    machine(sandbox, rule)
+    async with endpoint(sandbox, links, shop, strategy="namespace") as served:
         refused = await save(served)
         assert refused["isError"] is True
         assert "is not available now" in told(refused)
@@ -82,27 +83,27 @@ async def test_a_rule_against_writing_is_kept_by_lists_calls_search_and_why(
             group = await call(served, "remit-memory")
             listed += [item["name"] for item in group["structuredContent"]["tools"]]
         assert "remit-memory__save_session" not in listed
-        assert desk.memory().get_scope_state({"project_id": "p"}).project_exists is False
+        assert sandbox.memory().get_scope_state({"project_id": "p"}).project_exists is False
 
 
 async def test_a_project_can_switch_it_off_and_cannot_switch_it_on(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
-    desk.write(shop / "remit.toml", '[memory]\ntools = "off"\n')
-    async with endpoint(desk, links, shop) as served:
+    sandbox.write(shop / "remit.toml", '[memory]\ntools = "off"\n')
+    async with endpoint(sandbox, links, shop) as served:
         assert "blocked by `off`: `memory.tools` in remit.toml line 2" in told(await save(served))
-    desk.write(shop / "remit.toml", '[memory]\ntools = "listed"\n')
-    machine(desk, '[memory]\ntools = "off"\n')
-    async with endpoint(desk, links, shop) as served:
+    sandbox.write(shop / "remit.toml", '[memory]\ntools = "listed"\n')
+    machine(sandbox, '[memory]\ntools = "off"\n')
+    async with endpoint(sandbox, links, shop) as served:
         assert "blocked by `off`" in told(await save(served))
         assert await names(served) == ["git__log", "git__push"]
 
 
 async def test_a_call_that_a_policy_asks_about_waits_for_a_person(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
-    machine(desk, '[tools."mcp__remit-memory__save_*"]\napproval = true\n')
-    async with endpoint(desk, links, shop) as served:
+    machine(sandbox, '[tools."mcp__remit-memory__save_*"]\napproval = true\n')
+    async with endpoint(sandbox, links, shop) as served:
         waiting = await save(served)
         assert waiting["structuredContent"]["error"] == "approval_required"
         person = FakeCaller(capabilities={"elicitation": {}}, answer={"action": "accept"})
@@ -111,17 +112,17 @@ async def test_a_call_that_a_policy_asks_about_waits_for_a_person(
 
 
 async def test_an_agent_has_it_only_where_its_definition_lets_it(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
     head = "---\nname: {}\ndescription: x\n{}---\n"
-    desk.write(shop / ".claude/agents/all.md", head.format("all", ""))
-    desk.write(shop / ".claude/agents/git.md", head.format("git", "mcpServers: [git]\n"))
-    desk.write(
+    sandbox.write(shop / ".claude/agents/all.md", head.format("all", ""))
+    sandbox.write(shop / ".claude/agents/git.md", head.format("git", "mcpServers: [git]\n"))
+    sandbox.write(
         shop / ".claude/agents/reader.md",
         head.format("reader", "disallowedTools: mcp__remit-memory__save_session\n"),
     )
     for agent, is_saved in (("all", True), ("git", False), ("reader", False)):
-        async with endpoint(desk, links, shop, agent=agent) as served:
+        async with endpoint(sandbox, links, shop, agent=agent) as served:
             assert ("saved" in told(await save(served))) is is_saved
 
 
@@ -152,10 +153,10 @@ async def test_an_agent_has_it_only_where_its_definition_lets_it(
     ],
 )
 async def test_each_strategy_lists_it_where_something_speaks_for_it(
-    desk: Desk, shop: Path, links: FakeLinks, configured: str, strategy: str | None, expected: list[str]
+    sandbox: Sandbox, shop: Path, links: FakeLinks, configured: str, strategy: str | None, expected: list[str]
 ) -> None:
-    machine(desk, configured)
-    async with endpoint(desk, links, shop, strategy=strategy) as served:
+    machine(sandbox, configured)
+    async with endpoint(sandbox, links, shop, strategy=strategy) as served:
         listing = await served.tools({})
         assert await names(served) == expected
         own = {item["name"] for item in listing.items}
@@ -169,51 +170,51 @@ async def test_each_strategy_lists_it_where_something_speaks_for_it(
 
 
 async def test_what_was_used_here_is_listed_from_the_next_time_on(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
-    blog = desk.project("blog")
-    async with endpoint(desk, links, shop) as served:
+    blog = sandbox.project("blog")
+    async with endpoint(sandbox, links, shop) as served:
         await save(served)
         assert await names(served) == ["git__log", "git__push"]
-    async with endpoint(desk, links, shop) as served:
+    async with endpoint(sandbox, links, shop) as served:
         assert await names(served) == ["git__log", "git__push", "remit-memory__save_session"]
-    async with endpoint(desk, links, blog) as served:
+    async with endpoint(sandbox, links, blog) as served:
         assert await names(served) == ["git__log", "git__push"]
 
 
-async def test_a_room_has_it_where_it_is_in_the_room(desk: Desk, shop: Path, links: FakeLinks) -> None:
-    desk.write(
+async def test_a_room_has_it_where_it_is_in_the_room(sandbox: Sandbox, shop: Path, links: FakeLinks) -> None:
+    sandbox.write(
         shop / "remit.toml",
         '[rooms.notes]\ntools = ["mcp__remit-memory__*"]\n[rooms.git]\ntools = ["git__*"]\n',
     )
-    async with endpoint(desk, links, shop, room="git") as served:
+    async with endpoint(sandbox, links, shop, room="git") as served:
         assert "not among what is allowed" in told(await save(served))
-    async with endpoint(desk, links, shop, room="notes") as served:
+    async with endpoint(sandbox, links, shop, room="notes") as served:
         assert (await save(served))["structuredContent"]["status"] == "saved"
         assert served.instructions is not None
         assert "retrieve_context" in served.instructions
-    async with endpoint(desk, links, shop, strategy="rooms") as served:
+    async with endpoint(sandbox, links, shop, strategy="rooms") as served:
         (room,) = (item for item in (await served.resources()).items if item["uri"] == "room://notes")
         read = await served.pass_on("resources/read", {"uri": room["uri"]}, FakeCaller())
         assert len(json.loads(read["contents"][0]["text"])["tools"]) == len(TOOLS)
 
 
 async def test_a_server_of_the_same_name_that_somebody_declares_stands_in_its_place(
-    desk: Desk, shop: Path
+    sandbox: Sandbox, shop: Path
 ) -> None:
-    desk.write(shop / ".mcp.json", servers("remit-memory"))
-    with desk.registry() as registry:
+    sandbox.write(shop / ".mcp.json", servers("remit-memory"))
+    with sandbox.registry() as registry:
         here = registry.at(str(shop))
         registry.scan(here)
         registry.trust(registry.trustable(here), here)
     links = FakeLinks({"remit-memory": ServerLists(tools=[offered("save_session")])})
-    async with endpoint(desk, links, shop) as served:
+    async with endpoint(sandbox, links, shop) as served:
         assert await names(served) == ["remit-memory__save_session"]
         assert told(await save(served)) == "remit-memory did save_session"
 
 
-async def test_what_goes_wrong_names_the_next_step(desk: Desk, shop: Path, links: FakeLinks) -> None:
-    async with endpoint(desk, links, shop) as served:
+async def test_what_goes_wrong_names_the_next_step(sandbox: Sandbox, shop: Path, links: FakeLinks) -> None:
+    async with endpoint(sandbox, links, shop) as served:
         await save(served)
         flat = {"title": "Use SQLite", "rationale": "one file", "project_id": "p"}
         wrong = (await call(served, "remit-memory__save_decision", flat))["structuredContent"]
@@ -239,7 +240,7 @@ async def test_what_goes_wrong_names_the_next_step(desk: Desk, shop: Path, links
 
 
 async def test_who_is_bound_to_projects_has_no_say_in_what_all_of_them_see(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
     everywhere = {"context": context("for all", scope="global"), "project_id": "p"}
     bound = FakeCaller(
@@ -247,7 +248,7 @@ async def test_who_is_bound_to_projects_has_no_say_in_what_all_of_them_see(
     )
     free = FakeCaller(capabilities={"elicitation": {}}, answer={"action": "accept"})
     mute = FakeCaller(capabilities={"elicitation": {}})
-    async with endpoint(desk, links, shop) as served:
+    async with endpoint(sandbox, links, shop) as served:
         await save(served)
         for caller, expected in ((bound, "WRITE_NOT_APPROVED"), (mute, "WRITE_NOT_APPROVED"), (free, None)):
             said = await call(served, "remit-memory__save_context", everywhere, caller)
@@ -256,12 +257,12 @@ async def test_who_is_bound_to_projects_has_no_say_in_what_all_of_them_see(
 
 
 async def test_calls_of_it_are_counted_and_kept_in_the_audit(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
-    async with endpoint(desk, links, shop) as served:
+    async with endpoint(sandbox, links, shop) as served:
         await save(served)
         await call(served, "remit-memory__save_decision", {"decision": decision("Use X"), "project_id": "q"})
-    with desk.registry() as registry:
+    with sandbox.registry() as registry:
         here = registry.at(str(shop))
         audit = registry.supply.audit(here)
         assert [(entry.tool, entry.outcome) for entry in reversed(audit)] == [
@@ -273,16 +274,16 @@ async def test_calls_of_it_are_counted_and_kept_in_the_audit(
 
 
 async def test_a_memory_that_cannot_be_opened_is_told_and_the_gateway_goes_on(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
     reasons = ["the disk is full"]
 
     def open_memory(directory: str) -> Memory:
         if reasons:
             raise StoreError(reasons.pop())
-        return desk.memory_of(directory)
+        return sandbox.memory_of(directory)
 
-    means = EndpointResources(desk.registry, open_notifier, read_offer, lambda: desk.time, open_memory)
+    means = EndpointResources(sandbox.registry, open_notifier, read_offer, lambda: sandbox.time, open_memory)
     async with serve_endpoint(EndpointSpec(str(shop)), links, means) as served:
         refused = await save(served)
         assert refused["structuredContent"]["code"] == "GRAPH_UNHEALTHY"
@@ -291,20 +292,22 @@ async def test_a_memory_that_cannot_be_opened_is_told_and_the_gateway_goes_on(
         assert (await save(served))["structuredContent"]["status"] == "saved"
 
 
-def test_the_command_line_knows_it_where_the_client_starts_the_gateway(desk: Desk, shop: Path) -> None:
+def test_the_command_line_knows_it_where_the_client_starts_the_gateway(sandbox: Sandbox, shop: Path) -> None:
     def rows() -> dict[str, tuple[str, str]]:
-        with desk.registry() as registry:
+        with sandbox.registry() as registry:
             here = registry.at(str(shop))
             registry.refresh(here)
             return {tool.name: (said.verdict, said.reason) for tool, said in registry.tools(here)}
 
     assert "mcp__remit-memory__save_session" not in rows()
-    desk.write(desk.home / ".claude.json", servers(remit={"command": "remit", "args": ["serve", "--memory"]}))
+    sandbox.write(
+        sandbox.home / ".claude.json", servers(remit={"command": "remit", "args": ["serve", "--memory"]})
+    )
     assert "mcp__remit-memory__save_session" not in rows()
-    desk.write(desk.home / ".claude.json", servers(remit={"command": "remit", "args": ["serve"]}))
+    sandbox.write(sandbox.home / ".claude.json", servers(remit={"command": "remit", "args": ["serve"]}))
     found = rows()["mcp__remit-memory__save_session"]
     assert found == ("visible", "its server `remit-memory` is brought along by Remit")
-    desk.write_state("git")
+    sandbox.write_state("git")
     verdict, reason = rows()["mcp__remit-memory__save_session"]
     assert verdict == "hidden"
     assert "which the client does not start as its gateway" in reason

@@ -6,20 +6,20 @@ from typing import Any
 
 import pytest
 
-from gateway_support import FakeCaller, FakeLinks, call, endpoint, offered
 from remit.errors import UpstreamError
 from remit.gateway.endpoint import LiveEndpoint
 from remit.gateway.ports import EndpointChange
 from remit.upstream.ports import JsonRpcError, ServerLists
-from support import Desk
+from support.gateway_fakes import FakeCaller, FakeLinks, call, endpoint, offered
+from support.sandbox import Sandbox
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-def shop(desk: Desk) -> Path:
-    desk.write_state("docs", "files")
-    return desk.project("shop")
+def shop(sandbox: Sandbox) -> Path:
+    sandbox.write_state("docs", "files")
+    return sandbox.project("shop")
 
 
 @pytest.fixture
@@ -46,9 +46,9 @@ async def ask(served: LiveEndpoint, method: str, **params: Any) -> None:
 
 
 async def test_lists_put_all_servers_together_in_the_order_of_their_names(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
-    async with endpoint(desk, links, shop) as served:
+    async with endpoint(sandbox, links, shop) as served:
         assert [item["name"] for item in (await served.resources()).items] == ["x", "a", "not mine"]
         assert [item["name"] for item in (await served.templates()).items] == ["docs", "any"]
         assert [item["name"] for item in (await served.prompts()).items] == ["docs__tidy", "files__tidy"]
@@ -57,13 +57,13 @@ async def test_lists_put_all_servers_together_in_the_order_of_their_names(
 
 
 async def test_what_two_servers_have_by_one_address_is_read_from_each(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
     for label in ("files", "docs"):
         links.answers[label] = lambda asked, label=label: {
             "contents": [{"uri": asked["uri"], "text": label}, {"uri": f"{asked['uri']}/part"}, 7]
         }
-    async with endpoint(desk, links, shop) as served:
+    async with endpoint(sandbox, links, shop) as served:
         listed = {item["name"]: item["uri"] for item in (await served.resources()).items}
         assert listed == {"x": "shared://x", "a": "file:///a", "not mine": "remit://files/shared://x"}
         first = await served.pass_on("resources/read", {"uri": listed["x"]}, FakeCaller())
@@ -75,9 +75,9 @@ async def test_what_two_servers_have_by_one_address_is_read_from_each(
 
 
 async def test_of_a_resource_that_two_servers_have_each_is_told_of_by_its_own_address(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
-    async with endpoint(desk, links, shop) as served, served.changes() as changes:
+    async with endpoint(sandbox, links, shop) as served, served.changes() as changes:
         await served.resources()
         await ask(served, "resources/subscribe", uri="remit://files/shared://x")
         links.tell("files", "notifications/resources/updated", uri="shared://x")
@@ -91,20 +91,22 @@ async def _updated(changes: AsyncIterator[EndpointChange]) -> str:
 
 
 async def test_a_link_to_what_another_server_has_by_the_same_address_says_whose_it_is(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
     link = {"type": "resource_link", "uri": "shared://x", "name": "x"}
     words = {"type": "text", "text": "see"}
     links.answers["files"] = lambda _: {"content": [words, link], "isError": False}
-    async with endpoint(desk, links, shop) as served:
+    async with endpoint(sandbox, links, shop) as served:
         await served.tools({})
         answer = await call(served, "files__read")
         assert answer["content"] == [words, {**link, "uri": "remit://files/shared://x"}]
         assert link["uri"] == "shared://x"
 
 
-async def test_each_request_goes_to_the_server_it_is_about(desk: Desk, shop: Path, links: FakeLinks) -> None:
-    async with endpoint(desk, links, shop) as served:
+async def test_each_request_goes_to_the_server_it_is_about(
+    sandbox: Sandbox, shop: Path, links: FakeLinks
+) -> None:
+    async with endpoint(sandbox, links, shop) as served:
         await served.tools({})
         await ask(served, "resources/read", uri="shared://x")
         await ask(served, "resources/read", uri="file:///some/where")
@@ -129,10 +131,10 @@ async def test_each_request_goes_to_the_server_it_is_about(desk: Desk, shop: Pat
         assert links.asked[4].params["ref"] == {"type": "ref/prompt", "name": "tidy"}
 
 
-async def test_a_hidden_server_takes_no_part(desk: Desk, shop: Path, links: FakeLinks) -> None:
-    async with endpoint(desk, links, shop) as served:
+async def test_a_hidden_server_takes_no_part(sandbox: Sandbox, shop: Path, links: FakeLinks) -> None:
+    async with endpoint(sandbox, links, shop) as served:
         await served.tools({})
-        desk.write(shop / "remit.toml", 'block = ["mcp__files__*"]\n')
+        sandbox.write(shop / "remit.toml", 'block = ["mcp__files__*"]\n')
         assert [item["name"] for item in (await served.resources()).items] == ["x"]
         assert [item["name"] for item in (await served.prompts()).items] == ["docs__tidy"]
         for method, params in (
@@ -158,9 +160,9 @@ async def test_a_hidden_server_takes_no_part(desk: Desk, shop: Path, links: Fake
     ],
 )
 async def test_what_is_not_there_is_an_error(
-    desk: Desk, shop: Path, links: FakeLinks, method: str, params: dict[str, Any], code: int
+    sandbox: Sandbox, shop: Path, links: FakeLinks, method: str, params: dict[str, Any], code: int
 ) -> None:
-    async with endpoint(desk, links, shop) as served:
+    async with endpoint(sandbox, links, shop) as served:
         await served.tools({})
         with pytest.raises(JsonRpcError) as raised:
             await ask(served, method, **params)
@@ -168,9 +170,9 @@ async def test_what_is_not_there_is_an_error(
 
 
 async def test_a_log_level_is_told_to_those_that_run_and_can_log(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
-    async with endpoint(desk, links, shop) as served:
+    async with endpoint(sandbox, links, shop) as served:
         await served.tools({})
         await call(served, "files__read")
         links.asked.clear()
@@ -189,30 +191,30 @@ async def test_a_log_level_is_told_to_those_that_run_and_can_log(
 
 
 async def test_a_resource_that_an_answer_told_of_is_read_from_the_server_that_did(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
     link = {"type": "resource_link", "uri": "report://7", "name": "r"}
     links.answers["files"] = lambda _: {"content": [link, 7, {"type": "text", "text": "x"}]}
-    async with endpoint(desk, links, shop) as served:
+    async with endpoint(sandbox, links, shop) as served:
         await served.tools({})
         with pytest.raises(JsonRpcError):
             await ask(served, "resources/read", uri="report://7")
         await call(served, "files__read")
         await ask(served, "resources/read", uri="report://7")
         assert (links.asked[-1].server, links.asked[-1].method) == ("files", "resources/read")
-        desk.write(shop / "remit.toml", 'block = ["mcp__files__*"]\n')
+        sandbox.write(shop / "remit.toml", 'block = ["mcp__files__*"]\n')
         with pytest.raises(JsonRpcError):
             await ask(served, "resources/read", uri="report://7")
 
 
 async def test_a_link_takes_no_address_that_another_server_answers_for(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
     told: list[str] = []
     for label in ("files", "docs"):
         links.answers[label] = lambda _: {"content": [{"type": "resource_link", "uri": uri} for uri in told]}
     links.stocks["docs"] = ServerLists(tools=[offered("find")], templates=[{"uriTemplate": "doc://{page}"}])
-    async with endpoint(desk, links, shop) as served:
+    async with endpoint(sandbox, links, shop) as served:
         await served.tools({})
         told[:] = ["file:///etc/motd", "doc://one", "report://7"]
         answer = await call(served, "docs__find")

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from gateway_support import FakeCaller, FakeLinks, call, endpoint, names, offered, told
 from remit.gateway.endpoint import LiveEndpoint
 from remit.gateway.ports import PublishedList
 from remit.upstream.ports import JsonRpcError, ServerLists
-from support import Desk
+from support.gateway_fakes import FakeCaller, FakeLinks, call, endpoint, names, offered, told
+from support.sandbox import Sandbox
 
 pytestmark = pytest.mark.anyio
 
@@ -18,10 +18,10 @@ OWN = {"discover_tools", "call_tool", "why_tool", "report_available_tools"}
 
 
 @pytest.fixture
-def shop(desk: Desk) -> Path:
-    desk.write_state("git", "web")
-    desk.write(desk.home / ".config/remit/remit.toml", '[memory]\ntools = "off"\n')
-    return desk.project("shop")
+def shop(sandbox: Sandbox) -> Path:
+    sandbox.write_state("git", "web")
+    sandbox.write(sandbox.home / ".config/remit/remit.toml", '[memory]\ntools = "off"\n')
+    return sandbox.project("shop")
 
 
 @pytest.fixture
@@ -39,23 +39,23 @@ def own(listing: PublishedList) -> set[str]:
 
 
 async def test_auto_shows_all_that_fits_and_no_way_to_find_more(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
-    async with endpoint(desk, links, shop) as served:
+    async with endpoint(sandbox, links, shop) as served:
         assert await names(served) == ALL
         assert own(await served.tools({})) == {"why_tool", "report_available_tools"}
 
 
 async def test_auto_shows_the_pinned_and_the_most_used_where_not_all_fits(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
-    async with endpoint(desk, links, shop) as served:
+    async with endpoint(sandbox, links, shop) as served:
         await served.tools({})
         for _ in range(3):
             await call(served, "web__search")
         await call(served, "git__log")
-    desk.write(shop / "remit.toml", 'token_budget = 80\npinned = ["git__push"]\n')
-    async with endpoint(desk, links, shop) as served:
+    sandbox.write(shop / "remit.toml", 'token_budget = 80\npinned = ["git__push"]\n')
+    async with endpoint(sandbox, links, shop) as served:
         listing = await served.tools({})
         assert await names(served) == ["git__push", "web__search"]
         assert own(listing) == OWN
@@ -64,34 +64,38 @@ async def test_auto_shows_the_pinned_and_the_most_used_where_not_all_fits(
             await call(served, "git__status")  # used most by now, and deferred
         assert await served.tools({}) is listing
         assert told(await call(served, "call_tool", {"name": "git__status"})) == "git did status"
-        desk.write(shop / "remit.toml", "token_budget = 80\n")
+        sandbox.write(shop / "remit.toml", "token_budget = 80\n")
         assert await names(served) == ["git__log", "web__search"]
 
 
-async def test_auto_shows_nothing_that_nothing_speaks_for(desk: Desk, shop: Path, links: FakeLinks) -> None:
-    desk.write(
+async def test_auto_shows_nothing_that_nothing_speaks_for(
+    sandbox: Sandbox, shop: Path, links: FakeLinks
+) -> None:
+    sandbox.write(
         shop / "remit.toml",
         'token_budget = 150\n[states.ready]\nfile = "r"\n[tools."git__push"]\nstates = ["ready"]\n',
     )
-    async with endpoint(desk, links, shop) as served:
+    async with endpoint(sandbox, links, shop) as served:
         assert await names(served) == ALL[:1] + ALL[2:]  # which fit, without it
         (shop / "r").touch()
         assert await names(served) == ["git__push"]  # now not all fits, and it alone was said to belong here
 
 
 async def test_a_budget_of_nothing_shows_only_what_is_pinned(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
-    desk.write(shop / "remit.toml", 'token_budget = 0\npinned = ["mcp__web__*"]\n')
-    async with endpoint(desk, links, shop) as served:
+    sandbox.write(shop / "remit.toml", 'token_budget = 0\npinned = ["mcp__web__*"]\n')
+    async with endpoint(sandbox, links, shop) as served:
         assert await names(served) == ["web__fetch", "web__search"]
 
 
 async def test_search_shows_the_pinned_and_how_to_find_the_rest(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
-    desk.write(shop / "remit.toml", 'strategy = "search"\npinned = ["git__status"]\nblock = ["git__push"]\n')
-    async with endpoint(desk, links, shop) as served:
+    sandbox.write(
+        shop / "remit.toml", 'strategy = "search"\npinned = ["git__status"]\nblock = ["git__push"]\n'
+    )
+    async with endpoint(sandbox, links, shop) as served:
         assert await names(served) == ["git__status"]
         assert own(await served.tools({})) == OWN
         found = (await call(served, "discover_tools", {"query": "fetch a page"}))["structuredContent"]
@@ -110,28 +114,30 @@ async def test_search_shows_the_pinned_and_how_to_find_the_rest(
         assert listed["git__push"]["gate"] == "policy"
 
 
-async def test_what_is_found_follows_the_states(desk: Desk, shop: Path, links: FakeLinks) -> None:
-    desk.write(shop / "remit.toml", '[states.ready]\nfile = "r"\n[tools."git__push"]\nstates = ["ready"]\n')
+async def test_what_is_found_follows_the_states(sandbox: Sandbox, shop: Path, links: FakeLinks) -> None:
+    sandbox.write(
+        shop / "remit.toml", '[states.ready]\nfile = "r"\n[tools."git__push"]\nstates = ["ready"]\n'
+    )
 
     async def found(served: LiveEndpoint) -> list[str]:
         answer = await call(served, "discover_tools", {"query": "push"})
         return [tool["name"] for tool in answer["structuredContent"]["tools"]]
 
-    async with endpoint(desk, links, shop, strategy="search") as served:
+    async with endpoint(sandbox, links, shop, strategy="search") as served:
         await served.tools({})
         assert "git__push" not in await found(served)
         (shop / "r").touch()
         assert "git__push" in await found(served)
-        desk.write(shop / "remit.toml", 'block = ["git__push"]\n')
+        sandbox.write(shop / "remit.toml", 'block = ["git__push"]\n')
         assert "git__push" not in await found(served)
 
 
 async def test_a_server_that_is_called_like_a_tool_of_ours_is_an_entry_of_its_own(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
-    desk.write_state("call_tool")
+    sandbox.write_state("call_tool")
     links.stocks["call_tool"] = ServerLists(tools=[offered("ring")])
-    async with endpoint(desk, links, shop, strategy="namespace") as served:
+    async with endpoint(sandbox, links, shop, strategy="namespace") as served:
         listed = [item["name"] for item in (await served.tools({})).items]
         assert listed.count("call_tool") == 1
         (group,) = [name for name in listed if name.startswith("call_tool_")]
@@ -140,14 +146,14 @@ async def test_a_server_that_is_called_like_a_tool_of_ours_is_an_entry_of_its_ow
 
 
 async def test_a_namespace_is_one_entry_that_returns_its_tools(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
-    desk.write(
+    sandbox.write(
         shop / "remit.toml",
         'block = ["git__log"]\n[tools."git__*"]\nnamespace = "Version control"\n'
         '[tools."git__status"]\nnamespace = "look"\n',
     )
-    async with endpoint(desk, links, shop, strategy="namespace") as served:
+    async with endpoint(sandbox, links, shop, strategy="namespace") as served:
         listing = await served.tools({})
         assert await names(served) == ["Version_control", "look", "web"]
         assert own(listing) == {"call_tool", "why_tool", "report_available_tools"}
@@ -162,13 +168,15 @@ async def test_a_namespace_is_one_entry_that_returns_its_tools(
         assert (await call(served, "call_tool", {"name": "git__log"}))["isError"]
 
 
-async def test_rooms_are_resources_that_return_their_tools(desk: Desk, shop: Path, links: FakeLinks) -> None:
-    desk.write(
+async def test_rooms_are_resources_that_return_their_tools(
+    sandbox: Sandbox, shop: Path, links: FakeLinks
+) -> None:
+    sandbox.write(
         shop / "remit.toml",
         'block = ["git__log"]\n[rooms.git]\ndescription = "Git work"\ntools = ["mcp__git__*"]\n'
         '[rooms.empty]\ntools = ["nothing"]\n',
     )
-    async with endpoint(desk, links, shop, strategy="rooms") as served:
+    async with endpoint(sandbox, links, shop, strategy="rooms") as served:
         assert await names(served) == ALL[3:]
         listed = (await served.resources()).items
         assert [(item["uri"], item["description"]) for item in listed] == [
@@ -180,17 +188,17 @@ async def test_rooms_are_resources_that_return_their_tools(desk: Desk, shop: Pat
         assert [tool["name"] for tool in content["tools"]] == ["git__push", "git__status"]
         assert told(await call(served, "call_tool", {"name": "git__push"})) == "git did push"
         assert await served.pass_on("resources/subscribe", {"uri": "room://git"}, FakeCaller()) == {}
-    async with endpoint(desk, links, shop, strategy="rooms", room="git") as served:
+    async with endpoint(sandbox, links, shop, strategy="rooms", room="git") as served:
         assert await names(served) == ["git__push", "git__status"]
 
 
 async def test_a_manifest_advertises_scopes_and_lists_the_one_that_is_asked_for(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
-    desk.write(
+    sandbox.write(
         shop / "remit.toml", 'strategy = "manifest"\n[rooms.look]\ntools = ["git__status", "web__*"]\n'
     )
-    async with endpoint(desk, links, shop) as served:
+    async with endpoint(sandbox, links, shop) as served:
         assert await names(served) == ALL
         scopes = {"remit/scopes": {"scopes": ["git", "look", "web"]}}
         assert served.capabilities["extensions"] == served.capabilities["experimental"] == scopes
@@ -202,17 +210,17 @@ async def test_a_manifest_advertises_scopes_and_lists_the_one_that_is_asked_for(
             await served.tools({"scope": "wild"})
 
 
-async def test_other_strategies_have_no_scopes(desk: Desk, shop: Path, links: FakeLinks) -> None:
-    async with endpoint(desk, links, shop, strategy="state") as served:
+async def test_other_strategies_have_no_scopes(sandbox: Sandbox, shop: Path, links: FakeLinks) -> None:
+    async with endpoint(sandbox, links, shop, strategy="state") as served:
         assert await names(served, {"scope": "wild"}) == ALL
         assert "extensions" not in served.capabilities
 
 
 async def test_an_agent_and_a_room_may_have_a_strategy_of_their_own(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
-    desk.write(shop / ".claude/agents/scout.md", "---\nname: scout\ndescription: x\n---\n")
-    desk.write(
+    sandbox.write(shop / ".claude/agents/scout.md", "---\nname: scout\ndescription: x\n---\n")
+    sandbox.write(
         shop / "remit.toml",
         '[agents.scout]\nstrategy = "search"\n[rooms.all]\ntools = ["*"]\nstrategy = "namespace"\n',
     )
@@ -222,7 +230,7 @@ async def test_an_agent_and_a_room_may_have_a_strategy_of_their_own(
         ({"room": "all", "agent": "scout"}, ["git", "web"]),
         ({"room": "all", "strategy": "state"}, ALL),
     ):
-        async with endpoint(desk, links, shop, **opening) as served:
+        async with endpoint(sandbox, links, shop, **opening) as served:
             assert await names(served) == expected
 
 
@@ -245,23 +253,23 @@ async def test_an_agent_and_a_room_may_have_a_strategy_of_their_own(
     ],
 )
 async def test_an_own_tool_says_what_is_wrong_with_its_arguments(
-    desk: Desk, shop: Path, links: FakeLinks, name: str, arguments: Any, complaint: str
+    sandbox: Sandbox, shop: Path, links: FakeLinks, name: str, arguments: Any, complaint: str
 ) -> None:
-    async with endpoint(desk, links, shop) as served:
+    async with endpoint(sandbox, links, shop) as served:
         answer = await served.call({"name": name, "arguments": arguments}, FakeCaller())
         assert answer["isError"]
         assert complaint in told(answer)
 
 
 async def test_an_agent_tells_of_its_tools_and_cannot_redefine_a_servers(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
     reported = [
         {"name": "Sketch", "description": "Draws", "input_schema": {"type": "object"}},
         {"name": "mcp__git__status", "description": "evil words"},
         {"name": "mcp__git__made_up", "description": "evil words"},
     ]
-    async with endpoint(desk, links, shop) as served:
+    async with endpoint(sandbox, links, shop) as served:
         first = await served.tools({})
         answer = await call(served, "report_available_tools", {"tools": reported})
         assert answer["structuredContent"]["tools"] == [item["name"] for item in reported]
@@ -270,10 +278,10 @@ async def test_an_agent_tells_of_its_tools_and_cannot_redefine_a_servers(
 
 
 async def test_why_tells_every_gate_by_the_name_that_can_be_called(
-    desk: Desk, shop: Path, links: FakeLinks
+    sandbox: Sandbox, shop: Path, links: FakeLinks
 ) -> None:
-    desk.write(shop / "remit.toml", 'block = ["git__push"]\n')
-    async with endpoint(desk, links, shop) as served:
+    sandbox.write(shop / "remit.toml", 'block = ["git__push"]\n')
+    async with endpoint(sandbox, links, shop) as served:
         await served.tools({})
         answer = await call(served, "why_tool", {"name": "mcp__git__push"})
         content = answer["structuredContent"]

@@ -14,24 +14,26 @@ from remit.hooks.decision_cache import judge
 from remit.hooks.event_dispatch import respond
 from remit.registry import Registry
 from remit.states.state_watch import Watch
-from support import Desk, servers, stored
+from support.builders import servers
+from support.databases import run_sql
+from support.sandbox import Sandbox
 
 SEARCH = ClientCall("mcp__ledger__search", server="ledger", source="project")
 
 
 @pytest.fixture
-def shop(desk: Desk) -> Path:
-    path = desk.project("shop")
-    desk.write(path / ".mcp.json", servers("ledger"))
+def shop(sandbox: Sandbox) -> Path:
+    path = sandbox.project("shop")
+    sandbox.write(path / ".mcp.json", servers("ledger"))
     return path
 
 
 @pytest.fixture
-def asked(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> list[ClientCall]:
+def asked(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> list[ClientCall]:
     """The calls that were decided anew; files count as settled at once."""
-    for name, value in desk.environment.items():
+    for name, value in sandbox.environment.items():
         monkeypatch.setenv(name, value)
-    desk.later_ns = 10 * 10**9
+    sandbox.later_ns = 10 * 10**9
     decided: list[ClientCall] = []
 
     class Watched(Registry):
@@ -40,53 +42,55 @@ def asked(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> list[ClientCall]:
             return super().judge(call, context)  # pyright: ignore[reportArgumentType]
 
     def opened() -> Registry:
-        registry = desk.registry()
+        registry = sandbox.registry()
         registry.__class__ = Watched
         return registry
 
     monkeypatch.setattr("remit.bootstrap.open_registry", opened)
-    monkeypatch.setattr("remit.hooks.quick_store._now_ns", desk.now_ns)
+    monkeypatch.setattr("remit.hooks.quick_store._now_ns", sandbox.now_ns)
     return decided
 
 
-def judged(desk: Desk, where: Path, call: ClientCall = SEARCH, *, is_headless: bool = False) -> str:
+def judged(sandbox: Sandbox, where: Path, call: ClientCall = SEARCH, *, is_headless: bool = False) -> str:
     """The verdict, which is also what the registry would say."""
     found = judge(call, str(where), is_headless=is_headless)
-    with desk.registry() as registry:
+    with sandbox.registry() as registry:
         context = registry.at(str(where), is_headless=is_headless)
         decision, _ = registry.judge(call, context)
     assert (found.verdict, found.reason, found.unlock) == (decision.verdict, decision.reason, decision.unlock)
     return found.verdict
 
 
-def test_a_call_is_decided_once_and_then_recalled(desk: Desk, shop: Path, asked: list[ClientCall]) -> None:
-    assert judged(desk, shop) == judged(desk, shop) == "visible"
+def test_a_call_is_decided_once_and_then_recalled(
+    sandbox: Sandbox, shop: Path, asked: list[ClientCall]
+) -> None:
+    assert judged(sandbox, shop) == judged(sandbox, shop) == "visible"
     assert asked == [SEARCH]
-    assert judged(desk, shop, SEARCH._replace(agent="auditor")) == "visible"
+    assert judged(sandbox, shop, SEARCH._replace(agent="auditor")) == "visible"
     assert len(asked) == 2
 
 
 @pytest.mark.usefixtures("asked")
-def test_every_change_of_what_a_decision_goes_by_is_noticed(desk: Desk, shop: Path) -> None:
+def test_every_change_of_what_a_decision_goes_by_is_noticed(sandbox: Sandbox, shop: Path) -> None:
     rules = shop / "remit.toml"
 
     def block() -> None:
-        desk.write(rules, 'block = ["mcp__ledger__*"]')
+        sandbox.write(rules, 'block = ["mcp__ledger__*"]')
 
     def relent() -> None:
         rules.unlink()
 
     def disable() -> None:
-        desk.write_state(local={shop: {"disabledMcpServers": ["ledger"]}})
+        sandbox.write_state(local={shop: {"disabledMcpServers": ["ledger"]}})
 
     def enable() -> None:
-        desk.write_state(local={shop: {}})
+        sandbox.write_state(local={shop: {}})
 
     def undeclare() -> None:
-        desk.write(shop / ".mcp.json", servers())
+        sandbox.write(shop / ".mcp.json", servers())
 
     def declare() -> None:
-        desk.write(shop / ".mcp.json", servers("ledger"))
+        sandbox.write(shop / ".mcp.json", servers("ledger"))
 
     steps: list[tuple[Callable[[], None], str]] = [
         (block, "hidden"),
@@ -96,37 +100,37 @@ def test_every_change_of_what_a_decision_goes_by_is_noticed(desk: Desk, shop: Pa
         (undeclare, "hidden"),
         (declare, "visible"),
     ]
-    assert judged(desk, shop) == "visible"
+    assert judged(sandbox, shop) == "visible"
     for step, verdict in steps:
         step()
-        assert judged(desk, shop) == verdict, step.__name__
-        assert judged(desk, shop) == verdict
+        assert judged(sandbox, shop) == verdict, step.__name__
+        assert judged(sandbox, shop) == verdict
 
 
 @pytest.mark.usefixtures("asked")
-def test_what_was_seen_and_left_the_files_is_hidden(desk: Desk, shop: Path) -> None:
+def test_what_was_seen_and_left_the_files_is_hidden(sandbox: Sandbox, shop: Path) -> None:
     quick_store.rescan(str(shop))
     quick_store.record_use("mcp__ledger__search", directory=str(shop), server="ledger")
-    assert judged(desk, shop) == "visible"
-    desk.write(shop / ".mcp.json", servers())
-    assert judged(desk, shop) == "hidden"
+    assert judged(sandbox, shop) == "visible"
+    sandbox.write(shop / ".mcp.json", servers())
+    assert judged(sandbox, shop) == "hidden"
 
 
 @pytest.mark.usefixtures("asked")
-def test_a_plugins_tool_is_counted_with_its_server(desk: Desk, shop: Path) -> None:
-    root = desk.home / ".claude/plugins"
+def test_a_plugins_tool_is_counted_with_its_server(sandbox: Sandbox, shop: Path) -> None:
+    root = sandbox.home / ".claude/plugins"
     location, copy = root / "marketplaces/orchard", root / "cache/orchard/quill/1.0.0"
     entry = {"name": "quill", "source": "./plugins/quill"}
     source = {"source": "github", "repo": "ada/orchard"}
-    desk.write(location / ".claude-plugin/marketplace.json", {"name": "orchard", "plugins": [entry]})
-    desk.write(
+    sandbox.write(location / ".claude-plugin/marketplace.json", {"name": "orchard", "plugins": [entry]})
+    sandbox.write(
         root / "known_marketplaces.json", {"orchard": {"source": source, "installLocation": str(location)}}
     )
-    desk.write(copy / ".claude-plugin/plugin.json", {"name": "quill"})
-    desk.write(copy / ".mcp.json", servers("spell"))
+    sandbox.write(copy / ".claude-plugin/plugin.json", {"name": "quill"})
+    sandbox.write(copy / ".mcp.json", servers("spell"))
     installed = {"quill@orchard": [{"scope": "user", "installPath": str(copy)}]}
-    desk.write(root / "installed_plugins.json", {"version": 2, "plugins": installed})
-    desk.write(desk.home / ".claude/settings.json", {"enabledPlugins": {"quill@orchard": True}})
+    sandbox.write(root / "installed_plugins.json", {"version": 2, "plugins": installed})
+    sandbox.write(sandbox.home / ".claude/settings.json", {"enabledPlugins": {"quill@orchard": True}})
     quick_store.rescan(str(shop))
     told = {
         "hook_event_name": "PostToolUse",
@@ -135,7 +139,7 @@ def test_a_plugins_tool_is_counted_with_its_server(desk: Desk, shop: Path) -> No
         "mcp_server": {"name": "plugin:quill:spell", "source": "plugin"},
     }
     assert respond(json.dumps(told).encode()) == ""
-    with desk.registry() as registry:
+    with sandbox.registry() as registry:
         listed = registry.tools(registry.at(str(shop)))
     used = {
         item.tool.name: (item.tool.usage_count, item.tool.scope) for item in listed if item.tool.usage_count
@@ -147,56 +151,56 @@ def test_a_plugins_tool_is_counted_with_its_server(desk: Desk, shop: Path) -> No
 
 
 @pytest.mark.usefixtures("asked")
-def test_what_a_server_says_of_its_tool_is_noticed(desk: Desk, shop: Path) -> None:
-    desk.write(desk.home / ".config/remit/remit.toml", 'ask_from = "destructive"')
-    with desk.registry() as registry:
+def test_what_a_server_says_of_its_tool_is_noticed(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write(sandbox.home / ".config/remit/remit.toml", 'ask_from = "destructive"')
+    with sandbox.registry() as registry:
         registry.report("mcp__ledger__search", registry.at(str(shop)), server="ledger")
-    assert judged(desk, shop) == "visible"
-    stored(desk.database, "update definitions set danger = 3")
-    assert judged(desk, shop) == "ask"
+    assert judged(sandbox, shop) == "visible"
+    run_sql(sandbox.database, "update definitions set danger = 3")
+    assert judged(sandbox, shop) == "ask"
 
 
 @pytest.mark.usefixtures("asked")
-def test_trust_in_a_rule_is_noticed(desk: Desk, shop: Path) -> None:
-    desk.write(desk.home / ".config/remit/remit.toml", '[tools."mcp__ledger__*"]\napproval = true')
-    desk.write(shop / "remit.toml", '[tools."mcp__ledger__search"]\napproval = false')
-    assert judged(desk, shop) == "ask"
-    with desk.registry() as registry:
+def test_trust_in_a_rule_is_noticed(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write(sandbox.home / ".config/remit/remit.toml", '[tools."mcp__ledger__*"]\napproval = true')
+    sandbox.write(shop / "remit.toml", '[tools."mcp__ledger__search"]\napproval = false')
+    assert judged(sandbox, shop) == "ask"
+    with sandbox.registry() as registry:
         here = registry.at(str(shop))
         registry.trust_states(registry.trust_requests(here), here)
-    assert judged(desk, shop) == "visible"
-    with desk.registry() as registry:
+    assert judged(sandbox, shop) == "visible"
+    with sandbox.registry() as registry:
         here = registry.at(str(shop))
         registry.revoke_states(registry.trust_requests(here), here)
-    assert judged(desk, shop) == "ask"
+    assert judged(sandbox, shop) == "ask"
 
 
 @pytest.mark.usefixtures("asked")
-def test_an_agents_definition_is_noticed(desk: Desk, shop: Path) -> None:
+def test_an_agents_definition_is_noticed(sandbox: Sandbox, shop: Path) -> None:
     call = SEARCH._replace(agent="auditor")
     definition = shop / ".claude/agents/auditor.md"
     head = "---\nname: auditor\ndescription: Audits\n"
-    desk.write(definition, f"{head}---\n")
-    assert judged(desk, shop, call) == "visible"
-    desk.write(definition, f"{head}disallowedTools: mcp__ledger__search\n---\n")
-    assert judged(desk, shop, call) == "hidden"
-    assert judged(desk, shop) == "visible"
+    sandbox.write(definition, f"{head}---\n")
+    assert judged(sandbox, shop, call) == "visible"
+    sandbox.write(definition, f"{head}disallowedTools: mcp__ledger__search\n---\n")
+    assert judged(sandbox, shop, call) == "hidden"
+    assert judged(sandbox, shop) == "visible"
 
 
 def test_what_depends_on_a_state_is_recalled_where_that_is_what_it_was(
-    desk: Desk, shop: Path, asked: list[ClientCall]
+    sandbox: Sandbox, shop: Path, asked: list[ClientCall]
 ) -> None:
-    desk.write(
+    sandbox.write(
         shop / "remit.toml", '[states.open]\nfile = "open"\n[tools."mcp__ledger__*"]\nstates = ["open"]\n'
     )
     for _ in range(3):
-        assert judged(desk, shop) == "hidden"
+        assert judged(sandbox, shop) == "hidden"
     assert len(asked) == 2  # what to look at is known after the first
     (shop / "open").touch()
     for _ in range(2):
-        assert judged(desk, shop) == "visible"
+        assert judged(sandbox, shop) == "visible"
     (shop / "open").unlink()
-    assert judged(desk, shop) == "hidden"
+    assert judged(sandbox, shop) == "hidden"
     assert len(asked) == 3
 
 
@@ -204,25 +208,25 @@ def test_what_depends_on_a_state_is_recalled_where_that_is_what_it_was(
     "rule", ["when = \"location.page == 'till'\"", 'when = "entities.posts > 1"', 'states = ["big"]']
 )
 def test_what_no_look_can_tell_is_decided_every_time(
-    desk: Desk, shop: Path, asked: list[ClientCall], rule: str
+    sandbox: Sandbox, shop: Path, asked: list[ClientCall], rule: str
 ) -> None:
     posts, big = 'entities = { glob = "*.md" }', 'value = { file = "a.json", at = "x" }'
     states = f"[states.posts]\n{posts}\n[states.big]\n{big}\n"
-    desk.write(shop / "remit.toml", f'{states}[tools."mcp__ledger__*"]\n{rule}\n')
+    sandbox.write(shop / "remit.toml", f'{states}[tools."mcp__ledger__*"]\n{rule}\n')
     for _ in range(3):
-        assert judged(desk, shop) == "hidden"
+        assert judged(sandbox, shop) == "hidden"
     assert len(asked) == 3
 
 
 def test_only_so_many_answers_about_one_call_are_kept(
-    desk: Desk, shop: Path, asked: list[ClientCall]
+    sandbox: Sandbox, shop: Path, asked: list[ClientCall]
 ) -> None:
-    desk.write(shop / "remit.toml", '[tools."mcp__ledger__*"]\nwhen = "git.branch == \'main\'"\n')
+    sandbox.write(shop / "remit.toml", '[tools."mcp__ledger__*"]\nwhen = "git.branch == \'main\'"\n')
     for number in range(12):
         (shop / ".git/HEAD").write_text(f"ref: refs/heads/b{number}\n")
-        assert judged(desk, shop) == "hidden"
+        assert judged(sandbox, shop) == "hidden"
     assert len(asked) == 12
-    (answer,) = stored(desk.database, "select answer from judgements")
+    (answer,) = run_sql(sandbox.database, "select answer from judgements")
     assert len(json.loads(answer[0])[1]) == 8
 
 
@@ -261,10 +265,10 @@ RULES = (
 
 @pytest.mark.parametrize("rule", RULES)
 def test_whatever_becomes_of_states_the_recalled_is_what_is_decided(
-    desk: Desk, shop: Path, asked: list[ClientCall], rule: str, monkeypatch: pytest.MonkeyPatch
+    sandbox: Sandbox, shop: Path, asked: list[ClientCall], rule: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("remit.hooks.decision_cache.now", lambda: desk.time)  # that of the registry
-    desk.write(desk.home / ".config/remit/remit.toml", f'{STATES}[tools."mcp__ledger__*"]\n{rule}\n')
+    monkeypatch.setattr("remit.hooks.decision_cache.now", lambda: sandbox.time)  # that of the registry
+    sandbox.write(sandbox.home / ".config/remit/remit.toml", f'{STATES}[tools."mcp__ledger__*"]\n{rule}\n')
     chance = random.Random(rule)  # noqa: S311 - no secrets
     for _ in range(40):
         change = chance.randrange(8)
@@ -277,10 +281,10 @@ def test_whatever_becomes_of_states_the_recalled_is_what_is_decided(
         elif change == 2:
             (shop / ".git/HEAD").write_text(f"ref: refs/heads/{chance.choice(['main', 'dev'])}\n")
         elif change == 3:
-            desk.variables["STAGE"] = chance.choice(["live", "test", ""])
-            monkeypatch.setenv("STAGE", desk.variables["STAGE"])
+            sandbox.variables["STAGE"] = chance.choice(["live", "test", ""])
+            monkeypatch.setenv("STAGE", sandbox.variables["STAGE"])
         elif change in (4, 5):
-            with desk.registry() as registry:
+            with sandbox.registry() as registry:
                 here = registry.at(str(shop))
                 if change == 4:
                     registry.push_states({"said": chance.choice([True, False, None])}, here)
@@ -288,38 +292,38 @@ def test_whatever_becomes_of_states_the_recalled_is_what_is_decided(
                     change_state = chance.choice([registry.set_state, registry.clear_state])
                     change_state("work.started", here)
         elif change == 6:
-            desk.time += 120_000  # for which nothing is pushed or kept
-        judged(desk, shop)
+            sandbox.time += 120_000  # for which nothing is pushed or kept
+        judged(sandbox, shop)
     assert len(asked) < 40
 
 
 @pytest.mark.usefixtures("asked")
-def test_a_session_without_a_terminal_is_judged_as_such(desk: Desk, shop: Path) -> None:
-    desk.write(desk.home / ".claude/settings.json", {})
-    assert judged(desk, shop) == "hidden"  # it waits for approval
-    assert judged(desk, shop, is_headless=True) == "visible"
-    assert judged(desk, shop) == "hidden"
+def test_a_session_without_a_terminal_is_judged_as_such(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write(sandbox.home / ".claude/settings.json", {})
+    assert judged(sandbox, shop) == "hidden"  # it waits for approval
+    assert judged(sandbox, shop, is_headless=True) == "visible"
+    assert judged(sandbox, shop) == "hidden"
 
 
 def test_a_file_that_is_still_being_written_is_never_trusted_to_stay(
-    desk: Desk, shop: Path, asked: list[ClientCall]
+    sandbox: Sandbox, shop: Path, asked: list[ClientCall]
 ) -> None:
-    desk.later_ns = 0
-    assert judged(desk, shop) == judged(desk, shop) == "visible"
+    sandbox.later_ns = 0
+    assert judged(sandbox, shop) == judged(sandbox, shop) == "visible"
     assert asked == [SEARCH, SEARCH]
 
 
 @pytest.mark.usefixtures("asked")
-def test_old_judgements_are_forgotten(desk: Desk, shop: Path) -> None:
-    assert judged(desk, shop) == "visible"
-    desk.later_ns += 40 * 24 * 3600 * 10**9
-    judged(desk, shop, ClientCall("Read"))
-    assert [row[0] for row in stored(desk.database, "select count(*) from judgements")] == [1]
+def test_old_judgements_are_forgotten(sandbox: Sandbox, shop: Path) -> None:
+    assert judged(sandbox, shop) == "visible"
+    sandbox.later_ns += 40 * 24 * 3600 * 10**9
+    judged(sandbox, shop, ClientCall("Read"))
+    assert [row[0] for row in run_sql(sandbox.database, "select count(*) from judgements")] == [1]
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_whatever_changes_the_recalled_is_what_is_decided(
-    desk: Desk, shop: Path, asked: list[ClientCall], seed: int
+    sandbox: Sandbox, shop: Path, asked: list[ClientCall], seed: int
 ) -> None:
     chance = random.Random(seed)  # noqa: S311 - no secrets
     calls = [
@@ -332,21 +336,21 @@ def test_whatever_changes_the_recalled_is_what_is_decided(
         change = chance.randrange(7)
         if change == 0:
             blocked = chance.choice(["mcp__ledger__*", "Read", "mcp__new__*", "deploy"])
-            desk.write(shop / "remit.toml", f'block = ["{blocked}"]')
+            sandbox.write(shop / "remit.toml", f'block = ["{blocked}"]')
         elif change == 1:
             (shop / "remit.toml").unlink(missing_ok=True)
         elif change == 2:
-            desk.write(shop / ".mcp.json", servers(*chance.sample(["ledger", "new", "x"], 2)))
+            sandbox.write(shop / ".mcp.json", servers(*chance.sample(["ledger", "new", "x"], 2)))
         elif change == 3:
             off = chance.sample(["ledger", "new"], 1)
-            desk.write_state("ledger", local={shop: {"disabledMcpServers": off}})
+            sandbox.write_state("ledger", local={shop: {"disabledMcpServers": off}})
         elif change == 4:
             quick_store.record_use(
                 chance.choice(calls).name, directory=str(shop), succeeded=chance.random() < 0.5
             )
         elif change == 5:
             front = f"---\nname: deploy\ndescription: {chance.random()}\n---\n"
-            desk.write(shop / ".claude/skills/deploy/SKILL.md", front)
+            sandbox.write(shop / ".claude/skills/deploy/SKILL.md", front)
         for call in chance.sample(calls, 2):
-            judged(desk, shop, call._replace(mode=chance.choice([None, "plan", "dontAsk"])))
+            judged(sandbox, shop, call._replace(mode=chance.choice([None, "plan", "dontAsk"])))
     assert len(asked) < 24

@@ -10,7 +10,9 @@ import pytest
 
 from remit.hooks import recovery
 from remit.hooks.event import Event
-from support import Desk, servers, stored
+from support.builders import servers
+from support.databases import run_sql
+from support.sandbox import Sandbox
 
 CALLS = (
     "select e.call_id, t.name, e.succeeded from usage_events e join tools t on t.id = e.tool_id order by e.id"
@@ -18,17 +20,17 @@ CALLS = (
 
 
 @pytest.fixture
-def shop(desk: Desk) -> Path:
-    path = desk.project("shop")
-    desk.write(path / ".mcp.json", servers("ledger"))
+def shop(sandbox: Sandbox) -> Path:
+    path = sandbox.project("shop")
+    sandbox.write(path / ".mcp.json", servers("ledger"))
     return path
 
 
 @pytest.fixture
-def transcript(desk: Desk, shop: Path) -> Path:
+def transcript(sandbox: Sandbox, shop: Path) -> Path:
     """The transcript of a session that has begun."""
-    path = desk.write(desk.home / ".claude/projects/shop/s1.jsonl", "")
-    desk.hook(told("SessionStart", shop, path))
+    path = sandbox.write(sandbox.home / ".claude/projects/shop/s1.jsonl", "")
+    sandbox.hook(told("SessionStart", shop, path))
     return path
 
 
@@ -58,86 +60,88 @@ def written(
 
 
 def test_a_call_that_no_hook_told_of_counts_when_the_session_ends(
-    desk: Desk, shop: Path, transcript: Path
+    sandbox: Sandbox, shop: Path, transcript: Path
 ) -> None:
-    desk.hook(told("PostToolUse", shop, tool_name="mcp__ledger__search", tool_use_id="t1"))
+    sandbox.hook(told("PostToolUse", shop, tool_name="mcp__ledger__search", tool_use_id="t1"))
     for call in ("t1", "t2"):
         written(transcript, call)
     written(transcript, "t3", name="Bash", ok=False, command="make test")
     for _ in range(2):
-        desk.hook(told("SessionEnd", shop, transcript))
+        sandbox.hook(told("SessionEnd", shop, transcript))
     search = "mcp__ledger__search"
-    assert stored(desk.database, CALLS) == [("t1", search, 1), ("t2", search, 1), ("t3", "Bash", 0)]
-    assert stored(desk.database, "select distinct session_id from usage_events") == [("s1",)]
-    assert stored(desk.database, "select subject from traces") == [("make test",)]
-    assert stored(desk.database, "select read_to from sessions") == [(transcript.stat().st_size,)]
-    assert desk.log() == []
+    assert run_sql(sandbox.database, CALLS) == [("t1", search, 1), ("t2", search, 1), ("t3", "Bash", 0)]
+    assert run_sql(sandbox.database, "select distinct session_id from usage_events") == [("s1",)]
+    assert run_sql(sandbox.database, "select subject from traces") == [("make test",)]
+    assert run_sql(sandbox.database, "select read_to from sessions") == [(transcript.stat().st_size,)]
+    assert sandbox.log() == []
 
 
-def test_a_hook_that_tells_of_it_after_all_changes_nothing(desk: Desk, shop: Path, transcript: Path) -> None:
+def test_a_hook_that_tells_of_it_after_all_changes_nothing(
+    sandbox: Sandbox, shop: Path, transcript: Path
+) -> None:
     written(transcript, "t1", name="Edit", file_path=str(shop / "till.py"))
-    desk.hook(told("SessionEnd", shop, transcript))
+    sandbox.hook(told("SessionEnd", shop, transcript))
     given = {"file_path": str(shop / "till.py")}
-    desk.hook(told("PostToolUse", shop, tool_name="Edit", tool_input=given, tool_use_id="t1"))
-    assert stored(desk.database, CALLS) == [("t1", "Edit", 1)]
-    assert stored(desk.database, "select times from traces") == [(1,)]
+    sandbox.hook(told("PostToolUse", shop, tool_name="Edit", tool_input=given, tool_use_id="t1"))
+    assert run_sql(sandbox.database, CALLS) == [("t1", "Edit", 1)]
+    assert run_sql(sandbox.database, "select times from traces") == [(1,)]
 
 
 def test_a_session_that_never_ended_is_read_when_the_next_begins(
-    desk: Desk, shop: Path, transcript: Path
+    sandbox: Sandbox, shop: Path, transcript: Path
 ) -> None:
     written(transcript, "t1")
     following = {**told("SessionStart", shop), "session_id": "s2"}
-    desk.hook(following)
-    assert stored(desk.database, CALLS) == [("t1", "mcp__ledger__search", 1)]
+    sandbox.hook(following)
+    assert run_sql(sandbox.database, CALLS) == [("t1", "mcp__ledger__search", 1)]
     written(transcript, "t2")
-    desk.hook(following)
-    assert [call for call, *_ in stored(desk.database, CALLS)] == ["t1", "t2"]
+    sandbox.hook(following)
+    assert [call for call, *_ in run_sql(sandbox.database, CALLS)] == ["t1", "t2"]
 
 
 def test_a_call_through_the_gateway_is_left_to_that_where_it_failed(
-    desk: Desk, shop: Path, transcript: Path
+    sandbox: Sandbox, shop: Path, transcript: Path
 ) -> None:
-    with desk.registry() as registry:
+    with sandbox.registry() as registry:
         registry.report("mcp__ledger__post", registry.at(str(shop)))
     for prefix in ("mcp__remit__", "mcp__plugin_remit_remit__"):
         written(transcript, f"{prefix} failed", name=f"{prefix}ledger__post", ok=False)
         written(transcript, f"{prefix} done", name=f"{prefix}ledger__post")
-    desk.hook(told("SessionEnd", shop, transcript))
-    assert stored(desk.database, CALLS) == [
+    sandbox.hook(told("SessionEnd", shop, transcript))
+    assert run_sql(sandbox.database, CALLS) == [
         ("mcp__remit__ done", "mcp__ledger__post", 1),
         ("mcp__plugin_remit_remit__ done", "mcp__ledger__post", 1),
     ]
 
 
 def test_what_was_before_the_session_began_here_is_not_counted(
-    desk: Desk, shop: Path, transcript: Path
+    sandbox: Sandbox, shop: Path, transcript: Path
 ) -> None:
-    stored(desk.database, "update sessions set started_at = started_at + 3600000")
+    run_sql(sandbox.database, "update sessions set started_at = started_at + 3600000")
     written(transcript, "t1")
-    desk.hook(told("SessionEnd", shop, transcript))
-    desk.hook({**told("SessionEnd", shop, transcript), "session_id": "never-begun"})
-    assert stored(desk.database, CALLS) == []
+    sandbox.hook(told("SessionEnd", shop, transcript))
+    sandbox.hook({**told("SessionEnd", shop, transcript), "session_id": "never-begun"})
+    assert run_sql(sandbox.database, CALLS) == []
 
 
 def test_of_a_long_transcript_only_the_end_is_read(
-    desk: Desk, shop: Path, transcript: Path, monkeypatch: pytest.MonkeyPatch
+    sandbox: Sandbox, shop: Path, transcript: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(10):
         written(transcript, f"t{number}")
-    for name, value in desk.environment.items():
+    for name, value in sandbox.environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(recovery, "_MOST", transcript.stat().st_size // 2)
     event = Event("SessionEnd", str(shop), "s1", False, {})
     recovery.recover(event, "s1")
-    assert [call for call, *_ in stored(desk.database, CALLS)] == ["t5", "t6", "t7", "t8", "t9"]
+    assert [call for call, *_ in run_sql(sandbox.database, CALLS)] == ["t5", "t6", "t7", "t8", "t9"]
 
 
 @pytest.mark.parametrize("name", ["gone.jsonl", "folder", "half\0", "pipe"])
-def test_a_transcript_that_cannot_be_read_is_passed_over(desk: Desk, shop: Path, name: str) -> None:
-    (desk.root / "folder").mkdir()
-    os.mkfifo(desk.root / "pipe")
-    desk.hook(told("SessionStart", shop, desk.root / name))
-    desk.hook(told("SessionEnd", shop, desk.root / name))
-    assert desk.log() == []
-    assert stored(desk.database, "select ended_at is not null from sessions") == [(1,)]
+def test_a_transcript_that_cannot_be_read_is_passed_over(sandbox: Sandbox, shop: Path, name: str) -> None:
+    (sandbox.root / "folder").mkdir()
+    os.mkfifo(sandbox.root / "pipe")
+    sandbox.hook(told("SessionStart", shop, sandbox.root / name))
+    sandbox.hook(told("SessionEnd", shop, sandbox.root / name))
+    assert sandbox.log() == []
+    assert run_sql(sandbox.database, "select ended_at is not null from sessions") == [(1,)]

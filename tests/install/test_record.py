@@ -12,7 +12,7 @@ from remit.decision.launch import Launch, Transport
 from remit.files.splices import Splice
 from remit.install.file_edits import Document, UneditableError, is_in_place, put_in, take_out
 from remit.install.record import Change, Format, Install, Key, kept, read, write
-from support import declared
+from support.builders import declared
 
 ENTRY = {"command": "/opt/remit", "args": ["serve"]}
 HOOK = {"hooks": [{"type": "command", "command": "/opt/remit", "args": ["hook"]}]}

@@ -4,13 +4,13 @@ import json
 
 from remit.memory.call_examples import EXAMPLES, example_call
 from remit.memory.scope_gate import TOOLS
-from support import Desk
+from support.sandbox import Sandbox
 
 
-def test_every_tool_has_an_example_and_every_example_works(desk: Desk) -> None:
-    desk.project("shop")
+def test_every_tool_has_an_example_and_every_example_works(sandbox: Sandbox) -> None:
+    sandbox.project("shop")
     assert tuple(EXAMPLES) == TOOLS
-    with desk.memory() as memory:
+    with sandbox.memory() as memory:
         memory.save_session({**EXAMPLES["save_session"], "project_id": "shop-1"})
         for tool in TOOLS:
             name, _, arguments = example_call(tool, "shop-1").partition("(")

@@ -7,21 +7,33 @@ from typing import Any
 import apsw
 import pytest
 
-from memory_calls import context, decide, decision, entity, note, one, pattern, recalled, session, start
 from remit import bootstrap
 from remit.errors import BadFileError, StoreUnavailableError
 from remit.memory.project_memory import Memory
 from remit.memory.results import BatchSaveResult, SaveStatus
 from remit.memory.scope_gate import memory_id
 from remit.memory.write_queue import FolderQueue
-from support import Desk, older_database, stored
+from support.databases import older_database, run_sql
+from support.memory_calls import (
+    context,
+    decide,
+    decision,
+    entity,
+    note,
+    one,
+    pattern,
+    recalled,
+    session,
+    start,
+)
+from support.sandbox import Sandbox
 
 
 @pytest.fixture
-def memory(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Memory:
-    desk.project("shop")
+def memory(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Memory:
+    sandbox.project("shop")
     monkeypatch.setattr(bootstrap, "MEMORY_PATIENCE", 0.0)
-    return start(desk.memory(), "shop")
+    return start(sandbox.memory(), "shop")
 
 
 class Locked:
@@ -38,8 +50,8 @@ class Locked:
         self._connection.close()
 
 
-def test_a_write_that_cannot_be_made_now_is_queued_and_made_later(desk: Desk, memory: Memory) -> None:
-    with Locked(desk.database):
+def test_a_write_that_cannot_be_made_now_is_queued_and_made_later(sandbox: Sandbox, memory: Memory) -> None:
+    with Locked(sandbox.database):
         first = decide(memory, "shop", "Use SQLite")
         assert first.status == "pending_retry"
         batch = memory.store_session_with_learnings(
@@ -55,11 +67,11 @@ def test_a_write_that_cannot_be_made_now_is_queued_and_made_later(desk: Desk, me
     assert memory.run_hygiene({"project_id": "shop"}).unresolved_saves == 0
 
 
-def test_what_waits_survives_the_process(desk: Desk, memory: Memory) -> None:
-    with Locked(desk.database):
+def test_what_waits_survives_the_process(sandbox: Sandbox, memory: Memory) -> None:
+    with Locked(sandbox.database):
         first = decide(memory, "shop", "Use SQLite")
         memory.close()
-    with desk.memory() as later:
+    with sandbox.memory() as later:
         second = decide(later, "shop", "Write tests")
         assert set(recalled(later, "shop", categories=["decision"])) == {
             first.artifact_id,
@@ -67,10 +79,12 @@ def test_what_waits_survives_the_process(desk: Desk, memory: Memory) -> None:
         }
 
 
-def test_what_was_written_before_the_queue_forgot_it_is_written_once(desk: Desk, memory: Memory) -> None:
-    with Locked(desk.database):
+def test_what_was_written_before_the_queue_forgot_it_is_written_once(
+    sandbox: Sandbox, memory: Memory
+) -> None:
+    with Locked(sandbox.database):
         decide(memory, "shop", "Use SQLite")
-    folder = desk.database.parent / "memory-queue"
+    folder = sandbox.database.parent / "memory-queue"
     (file,) = folder.iterdir()
     text = file.read_text(encoding="utf-8")
     assert len(recalled(memory, "shop", categories=["decision"])) == 1
@@ -80,8 +94,8 @@ def test_what_was_written_before_the_queue_forgot_it_is_written_once(desk: Desk,
     assert list(folder.iterdir()) == []
 
 
-def test_the_gate_holds_for_what_is_queued_too(desk: Desk, memory: Memory) -> None:
-    with Locked(desk.database):
+def test_the_gate_holds_for_what_is_queued_too(sandbox: Sandbox, memory: Memory) -> None:
+    with Locked(sandbox.database):
         assert decide(memory, "blog", "Use SQLite").status == "blocked_scope"
         everywhere = {"context": context("x", scope="global"), "project_id": "shop"}
         assert one(memory.save_context(everywhere)).status == "failed"
@@ -91,20 +105,20 @@ def test_the_gate_holds_for_what_is_queued_too(desk: Desk, memory: Memory) -> No
     assert memory.get_scope_state({"project_id": "blog"}).scope_state == "resolved"
 
 
-def test_a_queued_write_whose_project_is_gone_is_kept_and_told(desk: Desk, memory: Memory) -> None:
-    other = desk.memory()
-    with Locked(desk.database):
+def test_a_queued_write_whose_project_is_gone_is_kept_and_told(sandbox: Sandbox, memory: Memory) -> None:
+    other = sandbox.memory()
+    with Locked(sandbox.database):
         decide(memory, "shop", "Use SQLite")
-    (desk.database.parent / "memory-queue").rename(desk.root / "aside")
+    (sandbox.database.parent / "memory-queue").rename(sandbox.root / "aside")
     other.delete_project({"project_id": "shop"})
-    (desk.root / "aside").rename(desk.database.parent / "memory-queue")
+    (sandbox.root / "aside").rename(sandbox.database.parent / "memory-queue")
     report = memory.run_hygiene({"project_id": "shop"})
     assert (report.unresolved_saves, "does not exist" in report.next_step) == (1, True)
 
 
-def test_a_write_that_cannot_even_be_queued_is_refused(desk: Desk, memory: Memory) -> None:
-    (desk.database.parent / "memory-queue").write_text("in the way", encoding="utf-8")
-    with Locked(desk.database), pytest.raises(StoreUnavailableError, match="cannot be written"):
+def test_a_write_that_cannot_even_be_queued_is_refused(sandbox: Sandbox, memory: Memory) -> None:
+    (sandbox.database.parent / "memory-queue").write_text("in the way", encoding="utf-8")
+    with Locked(sandbox.database), pytest.raises(StoreUnavailableError, match="cannot be written"):
         decide(memory, "shop", "Use SQLite")
     assert recalled(memory, "shop", categories=["decision"]) == []
 
@@ -130,22 +144,22 @@ def test_a_folder_with_other_files_is_no_trouble(tmp_path: Path) -> None:
     "change", [{"tool": "delete_project"}, {"arguments": []}, {"id": 7}, {"at": "now"}, {"refused": 7}]
 )
 def test_a_file_that_nobody_queued_is_left_alone(
-    desk: Desk, memory: Memory, change: dict[str, object]
+    sandbox: Sandbox, memory: Memory, change: dict[str, object]
 ) -> None:
     arguments = {"context": context("x"), "project_id": "shop"}
     write = {"tool": "save_context", "arguments": arguments, "id": "0", "at": 1}
-    folder = desk.database.parent / "memory-queue"
-    desk.write(folder / "0.json", {**write, **change})
+    folder = sandbox.database.parent / "memory-queue"
+    sandbox.write(folder / "0.json", {**write, **change})
     assert recalled(memory, "shop", categories=["context"]) == []
     assert len(list(folder.iterdir())) == 1
-    desk.write(folder / "0.json", write)
+    sandbox.write(folder / "0.json", write)
     assert recalled(memory, "shop", categories=["context"]) == ["context-0"]
     assert list(folder.iterdir()) == []
 
 
-def test_a_queued_write_that_breaks_a_rule_is_kept_and_told(desk: Desk, memory: Memory) -> None:
+def test_a_queued_write_that_breaks_a_rule_is_kept_and_told(sandbox: Sandbox, memory: Memory) -> None:
     write = {"tool": "save_context", "arguments": {"project_id": "shop"}, "id": "0", "at": 1}
-    desk.write(desk.database.parent / "memory-queue/0.json", write)
+    sandbox.write(sandbox.database.parent / "memory-queue/0.json", write)
     for _ in range(2):
         report = memory.run_hygiene({"project_id": "shop"})
         assert (report.pending_artifact_ids, "`context` must be given" in report.next_step) == (["0"], True)
@@ -167,9 +181,9 @@ def filled(memory: Memory) -> Memory:
     return memory
 
 
-def test_what_is_exported_is_imported_exactly(desk: Desk, memory: Memory) -> None:
+def test_what_is_exported_is_imported_exactly(sandbox: Sandbox, memory: Memory) -> None:
     lines = list(filled(memory).export(None))
-    other = Desk(root=desk.root / "other")
+    other = Sandbox(root=sandbox.root / "other")
     other.project("shop")
     with other.memory() as copy:
         done = copy.restore(lines)
@@ -213,21 +227,21 @@ def test_an_import_that_cannot_be_is_refused_as_a_whole(memory: Memory) -> None:
     assert list(memory.export(None)) == before
 
 
-def test_forgetting_a_project_erases_its_memory_and_no_others(desk: Desk, memory: Memory) -> None:
+def test_forgetting_a_project_erases_its_memory_and_no_others(sandbox: Sandbox, memory: Memory) -> None:
     mine = memory_id(memory.workspace.project)
     start(memory, mine)
     note(memory, mine, "xyzzy")
-    with desk.registry() as registry:
-        registry.tools(registry.at(str(desk.root / "code" / "shop")))
-        registry.forget(registry.find_project(str(desk.root / "code" / "shop")))
+    with sandbox.registry() as registry:
+        registry.tools(registry.at(str(sandbox.root / "code" / "shop")))
+        registry.forget(registry.find_project(str(sandbox.root / "code" / "shop")))
     assert [project[0] for project in memory.projects()] == ["shop"]
 
 
-def test_a_database_of_an_older_remit_gets_a_memory(desk: Desk) -> None:
-    desk.project("shop")
-    desk.database.parent.mkdir()
-    older_database(desk.database, 4)
-    with desk.memory() as memory:
+def test_a_database_of_an_older_remit_gets_a_memory(sandbox: Sandbox) -> None:
+    sandbox.project("shop")
+    sandbox.database.parent.mkdir()
+    older_database(sandbox.database, 4)
+    with sandbox.memory() as memory:
         start(memory, "shop")
         assert decide(memory, "shop", "Use SQLite").status == "saved"
 
@@ -249,21 +263,21 @@ def test_a_database_of_an_older_remit_gets_a_memory(desk: Desk) -> None:
         "update memory_nodes set project = 'blog' where kind = 'session' and project = 'shop'",
     ],
 )
-def test_the_store_itself_lets_no_orphan_be(desk: Desk, memory: Memory, statement: str) -> None:
+def test_the_store_itself_lets_no_orphan_be(sandbox: Sandbox, memory: Memory, statement: str) -> None:
     start(memory, "blog")
     rest = "name, body, subject, fingerprint, content, status, dated_at, created_at, updated_at"
     values = "'', '', '', '', '{}', 'live', 0, 0, 0"
     with pytest.raises(apsw.ConstraintError):
-        stored(desk.database, f"pragma foreign_keys = on; {statement.format(rest=rest, values=values)}")
+        run_sql(sandbox.database, f"pragma foreign_keys = on; {statement.format(rest=rest, values=values)}")
 
 
-def test_a_model_that_changes_reads_everything_anew(desk: Desk, memory: Memory) -> None:
+def test_a_model_that_changes_reads_everything_anew(sandbox: Sandbox, memory: Memory) -> None:
     wanted = note(memory, "shop", "Passwords are hashed")
     assert recalled(memory, "shop", keyword="password") == [wanted.artifact_id]
-    stored(desk.database, "update memory_model set model = 'another'")
+    run_sql(sandbox.database, "update memory_model set model = 'another'")
     assert recalled(memory, "shop", keyword="password") == [wanted.artifact_id]
-    assert stored(desk.database, "select model from memory_model") == [("static-1",)]
-    assert stored(desk.database, "select count(*) from memory_vectors") == [(2,)]
+    assert run_sql(sandbox.database, "select model from memory_model") == [("static-1",)]
+    assert run_sql(sandbox.database, "select count(*) from memory_vectors") == [(2,)]
 
 
 def test_a_decision_that_is_known_needs_no_turn_of_the_queue(memory: Memory) -> None:

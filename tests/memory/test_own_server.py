@@ -11,7 +11,7 @@ from remit.memory.own_server import beside, is_own, own_offer, own_server, own_u
 from remit.memory.tool_definitions import DEFINITIONS
 from remit.upstream.offer_reader import read_offer
 from remit.upstream.ports import ServerLists
-from support import CLIENT, declared
+from support.builders import CLIENT, declared
 
 
 def gateway(*more: str) -> Declaration:

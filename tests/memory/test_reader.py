@@ -2,20 +2,21 @@
 
 import pytest
 
-from memory_calls import decide, note, one, recalled, session, start
 from remit.errors import ArtifactError, ScopeError, StoreTimeoutError
 from remit.memory import reader
 from remit.memory.artifacts import Kept, Kind, Observed
 from remit.memory.export_format import HEAD, written
 from remit.memory.project_memory import Memory, Seen
 from remit.store.memory_search import MANY
-from support import Desk, stored
+from support.databases import run_sql
+from support.memory_calls import decide, note, one, recalled, session, start
+from support.sandbox import Sandbox
 
 
 @pytest.fixture
-def memory(desk: Desk) -> Memory:
-    desk.project("shop")
-    return start(desk.memory(), "shop")
+def memory(sandbox: Sandbox) -> Memory:
+    sandbox.project("shop")
+    return start(sandbox.memory(), "shop")
 
 
 def test_the_focus_comes_before_the_project(memory: Memory) -> None:
@@ -84,10 +85,10 @@ def test_what_is_meant_is_found_without_a_common_word(memory: Memory) -> None:
     assert [match["id"] for match in found.matches][:1] == [wanted.artifact_id]
 
 
-def test_without_a_model_words_alone_decide(desk: Desk) -> None:
-    desk.project("shop")
-    desk.variables["REMIT_EMBEDDINGS"] = "none"
-    memory = start(desk.memory(), "shop")
+def test_without_a_model_words_alone_decide(sandbox: Sandbox) -> None:
+    sandbox.project("shop")
+    sandbox.variables["REMIT_EMBEDDINGS"] = "none"
+    memory = start(sandbox.memory(), "shop")
     wanted = note(memory, "shop", "Passwords are hashed")
     assert recalled(memory, "shop", keyword="hashing a password") == [wanted.artifact_id]
     assert recalled(memory, "shop", keyword="how do users log in") == []
@@ -116,9 +117,9 @@ def test_what_takes_too_long_has_timed_out_and_is_not_empty(
         memory.run_hygiene({"project_id": "shop"})
 
 
-def test_a_failure_is_called_failed(desk: Desk, memory: Memory) -> None:
+def test_a_failure_is_called_failed(sandbox: Sandbox, memory: Memory) -> None:
     note(memory, "shop", "x")
-    stored(desk.database, "drop table memory_by_word")
+    run_sql(sandbox.database, "drop table memory_by_word")
     asked = {"project_id": "shop", "scope": "project", "keyword": "x"}
     found = memory.retrieve_context(asked)
     assert (found.retrieval_status, found.items) == ("failed", [])

@@ -5,17 +5,29 @@ from dataclasses import asdict
 
 import pytest
 
-from memory_calls import context, decide, decision, entity, note, one, pattern, recalled, session, start
 from remit.errors import ArtifactError, NotApprovedError, UnknownArtifactError
 from remit.memory.project_memory import Memory
 from remit.memory.results import BatchSaveResult
-from support import Desk, stored
+from support.databases import run_sql
+from support.memory_calls import (
+    context,
+    decide,
+    decision,
+    entity,
+    note,
+    one,
+    pattern,
+    recalled,
+    session,
+    start,
+)
+from support.sandbox import Sandbox
 
 
 @pytest.fixture
-def memory(desk: Desk) -> Memory:
-    desk.project("shop")
-    return desk.memory()
+def memory(sandbox: Sandbox) -> Memory:
+    sandbox.project("shop")
+    return sandbox.memory()
 
 
 def test_a_project_is_created_by_a_session_and_by_nothing_else(memory: Memory) -> None:
@@ -231,7 +243,7 @@ def test_an_entity_is_related_to_what_is_named(memory: Memory) -> None:
         )
 
 
-def test_deleting_a_project_erases_all_of_it_and_makes_it_uncertain(desk: Desk, memory: Memory) -> None:
+def test_deleting_a_project_erases_all_of_it_and_makes_it_uncertain(sandbox: Sandbox, memory: Memory) -> None:
     start(memory, "shop", "blog")
     decide(memory, "shop", "Use zzyzx")
     note(memory, "shop", "xyzzy", "auth")
@@ -241,21 +253,21 @@ def test_deleting_a_project_erases_all_of_it_and_makes_it_uncertain(desk: Desk, 
     assert memory.get_scope_state({"project_id": "shop"}).scope_state == "uncertain"
     assert asdict(memory.delete_project({"project_id": "shop"}))["status"] == "blocked_scope"
     assert memory.memory_surface({"query": "xyzzy", "project_id": "blog"}).total_found == 0
-    assert stored(desk.database, "select count(*) from memory_nodes where project = 'shop'") == [(0,)]
+    assert run_sql(sandbox.database, "select count(*) from memory_nodes where project = 'shop'") == [(0,)]
     memory.close()
-    assert [path.name for path in desk.database.parent.iterdir() if b"zzyzx" in path.read_bytes()] == []
+    assert [path.name for path in sandbox.database.parent.iterdir() if b"zzyzx" in path.read_bytes()] == []
 
 
 def test_what_every_project_sees_needs_a_persons_approval_of_that_very_content(
-    desk: Desk, memory: Memory
+    sandbox: Sandbox, memory: Memory
 ) -> None:
     start(memory, "shop", "blog")
     given = {"decision": decision("Speak plainly", scope="global"), "project_id": "shop"}
     with pytest.raises(NotApprovedError) as refused:
         memory.save_decision(given)
     assert memory.artifacts(None, 10) == []
-    with desk.registry() as registry:
-        here = registry.at(str(desk.root / "code" / "shop"))
+    with sandbox.registry() as registry:
+        here = registry.at(str(sandbox.root / "code" / "shop"))
         (waiting,) = registry.approvals.waiting(here)
         assert "Speak plainly" in waiting.shown
         with pytest.raises(NotApprovedError):
@@ -294,23 +306,23 @@ def test_nothing_of_any_kind_is_written_for_all_without_approval(
     assert len(memory.artifacts("shop", 10)) == 1
 
 
-def test_a_refused_approval_says_so(desk: Desk, memory: Memory) -> None:
+def test_a_refused_approval_says_so(sandbox: Sandbox, memory: Memory) -> None:
     start(memory, "shop")
     given = {"context": context("x", scope="global"), "project_id": "shop"}
     with pytest.raises(NotApprovedError) as refused:
         memory.save_context(given)
-    with desk.registry() as registry:
-        here = registry.at(str(desk.root / "code" / "shop"))
+    with sandbox.registry() as registry:
+        here = registry.at(str(sandbox.root / "code" / "shop"))
         registry.approvals.answer(str(refused.value.approval_id), here, approve=False)
     with pytest.raises(NotApprovedError, match="a person said no"):
         memory.save_context(given)
 
 
-def test_an_endpoint_bound_to_projects_cannot_tell_others_from_none(desk: Desk, memory: Memory) -> None:
+def test_an_endpoint_bound_to_projects_cannot_tell_others_from_none(sandbox: Sandbox, memory: Memory) -> None:
     start(memory, "shop", "blog")
     note(memory, "blog", "secret plans")
     waiting = {"tool": "save_context", "arguments": {"project_id": "blog"}, "id": "0", "at": 1}
-    desk.write(desk.database.parent / "memory-queue/0.json", waiting)
+    sandbox.write(sandbox.database.parent / "memory-queue/0.json", waiting)
     bound = frozenset({"shop"})
 
     def answers(project: str) -> list[object]:

@@ -13,7 +13,7 @@ from mcp.client.stdio import stdio_client
 from mcp_types import CallToolResult, TextContent
 
 from remit.names.generator import Generator
-from support import Desk
+from support.sandbox import Sandbox
 
 CLI = '''
 """A program with requirements and users."""
@@ -139,35 +139,35 @@ danger = "destructive"
 
 
 @pytest.fixture(name="supernal")
-def supernal_project(desk: Desk) -> Path:
+def supernal_project(sandbox: Sandbox) -> Path:
     """A project, and beside it the package whose commands work on it."""
-    project = desk.project("shop", git=False)
-    desk.write(project / "remit.toml", STATES)
-    package = desk.root / "lib" / "supernal"
-    desk.write(package / "__init__.py", "")
-    desk.write(package / "cli.py", CLI)
-    desk.write(package / "tools.py", TOOLS)
-    desk.variables["PYTHONPATH"] = str(package.parent)
+    project = sandbox.project("shop", git=False)
+    sandbox.write(project / "remit.toml", STATES)
+    package = sandbox.root / "lib" / "supernal"
+    sandbox.write(package / "__init__.py", "")
+    sandbox.write(package / "cli.py", CLI)
+    sandbox.write(package / "tools.py", TOOLS)
+    sandbox.variables["PYTHONPATH"] = str(package.parent)
     return project
 
 
-def generated(desk: Desk) -> Path:
+def generated(sandbox: Sandbox) -> Path:
     """Generate all three files, with the scopes that a person wrote."""
-    made = desk.root / "made"
+    made = sandbox.root / "made"
     made.mkdir(exist_ok=True)
-    desk.write(made / "scopes.toml", SCOPES)
+    sandbox.write(made / "scopes.toml", SCOPES)
     generator = Generator()
     names, scopes, server = (str(made / name) for name in ("names.py", "scopes.toml", "server.py"))
-    generator.write(generator.names(str(desk.root / "lib" / "supernal"), as_json=False), names)
+    generator.write(generator.names(str(sandbox.root / "lib" / "supernal"), as_json=False), names)
     generator.write_scopes(generator.scopes(names, scopes), scopes)
     generator.write(generator.server(names, scopes), server)
     return made / "server.py"
 
 
-def with_client(desk: Desk, server: Path, cwd: Path, use: Callable[[Client], Awaitable[None]]) -> None:
+def with_client(sandbox: Sandbox, server: Path, cwd: Path, use: Callable[[Client], Awaitable[None]]) -> None:
     async def run() -> None:
         started = StdioServerParameters(
-            command=sys.executable, args=[str(server)], env=desk.environment, cwd=str(cwd)
+            command=sys.executable, args=[str(server)], env=sandbox.environment, cwd=str(cwd)
         )
         with open(os.devnull, "w") as silence:
             async with Client(stdio_client(started, errlog=silence)) as client:
@@ -188,8 +188,8 @@ async def said(client: Client, tool: str, **arguments: object) -> tuple[bool, st
     return result.is_error, content.text
 
 
-def test_commands_come_and_go_with_the_states_of_the_project(desk: Desk, supernal: Path) -> None:
-    server = generated(desk)
+def test_commands_come_and_go_with_the_states_of_the_project(sandbox: Sandbox, supernal: Path) -> None:
+    server = generated(sandbox)
 
     async def use(client: Client) -> None:
         assert await listed(client) == []
@@ -220,11 +220,11 @@ def test_commands_come_and_go_with_the_states_of_the_project(desk: Desk, superna
         (supernal / "supernal.yaml").unlink()
         assert await listed(client) == []
 
-    with_client(desk, server, supernal, use)
+    with_client(sandbox, server, supernal, use)
 
 
-def test_what_is_not_for_agents_can_neither_be_seen_nor_called(desk: Desk, supernal: Path) -> None:
-    server = generated(desk)
+def test_what_is_not_for_agents_can_neither_be_seen_nor_called(sandbox: Sandbox, supernal: Path) -> None:
+    server = generated(sandbox)
 
     async def use(client: Client) -> None:
         is_error, text = await said(client, "user.delete", name="ada")
@@ -233,17 +233,17 @@ def test_what_is_not_for_agents_can_neither_be_seen_nor_called(desk: Desk, super
         with pytest.raises(MCPError, match=r"no tool is called `user\.create`"):
             await client.call_tool("user.create", {})
 
-    with_client(desk, server, supernal, use)
+    with_client(sandbox, server, supernal, use)
     assert not (supernal / "deleted").exists()
 
 
-def test_a_function_that_is_a_tool_is_served_on_its_pages(desk: Desk, supernal: Path) -> None:
-    server = generated(desk)
+def test_a_function_that_is_a_tool_is_served_on_its_pages(sandbox: Sandbox, supernal: Path) -> None:
+    server = generated(sandbox)
 
     async def use(client: Client) -> None:
         assert await listed(client) == []
         pushed = json.dumps({"location": {"page": "/blog"}})
-        assert desk.remit("state", "push", "--json", pushed, cwd=supernal).returncode == 0
+        assert sandbox.remit("state", "push", "--json", pushed, cwd=supernal).returncode == 0
         (tool,) = (await client.list_tools()).tools
         assert tool.name == "publishPost"
         assert tool.input_schema["required"] == ["title"]
@@ -252,15 +252,15 @@ def test_a_function_that_is_a_tool_is_served_on_its_pages(desk: Desk, supernal: 
         is_error, text = await said(client, "publishPost", title="x", copies="2")
         assert (is_error, text) == (True, "`copies` is not a whole number")
 
-    with_client(desk, server, supernal, use)
+    with_client(sandbox, server, supernal, use)
 
 
-def test_a_command_that_does_not_end_is_ended(desk: Desk, supernal: Path) -> None:
-    server = generated(desk)
+def test_a_command_that_does_not_end_is_ended(sandbox: Sandbox, supernal: Path) -> None:
+    server = generated(sandbox)
     server.write_text(server.read_text().replace('"timeout": 5.0', '"timeout": 0.5'))
-    desk.write(supernal / ".git" / "HEAD", "ref: refs/heads/slow\n")
-    desk.write(supernal / "supernal.yaml", "")
-    desk.write(supernal / "requirements" / "R1.md", "")
+    sandbox.write(supernal / ".git" / "HEAD", "ref: refs/heads/slow\n")
+    sandbox.write(supernal / "supernal.yaml", "")
+    sandbox.write(supernal / "requirements" / "R1.md", "")
 
     async def use(client: Client) -> None:
         assert await said(client, "requirement.watch") == (
@@ -269,23 +269,23 @@ def test_a_command_that_does_not_end_is_ended(desk: Desk, supernal: Path) -> Non
         )
         assert "requirement.list" in await listed(client)
 
-    with_client(desk, server, supernal, use)
+    with_client(sandbox, server, supernal, use)
 
 
 @pytest.mark.usefixtures("supernal")
-def test_generated_files_are_the_same_bytes_each_time_and_on_each_machine(desk: Desk) -> None:
-    server = generated(desk)
+def test_generated_files_are_the_same_bytes_each_time_and_on_each_machine(sandbox: Sandbox) -> None:
+    server = generated(sandbox)
     made = {path.name: path.read_bytes() for path in server.parent.iterdir()}
     assert set(made) == {"names.py", "scopes.toml", "server.py"}
     assert made["scopes.toml"].startswith(SCOPES.encode())
-    assert not any(str(desk.root).encode() in data for data in made.values())
-    elsewhere = desk.root / "elsewhere"
-    (desk.root / "lib").rename(elsewhere)
+    assert not any(str(sandbox.root).encode() in data for data in made.values())
+    elsewhere = sandbox.root / "elsewhere"
+    (sandbox.root / "lib").rename(elsewhere)
     for words in (
         ["generate", str(elsewhere / "supernal"), "--out", "names.py"],
         ["label", "names.py"],
         ["server", "names.py", "scopes.toml", "--out", "server.py"],
     ):
-        assert desk.remit("names", *words, "--check", cwd=server.parent).returncode == 0
-        assert "is up to date" in desk.remit("names", *words, cwd=server.parent).stdout
+        assert sandbox.remit("names", *words, "--check", cwd=server.parent).returncode == 0
+        assert "is up to date" in sandbox.remit("names", *words, cwd=server.parent).stdout
     assert {path.name: path.read_bytes() for path in server.parent.iterdir()} == made

@@ -15,25 +15,28 @@ from remit.errors import ApprovalError, UnknownApprovalError
 from remit.policy.approval_service import Approvals, Permit, principal_of
 from remit.policy.approvals import ApprovalStatus
 from remit.registry import Registry
-from support import Desk, context, run_together, stored
+from support.builders import context
+from support.databases import run_sql
+from support.processes import run_together
+from support.sandbox import Sandbox
 
 PUSH = "mcp__git__push"
 ARGUMENTS: Mapping[str, object] = {"remote": "origin", "force": True}
 
 
 @pytest.fixture
-def shop(desk: Desk) -> Path:
-    desk.write_state("git")
-    desk.write(
-        desk.home / ".config/remit/remit.toml",
+def shop(sandbox: Sandbox) -> Path:
+    sandbox.write_state("git")
+    sandbox.write(
+        sandbox.home / ".config/remit/remit.toml",
         f'[tools."{PUSH}"]\ndanger = "critical"\n[tools."mcp__git__drop"]\nai_enabled = false\n',
     )
-    return desk.project("shop")
+    return sandbox.project("shop")
 
 
 @pytest.fixture
-def registry(desk: Desk, shop: Path) -> Registry:
-    opened = desk.registry()
+def registry(sandbox: Sandbox, shop: Path) -> Registry:
+    opened = sandbox.registry()
     for name in (PUSH, "mcp__git__log", "mcp__git__drop"):
         opened.report(name, opened.at(str(shop)), description="Does it.")
     return opened
@@ -73,7 +76,7 @@ def test_a_call_that_needs_approval_asks_once_and_goes_ahead_once(
 
 
 def test_so_many_calls_wait_and_no_more_and_what_expired_is_not_kept(
-    desk: Desk, approvals: Approvals, here: Context, monkeypatch: pytest.MonkeyPatch
+    sandbox: Sandbox, approvals: Approvals, here: Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("remit.policy.approval_service.MOST_WAITING", 2)
     for number in (1, 2):
@@ -81,9 +84,9 @@ def test_so_many_calls_wait_and_no_more_and_what_expired_is_not_kept(
     with pytest.raises(ApprovalError, match="2 calls wait for a person's word already"):
         approvals.permit(PUSH, {"number": 3}, here)
     assert approvals.permit(PUSH, {"number": 2}, here).approval is not None  # that was asked before
-    desk.time += 1_000_000
+    sandbox.time += 1_000_000
     approvals.request(PUSH, {"number": 3}, here)
-    shown = stored(desk.database, "select shown from approvals order by requested_at")
+    shown = run_sql(sandbox.database, "select shown from approvals order by requested_at")
     assert shown == [("",), ("",), ('{"number": 3}',)]
 
 
@@ -126,10 +129,10 @@ def test_an_approval_ends_when_the_tool_says_something_else(
 
 
 def test_an_approval_ends_too_where_a_server_is_labelled_otherwise_than_its_tools_are_named(
-    desk: Desk, registry: Registry, approvals: Approvals, here: Context
+    sandbox: Sandbox, registry: Registry, approvals: Approvals, here: Context
 ) -> None:
-    desk.write_state("git", "my.mail")
-    desk.write(desk.home / ".config/remit/remit.toml", '[tools."*send"]\napproval = true\n')
+    sandbox.write_state("git", "my.mail")
+    sandbox.write(sandbox.home / ".config/remit/remit.toml", '[tools."*send"]\napproval = true\n')
     registry.report("mcp__my_mail__send", here, description="Sends.")
     asked = approvals.request("mcp__my_mail__send", {}, here)
     approvals.answer(asked.id, here, approve=True)
@@ -138,29 +141,29 @@ def test_an_approval_ends_too_where_a_server_is_labelled_otherwise_than_its_tool
 
 
 def test_a_tool_that_is_called_like_a_server_can_be_called(
-    desk: Desk, registry: Registry, approvals: Approvals, here: Context
+    sandbox: Sandbox, registry: Registry, approvals: Approvals, here: Context
 ) -> None:
-    desk.write_state("git", "Read")
+    sandbox.write_state("git", "Read")
     registry.report("Read", here, description="Reads.")
     assert approvals.permit("Read", {}, here).is_allowed
 
 
 def test_an_approval_does_not_help_a_tool_that_was_switched_off_since(
-    desk: Desk, approvals: Approvals, here: Context
+    sandbox: Sandbox, approvals: Approvals, here: Context
 ) -> None:
     approved(approvals, here)
-    desk.write(desk.home / ".config/remit/remit.toml", f'block = ["{PUSH}"]\n')
-    desk.later_ns = 10**10
+    sandbox.write(sandbox.home / ".config/remit/remit.toml", f'block = ["{PUSH}"]\n')
+    sandbox.later_ns = 10**10
     assert approvals.consume(PUSH, ARGUMENTS, here) is None
     assert not approvals.permit(PUSH, ARGUMENTS, here).is_allowed
 
 
 def test_an_approval_expires_whether_it_was_given_or_not(
-    desk: Desk, approvals: Approvals, here: Context
+    sandbox: Sandbox, approvals: Approvals, here: Context
 ) -> None:
     id = approved(approvals, here)
     waiting = approvals.request(PUSH, {}, here, lifetime=60)
-    desk.time += 300_000
+    sandbox.time += 300_000
     assert approvals.consume(PUSH, ARGUMENTS, here) is None
     assert approvals.status(approvals.find(id, here)) is ApprovalStatus.EXPIRED
     assert approvals.waiting(here) == []
@@ -168,13 +171,15 @@ def test_an_approval_expires_whether_it_was_given_or_not(
         approvals.answer(waiting.id, here, approve=True)
 
 
-def test_a_clock_that_was_set_back_gives_no_approval(desk: Desk, approvals: Approvals, here: Context) -> None:
+def test_a_clock_that_was_set_back_gives_no_approval(
+    sandbox: Sandbox, approvals: Approvals, here: Context
+) -> None:
     approved(approvals, here)
-    desk.time -= 500_000
+    sandbox.time -= 500_000
     assert approvals.consume(PUSH, ARGUMENTS, here) is None
 
 
-def test_a_no_stands_until_it_expires(desk: Desk, approvals: Approvals, here: Context) -> None:
+def test_a_no_stands_until_it_expires(sandbox: Sandbox, approvals: Approvals, here: Context) -> None:
     asked = approvals.request(PUSH, ARGUMENTS, here)
     denied = approvals.answer(asked.id, here, approve=False)
     assert (approvals.status(denied), denied.shown) == (ApprovalStatus.DENIED, "")
@@ -184,15 +189,15 @@ def test_a_no_stands_until_it_expires(desk: Desk, approvals: Approvals, here: Co
     assert permit.approval.id == asked.id
     with pytest.raises(ApprovalError, match="denied"):
         approvals.answer(asked.id, here, approve=True)
-    desk.time += 300_000
+    sandbox.time += 300_000
     assert approvals.request(PUSH, ARGUMENTS, here).id != asked.id
 
 
 def test_what_is_asked_in_one_project_is_unknown_in_another(
-    desk: Desk, registry: Registry, approvals: Approvals, here: Context
+    sandbox: Sandbox, registry: Registry, approvals: Approvals, here: Context
 ) -> None:
     asked = approvals.request(PUSH, ARGUMENTS, here)
-    elsewhere = registry.at(str(desk.project("blog")))
+    elsewhere = registry.at(str(sandbox.project("blog")))
     assert approvals.waiting(elsewhere) == []
     for id in (asked.id, "nonsense"):
         with pytest.raises(UnknownApprovalError, match=f"nothing called `{id}` was asked here"):
@@ -209,20 +214,22 @@ def test_an_approval_lasts_for_some_time_and_at_most_a_day(approvals: Approvals,
 
 
 def test_old_approvals_are_forgotten_and_all_of_them_with_their_project(
-    desk: Desk, registry: Registry, approvals: Approvals, here: Context
+    sandbox: Sandbox, registry: Registry, approvals: Approvals, here: Context
 ) -> None:
     approved(approvals, here)
-    desk.time += 2 * 86_400_000
+    sandbox.time += 2 * 86_400_000
     approvals.request(PUSH, ARGUMENTS, here)
-    assert stored(desk.database, "select count(*) from approvals") == [(1,)]
+    assert run_sql(sandbox.database, "select count(*) from approvals") == [(1,)]
     registry.forget(here.workspace.project)
-    assert stored(desk.database, "select count(*) from approvals") == [(0,)]
+    assert run_sql(sandbox.database, "select count(*) from approvals") == [(0,)]
 
 
-def test_arguments_that_were_judged_are_not_kept(desk: Desk, approvals: Approvals, here: Context) -> None:
+def test_arguments_that_were_judged_are_not_kept(
+    sandbox: Sandbox, approvals: Approvals, here: Context
+) -> None:
     approved(approvals, here)
     assert approvals.consume(PUSH, ARGUMENTS, here) is not None
-    assert stored(desk.database, "select shown from approvals") == [("",)]
+    assert run_sql(sandbox.database, "select shown from approvals") == [("",)]
 
 
 def test_who_calls_is_the_client_and_the_agents_down_to_the_one_that_calls() -> None:
@@ -247,11 +254,11 @@ with open_registry() as registry:
 
 
 @pytest.mark.usefixtures("registry")
-def test_of_many_processes_exactly_one_uses_an_approval(desk: Desk, shop: Path) -> None:
-    asked = ask_for_real(desk, shop)
-    assert desk.remit("approve", asked, "--yes", cwd=shop).returncode == 0
+def test_of_many_processes_exactly_one_uses_an_approval(sandbox: Sandbox, shop: Path) -> None:
+    asked = ask_for_real(sandbox, shop)
+    assert sandbox.remit("approve", asked, "--yes", cwd=shop).returncode == 0
     command = [sys.executable, "-c", CONSUME, str(shop), '{"remote": "origin"}']
-    processes = [subprocess.Popen(command, env=desk.environment, stdin=subprocess.PIPE) for _ in range(6)]
+    processes = [subprocess.Popen(command, env=sandbox.environment, stdin=subprocess.PIPE) for _ in range(6)]
     assert sorted(run_together(processes)) == [0, 3, 3, 3, 3, 3]
 
 
@@ -264,19 +271,21 @@ with open_registry() as registry:
 """
 
 
-def ask_for_real(desk: Desk, shop: Path) -> str:
+def ask_for_real(sandbox: Sandbox, shop: Path) -> str:
     """Ask with the clock of the machine, as the processes do."""
     command = [sys.executable, "-c", ASK, str(shop)]
-    done = subprocess.run(command, env=desk.environment, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, env=sandbox.environment, capture_output=True, text=True, check=True)
     return done.stdout.strip()
 
 
-def test_of_many_threads_exactly_one_uses_an_approval_and_all_ask_for_one(desk: Desk, shop: Path) -> None:
-    with desk.registry() as first:
+def test_of_many_threads_exactly_one_uses_an_approval_and_all_ask_for_one(
+    sandbox: Sandbox, shop: Path
+) -> None:
+    with sandbox.registry() as first:
         first.report(PUSH, first.at(str(shop)), description="Does it.")
 
     def work(step: str) -> str | None:
-        with desk.registry() as mine:
+        with sandbox.registry() as mine:
             at = mine.at(str(shop))
             if step == "ask":
                 return mine.approvals.request(PUSH, ARGUMENTS, at).id
@@ -286,7 +295,7 @@ def test_of_many_threads_exactly_one_uses_an_approval_and_all_ask_for_one(desk: 
     with ThreadPoolExecutor(8) as pool:
         (id,) = set(pool.map(work, ["ask"] * 16))
         assert id is not None
-        with desk.registry() as person:
+        with sandbox.registry() as person:
             person.approvals.answer(id, person.at(str(shop)), approve=True)
         taken = [found for found in pool.map(work, ["use"] * 16) if found is not None]
     assert taken == [id]

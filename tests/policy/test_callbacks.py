@@ -5,7 +5,7 @@ from remit.decision.kinds import Kind
 from remit.decision.snapshot import Snapshot, StateValue
 from remit.decision.tools import Tool
 from remit.policy.callbacks import FilterContext, Filtering, filter_context
-from support import SHOP, context, server
+from support.builders import SHOP, context, server
 
 
 def no(context: FilterContext, tool: Tool) -> bool:

@@ -7,7 +7,7 @@ from remit.configuration.file_parser import OWN_TOOLS, read
 from remit.configuration.layers import combine
 from remit.decision.tools import Tool
 from remit.presentation.plan import EndpointChoice, ServingPlan, make_plan
-from support import server
+from support.builders import server
 
 NOBODY = EndpointChoice()
 MACHINE = ConfigurationFile(ConfigurationLayer.MACHINE, "/home/ada/remit.toml")

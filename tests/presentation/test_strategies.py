@@ -23,7 +23,7 @@ from remit.presentation.strategies import (
     in_words,
     room_resource,
 )
-from support import server
+from support.builders import server
 
 USUAL = ServingPlan()
 

@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from support import Desk, names, run_together, servers, stored
+from support.builders import servers, visible_names
+from support.databases import run_sql
+from support.processes import run_together
+from support.sandbox import Sandbox
 
 KILLS = int(os.environ.get("REMIT_PROOF_KILLS", "40"))
 
@@ -35,37 +38,39 @@ with open_registry() as registry:
 """
 
 
-def start(desk: Desk, script: str, *arguments: str, stdout: int | None = None) -> subprocess.Popen[bytes]:
+def start(
+    sandbox: Sandbox, script: str, *arguments: str, stdout: int | None = None
+) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-c", script, *arguments]
-    return subprocess.Popen(command, env=desk.environment, stdin=subprocess.PIPE, stdout=stdout)
+    return subprocess.Popen(command, env=sandbox.environment, stdin=subprocess.PIPE, stdout=stdout)
 
 
 @pytest.fixture
-def shop(desk: Desk) -> Path:
-    path = desk.project("shop")
-    desk.write(path / ".mcp.json", servers("git"))
+def shop(sandbox: Sandbox) -> Path:
+    path = sandbox.project("shop")
+    sandbox.write(path / ".mcp.json", servers("git"))
     return path
 
 
 @pytest.mark.proof
 def test_eight_processes_that_record_a_thousand_uses_each_count_exactly_eight_thousand(
-    desk: Desk, shop: Path
+    sandbox: Sandbox, shop: Path
 ) -> None:
-    processes = [start(desk, RECORD_MANY, str(shop), "1000", f"session-{number}") for number in range(8)]
+    processes = [start(sandbox, RECORD_MANY, str(shop), "1000", f"session-{number}") for number in range(8)]
     assert run_together(processes) == [0] * 8
-    with desk.registry() as registry:
+    with sandbox.registry() as registry:
         here = registry.at(str(shop))
         counted = {item.tool.name: item.tool.usage_count for item in registry.tools(here)}
     assert counted.pop("mcp__git__*") == sum(counted.values()) == 8_000
-    assert stored(desk.database, "select count(*) from usage_events group by session_id") == [(1000,)] * 8
+    assert run_sql(sandbox.database, "select count(*) from usage_events group by session_id") == [(1000,)] * 8
 
 
 @pytest.mark.proof
-def test_every_acknowledged_write_survives_a_kill_at_any_moment(desk: Desk, shop: Path) -> None:
+def test_every_acknowledged_write_survives_a_kill_at_any_moment(sandbox: Sandbox, shop: Path) -> None:
     chance = random.Random(7)  # noqa: S311 - chooses moments, not secrets
     acknowledged: list[str] = []
     for attempt in range(KILLS):
-        with start(desk, WRITE_UNTIL_KILLED, str(shop), str(attempt), stdout=subprocess.PIPE) as process:
+        with start(sandbox, WRITE_UNTIL_KILLED, str(shop), str(attempt), stdout=subprocess.PIPE) as process:
             assert process.stdout is not None
             wanted = chance.randrange(1, 40)
             acknowledged.extend(process.stdout.readline().decode().strip() for _ in range(wanted))
@@ -73,12 +78,12 @@ def test_every_acknowledged_write_survives_a_kill_at_any_moment(desk: Desk, shop
             # What was acknowledged between the last line and the kill counts too.
             rest = process.stdout.read().decode()
             acknowledged.extend(rest.split("\n")[:-1])
-    with desk.registry() as registry:
+    with sandbox.registry() as registry:
         described = {item.tool.description for item in registry.tools(registry.at(str(shop)))}
-        assert names(registry, registry.at(str(shop)))
-    recorded = {call for (call,) in stored(desk.database, "select call_id from usage_events")}
+        assert visible_names(registry, registry.at(str(shop)))
+    recorded = {call for (call,) in run_sql(sandbox.database, "select call_id from usage_events")}
     assert len(acknowledged) >= KILLS
     assert set(acknowledged) <= recorded
     assert set(acknowledged) <= described
-    assert stored(desk.database, "pragma integrity_check") == [("ok",)]
-    assert stored(desk.database, "pragma foreign_key_check") == []
+    assert run_sql(sandbox.database, "pragma integrity_check") == [("ok",)]
+    assert run_sql(sandbox.database, "pragma foreign_key_check") == []

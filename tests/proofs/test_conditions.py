@@ -14,7 +14,6 @@ from typing import Any, cast
 import pytest
 from cel_expr_python import cel  # pyright: ignore[reportMissingTypeStubs] - has them, in a folder without a module
 
-from conditions import MEMBERS, STATES, STRINGS, TypedWriter, Writer
 from remit.conditions.cel_values import FailedError
 from remit.conditions.check import Vocabulary, check_when
 from remit.conditions.compiler import compiled
@@ -28,6 +27,7 @@ from remit.conditions.syntax import Node, Type
 from remit.conditions.type_check import complaints
 from remit.decision.snapshot import JsonValue, Snapshot, StateValue
 from remit.errors import ConditionError
+from support.condition_writer import MEMBERS, STATES, STRINGS, TypedWriter, Writer
 
 CONDITIONS = int(os.environ.get("REMIT_PROOF_CONDITIONS", "3000"))
 SEED = os.environ.get("REMIT_PROOF_SEED", "7")

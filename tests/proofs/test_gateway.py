@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from downstreams import NEW, OLD, PATIENCE, Downstream, downstream
-from processes import Listener, Place, Reached, server
 from remit.search.evaluation import percentile
+from support.downstream import NEW, OLD, PATIENCE, Downstream, downstream
+from support.processes import Listener, Reached, ServedProject, server_command
 
 CLIENTS = int(os.environ.get("REMIT_PROOF_CLIENTS", "10"))
 SECONDS = float(os.environ.get("REMIT_PROOF_SECONDS", "0"))  # 0: a few rounds
@@ -43,11 +43,11 @@ pytestmark = [
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path.resolve())
+def place(tmp_path: Path) -> ServedProject:
+    return ServedProject(tmp_path.resolve())
 
 
-def test_faulty_upstreams_cost_the_healthy_nothing(place: Place, capsys: Any) -> None:
+def test_faulty_upstreams_cost_the_healthy_nothing(place: ServedProject, capsys: Any) -> None:
     """5 of 20 hang, crash, say garbage or far too much, or drip, and are called all the time."""
     alone = asyncio.run(measured(place, faulty=False))
     beside = asyncio.run(measured(place, faulty=True))
@@ -61,7 +61,7 @@ def test_faulty_upstreams_cost_the_healthy_nothing(place: Place, capsys: Any) ->
     assert after < max(GROSS * before, 1000), "faulty upstreams slow the others down"
 
 
-async def measured(place: Place, *, faulty: bool) -> list[float]:
+async def measured(place: ServedProject, *, faulty: bool) -> list[float]:
     """Call healthy upstreams, and each faulty one as often as these; gives the milliseconds of each call."""
     place.declare(upstreams(faulty=faulty), f'strategy = "state"\n{DEADLINES}')
     with place.serving() as gateway:
@@ -83,9 +83,9 @@ async def measured(place: Place, *, faulty: bool) -> list[float]:
 
 
 def upstreams(*, faulty: bool) -> dict[str, Reached]:
-    good = {f"healthy{number}": server("by_hand.py", "--tools", "20") for number in range(HEALTHY)}
+    good = {f"healthy{number}": server_command("by_hand.py", "--tools", "20") for number in range(HEALTHY)}
     bad = {
-        f"faulty{number}": server("by_hand.py", *(("--fault", fault) if faulty else ()))
+        f"faulty{number}": server_command("by_hand.py", *(("--fault", fault) if faulty else ()))
         for number, fault in enumerate(FAULTS)
     }
     return {**good, **bad}
@@ -107,10 +107,10 @@ async def timed(client: Downstream, name: str, words: str) -> float:
 
 @pytest.mark.parametrize("fault", [*FAULTS, "late"])
 def test_a_faulty_upstream_is_named_in_the_error_and_the_next_call_of_another_works(
-    place: Place, fault: str
+    place: ServedProject, fault: str
 ) -> None:
     place.declare(
-        {"good": server("by_hand.py"), "faulty0": server("by_hand.py", "--fault", fault)},
+        {"good": server_command("by_hand.py"), "faulty0": server_command("by_hand.py", "--fault", fault)},
         f'strategy = "state"\n{DEADLINES}',
     )
 
@@ -128,9 +128,11 @@ def test_a_faulty_upstream_is_named_in_the_error_and_the_next_call_of_another_wo
         assert "faulty0" in str(answer), answer
 
 
-def test_many_clients_at_once_get_every_answer_and_leave_nothing_behind(place: Place, capsys: Any) -> None:
+def test_many_clients_at_once_get_every_answer_and_leave_nothing_behind(
+    place: ServedProject, capsys: Any
+) -> None:
     place.declare(
-        {f"server{number}": server("by_hand.py", "--tools", "50") for number in range(3)},
+        {f"server{number}": server_command("by_hand.py", "--tools", "50") for number in range(3)},
         'strategy = "state"\n',
     )
     with place.serving() as gateway:
@@ -146,10 +148,10 @@ def test_many_clients_at_once_get_every_answer_and_leave_nothing_behind(place: P
 
 @pytest.mark.parametrize("number", [None, signal.SIGTERM, signal.SIGKILL])
 def test_however_the_gateway_ends_nothing_is_left_of_a_server_that_heeds_no_signal(
-    place: Place, number: signal.Signals | None
+    place: ServedProject, number: signal.Signals | None
 ) -> None:
     note = place.root / "note"
-    place.declare({"deaf": server("by_hand.py", "--deaf", "--note", str(note))})
+    place.declare({"deaf": server_command("by_hand.py", "--deaf", "--note", str(note))})
     with subprocess.Popen(
         place.command(),
         env=place.environment,

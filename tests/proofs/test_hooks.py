@@ -11,7 +11,9 @@ from typing import Any, cast
 import pytest
 
 from remit.hooks.event_dispatch import respond
-from support import Desk, servers, stored
+from support.builders import servers
+from support.databases import run_sql
+from support.sandbox import Sandbox
 
 CASES = int(os.environ.get("REMIT_PROOF_EXAMPLES", "4000")) // 10
 SEED = os.environ.get("REMIT_PROOF_SEED", "7")
@@ -231,12 +233,12 @@ IN_BYTES: tuple[Callable[[random.Random, bytes], bytes], ...] = (_cut, _flip, _f
 
 
 @pytest.fixture
-def shop(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Path:
-    path = desk.project("shop")
-    desk.write(path / ".mcp.json", servers("ledger"))
-    desk.write(path / "remit.toml", 'block = ["mcp__ledger__delete"]\n')
-    desk.write(path / ".claude/commands/commit.md", "---\ndescription: Commit\n---\n")
-    for name, value in desk.environment.items():
+def shop(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = sandbox.project("shop")
+    sandbox.write(path / ".mcp.json", servers("ledger"))
+    sandbox.write(path / "remit.toml", 'block = ["mcp__ledger__delete"]\n')
+    sandbox.write(path / ".claude/commands/commit.md", "---\ndescription: Commit\n---\n")
+    for name, value in sandbox.environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(path)
     return path
@@ -244,14 +246,16 @@ def shop(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.proof
 @pytest.mark.parametrize("part", range(PARTS))
-def test_whatever_an_event_is_the_hook_ends_well_and_loses_nothing(desk: Desk, shop: Path, part: int) -> None:
+def test_whatever_an_event_is_the_hook_ends_well_and_loses_nothing(
+    sandbox: Sandbox, shop: Path, part: int
+) -> None:
     chance = random.Random(f"{SEED} hooks {part}")  # noqa: S311 - no secrets
     kept = 0
     for case in range(CASES // PARTS):
         name = chance.choice([*EVENTS])
         data = damaged(chance, event(name, shop))
         if case % (CASES // PARTS // PROCESSES or 1) == 0:
-            desk.hook(data)  # the exit code is 0, and stderr is empty
+            sandbox.hook(data)  # the exit code is 0, and stderr is empty
         else:
             answer = respond(data)
             assert answer == "" or list(json.loads(answer)) == ["hookSpecificOutput"], data
@@ -259,12 +263,14 @@ def test_whatever_an_event_is_the_hook_ends_well_and_loses_nothing(desk: Desk, s
             kept += 1
             whole = {**event("PostToolUse", shop), "tool_use_id": f"whole {case}"}
             assert respond(json.dumps(whole).encode()) == ""
-            counted = stored(desk.database, "select count(*) from usage_events where call_id like 'whole %'")
+            counted = run_sql(
+                sandbox.database, "select count(*) from usage_events where call_id like 'whole %'"
+            )
             assert counted == [(kept,)], data
             refused = {**event("PreToolUse", shop), "tool_name": "mcp__ledger__delete"}
             assert '"deny"' in respond(json.dumps(refused).encode()), data
-    assert stored(desk.database, "pragma integrity_check") == [("ok",)]
-    assert all("Traceback" not in line for line in desk.log())
+    assert run_sql(sandbox.database, "pragma integrity_check") == [("ok",)]
+    assert all("Traceback" not in line for line in sandbox.log())
 
 
 def written(call: str) -> list[dict[str, Any]]:
@@ -279,9 +285,9 @@ def written(call: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.proof
-def test_whatever_a_transcript_holds_the_whole_calls_in_it_count(desk: Desk, shop: Path) -> None:
+def test_whatever_a_transcript_holds_the_whole_calls_in_it_count(sandbox: Sandbox, shop: Path) -> None:
     chance = random.Random(f"{SEED} transcripts")  # noqa: S311 - no secrets
-    path = desk.write(desk.home / "session.jsonl", "")
+    path = sandbox.write(sandbox.home / "session.jsonl", "")
     told = {"transcript_path": str(path), "session_id": "s1"}
     respond(json.dumps({**event("SessionStart", shop), **told}).encode())
     for case in range(CASES // 20):
@@ -290,16 +296,16 @@ def test_whatever_a_transcript_holds_the_whole_calls_in_it_count(desk: Desk, sho
                 opened.write(damaged(chance, line).replace(b"\n", b" ") + b"\n")
             opened.writelines(json.dumps(line).encode() + b"\n" for line in written(f"whole {case}"))
         assert respond(json.dumps({**event("SessionEnd", shop), **told}).encode()) == ""
-        counted = stored(desk.database, "select count(*) from usage_events where call_id like 'whole %'")
+        counted = run_sql(sandbox.database, "select count(*) from usage_events where call_id like 'whole %'")
         assert counted == [(case + 1,)]
-    assert desk.log() == []
+    assert sandbox.log() == []
 
 
 @pytest.mark.proof
 @pytest.mark.parametrize("name", [*EVENTS])
 def test_every_event_as_the_client_writes_it_leaves_no_line_in_the_log(
-    desk: Desk, shop: Path, name: str
+    sandbox: Sandbox, shop: Path, name: str
 ) -> None:
     answer = respond(json.dumps(event(name, shop)).encode())
     assert answer == "" or json.loads(answer)["hookSpecificOutput"]["hookEventName"] == name
-    assert desk.log() == []
+    assert sandbox.log() == []

@@ -40,7 +40,8 @@ from remit.search.engine import SearchEngine
 from remit.store.sqlite_store import SqliteStore
 from remit.upstream.launch.launch_facts import LaunchFacts
 from remit.upstream.upstream_model import Offer, Upstream
-from support import CLIENT, stored
+from support.builders import CLIENT
+from support.databases import run_sql
 
 EXAMPLES = int(os.environ.get("REMIT_PROOF_EXAMPLES", "600"))
 PARTS = 2  # run side by side, each with lives of its own
@@ -251,7 +252,7 @@ class Machine:
     """A registry that lives through steps, and the model beside it."""
 
     def __init__(self, store: SqliteStore) -> None:
-        stored(store, "delete from projects; delete from tools; delete from definitions")
+        run_sql(store, "delete from projects; delete from tools; delete from definitions")
         self.store, self.paper, self.time = store, Paper(), 0
         self.registry = Registry(store, self.paper, self._tick, SearchEngine({}))
         self.uses: Counter[str] = Counter()
@@ -350,13 +351,13 @@ def test_no_tool_of_another_project_appears_in_any_list_count_context_explanatio
     machine.look(workspace)
     listed = machine.registry.tools(here)
 
-    rows = stored(store, "select name, scope, project_hash, dir from tools")
+    rows = run_sql(store, "select name, scope, project_hash, dir from tools")
     seen = [row for row in rows if in_scope(Scope(row[1]), row[2], row[3], workspace)]
     catalog = [(tool.name, tool.scope.value, tool.project_hash, tool.dir) for tool, _ in listed]
     assert sorted(map(str, catalog)) == sorted(map(str, seen))  # the SQL rule and the pure rule agree
 
     totals = "from usage_totals u join tools t on t.id = u.tool_id group by 1"
-    counted = stored(store, f"select t.name, sum(u.uses), sum(u.failures) {totals}")
+    counted = run_sql(store, f"select t.name, sum(u.uses), sum(u.failures) {totals}")
     assert sorted(counted) == sorted(
         (name, uses, machine.failures[name]) for name, uses in machine.uses.items()
     )

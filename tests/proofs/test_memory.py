@@ -15,11 +15,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from memory_calls import context, decision, entity, note, one, pattern, session, start
 from remit.errors import ScopeError
 from remit.gateway.memory_tools import MemoryTools
 from remit.memory.results import BatchSaveResult
-from support import Desk, stored
+from support.databases import run_sql
+from support.memory_calls import context, decision, entity, note, one, pattern, session, start
+from support.sandbox import Sandbox
 
 KILLS = 200 if "REMIT_PROOF_KILLS" in os.environ else 10
 EXAMPLES = 500 if "REMIT_PROOF_EXAMPLES" in os.environ else 15
@@ -35,9 +36,9 @@ class AgainstAModel(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.folder = tempfile.TemporaryDirectory()
-        self.desk = Desk(root=Path(self.folder.name).resolve(), variables={"REMIT_EMBEDDINGS": "none"})
-        self.desk.project("shop")
-        self.memory = self.desk.memory()
+        self.sandbox = Sandbox(root=Path(self.folder.name).resolve(), variables={"REMIT_EMBEDDINGS": "none"})
+        self.sandbox.project("shop")
+        self.memory = self.sandbox.memory()
         self.model: dict[str, dict[str | None, dict[str, str]]] = {}  # project, focus, id, words
         self.count = 0
 
@@ -116,7 +117,7 @@ class AgainstAModel(RuleBasedStateMachine):
     @rule(project=PROJECTS)
     def reopen(self, project: str) -> None:
         self.memory.close()
-        self.memory = self.desk.memory()
+        self.memory = self.sandbox.memory()
         assert self.memory.get_scope_state({"project_id": project}).project_exists == (project in self.model)
 
     @rule(project=PROJECTS, focus=FOCUSES, word=WORDS)
@@ -155,12 +156,12 @@ class AgainstAModel(RuleBasedStateMachine):
 
     @invariant()
     def there_is_no_orphan(self) -> None:
-        assert stored(self.desk.database, "pragma foreign_key_check") == []
+        assert run_sql(self.sandbox.database, "pragma foreign_key_check") == []
         homeless = "select key from memory_nodes where home is null and kind not in ('global', 'project')"
-        assert stored(self.desk.database, homeless) == []
+        assert run_sql(self.sandbox.database, homeless) == []
         indexed = "select count(*) from memory_by_word_docsize"
         visible = "select count(*) from memory_nodes where place <> ''"
-        assert stored(self.desk.database, indexed) == stored(self.desk.database, visible)
+        assert run_sql(self.sandbox.database, indexed) == run_sql(self.sandbox.database, visible)
 
     def text(self, project: str) -> str:
         self.count += 1
@@ -223,23 +224,25 @@ with open_memory() as memory:
 
 
 @pytest.mark.proof
-def test_every_acknowledged_write_survives_a_kill_at_any_moment(desk: Desk) -> None:
-    shop = desk.project("shop")
+def test_every_acknowledged_write_survives_a_kill_at_any_moment(sandbox: Sandbox) -> None:
+    shop = sandbox.project("shop")
     chance = random.Random(11)  # noqa: S311 - chooses moments, not secrets
     acknowledged: list[str] = []
     for attempt in range(KILLS):
         command = [sys.executable, "-c", WRITE_UNTIL_KILLED, f"turn{attempt}"]
-        with subprocess.Popen(command, env=desk.environment, cwd=shop, stdout=subprocess.PIPE) as process:
+        with subprocess.Popen(command, env=sandbox.environment, cwd=shop, stdout=subprocess.PIPE) as process:
             assert process.stdout is not None
             wanted = chance.randrange(1, 30)
             acknowledged.extend(process.stdout.readline().decode().strip() for _ in range(wanted))
             process.kill()
             acknowledged.extend(process.stdout.read().decode().split("\n")[:-1])
     assert len(acknowledged) >= KILLS
-    assert stored(desk.database, "pragma integrity_check") == [("ok",)]
-    assert stored(desk.database, "pragma foreign_key_check") == []
-    stored(desk.database, "insert into memory_by_word (memory_by_word, rank) values ('integrity-check', 1)")
-    with desk.memory() as memory:
+    assert run_sql(sandbox.database, "pragma integrity_check") == [("ok",)]
+    assert run_sql(sandbox.database, "pragma foreign_key_check") == []
+    run_sql(
+        sandbox.database, "insert into memory_by_word (memory_by_word, rank) values ('integrity-check', 1)"
+    )
+    with sandbox.memory() as memory:
         for line in acknowledged:
             project, id = line.split()
             assert memory.find(id, project).id == id
@@ -294,10 +297,10 @@ def damaged(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
 
 
 @pytest.mark.proof
-def test_no_call_however_damaged_breaks_anything(desk: Desk) -> None:
-    desk.variables["REMIT_EMBEDDINGS"] = "none"
-    desk.project("shop")
-    with desk.memory() as memory:
+def test_no_call_however_damaged_breaks_anything(sandbox: Sandbox) -> None:
+    sandbox.variables["REMIT_EMBEDDINGS"] = "none"
+    sandbox.project("shop")
+    with sandbox.memory() as memory:
         start(memory, "shop", "bank")
         tools = MemoryTools(memory)
 
@@ -313,4 +316,4 @@ def test_no_call_however_damaged_breaks_anything(desk: Desk) -> None:
                 assert list(memory.export(None)) == before
 
         damage()
-    assert stored(desk.database, "pragma foreign_key_check") == []
+    assert run_sql(sandbox.database, "pragma foreign_key_check") == []

@@ -18,7 +18,8 @@ from remit.decision.decide import Verdict
 from remit.decision.policy import Mode
 from remit.policy.approvals import Approval, digest_of_arguments
 from remit.registry import Registry
-from support import Desk, stored
+from support.databases import run_sql
+from support.sandbox import Sandbox
 
 EXAMPLES = int(os.environ.get("REMIT_PROOF_EXAMPLES", "100"))
 SEQUENCES, STEPS = max(20, EXAMPLES // 100), 50 if EXAMPLES > 1_000 else 20
@@ -52,19 +53,19 @@ class Workspace(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self._folder = tempfile.TemporaryDirectory()
-        self.desk = Desk(root=Path(self._folder.name).resolve())
-        self.desk.home.mkdir()
-        self.desk.write_state("git", "web")
-        self.shop = self.desk.project("shop")
+        self.sandbox = Sandbox(root=Path(self._folder.name).resolve())
+        self.sandbox.home.mkdir()
+        self.sandbox.write_state("git", "web")
+        self.shop = self.sandbox.project("shop")
         for name, text in AGENTS.items():
-            self.desk.write(self.desk.home / f".claude/agents/{name}.md", text)
+            self.sandbox.write(self.sandbox.home / f".claude/agents/{name}.md", text)
         self.result: set[int] = set()
         self.approved: set[str] = set()  # what a person said yes to, and nobody used yet
         self.registry = self.open()
 
     def open(self) -> Registry:
-        self.desk.later_ns = 10**10  # files that were written long ago
-        return self.desk.registry()
+        self.sandbox.later_ns = 10**10  # files that were written long ago
+        return self.sandbox.registry()
 
     def teardown(self) -> None:
         self.registry.close()
@@ -76,7 +77,7 @@ class Workspace(RuleBasedStateMachine):
 
     def write(self) -> None:
         text = WORKFLOW + "".join(RULES[at] for at in sorted(self.result))
-        self.desk.write(self.desk.home / ".config/remit/remit.toml", text)
+        self.sandbox.write(self.sandbox.home / ".config/remit/remit.toml", text)
 
     @initialize(result=st.sets(st.integers(0, len(RULES) - 1)))
     def begin(self, result: set[int]) -> None:
@@ -92,7 +93,7 @@ class Workspace(RuleBasedStateMachine):
 
     @rule(label=st.sampled_from(["git", "web"]), other=st.sampled_from(["git", "web"]))
     def declare(self, label: str, other: str) -> None:
-        self.desk.write_state(*{label, other})
+        self.sandbox.write_state(*{label, other})
 
     @rule(name=names, version=st.integers(0, 1))
     def redefine(self, name: str, version: int) -> None:
@@ -114,7 +115,7 @@ class Workspace(RuleBasedStateMachine):
 
     @rule(minutes=st.sampled_from([1, 6]))
     def wait(self, minutes: int) -> None:
-        self.desk.time += minutes * 60_000
+        self.sandbox.time += minutes * 60_000
 
     @rule()
     def restart(self) -> None:
@@ -140,8 +141,8 @@ class Workspace(RuleBasedStateMachine):
     def judge_use(self, used: Approval, given: Mapping[str, object]) -> None:
         """A call went ahead: a person said yes to it before, for this very call, and it is used up."""
         assert used.binding.arguments == digest_of_arguments(given)
-        row = stored(
-            self.desk.database,
+        row = run_sql(
+            self.sandbox.database,
             f"select is_approved, used_at, answered_at, expires_at from approvals where id = '{used.id}'",  # noqa: S608
         )
         ((is_approved, used_at, answered_at, expires_at),) = row

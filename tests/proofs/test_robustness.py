@@ -29,7 +29,8 @@ from remit.registry import Registry
 from remit.scanning.client_files import ClientFiles
 from remit.search.engine import SearchEngine
 from remit.store.sqlite_store import SqliteStore
-from support import CLIENT, stored
+from support.builders import CLIENT
+from support.databases import run_sql
 
 CASES = int(os.environ.get("REMIT_PROOF_EXAMPLES", "1000")) // 10
 SEED = os.environ.get("REMIT_PROOF_SEED", "7")
@@ -443,7 +444,7 @@ class World:
             "t.id, t.name, t.scope, t.dir, t.discovered_at, u.uses, u.failures, u.outcomes, x.definition_id"
         )
         joins = "left join usage_totals u on u.tool_id = t.id left join sightings x on x.tool_id = t.id"
-        return set(stored(self.store, f"select {columns} from tools t {joins}"))  # noqa: S608 - no input
+        return set(run_sql(self.store, f"select {columns} from tools t {joins}"))  # noqa: S608 - no input
 
     def in_force(self) -> list[object]:
         """All that is known and not stale, with the decision about it; asked for in every way there is."""

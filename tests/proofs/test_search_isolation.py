@@ -9,7 +9,7 @@ import pytest
 
 from remit.decision.scopes import Scope
 from remit.search.ranking import Found
-from support import Desk
+from support.sandbox import Sandbox
 
 SEARCHES = int(os.environ.get("REMIT_PROOF_EXAMPLES", "5000")) // 10
 PROJECTS = ("shop", "blog", "bank")
@@ -21,13 +21,13 @@ WORDS = _WORDS.split()
 
 
 @pytest.mark.proof
-def test_no_search_finds_another_projects_tools(desk: Desk) -> None:
+def test_no_search_finds_another_projects_tools(sandbox: Sandbox) -> None:
     chance = random.Random(20261115)  # noqa: S311 - the same searches each time
-    projects = [desk.project(name) for name in PROJECTS]
+    projects = [sandbox.project(name) for name in PROJECTS]
     for project in projects:
-        fill(desk, project, chance)
-    desk.write(desk.home / ".claude" / "commands" / "everywhere.md", command(chance))
-    registry = desk.registry()
+        fill(sandbox, project, chance)
+    sandbox.write(sandbox.home / ".claude" / "commands" / "everywhere.md", command(chance))
+    registry = sandbox.registry()
     for project in projects:
         registry.index(registry.at(str(project)))
     searchers = {
@@ -50,11 +50,11 @@ def test_no_search_finds_another_projects_tools(desk: Desk) -> None:
     assert {name.partition("-")[0] for name in seen} == {"/shop", "/blog", "/bank", "/everywhere"}
 
 
-def fill(desk: Desk, project: Path, chance: random.Random) -> None:
+def fill(sandbox: Sandbox, project: Path, chance: random.Random) -> None:
     """Give a project tools that read like everybody else's, but for their names."""
     for number in range(40):
         path = project / ".claude" / "commands" / f"{project.name}-{chance.choice(WORDS)}-{number}.md"
-        desk.write(path, command(chance))
+        sandbox.write(path, command(chance))
 
 
 def command(chance: random.Random) -> str:

@@ -13,7 +13,7 @@ from remit.decision.gates import Gate
 from remit.errors import ConditionError, HiddenToolError, StateError, ToolError, UnknownStateError
 from remit.python_tools.decorators import DefinedTool
 from remit.python_tools.state_registry import DetectedState
-from support import Desk
+from support.sandbox import Sandbox
 
 
 def names(tools: list[DefinedTool]) -> list[str]:
@@ -145,9 +145,9 @@ def test_what_needs_an_approval_is_hidden_where_there_is_nobody_to_ask(
 
 
 def test_the_policy_of_a_project_counts_and_undoes_nothing_that_a_tool_says(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shop = desk.project("shop")
+    shop = sandbox.project("shop")
     rules = """
 block = ["bell.ring"]
 [tools."till.*"]
@@ -159,8 +159,8 @@ ai_enabled = false
 [tools."door.shut"]
 when = "git.repository"
 """
-    desk.write(desk.home / ".config/remit/remit.toml", rules)
-    for name, value in desk.environment.items():
+    sandbox.write(sandbox.home / ".config/remit/remit.toml", rules)
+    for name, value in sandbox.environment.items():
         monkeypatch.setenv(name, value)
     with ToolRegistry(project=str(shop)) as registry:
         for function in (pay, refund):
@@ -173,10 +173,10 @@ when = "git.repository"
 
 
 def test_a_registry_that_is_bound_to_a_project_has_its_states_and_rules(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shop = desk.project("shop")
-    desk.write(
+    shop = sandbox.project("shop")
+    sandbox.write(
         shop / "remit.toml",
         """
 [states.open]
@@ -186,9 +186,9 @@ when = "git.repository"
 states = ["open"]
 """,
     )
-    for name, value in desk.environment.items():
+    for name, value in sandbox.environment.items():
         monkeypatch.setenv(name, value)
-    (desk.root / "data").mkdir()
+    (sandbox.root / "data").mkdir()
 
     def ring() -> str:
         return "ring"

@@ -25,7 +25,7 @@ from remit.decision.resolve import resolve
 from remit.decision.views import View
 from remit.files.bounded_reader import Machine
 from remit.files.checkout import locate
-from support import git
+from support.processes import git
 
 CLAUDE = os.environ.get("REMIT_TEST_CLAUDE", "")
 LAYOUTS = int(os.environ.get("REMIT_TEST_LAYOUTS", "40"))

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from layouts import LAYOUTS, NAMES, Layout, endpoint, statuses
 from remit.clients.codex import CLIENT
 from remit.decision.kinds import ConfigStatus
+from support.client_layouts import LAYOUTS, NAMES, Layout, endpoint, statuses
 
 CODEX = os.environ.get("REMIT_TEST_CODEX", "")
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from processes import Place
-from scripted_model import Request, ToolCall, scripted_model
+from support.processes import ServedProject
+from support.scripted_model import Request, ToolCall, scripted_model
 
 CLAUDE = os.environ.get("REMIT_TEST_CLAUDE", "")
 OFFICIAL = Path(os.environ.get("REMIT_TEST_OFFICIAL", "")) / "node_modules"
@@ -40,13 +40,13 @@ block = ["get-env"]
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    made = Place(tmp_path.resolve())
+def place(tmp_path: Path) -> ServedProject:
+    made = ServedProject(tmp_path.resolve())
     made.declare({"everything": [str(SERVERS / "node_modules/.bin/mcp-server-everything")]})
     return made
 
 
-def configure(place: Place, strategy: str) -> None:
+def configure(place: ServedProject, strategy: str) -> None:
     (place.project / "remit.toml").write_text(f'strategy = "{strategy}"\n{CONFIGURATION}', "utf-8")
 
 
@@ -55,7 +55,7 @@ def named(tool: str) -> str:
     return f"mcp__remit__{tool}"
 
 
-def test_claude_code_lists_and_calls_a_tool_of_a_real_server(place: Place) -> None:
+def test_claude_code_lists_and_calls_a_tool_of_a_real_server(place: ServedProject) -> None:
     configure(place, "state")
     turns = converse(place, calls(ToolCall(named(ECHO), {"message": "hello from far"})))
     assert named(ECHO) in offered(turns[0])
@@ -63,7 +63,7 @@ def test_claude_code_lists_and_calls_a_tool_of_a_real_server(place: Place) -> No
     assert "hello from far" in results(turns[-1])[-1]
 
 
-def test_claude_code_sees_a_new_tool_after_a_state_change_and_can_call_it(place: Place) -> None:
+def test_claude_code_sees_a_new_tool_after_a_state_change_and_can_call_it(place: ServedProject) -> None:
     configure(place, "state")
 
     def script(request: Request) -> ToolCall | None:
@@ -80,7 +80,7 @@ def test_claude_code_sees_a_new_tool_after_a_state_change_and_can_call_it(place:
     assert "10" in results(turns[-1])[-1]
 
 
-def test_claude_code_is_refused_a_hidden_tool_with_the_reason(place: Place) -> None:
+def test_claude_code_is_refused_a_hidden_tool_with_the_reason(place: ServedProject) -> None:
     configure(place, "search")
     turns = converse(
         place,
@@ -97,7 +97,7 @@ def test_claude_code_is_refused_a_hidden_tool_with_the_reason(place: Place) -> N
     assert "PATH" not in blocked
 
 
-def test_the_inspector_lists_and_calls_over_stdio_and_http(place: Place) -> None:
+def test_the_inspector_lists_and_calls_over_stdio_and_http(place: ServedProject) -> None:
     configure(place, "state")
     command = place.command()
     assert ECHO in [tool["name"] for tool in inspected(place, command, "tools/list")["tools"]]
@@ -124,7 +124,7 @@ def calls(*planned: ToolCall) -> Callable[[Request], ToolCall | None]:
     return script
 
 
-def converse(place: Place, script: Callable[[Request], ToolCall | None]) -> list[Request]:
+def converse(place: ServedProject, script: Callable[[Request], ToolCall | None]) -> list[Request]:
     """Let the client talk to a scripted model, with the gateway as its only server; gives its requests."""
     turns: list[Request] = []
 
@@ -150,7 +150,7 @@ def converse(place: Place, script: Callable[[Request], ToolCall | None]) -> list
     return turns
 
 
-def environment(place: Place) -> dict[str, str]:
+def environment(place: ServedProject) -> dict[str, str]:
     return {
         **place.environment,
         "LANG": "C.UTF-8",
@@ -172,7 +172,7 @@ def results(request: Request) -> list[str]:
     return [json.dumps(block["content"]) for block in blocks if "tool_use_id" in block]
 
 
-def inspected(place: Place, target: Sequence[str], method: str, *more: str) -> dict[str, Any]:
+def inspected(place: ServedProject, target: Sequence[str], method: str, *more: str) -> dict[str, Any]:
     """Ask with the inspector; what it prints is the result, or the error."""
     ran = subprocess.run(
         [OFFICIAL / ".bin/mcp-inspector", "--cli", *target, "--method", method, *more],

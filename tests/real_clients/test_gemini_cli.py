@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from layouts import LAYOUTS, Layout, endpoint, statuses
 from remit.clients.gemini_cli import CLIENT
+from support.client_layouts import LAYOUTS, Layout, endpoint, statuses
 
 GEMINI = os.environ.get("REMIT_TEST_GEMINI", "")
 

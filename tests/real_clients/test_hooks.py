@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
-import real_claude
-from real_claude import Call, Session
 from remit.clients.install_targets import HOOKS
-from support import Desk, git, stored
+from support import real_claude
+from support.databases import run_sql
+from support.processes import git
+from support.real_claude import Call, Session
+from support.sandbox import Sandbox
 
 CLAUDE = os.environ.get("REMIT_TEST_CLAUDE", "")
 SYNC = ("SessionStart", "PreToolUse", "PostToolUse", "PostToolUseFailure", "UserPromptSubmit", "SessionEnd")
@@ -46,9 +48,9 @@ pytestmark = pytest.mark.skipif(not CLAUDE, reason="`make test-clients` installs
 class Machine:
     """A home whose client calls Remit's hooks, and projects with servers that answer."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
-        self.server = desk.write(desk.root / "server.py", SERVER)
+    def __init__(self, sandbox: Sandbox) -> None:
+        self.sandbox = sandbox
+        self.server = sandbox.write(sandbox.root / "server.py", SERVER)
         hooks = {event: self._registered(event) for event in (*SYNC, *ASYNC)}
         self.register(hooks)
 
@@ -57,27 +59,27 @@ class Machine:
         servers = [f"mcp__{name}" for name in ("ledger", "abacus", "press", "remit", "plugin_remit_remit")]
         permissions = {"allow": [*tools, *servers]}
         settings = {"hooks": hooks, "enableAllProjectMcpServers": True, "permissions": permissions}
-        self.desk.write(self.desk.home / ".claude/settings.json", settings)
+        self.sandbox.write(self.sandbox.home / ".claude/settings.json", settings)
 
     def project(self, name: str, **tools: list[str]) -> Path:
-        path = self.desk.project(name, git=False)
+        path = self.sandbox.project(name, git=False)
         git("init", cwd=path)
         entries = {
             server: {"command": sys.executable, "args": [str(self.server), *offered]}
             for server, offered in tools.items()
         }
-        self.desk.write(path / ".mcp.json", {"mcpServers": entries})
+        self.sandbox.write(path / ".mcp.json", {"mcpServers": entries})
         return path
 
     def session(
         self, project: Path, *calls: Call, prompt: str = "hello", options: Sequence[str] = ()
     ) -> Session:
         path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
-        own = {"REMIT_HOME": str(self.desk.root / "data"), "PATH": path}
+        own = {"REMIT_HOME": str(self.sandbox.root / "data"), "PATH": path}
         found = real_claude.run(
-            CLAUDE, self.desk.home, project, calls=calls, prompt=prompt, variables=own, options=options
+            CLAUDE, self.sandbox.home, project, calls=calls, prompt=prompt, variables=own, options=options
         )
-        assert self.desk.log() == []
+        assert self.sandbox.log() == []
         return found
 
     def _registered(self, event: str) -> list[dict[str, object]]:
@@ -88,8 +90,8 @@ class Machine:
 
 
 @pytest.fixture
-def machine(desk: Desk) -> Machine:
-    return Machine(desk)
+def machine(sandbox: Sandbox) -> Machine:
+    return Machine(sandbox)
 
 
 def told(session: Session) -> str:
@@ -124,19 +126,19 @@ def test_a_use_in_one_session_ranks_the_tool_first_in_the_next(machine: Machine)
 
 def test_a_hidden_tool_is_refused_with_the_reason(machine: Machine) -> None:
     shop = machine.project("shop", ledger=["search", "delete_all"])
-    machine.desk.write(shop / "remit.toml", '[servers.ledger]\nblock = ["delete_*"]\n')
+    machine.sandbox.write(shop / "remit.toml", '[servers.ledger]\nblock = ["delete_*"]\n')
     done = machine.session(shop, ("mcp__ledger__delete_all", {}), ("mcp__ledger__search", {}))
     refused, allowed = done.results
     assert "blocked by `delete_*`" in refused
     assert "it was called" not in refused
     assert "it was called" in allowed
-    counted = stored(machine.desk.database, "select call_id, succeeded from usage_events")
+    counted = run_sql(machine.sandbox.database, "select call_id, succeeded from usage_events")
     assert counted == [("toolu_02", 1)]
 
 
 def test_a_tool_appears_when_the_state_that_it_needs_holds(machine: Machine) -> None:
     shop = machine.project("shop", ledger=["search"])
-    machine.desk.write(
+    machine.sandbox.write(
         shop / "remit.toml", '[states.open]\nfile = "open"\n[tools."mcp__ledger__*"]\nstates = ["open"]\n'
     )
     before = machine.session(shop, ("mcp__ledger__search", {}))
@@ -153,8 +155,8 @@ def test_a_skill_that_was_used_is_counted_and_one_that_is_switched_off_is_refuse
     shop = machine.project("shop")
     for name in ("deploy", "wipe"):
         front = f"---\nname: {name}\ndescription: To {name} the shop\n---\nDo it.\n"
-        machine.desk.write(shop / f".claude/skills/{name}/SKILL.md", front)
-    machine.desk.write(shop / "remit.toml", "[tools.wipe]\nai_enabled = false\n")
+        machine.sandbox.write(shop / f".claude/skills/{name}/SKILL.md", front)
+    machine.sandbox.write(shop / "remit.toml", "[tools.wipe]\nai_enabled = false\n")
     done = machine.session(shop, ("Skill", {"skill": "deploy"}), ("Skill", {"skill": "wipe"}))
     assert "`wipe` is not for use here: switched off for AI" in done.results[1]
     assert "- skill: deploy (project, 1x)" in told(machine.session(shop))
@@ -166,22 +168,24 @@ def test_a_call_through_the_gateway_counts_once_and_is_told_by_the_name_that_is_
     shop = machine.project("shop")
     remit = {"command": str(Path(sys.executable).with_name("remit")), "args": ["serve"], "alwaysLoad": True}
     ledger = {"command": sys.executable, "args": [str(machine.server), "search"]}
-    machine.desk.write(machine.desk.home / ".claude.json", {"mcpServers": {"remit": remit, "ledger": ledger}})
+    machine.sandbox.write(
+        machine.sandbox.home / ".claude.json", {"mcpServers": {"remit": remit, "ledger": ledger}}
+    )
     done = machine.session(shop, ("mcp__remit__ledger__search", {}))
     assert "it was called" in done.results[0]
     counted = "select t.name, e.call_id, e.succeeded from usage_events e join tools t on t.id = e.tool_id"
-    assert stored(machine.desk.database, counted) == [("mcp__ledger__search", "toolu_01", 1)]
+    assert run_sql(machine.sandbox.database, counted) == [("mcp__ledger__search", "toolu_01", 1)]
     assert "- MCP: ledger (global, 1x): mcp__remit__ledger__search" in told(machine.session(shop))
 
 
 def test_a_session_is_kept_with_its_end(machine: Machine) -> None:
     machine.session(machine.project("shop", ledger=["search"]))
-    assert stored(machine.desk.database, "select ended_at >= started_at from sessions") == [(1,)]
+    assert run_sql(machine.sandbox.database, "select ended_at >= started_at from sessions") == [(1,)]
 
 
 def test_a_prompt_gets_a_hint_of_the_tool_that_fits(machine: Machine) -> None:
     shop = machine.project("shop", ledger=["reconcile"])
-    with machine.desk.registry() as registry:
+    with machine.sandbox.registry() as registry:
         here = registry.at(str(shop), is_headless=True)
         registry.report("mcp__ledger__reconcile", here, description="Reconcile the ledger of a month")
         registry.index(here)
@@ -197,12 +201,14 @@ def test_a_call_that_the_gateway_refused_is_no_use(machine: Machine) -> None:
     shop = machine.project("shop")
     remit = {"command": str(Path(sys.executable).with_name("remit")), "args": ["serve"], "alwaysLoad": True}
     ledger = {"command": sys.executable, "args": [str(machine.server), "search"]}
-    machine.desk.write(machine.desk.home / ".claude.json", {"mcpServers": {"remit": remit, "ledger": ledger}})
-    machine.desk.write(shop / "remit.toml", '[tools."mcp__ledger__search"]\napproval = true\n')
+    machine.sandbox.write(
+        machine.sandbox.home / ".claude.json", {"mcpServers": {"remit": remit, "ledger": ledger}}
+    )
+    machine.sandbox.write(shop / "remit.toml", '[tools."mcp__ledger__search"]\napproval = true\n')
     done = machine.session(shop, ("mcp__remit__ledger__search", {}))
     assert "needs approval" in done.results[0]
-    assert stored(machine.desk.database, COUNTED) == []
-    assert stored(machine.desk.database, "select tool, outcome from audit") == [
+    assert run_sql(machine.sandbox.database, COUNTED) == []
+    assert run_sql(machine.sandbox.database, "select tool, outcome from audit") == [
         ("mcp__ledger__search", "waiting")
     ]
 
@@ -210,14 +216,14 @@ def test_a_call_that_the_gateway_refused_is_no_use(machine: Machine) -> None:
 def test_as_a_plugin_remits_tools_have_its_name_and_count_as_what_they_are(machine: Machine) -> None:
     machine.register({})
     ledger = {"command": sys.executable, "args": [str(machine.server), "search"]}
-    machine.desk.write(machine.desk.home / ".claude.json", {"mcpServers": {"ledger": ledger}})
+    machine.sandbox.write(machine.sandbox.home / ".claude.json", {"mcpServers": {"ledger": ledger}})
     shop = machine.project("shop")
     done = machine.session(
         shop, ("mcp__plugin_remit_remit__ledger__search", {}), options=["--plugin-dir", str(PLUGIN)]
     )
     assert "mcp__plugin_remit_remit__ledger__search" in done.tools
     assert "it was called" in done.results[0]
-    assert stored(machine.desk.database, COUNTED) == [("mcp__ledger__search", "toolu_01", 1)]
+    assert run_sql(machine.sandbox.database, COUNTED) == [("mcp__ledger__search", "toolu_01", 1)]
 
 
 def test_no_use_is_lost_with_the_hooks_that_nobody_waits_for(machine: Machine) -> None:
@@ -227,7 +233,7 @@ def test_no_use_is_lost_with_the_hooks_that_nobody_waits_for(machine: Machine) -
     (shop / "a.txt").touch()
     for number in range(1, RUNS + 1):
         machine.session(shop, ("Read", {"file_path": str(shop / "a.txt")}))
-        assert stored(machine.desk.database, "select count(*) from usage_events") == [(number,)]
+        assert run_sql(machine.sandbox.database, "select count(*) from usage_events") == [(number,)]
 
 
 def test_what_one_session_changed_is_told_to_the_next(machine: Machine) -> None:

@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 
-import real_claude
-from memory_calls import session
-from real_claude import Call, Session
-from support import Desk, git
+from support import real_claude
+from support.memory_calls import session
+from support.processes import git
+from support.real_claude import Call, Session
+from support.sandbox import Sandbox
 
 CLAUDE = os.environ.get("REMIT_TEST_CLAUDE", "")
 NOTHING: dict[str, object] = {}
@@ -48,22 +49,22 @@ pytestmark = pytest.mark.skipif(not CLAUDE, reason="`make test-clients` installs
 class Machine:
     """A home with servers at every scope, and a project that its user trusts."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
-        self.script = desk.write(desk.root / "server.py", SERVER)
-        self.shop = desk.project("shop", git=False)
+    def __init__(self, sandbox: Sandbox) -> None:
+        self.sandbox = sandbox
+        self.script = sandbox.write(sandbox.root / "server.py", SERVER)
+        self.shop = sandbox.project("shop", git=False)
         git("init", cwd=self.shop)
-        self.state, self.settings = desk.home / ".claude.json", desk.home / ".claude/settings.json"
+        self.state, self.settings = sandbox.home / ".claude.json", sandbox.home / ".claude/settings.json"
         project: dict[str, object] = {"hasTrustDialogAccepted": True, "enabledMcpjsonServers": ["till"]}
         project["mcpServers"] = {"ledger": self.entry("ledger", "add_line")}
         content = {
             "mcpServers": {"press": self.entry("press", "print")},
             "projects": {str(self.shop): project},
         }
-        desk.write(self.state, json.dumps(content, indent=2))
+        sandbox.write(self.state, json.dumps(content, indent=2))
         allowed = ["mcp__remit", "mcp__press", "mcp__ledger", "mcp__till"]
-        desk.write(self.settings, json.dumps({"permissions": {"allow": allowed}}, indent=3) + "\n\n")
-        desk.write(self.shop / ".mcp.json", {"mcpServers": {"till": self.entry("till", "open_drawer")}})
+        sandbox.write(self.settings, json.dumps({"permissions": {"allow": allowed}}, indent=3) + "\n\n")
+        sandbox.write(self.shop / ".mcp.json", {"mcpServers": {"till": self.entry("till", "open_drawer")}})
 
     def words(self, name: str, *tools: str) -> list[str]:
         return [sys.executable, str(self.script), name, *tools]
@@ -73,27 +74,27 @@ class Machine:
         return {"command": command, "args": args}
 
     def claude(self, *words: str) -> subprocess.CompletedProcess[str]:
-        environment = {**self.desk.environment, "PATH": os.environ["PATH"]}
+        environment = {**self.sandbox.environment, "PATH": os.environ["PATH"]}
         return subprocess.run(
             [CLAUDE, *words], cwd=self.shop, env=environment, capture_output=True, text=True
         )
 
     def session(self, *calls: Call) -> Session:
-        own = {"REMIT_HOME": str(self.desk.root / "data"), "ENABLE_TOOL_SEARCH": "false"}
-        return real_claude.run(CLAUDE, self.desk.home, self.shop, calls=calls, variables=own)
+        own = {"REMIT_HOME": str(self.sandbox.root / "data"), "ENABLE_TOOL_SEARCH": "false"}
+        return real_claude.run(CLAUDE, self.sandbox.home, self.shop, calls=calls, variables=own)
 
     def findings(self) -> list[dict[str, Any]]:
-        told = json.loads(self.desk.remit("doctor", "--json", cwd=self.shop).stdout)
+        told = json.loads(self.sandbox.remit("doctor", "--json", cwd=self.shop).stdout)
         return [item for item in told["findings"] if item["check"] == "install"]
 
     def remit(self, *words: str) -> None:
-        done = self.desk.remit(*words, cwd=self.shop)
+        done = self.sandbox.remit(*words, cwd=self.shop)
         assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture
-def machine(desk: Desk) -> Machine:
-    return Machine(desk)
+def machine(sandbox: Sandbox) -> Machine:
+    return Machine(sandbox)
 
 
 def of_servers(session: Session) -> list[str]:
@@ -120,7 +121,7 @@ def test_a_server_that_is_added_after_the_install_is_there_through_remit(machine
     add = ["mcp", "add", "--scope", "user", "scale", "--", *words]
     refused = machine.claude(*add)
     assert "not allowed by enterprise policy" in refused.stderr  # what the guide tells how to get round
-    machine.desk.variables["PATH"] = os.pathsep.join((os.path.dirname(CLAUDE), os.environ["PATH"]))
+    machine.sandbox.variables["PATH"] = os.pathsep.join((os.path.dirname(CLAUDE), os.environ["PATH"]))
     machine.remit("add", "--scope", "user", "scale", "--", *words)
     session = machine.session(("mcp__remit__scale__weigh", NOTHING))
     assert all(name.startswith("mcp__remit__") for name in of_servers(session))
@@ -129,7 +130,7 @@ def test_a_server_that_is_added_after_the_install_is_there_through_remit(machine
 
 def test_what_a_session_keeps_in_memory_the_next_one_is_told(machine: Machine) -> None:
     machine.remit("install", "claude-code", "--yes")
-    project_id = machine.desk.remit("memory", "id", cwd=machine.shop).stdout.strip()
+    project_id = machine.sandbox.remit("memory", "id", cwd=machine.shop).stdout.strip()
     given = {"session": session("Move the login to OAuth", open_items=["the mobile app"])}
     save = {"name": "remit-memory__save_session", "arguments": {**given, "project_id": project_id}}
     first = machine.session(("mcp__remit__call_tool", save))
@@ -181,7 +182,7 @@ def without_remit(state: dict[str, Any]) -> dict[str, Any]:
 
 def test_a_projects_own_list_of_names_is_what_doctor_says_of_it(machine: Machine) -> None:
     lists = {"allowedMcpServers": [{"serverName": "till"}]}
-    machine.desk.write(machine.shop / ".claude/settings.json", lists)
+    machine.sandbox.write(machine.shop / ".claude/settings.json", lists)
     machine.remit("install", "claude-code", "--yes")
     tools = of_servers(machine.session())
     assert {"mcp__till__open_drawer", "mcp__remit__till__open_drawer"} <= set(tools)
@@ -191,7 +192,7 @@ def test_a_projects_own_list_of_names_is_what_doctor_says_of_it(machine: Machine
 
 def test_a_projects_own_list_of_commands_is_what_doctor_says_of_it(machine: Machine) -> None:
     lists = {"allowedMcpServers": [{"serverCommand": machine.words("till", "open_drawer")}]}
-    machine.desk.write(machine.shop / ".claude/settings.json", lists)
+    machine.sandbox.write(machine.shop / ".claude/settings.json", lists)
     machine.remit("install", "claude-code", "--yes")
     assert of_servers(machine.session()) == ["mcp__till__open_drawer"]
     assert "Remit is not in force here" in machine.findings()[0]["reason"]
@@ -200,23 +201,23 @@ def test_a_projects_own_list_of_commands_is_what_doctor_says_of_it(machine: Mach
 def test_a_server_that_an_agent_brings_along_stays_the_clients(machine: Machine) -> None:
     entry = json.dumps([{"scope": {"type": "stdio", **machine.entry("scope", "peek")}}])
     agent = f"---\nname: rev\ndescription: reviews\nmcpServers: {entry}\n---\nLook.\n"
-    machine.desk.write(machine.shop / ".claude/agents/rev.md", agent)
+    machine.sandbox.write(machine.shop / ".claude/agents/rev.md", agent)
     machine.remit("install", "claude-code", "--yes")
     session = machine.session(("Agent", {"subagent_type": "rev", "description": "look", "prompt": "look"}))
     offered = [tool["name"] for request in session.requests for tool in request["tools"]]
     assert "mcp__scope__peek" in offered
 
 
-def test_the_real_client_finds_nothing_wrong_with_the_plugin(desk: Desk) -> None:
-    checked = Machine(desk).claude("plugin", "validate", "--strict", str(PLUGIN))
+def test_the_real_client_finds_nothing_wrong_with_the_plugin(sandbox: Sandbox) -> None:
+    checked = Machine(sandbox).claude("plugin", "validate", "--strict", str(PLUGIN))
     assert checked.returncode == 0, checked.stdout
 
 
 def test_the_plugin_brings_remits_tools_a_command_and_a_skill(machine: Machine) -> None:
-    shutil.copytree(PLUGIN, machine.desk.home / ".claude/skills/remit")  # a plugin there is on by itself
+    shutil.copytree(PLUGIN, machine.sandbox.home / ".claude/skills/remit")  # a plugin there is on by itself
     search_path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
-    own = {"REMIT_HOME": str(machine.desk.root / "data"), "PATH": search_path}
-    session = real_claude.run(CLAUDE, machine.desk.home, machine.shop, variables=own)
+    own = {"REMIT_HOME": str(machine.sandbox.root / "data"), "PATH": search_path}
+    session = real_claude.run(CLAUDE, machine.sandbox.home, machine.shop, variables=own)
     assert "mcp__plugin_remit_remit__press__print" in session.tools
     assert "remit:finding-tools" in session.sent
     assert "remit:remit" in session.sent
@@ -230,22 +231,22 @@ def test_the_plugin_brings_remits_tools_a_command_and_a_skill(machine: Machine) 
     ],
 )
 def test_other_clients_list_remit_after_install_and_no_more_after_uninstall(
-    desk: Desk, client: str, variable: str, words: tuple[str, ...]
+    sandbox: Sandbox, client: str, variable: str, words: tuple[str, ...]
 ) -> None:
     program = os.environ.get(variable) or pytest.skip(f"`make test-clients` sets {variable}")
-    shop = desk.project("shop", git=False)
+    shop = sandbox.project("shop", git=False)
     git("init", cwd=shop)
 
     def listed() -> str:
         environment = {
-            **desk.environment,
+            **sandbox.environment,
             "GEMINI_CLI_NO_RELAUNCH": "true",
             "GEMINI_CLI_TRUST_WORKSPACE": "true",
         }
         done = subprocess.run([program, *words], cwd=shop, env=environment, capture_output=True, text=True)
         return done.stdout + done.stderr
 
-    assert desk.remit("install", client, "--yes", cwd=shop).returncode == 0
+    assert sandbox.remit("install", client, "--yes", cwd=shop).returncode == 0
     assert f"serve --client {client}" in listed()
-    assert desk.remit("uninstall", client, "--yes", cwd=shop).returncode == 0
+    assert sandbox.remit("uninstall", client, "--yes", cwd=shop).returncode == 0
     assert "serve --client" not in listed()

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from layouts import LAYOUTS, Layout, endpoint, statuses
 from remit.clients.opencode import CLIENT
+from support.client_layouts import LAYOUTS, Layout, endpoint, statuses
 
 OPENCODE = os.environ.get("REMIT_TEST_OPENCODE", "")
 

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from linking import means
 from remit.bootstrap import diagnose
 from remit.decision.context import Context
 from remit.decision.gates import Gate
@@ -22,13 +21,17 @@ from remit.registry import Registry
 from remit.scanning.live_listing import Connected
 from remit.scanning.progress import Progress
 from remit.upstream.live_servers import LiveServers
-from support import Desk, names, servers, stored, told
+from support.builders import servers, visible_names
+from support.databases import run_sql
+from support.processes import SERVERS, read_pipe
+from support.sandbox import Sandbox
+from support.upstream_links import means
 
-SERVERS = str(Path(__file__).parents[1] / "small_servers.py")
+SMALL_SERVER = str(SERVERS / "small_server.py")
 
 
 def entry(kind: str, *arguments: str, **more: object) -> dict[str, object]:
-    return {"command": sys.executable, "args": [SERVERS, kind, *arguments], **more}
+    return {"command": sys.executable, "args": [SMALL_SERVER, kind, *arguments], **more}
 
 
 def connect(
@@ -50,8 +53,8 @@ def tools(registry: Registry, at: Context) -> dict[str, ToolStatus]:
 
 
 @pytest.fixture
-def shop(desk: Desk) -> Path:
-    return desk.project("shop")
+def shop(sandbox: Sandbox) -> Path:
+    return sandbox.project("shop")
 
 
 @pytest.fixture
@@ -59,10 +62,12 @@ def note(tmp_path: Path) -> Path:
     return tmp_path / "note"
 
 
-def test_the_tools_of_a_users_server_are_listed_and_visible_in_every_project(desk: Desk, shop: Path) -> None:
-    desk.write(desk.home / ".claude.json", servers(git=entry("old")))
-    blog = desk.project("blog")
-    with desk.registry() as registry:
+def test_the_tools_of_a_users_server_are_listed_and_visible_in_every_project(
+    sandbox: Sandbox, shop: Path
+) -> None:
+    sandbox.write(sandbox.home / ".claude.json", servers(git=entry("old")))
+    blog = sandbox.project("blog")
+    with sandbox.registry() as registry:
         at = registry.at(str(shop))
         connected = connect(registry, at)["git"]
         assert connected.offer is not None
@@ -73,22 +78,24 @@ def test_the_tools_of_a_users_server_are_listed_and_visible_in_every_project(des
     assert read.tool is not None
     assert (read.tool.scope, read.tool.authority) == (Scope.GLOBAL, Authority.CONFIG)
     assert (read.tool.description, read.tool.server) == ("does read", "git")
-    kept = stored(
-        desk.database, "select listed_at, listed_digest = digest, protocol_version from tools limit 1"
+    kept = run_sql(
+        sandbox.database, "select listed_at, listed_digest = digest, protocol_version from tools limit 1"
     )
     assert kept[0][0] is not None
     assert kept[0][1:] == (1, "2024-11-05")
 
 
-def test_a_projects_server_is_not_started_until_it_is_trusted(desk: Desk, shop: Path, note: Path) -> None:
-    desk.write(shop / ".mcp.json", servers(till=entry("tell", str(note))))
-    with desk.registry() as registry:
+def test_a_projects_server_is_not_started_until_it_is_trusted(
+    sandbox: Sandbox, shop: Path, note: Path
+) -> None:
+    sandbox.write(shop / ".mcp.json", servers(till=entry("tell", str(note))))
+    with sandbox.registry() as registry:
         at = registry.at(str(shop))
         refused = connect(registry, at)["till"]
         assert (refused.offer, refused.decision.gate) == (None, Gate.CONFIG)
         assert refused.decision.unlock == "look at it with `remit trust`, then run `remit trust till`"
         assert not note.exists()
-        assert names(registry, at) == ["project till"]  # the client starts it by its own rules
+        assert visible_names(registry, at) == ["project till"]  # the client starts it by its own rules
 
         trust(registry, at, "till")
         assert connect(registry, at)["till"].offer is not None
@@ -100,7 +107,7 @@ def change_command(entry: dict[str, object]) -> None:
 
 
 def change_arguments(entry: dict[str, object]) -> None:
-    entry["args"] = [SERVERS, "old", "--more"]
+    entry["args"] = [SMALL_SERVER, "old", "--more"]
 
 
 def add_a_variable(entry: dict[str, object]) -> None:
@@ -113,16 +120,16 @@ def steer_the_code(entry: dict[str, object]) -> None:
 
 @pytest.mark.parametrize("change", [change_command, change_arguments, add_a_variable, steer_the_code])
 def test_trust_ends_when_the_entry_changes_and_comes_back_with_it(
-    desk: Desk, shop: Path, change: Callable[[dict[str, object]], None]
+    sandbox: Sandbox, shop: Path, change: Callable[[dict[str, object]], None]
 ) -> None:
     trusted = entry("old", env={"NODE_OPTIONS": "--a"})
     changed = dict(trusted)
     change(changed)
-    with desk.registry() as registry:
+    with sandbox.registry() as registry:
         at = registry.at(str(shop))
 
         def is_trusted(content: dict[str, object]) -> list[tuple[bool, bool]]:
-            desk.write(shop / ".mcp.json", servers(till=content))
+            sandbox.write(shop / ".mcp.json", servers(till=content))
             return [(item.is_trusted, item.is_changed) for item in registry.trustable(at)]
 
         assert is_trusted(trusted) == [(False, False)]
@@ -133,52 +140,54 @@ def test_trust_ends_when_the_entry_changes_and_comes_back_with_it(
         assert is_trusted(trusted) == [(True, False)]
 
 
-def test_trust_is_taken_back_and_forgotten_with_the_project(desk: Desk, shop: Path) -> None:
-    desk.write(shop / ".mcp.json", servers("till", "scale"))
-    with desk.registry() as registry:
+def test_trust_is_taken_back_and_forgotten_with_the_project(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write(shop / ".mcp.json", servers("till", "scale"))
+    with sandbox.registry() as registry:
         at = registry.at(str(shop))
         trust(registry, at)
         registry.revoke(registry.trustable(at, ["mcp__till__*"]), at)
         assert [item.is_trusted for item in registry.trustable(at)] == [False, True]
         registry.forget(at.workspace.project)
         assert [item.is_trusted for item in registry.trustable(at)] == [False, False]
-    assert stored(desk.database, "select * from trust") == []
+    assert run_sql(sandbox.database, "select * from trust") == []
 
 
 def test_trust_of_one_project_is_none_in_another_with_the_same_file(
-    desk: Desk, shop: Path, note: Path
+    sandbox: Sandbox, shop: Path, note: Path
 ) -> None:
-    blog = desk.project("blog")
+    blog = sandbox.project("blog")
     for project in (shop, blog):
-        desk.write(project / ".mcp.json", servers(till=entry("tell", str(note))))
-    with desk.registry() as registry:
+        sandbox.write(project / ".mcp.json", servers(till=entry("tell", str(note))))
+    with sandbox.registry() as registry:
         trust(registry, registry.at(str(shop)))
         assert connect(registry, registry.at(str(blog)))["till"].offer is None
         assert [item.is_trusted for item in registry.trustable(registry.at(str(blog)))] == [False]
     assert not note.exists()
 
 
-def test_what_cannot_be_seen_cannot_be_trusted(desk: Desk, shop: Path) -> None:
-    desk.write(shop / ".mcp.json", servers(till=entry("old")))
-    with desk.registry() as registry:
+def test_what_cannot_be_seen_cannot_be_trusted(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write(shop / ".mcp.json", servers(till=entry("old")))
+    with sandbox.registry() as registry:
         at = registry.at(str(shop))
         registry.scan(at)
-        desk.write(shop / ".mcp.json", "{ broken")
+        sandbox.write(shop / ".mcp.json", "{ broken")
         trust(registry, at)
         assert [(item.declaration.launch, item.is_trusted) for item in registry.trustable(at)] == [
             (None, False)
         ]
-        desk.write(shop / ".mcp.json", servers(till=entry("old")))
+        sandbox.write(shop / ".mcp.json", servers(till=entry("old")))
         trust(registry, at)
-        desk.write(shop / ".mcp.json", "{ broken")
+        sandbox.write(shop / ".mcp.json", "{ broken")
         (unread,) = connect(registry, at).values()
     assert (unread.offer, unread.why_not) == (None, "its file cannot be read now")
 
 
-def test_a_users_own_servers_need_no_trust(desk: Desk, shop: Path) -> None:
+def test_a_users_own_servers_need_no_trust(sandbox: Sandbox, shop: Path) -> None:
     local = {"mcpServers": {"mine": entry("old")}}
-    desk.write(desk.home / ".claude.json", {**servers(git=entry("old")), "projects": {str(shop): local}})
-    with desk.registry() as registry:
+    sandbox.write(
+        sandbox.home / ".claude.json", {**servers(git=entry("old")), "projects": {str(shop): local}}
+    )
+    with sandbox.registry() as registry:
         at = registry.at(str(shop))
         assert registry.trustable(at) == []
         assert {label: item.offer is not None for label, item in connect(registry, at).items()} == {
@@ -188,31 +197,31 @@ def test_a_users_own_servers_need_no_trust(desk: Desk, shop: Path) -> None:
 
 
 def test_a_global_server_starts_at_home_and_a_local_one_in_the_launch_directory(
-    desk: Desk, shop: Path
+    sandbox: Sandbox, shop: Path
 ) -> None:
-    notes = {"git": desk.root / "git-note", "mine": desk.root / "mine-note"}
+    notes = {"git": sandbox.root / "git-note", "mine": sandbox.root / "mine-note"}
     local = {"mcpServers": {"mine": entry("tell", str(notes["mine"]))}}
     state = {**servers(git=entry("tell", str(notes["git"]))), "projects": {str(shop): local}}
-    desk.write(desk.home / ".claude.json", state)
+    sandbox.write(sandbox.home / ".claude.json", state)
     (shop / "api").mkdir()
-    with desk.registry() as registry:
-        connect(registry, registry.at(str(shop / "api")), home=str(desk.home))
-    told = {label: json.loads(note.read_text()) for label, note in notes.items()}
-    assert told["git"]["cwd"] == told["git"]["env"]["CLAUDE_PROJECT_DIR"] == str(desk.home)
-    assert told["mine"]["cwd"] == told["mine"]["env"]["CLAUDE_PROJECT_DIR"] == str(shop / "api")
+    with sandbox.registry() as registry:
+        connect(registry, registry.at(str(shop / "api")), home=str(sandbox.home))
+    read_pipe = {label: json.loads(note.read_text()) for label, note in notes.items()}
+    assert read_pipe["git"]["cwd"] == read_pipe["git"]["env"]["CLAUDE_PROJECT_DIR"] == str(sandbox.home)
+    assert read_pipe["mine"]["cwd"] == read_pipe["mine"]["env"]["CLAUDE_PROJECT_DIR"] == str(shop / "api")
 
 
-def test_what_is_not_in_force_is_not_started(desk: Desk, shop: Path, note: Path) -> None:
+def test_what_is_not_in_force_is_not_started(sandbox: Sandbox, shop: Path, note: Path) -> None:
     silent = entry("tell", str(note))
-    desk.write(desk.home / ".claude/settings.json", {"disabledMcpjsonServers": ["rejected"]})
+    sandbox.write(sandbox.home / ".claude/settings.json", {"disabledMcpjsonServers": ["rejected"]})
     local = {
         "mcpServers": {"shadowed": entry("old")},
         "disabledMcpServers": ["off"],
     }
     state = {**servers(off=silent, shadowed=silent), "projects": {str(shop): local}}
-    desk.write(desk.home / ".claude.json", state)
-    desk.write(shop / ".mcp.json", servers(pending=silent, rejected=silent))
-    with desk.registry() as registry:
+    sandbox.write(sandbox.home / ".claude.json", state)
+    sandbox.write(shop / ".mcp.json", servers(pending=silent, rejected=silent))
+    with sandbox.registry() as registry:
         at = registry.at(str(shop))
         trust(registry, at)
         assert connect(registry, at).keys() == {"shadowed"}
@@ -223,25 +232,27 @@ def test_what_is_not_in_force_is_not_started(desk: Desk, shop: Path, note: Path)
     assert not note.exists()
 
 
-def test_remit_itself_is_never_an_upstream(desk: Desk, shop: Path) -> None:
-    desk.write(desk.home / ".claude.json", servers(remit={"command": "remit", "args": ["serve"]}))
-    with desk.registry() as registry:
+def test_remit_itself_is_never_an_upstream(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write(sandbox.home / ".claude.json", servers(remit={"command": "remit", "args": ["serve"]}))
+    with sandbox.registry() as registry:
         assert connect(registry, registry.at(str(shop))) == {}
 
 
-def test_only_the_servers_that_are_named_are_asked(desk: Desk, shop: Path) -> None:
-    desk.write(desk.home / ".claude.json", servers(git=entry("old"), wiki=entry("old")))
-    with desk.registry() as registry:
+def test_only_the_servers_that_are_named_are_asked(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write(sandbox.home / ".claude.json", servers(git=entry("old"), wiki=entry("old")))
+    with sandbox.registry() as registry:
         at = registry.at(str(shop))
         assert connect(registry, at, "wiki").keys() == {"wiki"}
         with pytest.raises(UnknownServerError, match="no server is called `nonsense` here"):
             connect(registry, at, "wiki", "nonsense")
 
 
-def test_a_server_of_another_project_is_unknown_like_one_that_exists_nowhere(desk: Desk, shop: Path) -> None:
-    desk.write(desk.project("blog") / ".mcp.json", servers("press"))
-    with desk.registry() as registry:
-        registry.scan(registry.at(str(desk.root / "code/blog")))
+def test_a_server_of_another_project_is_unknown_like_one_that_exists_nowhere(
+    sandbox: Sandbox, shop: Path
+) -> None:
+    sandbox.write(sandbox.project("blog") / ".mcp.json", servers("press"))
+    with sandbox.registry() as registry:
+        registry.scan(registry.at(str(sandbox.root / "code/blog")))
         at = registry.at(str(shop))
         press, nowhere = (refusals(registry, at, name) for name in ("press", "nowhere"))
     assert press == nowhere
@@ -255,10 +266,10 @@ def refusals(registry: Registry, at: Context, name: str) -> list[str]:
     return [str(raised.value).replace(name, "?") for raised in (to_connect, to_trust)]
 
 
-def test_the_tools_of_a_projects_server_stay_in_the_project(desk: Desk, shop: Path) -> None:
-    desk.write(shop / ".mcp.json", servers(till=entry("old")))
-    blog = desk.project("blog")
-    with desk.registry() as registry:
+def test_the_tools_of_a_projects_server_stay_in_the_project(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write(shop / ".mcp.json", servers(till=entry("old")))
+    blog = sandbox.project("blog")
+    with sandbox.registry() as registry:
         at = registry.at(str(shop))
         trust(registry, at)
         connect(registry, at)
@@ -266,12 +277,14 @@ def test_the_tools_of_a_projects_server_stay_in_the_project(desk: Desk, shop: Pa
         assert tools(registry, registry.at(str(blog))) == {}
 
 
-def test_a_tool_that_is_no_longer_listed_is_stale_and_comes_back_when_it_is(desk: Desk, shop: Path) -> None:
-    with desk.registry() as registry:
+def test_a_tool_that_is_no_longer_listed_is_stale_and_comes_back_when_it_is(
+    sandbox: Sandbox, shop: Path
+) -> None:
+    with sandbox.registry() as registry:
         at = registry.at(str(shop))
 
         def listed(kind: str) -> dict[str, ToolStatus]:
-            desk.write(desk.home / ".claude.json", servers(git=entry(kind)))
+            sandbox.write(sandbox.home / ".claude.json", servers(git=entry(kind)))
             connect(registry, at)
             return tools(registry, at)
 
@@ -288,9 +301,9 @@ def test_a_tool_that_is_no_longer_listed_is_stale_and_comes_back_when_it_is(desk
         assert listed("old")["mcp__git__read"] is ToolStatus.ACTIVE
 
 
-def test_a_stale_tool_that_is_used_all_the_same_is_there(desk: Desk, shop: Path) -> None:
-    desk.write(desk.home / ".claude.json", servers(git=entry("old")))
-    with desk.registry() as registry:
+def test_a_stale_tool_that_is_used_all_the_same_is_there(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write(sandbox.home / ".claude.json", servers(git=entry("old")))
+    with sandbox.registry() as registry:
         at = registry.at(str(shop))
         registry.record("mcp__git__hidden", at)
         connect(registry, at)
@@ -300,13 +313,13 @@ def test_a_stale_tool_that_is_used_all_the_same_is_there(desk: Desk, shop: Path)
 
 
 def test_a_server_that_fails_keeps_its_last_known_tools_and_says_that_they_are_old(
-    desk: Desk, shop: Path
+    sandbox: Sandbox, shop: Path
 ) -> None:
-    desk.write(desk.home / ".claude.json", servers(git=entry("old")))
-    with desk.registry() as registry:
+    sandbox.write(sandbox.home / ".claude.json", servers(git=entry("old")))
+    with sandbox.registry() as registry:
         at = registry.at(str(shop))
         connect(registry, at)
-        desk.write(desk.home / ".claude.json", servers(git=entry("crash")))
+        sandbox.write(sandbox.home / ".claude.json", servers(git=entry("crash")))
         failed = connect(registry, at)["git"]
         assert failed.offer is not None
         assert failed.offer.failure is not None
@@ -315,10 +328,10 @@ def test_a_server_that_fails_keeps_its_last_known_tools_and_says_that_they_are_o
     assert reason == "its server `git` is declared in ~/.claude.json, listed before its entry changed"
 
 
-def test_doctor_says_once_what_keeps_a_server_from_being_started(desk: Desk, shop: Path) -> None:
+def test_doctor_says_once_what_keeps_a_server_from_being_started(sandbox: Sandbox, shop: Path) -> None:
     needy = {**entry("old"), "env": {"TOKEN": "${UNSET}"}}
-    desk.write(desk.home / ".claude.json", servers(git={"command": "/nowhere/git"}, wiki=needy))
-    with desk.registry() as registry:
+    sandbox.write(sandbox.home / ".claude.json", servers(git={"command": "/nowhere/git"}, wiki=needy))
+    with sandbox.registry() as registry:
         at = registry.at(str(shop))
         connect(registry, at)
         found = {(item.subject, item.check) for item in diagnose(registry, at)}
@@ -327,48 +340,48 @@ def test_doctor_says_once_what_keeps_a_server_from_being_started(desk: Desk, sho
 
 
 def test_doctor_names_a_server_that_did_not_answer_until_it_answers_or_its_entry_changes(
-    desk: Desk, shop: Path
+    sandbox: Sandbox, shop: Path
 ) -> None:
     def failures(registry: Registry, at: Context) -> list[str]:
         found = diagnose(registry, at)
         return [f"{item.subject}: {item.reason}" for item in found if item.check == "start"]
 
-    desk.write(desk.home / ".claude.json", servers(git=entry("crash")))
-    with desk.registry() as registry:
+    sandbox.write(sandbox.home / ".claude.json", servers(git=entry("crash")))
+    with sandbox.registry() as registry:
         at = registry.at(str(shop))
         assert failures(registry, at) == []
         connect(registry, at)
         (failure,) = failures(registry, at)
         assert failure.startswith("git: when it was last asked for its tools: ended before it answered")
-        desk.write(desk.home / ".claude.json", servers(git=entry("old")))
+        sandbox.write(sandbox.home / ".claude.json", servers(git=entry("old")))
         assert failures(registry, at) == []
         connect(registry, at)
         assert failures(registry, at) == []
 
 
-def test_what_was_seen_in_use_before_becomes_one_with_what_is_listed(desk: Desk, shop: Path) -> None:
-    with desk.registry() as registry:
+def test_what_was_seen_in_use_before_becomes_one_with_what_is_listed(sandbox: Sandbox, shop: Path) -> None:
+    with sandbox.registry() as registry:
         at = registry.at(str(shop))
         registry.record("mcp__git__read", at)  # before any configuration knows the server
         registry.report("mcp__git__read", at, description="as an agent put it")
-        desk.write(desk.home / ".claude.json", servers(git=entry("old")))
+        sandbox.write(sandbox.home / ".claude.json", servers(git=entry("old")))
         connect(registry, at)
         rows = [item.tool for item in registry.tools(at) if item.tool.name == "mcp__git__read"]
     assert [(row.scope, row.usage_count, row.description) for row in rows] == [(Scope.GLOBAL, 1, "does read")]
 
 
-def test_the_tools_of_a_users_server_outlive_a_forgotten_project(desk: Desk, shop: Path) -> None:
-    desk.write(desk.home / ".claude.json", servers(git=entry("old")))
-    with desk.registry() as registry:
+def test_the_tools_of_a_users_server_outlive_a_forgotten_project(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write(sandbox.home / ".claude.json", servers(git=entry("old")))
+    with sandbox.registry() as registry:
         at = registry.at(str(shop))
         connect(registry, at)
         registry.forget(at.workspace.project)
-        assert len(tools(registry, registry.at(str(desk.project("blog"))))) == 3
+        assert len(tools(registry, registry.at(str(sandbox.project("blog"))))) == 3
 
 
-def test_two_servers_whose_names_fall_together_keep_their_own_tools(desk: Desk, shop: Path) -> None:
-    desk.write(desk.home / ".claude.json", {"mcpServers": {"a.b": entry("old"), "a_b": entry("bad")}})
-    with desk.registry() as registry:
+def test_two_servers_whose_names_fall_together_keep_their_own_tools(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write(sandbox.home / ".claude.json", {"mcpServers": {"a.b": entry("old"), "a_b": entry("bad")}})
+    with sandbox.registry() as registry:
         at = registry.at(str(shop))
         connect(registry, at)
         found = [item.tool for item in registry.tools(at) if item.tool.kind is Kind.MCP_TOOL]
@@ -378,10 +391,12 @@ def test_two_servers_whose_names_fall_together_keep_their_own_tools(desk: Desk, 
     ]
 
 
-def test_progress_is_told_from_nothing_to_all(desk: Desk, shop: Path) -> None:
-    desk.write(desk.home / ".claude.json", servers(git=entry("old"), gone={"command": "/no/such/program"}))
+def test_progress_is_told_from_nothing_to_all(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write(
+        sandbox.home / ".claude.json", servers(git=entry("old"), gone={"command": "/no/such/program"})
+    )
     steps: list[Progress] = []
-    with desk.registry() as registry:
+    with sandbox.registry() as registry:
         upstreams = LiveServers(means({"PATH": os.environ["PATH"]}))
         registry.connect(registry.at(str(shop)), upstreams, on_progress=steps.append)
     assert [(step.done, step.total) for step in steps] == [(0, 2), (1, 2), (2, 2)]
@@ -389,18 +404,18 @@ def test_progress_is_told_from_nothing_to_all(desk: Desk, shop: Path) -> None:
 
 
 @pytest.mark.parametrize("deadline", [0, -1, float("nan")])
-def test_a_deadline_that_is_no_time_is_refused(desk: Desk, shop: Path, deadline: float) -> None:
-    with desk.registry() as registry, pytest.raises(ValueError, match="a number of seconds above 0"):
+def test_a_deadline_that_is_no_time_is_refused(sandbox: Sandbox, shop: Path, deadline: float) -> None:
+    with sandbox.registry() as registry, pytest.raises(ValueError, match="a number of seconds above 0"):
         connect(registry, registry.at(str(shop)), deadline=deadline)
 
 
-def test_nothing_of_a_launch_is_stored(desk: Desk, shop: Path) -> None:
+def test_nothing_of_a_launch_is_stored(sandbox: Sandbox, shop: Path) -> None:
     canary = "c4n4ry-of-a-secret"
     env = {"TOKEN": canary, "NODE_OPTIONS": canary}
-    desk.write(
+    sandbox.write(
         shop / ".mcp.json", servers(till=entry("crash", f"--token={canary}", env={**env, "PASSWORD": canary}))
     )
-    with desk.registry() as registry:
+    with sandbox.registry() as registry:
         at = registry.at(str(shop))
         trust(registry, at)
         failed = connect(registry, at)["till"].offer
@@ -408,7 +423,7 @@ def test_nothing_of_a_launch_is_stored(desk: Desk, shop: Path) -> None:
     assert failed.failure is not None
     assert list(failed.failure.output) == ["cannot log in", "with ***"]
     assert canary not in repr(failed)
-    files = list(desk.database.parent.iterdir())
+    files = list(sandbox.database.parent.iterdir())
     assert files
     assert [file.name for file in files if canary.encode() in file.read_bytes()] == []
 
@@ -425,14 +440,14 @@ def is_running(process: int) -> bool:
     "numbers", [[signal.SIGINT] * 2, [signal.SIGTERM] * 2, [signal.SIGTERM, signal.SIGINT]]
 )
 def test_a_second_request_to_end_leaves_no_server_that_ignores_the_first(
-    desk: Desk, shop: Path, numbers: list[signal.Signals]
+    sandbox: Sandbox, shop: Path, numbers: list[signal.Signals]
 ) -> None:
-    pipe = desk.root / "pipe"
+    pipe = sandbox.root / "pipe"
     os.mkfifo(pipe)
-    desk.write(desk.home / ".claude.json", servers(git=entry("deaf", str(pipe))))
+    sandbox.write(sandbox.home / ".claude.json", servers(git=entry("deaf", str(pipe))))
     command = [sys.executable, "-m", "remit", "scan", "--connect", "git"]
-    with subprocess.Popen(command, cwd=shop, env=desk.environment, stderr=subprocess.PIPE) as run:
-        server = int(told(pipe))
+    with subprocess.Popen(command, cwd=shop, env=sandbox.environment, stderr=subprocess.PIPE) as run:
+        server = int(read_pipe(pipe))
         for number in numbers:
             run.send_signal(number)
             with suppress(subprocess.TimeoutExpired):  # it gets the next one while it ends the server

@@ -8,17 +8,19 @@ from remit.decision.context import Context
 from remit.decision.kinds import Authority
 from remit.decision.scopes import Scope
 from remit.registry import Registry
-from support import Desk, servers, stored
+from support.builders import servers
+from support.databases import run_sql
+from support.sandbox import Sandbox
 
 
 @pytest.fixture
-def registry(desk: Desk) -> Registry:
-    return desk.registry()
+def registry(sandbox: Sandbox) -> Registry:
+    return sandbox.registry()
 
 
 @pytest.fixture
-def shop(desk: Desk) -> Path:
-    return desk.project("shop")
+def shop(sandbox: Sandbox) -> Path:
+    return sandbox.project("shop")
 
 
 def fates(registry: Registry, at: Context) -> dict[str, str]:
@@ -27,13 +29,13 @@ def fates(registry: Registry, at: Context) -> dict[str, str]:
 
 
 def test_a_server_that_left_one_of_two_files_is_stale_only_there(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
     here = registry.at(str(shop))
-    desk.write_state("git", local={shop: servers("git")})
-    desk.write(shop / ".mcp.json", servers("git"))
+    sandbox.write_state("git", local={shop: servers("git")})
+    sandbox.write(shop / ".mcp.json", servers("git"))
     registry.scan(here)
-    desk.write_state("git")
+    sandbox.write_state("git")
     assert fates(registry, here) == {
         "local mcp__git__*": "stale",
         "project mcp__git__*": "active",
@@ -42,14 +44,14 @@ def test_a_server_that_left_one_of_two_files_is_stale_only_there(
 
 
 def test_a_server_that_left_takes_its_tools_along_and_brings_them_back_with_their_history(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
     here = registry.at(str(shop))
-    desk.write(shop / ".mcp.json", servers("till", "scale"))
+    sandbox.write(shop / ".mcp.json", servers("till", "scale"))
     registry.report("mcp__till__count", here, description="Counts the till.")
     registry.record("mcp__till__ring", here)
     registry.record("mcp__scale__weigh", here)
-    desk.write(shop / ".mcp.json", servers("scale"))
+    sandbox.write(shop / ".mcp.json", servers("scale"))
     assert fates(registry, here) == {
         "project mcp__till__*": "stale",
         "project mcp__till__count": "stale",
@@ -57,31 +59,31 @@ def test_a_server_that_left_takes_its_tools_along_and_brings_them_back_with_thei
         "project mcp__scale__*": "active",
         "project mcp__scale__weigh": "active",
     }
-    desk.write(shop / ".mcp.json", servers("till", "scale"))
+    sandbox.write(shop / ".mcp.json", servers("till", "scale"))
     back = {tool.name: tool for tool, _ in registry.tools(here)}
     assert {tool.status for tool in back.values()} == {"active"}
     assert back["mcp__till__ring"].usage_count == back["mcp__till__*"].usage_count == 1
     assert back["mcp__till__count"].description == "Counts the till."
 
 
-def test_nothing_is_deleted_when_every_file_is(desk: Desk, shop: Path, registry: Registry) -> None:
+def test_nothing_is_deleted_when_every_file_is(sandbox: Sandbox, shop: Path, registry: Registry) -> None:
     here = registry.at(str(shop))
-    files = [desk.write_state("wiki"), desk.write(shop / ".mcp.json", servers("till"))]
+    files = [sandbox.write_state("wiki"), sandbox.write(shop / ".mcp.json", servers("till"))]
     registry.record("mcp__till__ring", here)
     kept = "select (select count(*) from tools), (select count(*) from usage_events)"
-    before = stored(desk.database, kept)
+    before = run_sql(sandbox.database, kept)
     for file in files:
         file.unlink()
     assert set(fates(registry, here).values()) == {"stale"}
-    assert stored(desk.database, kept) == before == [(3, 1)]
+    assert run_sql(sandbox.database, kept) == before == [(3, 1)]
 
 
 def test_a_tool_seen_in_use_that_no_file_knows_stays_active(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
     here = registry.at(str(shop))
     registry.record("mcp__lost__found", here)
-    desk.write(shop / ".mcp.json", servers("till"))
+    sandbox.write(shop / ".mcp.json", servers("till"))
     for _ in range(2):
         registry.scan(here)
     found = next(tool for tool, _ in registry.tools(here) if tool.name == "mcp__lost__found")
@@ -90,14 +92,14 @@ def test_a_tool_seen_in_use_that_no_file_knows_stays_active(
 
 @pytest.mark.parametrize("scope", [None, Scope.GLOBAL, Scope.LOCAL])
 def test_a_tool_that_an_agent_reported_is_not_stale_because_no_file_has_it(
-    desk: Desk, shop: Path, registry: Registry, scope: Scope | None
+    sandbox: Sandbox, shop: Path, registry: Registry, scope: Scope | None
 ) -> None:
     here = registry.at(str(shop))
     registry.record("mcp__agent__ask", here)
     registry.report("mcp__agent__ask", here, scope=scope)
-    desk.write(shop / ".mcp.json", servers("till"))
+    sandbox.write(shop / ".mcp.json", servers("till"))
     registry.scan(here)
-    desk.write(shop / ".mcp.json", servers())
+    sandbox.write(shop / ".mcp.json", servers())
     registry.scan(here)
     asked = registry.explain("mcp__agent__ask", here)
     assert asked.tool is not None
@@ -105,15 +107,15 @@ def test_a_tool_that_an_agent_reported_is_not_stale_because_no_file_has_it(
 
 
 def test_a_tool_seen_while_its_server_waited_for_approval_goes_stale_when_the_server_leaves(
-    desk: Desk, registry: Registry
+    sandbox: Sandbox, registry: Registry
 ) -> None:
-    blog = desk.project("blog")
+    blog = sandbox.project("blog")
     here = registry.at(str(blog))
-    (desk.home / ".claude" / "settings.json").unlink()
-    desk.write(blog / ".mcp.json", servers("till"))
+    (sandbox.home / ".claude" / "settings.json").unlink()
+    sandbox.write(blog / ".mcp.json", servers("till"))
     registry.record("mcp__till__ring", here, server="till")
     assert not registry.explain("mcp__till__ring", here).decision.is_available
-    desk.write(blog / ".mcp.json", servers())
+    sandbox.write(blog / ".mcp.json", servers())
     registry.scan(here)
     ring = registry.explain("mcp__till__ring", here)
     assert ring.tool is not None
@@ -122,15 +124,15 @@ def test_a_tool_seen_while_its_server_waited_for_approval_goes_stale_when_the_se
 
 
 def test_a_tool_reported_while_its_server_waited_for_approval_stays_when_the_server_leaves(
-    desk: Desk, registry: Registry
+    sandbox: Sandbox, registry: Registry
 ) -> None:
-    blog = desk.project("blog")
+    blog = sandbox.project("blog")
     here = registry.at(str(blog))
-    (desk.home / ".claude" / "settings.json").unlink()
-    desk.write(blog / ".mcp.json", servers("till"))
+    (sandbox.home / ".claude" / "settings.json").unlink()
+    sandbox.write(blog / ".mcp.json", servers("till"))
     registry.report("mcp__till__ring", here)
     assert not registry.explain("mcp__till__ring", here).decision.is_available
-    desk.write(blog / ".mcp.json", servers())
+    sandbox.write(blog / ".mcp.json", servers())
     registry.scan(here)
     ring = registry.explain("mcp__till__ring", here)
     assert ring.tool is not None
@@ -138,9 +140,9 @@ def test_a_tool_reported_while_its_server_waited_for_approval_stays_when_the_ser
 
 
 def test_a_tool_of_a_server_given_at_the_start_is_stale_in_a_session_without_it(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
-    file = desk.write(desk.root / "given.json", servers("desk"))
+    file = sandbox.write(sandbox.root / "given.json", servers("desk"))
     given = registry.at(str(shop), mcp_configs=[str(file)])
     registry.record("mcp__desk__find", given, server="desk")
     assert registry.explain("mcp__desk__find", given).decision.is_available
@@ -148,10 +150,10 @@ def test_a_tool_of_a_server_given_at_the_start_is_stale_in_a_session_without_it(
 
 
 def test_a_demoted_tool_stays_visible_and_says_what_happened(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
     here = registry.at(str(shop))
-    desk.write(shop / ".mcp.json", servers("till"))
+    sandbox.write(shop / ".mcp.json", servers("till"))
     for succeeded in (False, True, False, True, False):
         registry.record("mcp__till__ring", here, succeeded=succeeded)
     ring = registry.explain("mcp__till__ring", here)
@@ -160,9 +162,11 @@ def test_a_demoted_tool_stays_visible_and_says_what_happened(
     assert ring.decision.reason.endswith("; 3 of its last 5 calls here failed")
 
 
-def test_a_demotion_is_not_hinted_at_in_another_project(desk: Desk, shop: Path, registry: Registry) -> None:
-    desk.write_state("wiki")
-    here, there = registry.at(str(shop)), registry.at(str(desk.project("blog")))
+def test_a_demotion_is_not_hinted_at_in_another_project(
+    sandbox: Sandbox, shop: Path, registry: Registry
+) -> None:
+    sandbox.write_state("wiki")
+    here, there = registry.at(str(shop)), registry.at(str(sandbox.project("blog")))
     registry.record("mcp__wiki__read", there, succeeded=True)
     for _ in range(4):
         registry.record("mcp__wiki__read", here, succeeded=False)

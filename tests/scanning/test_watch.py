@@ -9,7 +9,8 @@ import pytest
 from remit.decision.context import Context
 from remit.registry import Registry
 from remit.scanning.watch import STEPS
-from support import Desk, servers
+from support.builders import servers
+from support.sandbox import Sandbox
 
 Step = Callable[[], bool]  # what happens while one waits, and whether it is noticed
 
@@ -43,12 +44,12 @@ def nothing() -> bool:
 
 
 @pytest.fixture
-def shop(desk: Desk) -> Path:
-    path = desk.project("shop")
-    desk.write(path / ".git/HEAD", "ref: refs/heads/main\n")
-    desk.write_state("deploy")
-    desk.write(path / "remit.toml", CONFIGURATION)
-    desk.later_ns = 10**11  # all files are long settled
+def shop(sandbox: Sandbox) -> Path:
+    path = sandbox.project("shop")
+    sandbox.write(path / ".git/HEAD", "ref: refs/heads/main\n")
+    sandbox.write_state("deploy")
+    sandbox.write(path / "remit.toml", CONFIGURATION)
+    sandbox.later_ns = 10**11  # all files are long settled
     return path
 
 
@@ -68,8 +69,8 @@ states = ["editing"]
 
 
 @pytest.fixture
-def registry(desk: Desk) -> Iterator[Registry]:
-    with desk.registry() as opened:
+def registry(sandbox: Sandbox) -> Iterator[Registry]:
+    with sandbox.registry() as opened:
         yield opened
 
 
@@ -105,10 +106,10 @@ def test_what_is_noticed_but_changes_nothing_is_no_turn(shop: Path, registry: Re
     ],
 )
 def test_a_file_that_is_written_is_a_turn_as_soon_as_it_is_noticed(
-    desk: Desk, shop: Path, registry: Registry, file: str, content: object
+    sandbox: Sandbox, shop: Path, registry: Registry, file: str, content: object
 ) -> None:
     def write() -> bool:
-        desk.write(shop / file, content)
+        sandbox.write(shop / file, content)
         return True
 
     notifier = Notifier(write)
@@ -117,10 +118,10 @@ def test_a_file_that_is_written_is_a_turn_as_soon_as_it_is_noticed(
 
 
 def test_a_file_that_nobody_noticed_is_a_turn_at_the_next_look(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
     def write() -> bool:
-        desk.write(shop / ".mcp.json", servers("till"))
+        sandbox.write(shop / ".mcp.json", servers("till"))
         return False
 
     notifier = Notifier(write, *[nothing] * (STEPS - 1))
@@ -128,10 +129,10 @@ def test_a_file_that_nobody_noticed_is_a_turn_at_the_next_look(
 
 
 def test_what_another_process_stores_is_a_turn_without_being_noticed(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
     def set_state() -> bool:
-        with desk.registry() as other:
+        with sandbox.registry() as other:
             other.set_state("editing", other.at(str(shop)))
         return False
 
@@ -144,17 +145,17 @@ def test_what_another_process_stores_is_a_turn_without_being_noticed(
 
 
 def test_what_expires_and_what_a_variable_says_are_turns_at_the_next_look(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
     at = registry.at(str(shop))
     registry.push_states({"online": True}, at)
 
     def expire() -> bool:
-        desk.time += 100_000
+        sandbox.time += 100_000
         return False
 
     def set_variable() -> bool:
-        desk.variables["CI"] = "true"
+        sandbox.variables["CI"] = "true"
         return False
 
     quiet = [nothing] * (STEPS - 1)
@@ -172,22 +173,24 @@ def test_what_the_registry_itself_keeps_is_no_turn(shop: Path, registry: Registr
 
 
 def test_a_young_file_is_read_again_until_it_cannot_change_unseen(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
-    desk.later_ns = 0
-    desk.write(shop / ".mcp.json", servers("till"))
+    sandbox.later_ns = 0
+    sandbox.write(shop / ".mcp.json", servers("till"))
     quiet = [nothing] * STEPS
     assert turns(registry, registry.at(str(shop)), Notifier(*quiet, *quiet)) == 3
-    desk.later_ns = 10**11
+    sandbox.later_ns = 10**11
     assert turns(registry, registry.at(str(shop)), Notifier(*quiet, *quiet)) == 1
 
 
-def test_the_places_are_those_that_the_answers_depend_on(shop: Path, registry: Registry, desk: Desk) -> None:
+def test_the_places_are_those_that_the_answers_depend_on(
+    shop: Path, registry: Registry, sandbox: Sandbox
+) -> None:
     notifier = Notifier()
     turns(registry, registry.at(str(shop)), notifier)
     expected = {
-        desk.home / ".claude.json",
-        desk.home / ".config/remit/remit.toml",
+        sandbox.home / ".claude.json",
+        sandbox.home / ".config/remit/remit.toml",
         shop / ".mcp.json",
         shop / "remit.local.toml",
         shop / "notes",
@@ -198,23 +201,23 @@ def test_the_places_are_those_that_the_answers_depend_on(shop: Path, registry: R
     assert {str(path) for path in expected} <= set(notifier.places)
 
 
-def test_a_git_directory_of_somebody_else_is_not_watched(desk: Desk, registry: Registry) -> None:
-    other = desk.project("other")
-    desk.write(other / ".git/HEAD", "ref: refs/heads/main\n")
-    planted = desk.project("planted", git=False)
-    desk.write(planted / ".git", f"gitdir: {other / '.git'}\n")
+def test_a_git_directory_of_somebody_else_is_not_watched(sandbox: Sandbox, registry: Registry) -> None:
+    other = sandbox.project("other")
+    sandbox.write(other / ".git/HEAD", "ref: refs/heads/main\n")
+    planted = sandbox.project("planted", git=False)
+    sandbox.write(planted / ".git", f"gitdir: {other / '.git'}\n")
     notifier = Notifier()
     turns(registry, registry.at(str(planted)), notifier)
     assert not any(place.startswith(str(other)) for place in notifier.places)
 
 
 def test_an_application_with_a_loop_of_its_own_follows_too(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
     at = registry.at(str(shop))
 
     def write() -> bool:
-        desk.write(shop / ".mcp.json", servers("till"))
+        sandbox.write(shop / ".mcp.json", servers("till"))
         return True
 
     async def follow() -> int:

@@ -13,7 +13,9 @@ from remit.search.ranking import Found
 from remit.store.document_store import extension
 from remit.store.sqlite_store import SqliteStore
 from remit.upstream.upstream_model import Offer, Upstream
-from support import Desk, servers, stored
+from support.builders import servers
+from support.databases import run_sql
+from support.sandbox import Sandbox
 
 BROWSER = {
     "browser_take_screenshot": "Capture an image of the current page or of one element",
@@ -57,10 +59,10 @@ class Listing:
 
 
 @pytest.fixture
-def registry(desk: Desk) -> Registry:
-    desk.write_state("browser", "files", "mail")
-    registry = desk.registry()
-    context = registry.at(str(desk.project("shop")))
+def registry(sandbox: Sandbox) -> Registry:
+    sandbox.write_state("browser", "files", "mail")
+    registry = sandbox.registry()
+    context = registry.at(str(sandbox.project("shop")))
     registry.scan(context)
     registry.connect(context, Listing(browser=BROWSER, files=FILES, mail=MAIL))
     return registry
@@ -76,30 +78,32 @@ def names(found: Found) -> list[str]:
     return [item.tool.name for item in found.results]
 
 
-def shop(desk: Desk) -> Path:
-    return desk.root / "code" / "shop"
+def shop(sandbox: Sandbox) -> Path:
+    return sandbox.root / "code" / "shop"
 
 
-def test_file_manipulation_finds_read_and_write_files(desk: Desk, registry: Registry) -> None:
-    assert names(found(registry, "file manipulation", shop(desk)))[0] == "mcp__files__access"
+def test_file_manipulation_finds_read_and_write_files(sandbox: Sandbox, registry: Registry) -> None:
+    assert names(found(registry, "file manipulation", shop(sandbox)))[0] == "mcp__files__access"
 
 
-def test_taking_a_picture_of_the_page_finds_the_screenshot_tool(desk: Desk, registry: Registry) -> None:
-    assert names(found(registry, "take a picture of the page", shop(desk)))[0] == (
+def test_taking_a_picture_of_the_page_finds_the_screenshot_tool(sandbox: Sandbox, registry: Registry) -> None:
+    assert names(found(registry, "take a picture of the page", shop(sandbox)))[0] == (
         "mcp__browser__browser_take_screenshot"
     )
 
 
-def test_a_scope_filter_leaves_the_other_scopes_out(desk: Desk, registry: Registry) -> None:
-    desk.write(shop(desk) / ".claude" / "commands" / "shot.md", "---\ndescription: Take a screenshot\n---\n")
-    everywhere = found(registry, "take a screenshot", shop(desk))
+def test_a_scope_filter_leaves_the_other_scopes_out(sandbox: Sandbox, registry: Registry) -> None:
+    sandbox.write(
+        shop(sandbox) / ".claude" / "commands" / "shot.md", "---\ndescription: Take a screenshot\n---\n"
+    )
+    everywhere = found(registry, "take a screenshot", shop(sandbox))
     assert {item.tool.scope for item in everywhere.results} == {Scope.GLOBAL, Scope.PROJECT}
-    assert names(found(registry, "take a screenshot", shop(desk), scope=Scope.PROJECT)) == ["/shot"]
+    assert names(found(registry, "take a screenshot", shop(sandbox), scope=Scope.PROJECT)) == ["/shot"]
 
 
-def test_others_tools_never_crowd_out_ones_own(desk: Desk, registry: Registry) -> None:
-    crowd = desk.project("crowd")
-    desk.write(crowd / ".mcp.json", servers("shots"))
+def test_others_tools_never_crowd_out_ones_own(sandbox: Sandbox, registry: Registry) -> None:
+    crowd = sandbox.project("crowd")
+    sandbox.write(crowd / ".mcp.json", servers("shots"))
     many = {f"take_screenshot_{i}": "Take a screenshot of the page" for i in range(300)}
     context = registry.at(str(crowd), is_headless=True)
     registry.scan(context)
@@ -107,33 +111,33 @@ def test_others_tools_never_crowd_out_ones_own(desk: Desk, registry: Registry) -
     registry.connect(context, Listing(shots=many), names=["shots"])
     registry.index(context)
     assert len(registry.search("take a screenshot", context, limit=50).results) == 50
-    here = found(registry, "take a screenshot of the page", shop(desk))
+    here = found(registry, "take a screenshot of the page", shop(sandbox))
     assert names(here)[0] == "mcp__browser__browser_take_screenshot"
     assert not [name for name in names(here) if "shots" in name]
 
 
-def test_hidden_tools_are_found_on_request_with_gate_and_reason(desk: Desk, registry: Registry) -> None:
-    desk.write_state("browser", "files", "mail", local={shop(desk): {"disabledMcpServers": ["mail"]}})
-    assert not [name for name in names(found(registry, "send an email", shop(desk))) if "mail" in name]
-    hidden = found(registry, "send an email", shop(desk), include_hidden=True).results[0]
+def test_hidden_tools_are_found_on_request_with_gate_and_reason(sandbox: Sandbox, registry: Registry) -> None:
+    sandbox.write_state("browser", "files", "mail", local={shop(sandbox): {"disabledMcpServers": ["mail"]}})
+    assert not [name for name in names(found(registry, "send an email", shop(sandbox))) if "mail" in name]
+    hidden = found(registry, "send an email", shop(sandbox), include_hidden=True).results[0]
     assert hidden.tool.name == "mcp__mail__send_email"
     assert (hidden.decision.gate, hidden.decision.is_available) == ("config", False)
 
 
 def test_what_is_no_good_match_for_anything_is_said_so_with_the_nearest_names(
-    desk: Desk, registry: Registry
+    sandbox: Sandbox, registry: Registry
 ) -> None:
-    answer = found(registry, "photosynthesis of tropical orchids", shop(desk))
+    answer = found(registry, "photosynthesis of tropical orchids", shop(sandbox))
     assert names(answer) == []
     assert len(answer.nearest) == 3
 
 
 def test_where_the_best_is_sure_the_less_likely_are_shown_too_but_no_noise(
-    desk: Desk, registry: Registry
+    sandbox: Sandbox, registry: Registry
 ) -> None:
-    answer = found(registry, "take a screenshot of the page", shop(desk))
+    answer = found(registry, "take a screenshot of the page", shop(sandbox))
     scores = [item.score for item in answer.results]
-    everything = found(registry, "take a screenshot of the page", shop(desk), min_score=0).results
+    everything = found(registry, "take a screenshot of the page", shop(sandbox), min_score=0).results
     assert scores[0] > 0.5
     assert 1 < len(scores) < len(everything)
 
@@ -160,54 +164,56 @@ def test_where_the_best_is_sure_the_less_likely_are_shown_too_but_no_noise(
         "",
     ],
 )
-def test_no_query_is_a_syntax_error(desk: Desk, registry: Registry, query: str) -> None:
-    assert found(registry, query, shop(desk)).query == query
+def test_no_query_is_a_syntax_error(sandbox: Sandbox, registry: Registry, query: str) -> None:
+    assert found(registry, query, shop(sandbox)).query == query
 
 
-def test_nothing_is_near_to_no_query(desk: Desk, registry: Registry) -> None:
-    answer = found(registry, "  ", shop(desk))
+def test_nothing_is_near_to_no_query(sandbox: Sandbox, registry: Registry) -> None:
+    answer = found(registry, "  ", shop(sandbox))
     assert (names(answer), answer.nearest) == ([], [])
 
 
 @pytest.mark.parametrize("limit", [0, 51, -1])
-def test_a_limit_is_between_1_and_50(desk: Desk, registry: Registry, limit: int) -> None:
+def test_a_limit_is_between_1_and_50(sandbox: Sandbox, registry: Registry, limit: int) -> None:
     with pytest.raises(ValueError, match="from 1 to 50"):
-        found(registry, "q", shop(desk), limit=limit)
+        found(registry, "q", shop(sandbox), limit=limit)
 
 
-def test_at_most_as_many_are_found_as_asked_for(desk: Desk, registry: Registry) -> None:
-    assert len(found(registry, "browser page", shop(desk), limit=2, min_score=0).results) == 2
+def test_at_most_as_many_are_found_as_asked_for(sandbox: Sandbox, registry: Registry) -> None:
+    assert len(found(registry, "browser page", shop(sandbox), limit=2, min_score=0).results) == 2
 
 
-def test_the_same_text_is_embedded_once_however_many_projects_use_it(desk: Desk, registry: Registry) -> None:
-    first = registry.index(registry.at(str(shop(desk))))
-    second = registry.index(registry.at(str(desk.project("blog"))))
+def test_the_same_text_is_embedded_once_however_many_projects_use_it(
+    sandbox: Sandbox, registry: Registry
+) -> None:
+    first = registry.index(registry.at(str(shop(sandbox))))
+    second = registry.index(registry.at(str(sandbox.project("blog"))))
     assert (first, second) == (10, 0)  # seven tools and their three servers
-    assert stored(desk.database, "select count(*) from documents") == [(10,)]
+    assert run_sql(sandbox.database, "select count(*) from documents") == [(10,)]
 
 
-def test_a_changed_description_is_embedded_again(desk: Desk, registry: Registry) -> None:
-    context = registry.at(str(shop(desk)))
+def test_a_changed_description_is_embedded_again(sandbox: Sandbox, registry: Registry) -> None:
+    context = registry.at(str(shop(sandbox)))
     registry.index(context)
     changed = {**FILES, "access": "encrypt and decrypt archives"}
     registry.connect(context, Listing(files=changed), names=["files"])
     assert registry.index(context) == 1
     assert names(registry.search("encrypt an archive", context))[0] == "mcp__files__access"
-    assert stored(desk.database, "select count(*) from documents") == [(10,)]
+    assert run_sql(sandbox.database, "select count(*) from documents") == [(10,)]
 
 
 def test_half_a_character_in_what_is_said_of_a_parameter_stops_no_search(
-    desk: Desk, registry: Registry
+    sandbox: Sandbox, registry: Registry
 ) -> None:
-    context = registry.at(str(shop(desk)))
+    context = registry.at(str(shop(sandbox)))
     schema = {"type": "object", "properties": {"\ud800path": {"description": "\udc00 of the bassoon"}}}
     registry.report("Play", context, description="Play", input_schema=schema)
-    assert names(found(registry, "send an email", desk.project("blog")))[0] == "mcp__mail__send_email"
-    assert names(found(registry, "bassoon", shop(desk), min_score=0))[0] == "Play"
+    assert names(found(registry, "send an email", sandbox.project("blog")))[0] == "mcp__mail__send_email"
+    assert names(found(registry, "bassoon", shop(sandbox), min_score=0))[0] == "Play"
 
 
-def test_a_tool_without_a_description_is_found_by_its_name_and_its_server(desk: Desk) -> None:
-    registry, project = desk.registry(), desk.project("shop")
+def test_a_tool_without_a_description_is_found_by_its_name_and_its_server(sandbox: Sandbox) -> None:
+    registry, project = sandbox.registry(), sandbox.project("shop")
     context = registry.at(str(project))
     registry.record("mcp__postgres__run_query", context)
     registry.index(context)
@@ -216,30 +222,34 @@ def test_a_tool_without_a_description_is_found_by_its_name_and_its_server(desk: 
     ]
 
 
-def test_nothing_that_search_read_is_left_of_a_forgotten_project(desk: Desk, registry: Registry) -> None:
-    secret = desk.project("secret")
-    desk.write(secret / ".claude" / "commands" / "launch.md", "---\ndescription: xylophone zeppelin\n---\n")
+def test_nothing_that_search_read_is_left_of_a_forgotten_project(
+    sandbox: Sandbox, registry: Registry
+) -> None:
+    secret = sandbox.project("secret")
+    sandbox.write(
+        secret / ".claude" / "commands" / "launch.md", "---\ndescription: xylophone zeppelin\n---\n"
+    )
     assert names(found(registry, "xylophone", secret)) == ["/launch"]
     registry.forget(registry.find_project(str(secret)))
-    assert names(found(registry, "xylophone", shop(desk), min_score=0.5)) == []
+    assert names(found(registry, "xylophone", shop(sandbox), min_score=0.5)) == []
     registry.close()
-    left = b"".join(path.read_bytes() for path in desk.database.parent.iterdir()).lower()
+    left = b"".join(path.read_bytes() for path in sandbox.database.parent.iterdir()).lower()
     assert b"xylophon" not in left
 
 
 @pytest.mark.usefixtures("registry")
-def test_without_a_model_it_searches_by_words_and_says_so(desk: Desk) -> None:
-    desk.variables["REMIT_EMBEDDINGS"] = "none"
-    answer = found(desk.registry(), "screenshot", shop(desk))
+def test_without_a_model_it_searches_by_words_and_says_so(sandbox: Sandbox) -> None:
+    sandbox.variables["REMIT_EMBEDDINGS"] = "none"
+    answer = found(sandbox.registry(), "screenshot", shop(sandbox))
     assert names(answer)[0] == "mcp__browser__browser_take_screenshot"
     assert answer.note == "found by words alone: no model is set"
 
 
 def test_without_sqlite_vec_it_searches_by_words_and_says_so(
-    desk: Desk, registry: Registry, monkeypatch: pytest.MonkeyPatch
+    sandbox: Sandbox, registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("remit.store.document_store.extension", lambda: str(desk.root / "vec0"))
-    answer = found(registry, "screenshot", shop(desk))
+    monkeypatch.setattr("remit.store.document_store.extension", lambda: str(sandbox.root / "vec0"))
+    answer = found(registry, "screenshot", shop(sandbox))
     assert names(answer)[0] == "mcp__browser__browser_take_screenshot"
     assert answer.note == "found by words alone: sqlite-vec cannot be loaded here"
 
@@ -255,13 +265,13 @@ def test_where_sqlite_vec_is_not_installed_no_file_of_that_name_is_loaded_from_e
 
 
 def test_vectors_of_another_length_are_not_compared_and_give_way_to_new_ones(
-    desk: Desk, registry: Registry
+    sandbox: Sandbox, registry: Registry
 ) -> None:
-    context = registry.at(str(shop(desk)))
+    context = registry.at(str(shop(sandbox)))
     registry.index(context)
-    store = SqliteStore(str(desk.database))
+    store = SqliteStore(str(sandbox.database))
     store.documents.add_vectors("static-1", {1: b"\0\0\x80?" * 4})
-    assert stored(desk.database, "select length(vector) from vectors") == [(16,)]
+    assert run_sql(sandbox.database, "select length(vector) from vectors") == [(16,)]
     for in_memory in (False, True):
         searcher = registry.searcher(context, in_memory=in_memory, is_hurried=True)
         answer = searcher.search("take a screenshot")
@@ -269,34 +279,36 @@ def test_vectors_of_another_length_are_not_compared_and_give_way_to_new_ones(
         assert answer.note == "found by words alone: no tool here has a vector of this model yet"
     assert registry.index(context) == 9
     assert registry.index(context) == 1
-    assert stored(desk.database, "select distinct length(vector) from vectors") == [(1024,)]
+    assert run_sql(sandbox.database, "select distinct length(vector) from vectors") == [(1024,)]
 
 
 @pytest.mark.usefixtures("registry")
-def test_rank_fusion_is_a_setting(desk: Desk) -> None:
-    desk.variables["REMIT_FUSION"] = "rank"
-    answer = found(desk.registry(), "take a picture of the page", shop(desk))
+def test_rank_fusion_is_a_setting(sandbox: Sandbox) -> None:
+    sandbox.variables["REMIT_FUSION"] = "rank"
+    answer = found(sandbox.registry(), "take a picture of the page", shop(sandbox))
     assert names(answer)[0] == "mcp__browser__browser_take_screenshot"
     assert answer.results[0].score == pytest.approx(0.96)
 
 
-def test_one_searcher_may_end_while_another_of_the_same_tools_goes_on(desk: Desk, registry: Registry) -> None:
-    context = registry.at(str(shop(desk)))
+def test_one_searcher_may_end_while_another_of_the_same_tools_goes_on(
+    sandbox: Sandbox, registry: Registry
+) -> None:
+    context = registry.at(str(shop(sandbox)))
     one, other = registry.searcher(context), registry.searcher(context)
     assert names(one.search("screenshot")) == names(other.search("screenshot"))
     one.close()
     assert names(other.search("take a screenshot"))[0] == "mcp__browser__browser_take_screenshot"
 
 
-def test_searching_leaves_nothing_behind_in_the_process(desk: Desk, registry: Registry) -> None:
+def test_searching_leaves_nothing_behind_in_the_process(sandbox: Sandbox, registry: Registry) -> None:
     for _ in range(3):
-        found(registry, "screenshot", shop(desk))
-    left = stored(registry._store, "select count(*) from temp.selected")  # pyright: ignore
+        found(registry, "screenshot", shop(sandbox))
+    left = run_sql(registry._store, "select count(*) from temp.selected")  # pyright: ignore
     assert left == [(0,)]
 
 
-def test_in_memory_the_same_is_found_in_the_same_order(desk: Desk, registry: Registry) -> None:
-    context = registry.at(str(shop(desk)))
+def test_in_memory_the_same_is_found_in_the_same_order(sandbox: Sandbox, registry: Registry) -> None:
+    context = registry.at(str(shop(sandbox)))
     registry.index(context)
     in_sql, in_memory = registry.searcher(context), registry.searcher(context, in_memory=True)
     for query in ("take a picture of the page", "file manipulation", "mail", "send_email", "orchids", ""):

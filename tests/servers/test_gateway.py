@@ -14,10 +14,9 @@ from typing import Any
 
 import pytest
 
-from downstreams import NEW, Downstream, downstream
-from processes import Place
-from real_servers import NPM, PYPI, entries
-from support import git
+from support.downstream import NEW, Downstream, downstream
+from support.processes import ServedProject, git
+from support.real_servers import NPM, PYPI, entries
 
 SECONDS = 120
 LONGEST = 64 - len("mcp__remit__")  # that a client may put before a name
@@ -42,8 +41,8 @@ WORK: Mapping[str, tuple[str, dict[str, Any], str]] = {
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    made = Place(tmp_path.resolve())
+def place(tmp_path: Path) -> ServedProject:
+    made = ServedProject(tmp_path.resolve())
     git("init", cwd=made.project)
     made.declare(
         {short(program): entry for program, entry in entries(made.home).items()}, 'strategy = "state"\n'
@@ -57,7 +56,7 @@ def short(program: str) -> str:
 
 
 def test_all_tools_of_real_servers_are_listed_and_answer_as_they_do_by_themselves(
-    place: Place, capsys: Any
+    place: ServedProject, capsys: Any
 ) -> None:
     known = entries(place.home)
     with place.serving() as gateway:
@@ -91,7 +90,7 @@ class Through:
         self.work: dict[str, str] = {}
 
 
-async def asked_through(url: str, known: Mapping[str, Any], place: Place) -> Through:
+async def asked_through(url: str, known: Mapping[str, Any], place: ServedProject) -> Through:
     found = Through()
     async with downstream(url, NEW) as client:
         schemas = await all_schemas(client, known)
@@ -136,7 +135,7 @@ def told(answer: Mapping[str, Any]) -> object:
 class Direct:
     """A server that is asked by hand."""
 
-    def __init__(self, entry: Mapping[str, Any], place: Place) -> None:
+    def __init__(self, entry: Mapping[str, Any], place: ServedProject) -> None:
         self.number = 0
         self.process = subprocess.Popen(
             [entry["command"], *entry["args"]],

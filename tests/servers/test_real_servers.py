@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from real_servers import entries
-from support import Desk
+from support.real_servers import entries
+from support.sandbox import Sandbox
 
 SECONDS = 60
 
@@ -75,14 +75,14 @@ def send(server: subprocess.Popen[str], message: Mapping[str, object]) -> None:
     server.stdin.flush()
 
 
-def test_every_tool_that_a_real_server_lists_is_known_afterwards(desk: Desk, capsys: Any) -> None:
-    known = entries(desk.home)
-    desk.write(desk.home / ".claude.json", {"mcpServers": known})
-    shop = desk.project("shop")
+def test_every_tool_that_a_real_server_lists_is_known_afterwards(sandbox: Sandbox, capsys: Any) -> None:
+    known = entries(sandbox.home)
+    sandbox.write(sandbox.home / ".claude.json", {"mcpServers": known})
+    shop = sandbox.project("shop")
     ran = subprocess.run(
         [sys.executable, "-m", "remit", "scan", "--connect", "--timeout", str(SECONDS), "--json"],
         cwd=shop,
-        env=desk.environment,
+        env=sandbox.environment,
         capture_output=True,
         text=True,
         check=True,
@@ -90,11 +90,13 @@ def test_every_tool_that_a_real_server_lists_is_known_afterwards(desk: Desk, cap
     found = {server["server"]: server for server in json.loads(ran.stdout)["servers"]}
     failed = {label: server["reason"] for label, server in found.items() if server["status"] != "listed"}
     assert failed == {}
-    counted = {label: counted_by_hand(entry, desk.environment, desk.home) for label, entry in known.items()}
+    counted = {
+        label: counted_by_hand(entry, sandbox.environment, sandbox.home) for label, entry in known.items()
+    }
     with capsys.disabled():
         print(table(found, counted))  # noqa: T201 - the figures are what this is run for
     assert {label: server["tools"] + len(server["quarantined"]) for label, server in found.items()} == counted
-    listed = json.loads(desk.remit("tools", "--json", cwd=shop).stdout)["tools"]
+    listed = json.loads(sandbox.remit("tools", "--json", cwd=shop).stdout)["tools"]
     stored = [tool["server"] for tool in listed if tool["kind"] == "mcp_tool"]
     assert {label: stored.count(label) for label in known} == {
         label: server["tools"] for label, server in found.items()

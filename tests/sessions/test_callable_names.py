@@ -12,7 +12,7 @@ from remit.decision.tools import Tool, Winner
 from remit.presentation.plan import ServingPlan
 from remit.presentation.served_names import LONGEST
 from remit.sessions.callable_names import called_by, can_discover, is_served, sends_a_part
-from support import context, server
+from support.builders import context, server
 
 REMIT = server("remit")._replace(config_status=ConfigStatus.ITSELF)
 COMMIT = server("git")._replace(name="mcp__git__commit", kind=Kind.MCP_TOOL)

@@ -19,7 +19,7 @@ from remit.sessions.session_context import (
 from remit.text.sections import Section, assemble
 from remit.text.token_estimate import estimate
 from remit.usage.familiarity import Tally, familiarities, place_of
-from support import CLIENT, server
+from support.builders import CLIENT, server
 
 
 def tool(

@@ -9,22 +9,23 @@ import pytest
 from remit.decision.context import Context
 from remit.registry import Registry
 from remit.sessions.suggestions import Cause
-from support import Desk, servers
+from support.builders import servers
+from support.sandbox import Sandbox
 
 WORK = ("Edit", "mcp__till__test", "mcp__till__commit")
 
 
 @pytest.fixture
-def shop(desk: Desk) -> Path:
-    path = desk.project("shop")
-    desk.write(path / ".mcp.json", servers("till", "scale"))
-    desk.provide("till", "scale", "wiki")
+def shop(sandbox: Sandbox) -> Path:
+    path = sandbox.project("shop")
+    sandbox.write(path / ".mcp.json", servers("till", "scale"))
+    sandbox.provide("till", "scale", "wiki")
     return path
 
 
 @pytest.fixture
-def registry(desk: Desk) -> Iterable[Registry]:
-    with desk.registry() as opened:
+def registry(sandbox: Sandbox) -> Iterable[Registry]:
+    with sandbox.registry() as opened:
         yield opened
 
 
@@ -61,18 +62,20 @@ def test_what_was_used_more_and_lately_comes_first(registry: Registry, shop: Pat
     assert lines(registry, here)[0] == "- MCP: scale (project, 2x): mcp__scale__weigh"
 
 
-def test_use_in_another_project_says_nothing_of_this_one(desk: Desk, registry: Registry, shop: Path) -> None:
-    blog = desk.project("blog")
-    desk.write_state("wiki")
+def test_use_in_another_project_says_nothing_of_this_one(
+    sandbox: Sandbox, registry: Registry, shop: Path
+) -> None:
+    blog = sandbox.project("blog")
+    sandbox.write_state("wiki")
     use(registry, registry.at(str(blog)), "mcp__wiki__read", session="s")
     assert "- MCP: wiki (global)" in lines(registry, registry.at(str(shop)))
 
 
 def test_a_server_that_cannot_start_is_told_with_the_reason_and_not_among_the_tools(
-    desk: Desk, registry: Registry, shop: Path
+    sandbox: Sandbox, registry: Registry, shop: Path
 ) -> None:
     lost = {"command": "nowhere-to-be-found"}
-    desk.write(shop / ".mcp.json", servers("till", lost=lost))
+    sandbox.write(shop / ".mcp.json", servers("till", lost=lost))
     here = registry.at(str(shop))
     use(registry, here, "mcp__lost__find", session="s")
     assert lines(registry, here) == ["- MCP: till (project)"]
@@ -81,48 +84,50 @@ def test_a_server_that_cannot_start_is_told_with_the_reason_and_not_among_the_to
 
 
 def test_a_variable_is_missed_where_remit_starts_the_server_and_not_where_its_client_does(
-    desk: Desk, registry: Registry, shop: Path
+    sandbox: Sandbox, registry: Registry, shop: Path
 ) -> None:
-    desk.write(desk.home / ".claude.json", servers(wiki={"command": "run-wiki", "args": ["${WIKI}"]}))
+    sandbox.write(sandbox.home / ".claude.json", servers(wiki={"command": "run-wiki", "args": ["${WIKI}"]}))
     here = registry.at(str(shop))
     assert "- MCP: wiki (global)" in lines(registry, here)
     through = replace(here, starts_servers=True)
     assert "Cannot start here: wiki (`WIKI` is not set)." in registry.session_context(through)
-    desk.variables["WIKI"] = "x"
+    sandbox.variables["WIKI"] = "x"
     assert "- MCP: wiki (global)" in lines(registry, through)
 
 
 def test_the_same_state_gives_the_same_bytes_whatever_the_time(
-    desk: Desk, registry: Registry, shop: Path
+    sandbox: Sandbox, registry: Registry, shop: Path
 ) -> None:
     here = registry.at(str(shop))
     practise(registry, here)
     first = registry.session_context(here)
-    desk.time += 400 * 24 * 3_600_000
+    sandbox.time += 400 * 24 * 3_600_000
     assert registry.session_context(here) == first
 
 
 def test_tools_have_five_hundred_characters_unless_the_configuration_says_otherwise(
-    desk: Desk, registry: Registry, shop: Path
+    sandbox: Sandbox, registry: Registry, shop: Path
 ) -> None:
     labels = [f"a-server-with-a-long-name-{number:020}" for number in range(10)]
-    desk.write(shop / ".mcp.json", servers(*labels))
-    desk.provide(*labels)
+    sandbox.write(shop / ".mcp.json", servers(*labels))
+    sandbox.provide(*labels)
     here = registry.at(str(shop))
     assert 400 < len(about_tools(registry, here)) <= 500
-    machine = desk.write(desk.home / ".config/remit/remit.toml", "[context]\ntools = 2000\n")
+    machine = sandbox.write(sandbox.home / ".config/remit/remit.toml", "[context]\ntools = 2000\n")
     assert len(about_tools(registry, here)) > 600
-    desk.write(shop / "remit.toml", "[context]\ntools = 100\n")
+    sandbox.write(shop / "remit.toml", "[context]\ntools = 100\n")
     assert len(about_tools(registry, here)) <= 100
     machine.unlink()
-    desk.write(shop / "remit.toml", "[context]\ncharacters = 60\n")
+    sandbox.write(shop / "remit.toml", "[context]\ncharacters = 60\n")
     assert len(registry.session_context(here)) <= 60
-    desk.write(shop / "remit.toml", "[context]\ntokens = 1\n")
+    sandbox.write(shop / "remit.toml", "[context]\ntokens = 1\n")
     assert registry.session_context(here) == ""
 
 
-def test_states_and_what_they_hide_are_told_in_a_line(desk: Desk, registry: Registry, shop: Path) -> None:
-    desk.write(
+def test_states_and_what_they_hide_are_told_in_a_line(
+    sandbox: Sandbox, registry: Registry, shop: Path
+) -> None:
+    sandbox.write(
         shop / "remit.toml", '[states.open]\nfile = "open"\n[tools."mcp__till__*"]\nstates = ["open"]\n'
     )
     opening = registry.opening(registry.at(str(shop)))
@@ -138,21 +143,21 @@ def test_states_and_what_they_hide_are_told_in_a_line(desk: Desk, registry: Regi
 
 
 def test_with_the_gateway_tools_are_named_as_they_are_called_through_it(
-    desk: Desk, registry: Registry, shop: Path
+    sandbox: Sandbox, registry: Registry, shop: Path
 ) -> None:
     state = {
         **servers("wiki"),
         "mcpServers": {"wiki": {"command": "w"}, "remit": {"command": "remit", "args": ["serve"]}},
     }
-    desk.write(desk.home / ".claude.json", state)
+    sandbox.write(sandbox.home / ".claude.json", state)
     here = registry.at(str(shop))
     use(registry, here, "mcp__wiki__read", session="s")
     assert "- MCP: wiki (global, 1x): mcp__remit__wiki__read" in lines(registry, here)
 
 
-def test_an_agent_is_told_of_what_it_has(desk: Desk, registry: Registry, shop: Path) -> None:
+def test_an_agent_is_told_of_what_it_has(sandbox: Sandbox, registry: Registry, shop: Path) -> None:
     front = "---\nname: auditor\ndescription: Audits\nmcpServers: [till]\n---\n"
-    desk.write(shop / ".claude/agents/auditor.md", front)
+    sandbox.write(shop / ".claude/agents/auditor.md", front)
     here = registry.at(str(shop))
     assert "- MCP: scale (project)" in lines(registry, here)
     assert "- MCP: scale (project)" not in lines(registry, registry.as_agent("auditor", here))
@@ -168,11 +173,11 @@ def test_what_usually_comes_next_is_suggested(registry: Registry, shop: Path) ->
     assert found.why == "8 of 9 times it came after Edit, then mcp__till__test here"
 
 
-def test_nothing_is_suggested_that_cannot_be_used(desk: Desk, registry: Registry, shop: Path) -> None:
+def test_nothing_is_suggested_that_cannot_be_used(sandbox: Sandbox, registry: Registry, shop: Path) -> None:
     here = registry.at(str(shop))
     practise(registry, here)
     use(registry, here, "Edit", "mcp__till__test", session="now")
-    desk.write(shop / "remit.toml", 'block = ["mcp__till__commit"]')
+    sandbox.write(shop / "remit.toml", 'block = ["mcp__till__commit"]')
     assert said(registry, here) == []
 
 
@@ -196,19 +201,19 @@ def test_what_was_said_is_not_said_again_until_it_is_used(registry: Registry, sh
     assert "mcp__till__commit" in registry.suggest(here, session_id="c")
 
 
-def test_suggestions_can_be_switched_off(desk: Desk, registry: Registry, shop: Path) -> None:
+def test_suggestions_can_be_switched_off(sandbox: Sandbox, registry: Registry, shop: Path) -> None:
     here = registry.at(str(shop))
     practise(registry, here)
     use(registry, here, "Edit", "mcp__till__test", session="now")
-    desk.write(shop / "remit.toml", "[suggestions]\nenabled = false\n")
+    sandbox.write(shop / "remit.toml", "[suggestions]\nenabled = false\n")
     assert said(registry, here) == []
 
 
 def test_patterns_of_another_project_count_only_where_the_machine_says_so(
-    desk: Desk, registry: Registry, shop: Path
+    sandbox: Sandbox, registry: Registry, shop: Path
 ) -> None:
-    blog = desk.project("blog")
-    desk.write(blog / ".mcp.json", servers("till", "press"))
+    blog = sandbox.project("blog")
+    sandbox.write(blog / ".mcp.json", servers("till", "press"))
     there = registry.at(str(blog))
     for number in range(12):
         use(registry, there, "Edit", "mcp__press__print", "mcp__till__commit", session=f"s{number}")
@@ -216,11 +221,11 @@ def test_patterns_of_another_project_count_only_where_the_machine_says_so(
     use(registry, here, "mcp__till__commit", session="earlier")
     use(registry, here, "Edit", session="now")
     assert said(registry, here) == []
-    desk.write(shop / "remit.toml", "[suggestions]\nshared_patterns = true\n")
+    sandbox.write(shop / "remit.toml", "[suggestions]\nshared_patterns = true\n")
     assert said(registry, here) == []
     assert [each.place for each in registry.problems(here)] == ["line 2 column 1"]
     (shop / "remit.toml").unlink()
-    desk.write(desk.home / ".config/remit/remit.toml", "[suggestions]\nshared_patterns = true\n")
+    sandbox.write(sandbox.home / ".config/remit/remit.toml", "[suggestions]\nshared_patterns = true\n")
     (found,) = registry.suggestions(here, session_id="now").choice.said
     assert (found.tool, found.why) == (
         "mcp__till__commit",
@@ -229,16 +234,16 @@ def test_patterns_of_another_project_count_only_where_the_machine_says_so(
     assert "press" not in str(registry.suggestions(here, session_id="now"))
 
 
-def test_a_tool_is_suggested_when_its_state_came_into_force(desk: Desk, shop: Path) -> None:
-    desk.write(
+def test_a_tool_is_suggested_when_its_state_came_into_force(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write(
         shop / "remit.toml", '[states.open]\nfile = "open"\n[tools."mcp__till__*"]\nstates = ["open"]\n'
     )
-    with desk.registry() as registry:
+    with sandbox.registry() as registry:
         registry.report("mcp__till__ring", registry.at(str(shop)))
     event = {"hook_event_name": "SessionStart", "session_id": "now", "cwd": str(shop)}
-    desk.hook(event)
+    sandbox.hook(event)
     (shop / "open").touch()
-    with desk.registry() as registry:
+    with sandbox.registry() as registry:
         (found,) = registry.suggestions(registry.at(str(shop)), session_id="now").choice.said
         assert (found.tool, found.cause) == ("mcp__till__ring", Cause.STATE)
         assert said(registry, registry.at(str(shop)), session="never-begun") == []
@@ -253,11 +258,11 @@ def test_a_prompt_finds_a_tool(registry: Registry, shop: Path) -> None:
 
 
 def test_what_is_forgotten_of_a_project_includes_its_sessions(
-    desk: Desk, registry: Registry, shop: Path
+    sandbox: Sandbox, registry: Registry, shop: Path
 ) -> None:
     here = registry.at(str(shop))
     practise(registry, here)
-    desk.hook({"hook_event_name": "SessionStart", "session_id": "now", "cwd": str(shop)})
+    sandbox.hook({"hook_event_name": "SessionStart", "session_id": "now", "cwd": str(shop)})
     registry.forget(here.workspace.project)
     assert registry.usage(registry.at(str(shop))).sessions == []
     assert registry.usage_by_project() == []

@@ -20,7 +20,8 @@ from remit.scanning.client_files import ClientFiles
 from remit.search.engine import SearchEngine
 from remit.store.sqlite_store import SqliteStore
 from remit.upstream.upstream_model import Offer, Upstream
-from support import Desk, stored
+from support.databases import run_sql
+from support.sandbox import Sandbox
 
 SUPERNAL = """
 [states.project-loaded]
@@ -60,13 +61,13 @@ TOOLS = ("requirement.list", "requirement.create", "requirement.save", "user.del
 
 
 @pytest.fixture
-def shop(desk: Desk) -> Path:
-    return desk.project("shop", git=False)
+def shop(sandbox: Sandbox) -> Path:
+    return sandbox.project("shop", git=False)
 
 
 @pytest.fixture
-def registry(desk: Desk) -> Registry:
-    return desk.registry()
+def registry(sandbox: Sandbox) -> Registry:
+    return sandbox.registry()
 
 
 class Nobody:
@@ -83,26 +84,26 @@ def value(registry: Registry, at: Context, name: str) -> StateValue:
 
 
 def test_the_tools_of_a_project_follow_what_is_going_on_in_it(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
-    desk.write_state("deploy")
-    desk.write(shop / "remit.toml", SUPERNAL)
+    sandbox.write_state("deploy")
+    sandbox.write(shop / "remit.toml", SUPERNAL)
     here = registry.at(str(shop))
     for name in TOOLS:
         registry.report(name, here, description=f"Does {name}.")
     assert visible(registry, here) == set()
 
-    desk.write(shop / "supernal.yaml", "name: shop")
+    sandbox.write(shop / "supernal.yaml", "name: shop")
     assert visible(registry, here) == {"requirement.list"}
 
-    desk.write(shop / ".git/HEAD", "ref: refs/heads/main\n")
+    sandbox.write(shop / ".git/HEAD", "ref: refs/heads/main\n")
     here = registry.at(str(shop))
     assert visible(registry, here) == {"requirement.list", "requirement.create"}
 
     registry.record("requirement.create", here, call_id="1", succeeded=True)
     assert "requirement.save" in visible(registry, here)
 
-    desk.write(shop / ".git/HEAD", "ref: refs/heads/feature\n")
+    sandbox.write(shop / ".git/HEAD", "ref: refs/heads/feature\n")
     assert "mcp__deploy__*" in visible(registry, here)
 
     registry.location.set(here, page="/posts/42")
@@ -111,8 +112,10 @@ def test_the_tools_of_a_project_follow_what_is_going_on_in_it(
     assert "publishPost" not in visible(registry, here)
 
 
-def test_what_is_missing_is_said_with_what_would_bring_it(desk: Desk, shop: Path, registry: Registry) -> None:
-    desk.write(shop / "remit.toml", SUPERNAL)
+def test_what_is_missing_is_said_with_what_would_bring_it(
+    sandbox: Sandbox, shop: Path, registry: Registry
+) -> None:
+    sandbox.write(shop / "remit.toml", SUPERNAL)
     here = registry.at(str(shop))
     registry.report("requirement.create", here)
     explained = registry.explain("requirement.create", here)
@@ -123,41 +126,43 @@ def test_what_is_missing_is_said_with_what_would_bring_it(desk: Desk, shop: Path
 
 
 def test_a_pattern_of_a_server_covers_its_tools_however_it_is_written(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
-    desk.write_state("deploy", "wiki")
+    sandbox.write_state("deploy", "wiki")
     here = registry.at(str(shop))
     registry.record("mcp__deploy__start", here)
     for pattern in ("mcp__deploy__*", "deploy__*", "mcp__remit__deploy__*"):
-        desk.write(shop / "remit.toml", f'[tools."{pattern}"]\nstates = ["docker"]')
+        sandbox.write(shop / "remit.toml", f'[tools."{pattern}"]\nstates = ["docker"]')
         assert visible(registry, here) == {"mcp__wiki__*"}, pattern
-    desk.write(shop / "remit.toml", '[tools."mcp__deploy__start"]\nstates = ["docker"]')
+    sandbox.write(shop / "remit.toml", '[tools."mcp__deploy__start"]\nstates = ["docker"]')
     assert visible(registry, here) == {"mcp__wiki__*", "mcp__deploy__*"}
 
 
-def test_a_server_that_the_state_hides_is_not_started(desk: Desk, shop: Path, registry: Registry) -> None:
-    desk.write_state("deploy")
-    desk.write(shop / "remit.toml", '[tools."mcp__deploy__*"]\nstates = ["docker"]')
+def test_a_server_that_the_state_hides_is_not_started(
+    sandbox: Sandbox, shop: Path, registry: Registry
+) -> None:
+    sandbox.write_state("deploy")
+    sandbox.write(shop / "remit.toml", '[tools."mcp__deploy__*"]\nstates = ["docker"]')
 
     assert registry.connect(registry.at(str(shop)), Nobody()) == []
 
 
-def test_one_request_sees_one_snapshot(desk: Desk, shop: Path, registry: Registry) -> None:
-    desk.write_state("deploy")
-    desk.write(shop / "remit.toml", '[tools."mcp__deploy__*"]\nstates = ["docker"]')
+def test_one_request_sees_one_snapshot(sandbox: Sandbox, shop: Path, registry: Registry) -> None:
+    sandbox.write_state("deploy")
+    sandbox.write(shop / "remit.toml", '[tools."mcp__deploy__*"]\nstates = ["docker"]')
     before = registry.now(registry.at(str(shop)))
-    desk.write(shop / "Dockerfile", "")
+    sandbox.write(shop / "Dockerfile", "")
     assert visible(registry, before) == set()
     assert registry.snapshot(before).state("docker").truth is False
     assert visible(registry, registry.at(str(shop))) == {"mcp__deploy__*"}
 
 
 def test_states_and_rules_of_one_project_never_count_in_another(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
-    desk.write_state("deploy")
-    blog = desk.project("blog")
-    desk.write(
+    sandbox.write_state("deploy")
+    blog = sandbox.project("blog")
+    sandbox.write(
         shop / "remit.toml",
         '[states.editing]\nkind = "workflow"\n[states.online]\npush = true\n'
         '[tools."*"]\nstates = ["editing"]',
@@ -169,18 +174,20 @@ def test_states_and_rules_of_one_project_never_count_in_another(
     assert registry.snapshot(there).values["location"] == {}
     assert visible(registry, there) == {"mcp__deploy__*"}
     assert registry.problems(there) == []
-    desk.write(blog / "remit.toml", '[states.editing]\nkind = "workflow"\n[states.online]\npush = true')
+    sandbox.write(blog / "remit.toml", '[states.editing]\nkind = "workflow"\n[states.online]\npush = true')
     assert value(registry, there, "editing") == StateValue(False, "not set")
     assert value(registry, there, "online") == StateValue(None, "nothing was pushed")
     assert value(registry, here, "editing").truth
 
 
-def test_the_files_of_other_directories_do_not_count(desk: Desk, shop: Path, registry: Registry) -> None:
+def test_the_files_of_other_directories_do_not_count(
+    sandbox: Sandbox, shop: Path, registry: Registry
+) -> None:
     (shop / ".git").mkdir()
     (shop / "web").mkdir()
-    desk.write(shop / "remit.toml", '[states.x]\nfile = "root"\n[states.y]\nfile = "root"')
-    desk.write(shop / "web/remit.toml", '[states.x]\nfile = "near"')
-    desk.write(shop / "root", "")
+    sandbox.write(shop / "remit.toml", '[states.x]\nfile = "root"\n[states.y]\nfile = "root"')
+    sandbox.write(shop / "web/remit.toml", '[states.x]\nfile = "near"')
+    sandbox.write(shop / "root", "")
     assert value(registry, registry.at(str(shop)), "x") == StateValue(True, "there is root")
     in_web = registry.at(str(shop / "web"))
     assert value(registry, in_web, "x") == StateValue(False, "no near in shop/web")
@@ -190,9 +197,9 @@ def test_the_files_of_other_directories_do_not_count(desk: Desk, shop: Path, reg
 
 
 def test_forgetting_a_project_erases_what_is_known_of_its_states(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
-    desk.write(
+    sandbox.write(
         shop / "remit.toml",
         '[states.editing]\nkind = "workflow"\n[states.online]\npush = true\n[states.docs]\nglob = "*.md"\n'
         '[states.dirty]\ngit = "dirty"',
@@ -206,31 +213,33 @@ def test_forgetting_a_project_erases_what_is_known_of_its_states(
         "configuration_files", "configurations", "configuration_trust", "workflow_states", "pushed_states",
         "observations",
     )  # fmt: skip
-    assert all(stored(desk.database, f"select 1 from {table}") for table in tables)  # noqa: S608
+    assert all(run_sql(sandbox.database, f"select 1 from {table}") for table in tables)  # noqa: S608
     registry.forget(registry.find_project(str(shop)))
-    assert not any(stored(desk.database, f"select 1 from {table}") for table in tables)  # noqa: S608
+    assert not any(run_sql(sandbox.database, f"select 1 from {table}") for table in tables)  # noqa: S608
 
 
 def test_the_users_own_states_count_everywhere_and_survive_forgetting(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
-    desk.write(desk.home / ".config/remit/remit.toml", '[states.x]\nfile = "x"')
+    sandbox.write(sandbox.home / ".config/remit/remit.toml", '[states.x]\nfile = "x"')
     here = registry.at(str(shop))
     assert value(registry, here, "x").truth is False
     registry.forget(registry.find_project(str(shop)))
-    assert value(registry, registry.at(str(desk.project("blog"))), "x").truth is False
+    assert value(registry, registry.at(str(sandbox.project("blog"))), "x").truth is False
 
 
-def test_a_variable_names_another_file_of_the_user(desk: Desk, shop: Path) -> None:
-    desk.variables["REMIT_CONFIG"] = str(desk.write(desk.root / "mine.toml", '[states.mine]\nfile = "x"'))
-    registry = desk.registry()
+def test_a_variable_names_another_file_of_the_user(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.variables["REMIT_CONFIG"] = str(
+        sandbox.write(sandbox.root / "mine.toml", '[states.mine]\nfile = "x"')
+    )
+    registry = sandbox.registry()
     assert value(registry, registry.at(str(shop)), "mine").truth is False
 
 
 def test_a_success_advances_a_workflow_once_and_a_failure_does_not(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
-    desk.write(shop / "remit.toml", '[states.editing]\non = "mcp__x__create"\noff = "mcp__x__save"')
+    sandbox.write(shop / "remit.toml", '[states.editing]\non = "mcp__x__create"\noff = "mcp__x__save"')
     here = registry.at(str(shop))
     registry.record("mcp__x__create", here, call_id="1", succeeded=False)
     registry.record("mcp__x__create", here, call_id="2")
@@ -245,20 +254,20 @@ def test_a_success_advances_a_workflow_once_and_a_failure_does_not(
     assert value(registry, here, "editing").truth is False
 
 
-def test_a_hook_that_lives_for_one_use_advances_a_workflow_too(desk: Desk, shop: Path) -> None:
-    desk.write(shop / "remit.toml", '[states.editing]\non = "mcp__x__create"')
+def test_a_hook_that_lives_for_one_use_advances_a_workflow_too(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write(shop / "remit.toml", '[states.editing]\non = "mcp__x__create"')
     script = 'import remit; remit.record_use("mcp__x__create", succeeded=True)'
     for _ in range(2):  # the second time nothing has to be read again
-        subprocess.run([sys.executable, "-c", script], cwd=shop, env=desk.environment, check=True)
-    with desk.registry() as registry:
+        subprocess.run([sys.executable, "-c", script], cwd=shop, env=sandbox.environment, check=True)
+    with sandbox.registry() as registry:
         assert value(registry, registry.at(str(shop)), "editing").truth
 
 
 def test_a_dotted_name_implies_its_ancestors_and_clearing_one_clears_what_implies_it(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
     text = '[states."a.b.c"]\nkind = "workflow"\n[states."a.b"]\nkind = "workflow"\n'
-    desk.write(shop / "remit.toml", text + '[states.other]\nkind = "workflow"\nimplies = ["a.b"]')
+    sandbox.write(shop / "remit.toml", text + '[states.other]\nkind = "workflow"\nimplies = ["a.b"]')
     here = registry.at(str(shop))
     registry.set_state("a.b.c", here)
     registry.set_state("other", here)
@@ -267,16 +276,16 @@ def test_a_dotted_name_implies_its_ancestors_and_clearing_one_clears_what_implie
     assert not any(value(registry, here, name).truth for name in ("a", "a.b", "a.b.c", "other"))
 
 
-def test_what_was_pushed_expires_to_unknown(desk: Desk, shop: Path, registry: Registry) -> None:
-    desk.write(shop / "remit.toml", "[states.online]\npush = true\nlifetime = 5")
+def test_what_was_pushed_expires_to_unknown(sandbox: Sandbox, shop: Path, registry: Registry) -> None:
+    sandbox.write(shop / "remit.toml", "[states.online]\npush = true\nlifetime = 5")
     here = registry.at(str(shop))
     registry.push_states({"online": True}, here)
     registry.location.set(here, page="/x", components=["a"], depth=1)
     assert value(registry, here, "online") == StateValue(True, "pushed by the host application")
-    desk.time += 6_000
+    sandbox.time += 6_000
     assert value(registry, here, "online") == StateValue(None, "what was pushed has expired")
     assert registry.snapshot(here).values["location"] == {"page": "/x", "components": ["a"], "depth": 1}
-    desk.time += 60_000
+    sandbox.time += 60_000
     assert registry.snapshot(here).values["location"] == {}
     registry.push_states({"online": False}, here)
     assert value(registry, here, "online").truth is False
@@ -305,17 +314,17 @@ NESTED.append(NESTED)
     ],
 )
 def test_what_cannot_be_pushed_is_an_error_and_changes_nothing(
-    desk: Desk, shop: Path, registry: Registry, pushed: dict[str, object], error: type[StateError]
+    sandbox: Sandbox, shop: Path, registry: Registry, pushed: dict[str, object], error: type[StateError]
 ) -> None:
-    desk.write(shop / "remit.toml", "[states.online]\npush = true")
+    sandbox.write(shop / "remit.toml", "[states.online]\npush = true")
     here = registry.at(str(shop))
     with pytest.raises(error):
         registry.push_states({"online": True, **pushed}, here)
     assert value(registry, here, "online").truth is None
 
 
-def test_only_workflow_states_are_set_by_hand(desk: Desk, shop: Path, registry: Registry) -> None:
-    desk.write(shop / "remit.toml", '[states.editing]\nkind = "workflow"')
+def test_only_workflow_states_are_set_by_hand(sandbox: Sandbox, shop: Path, registry: Registry) -> None:
+    sandbox.write(shop / "remit.toml", '[states.editing]\nkind = "workflow"')
     here = registry.at(str(shop))
     with pytest.raises(UnknownStateError, match="no state is called `editin` here") as unknown:
         registry.set_state("editin", here)
@@ -325,9 +334,9 @@ def test_only_workflow_states_are_set_by_hand(desk: Desk, shop: Path, registry: 
 
 
 def test_a_state_that_others_imply_is_cleared_with_them_and_cannot_be_set(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
-    desk.write(shop / "remit.toml", '[states."project.editing"]\nkind = "workflow"')
+    sandbox.write(shop / "remit.toml", '[states."project.editing"]\nkind = "workflow"')
     here = registry.at(str(shop))
     registry.set_state("project.editing", here)
     with pytest.raises(StateError, match="`project` is only implied by others"):
@@ -337,54 +346,56 @@ def test_a_state_that_others_imply_is_cleared_with_them_and_cannot_be_set(
     assert value(registry, here, "project").truth is False
 
 
-def test_a_slow_answer_is_kept_for_its_lifetime(desk: Desk, shop: Path, registry: Registry) -> None:
-    desk.write(
+def test_a_slow_answer_is_kept_for_its_lifetime(sandbox: Sandbox, shop: Path, registry: Registry) -> None:
+    sandbox.write(
         shop / "remit.toml",
         '[states.docs]\nglob = "*.md"\nlifetime = 5\n[tools.x]\nwhen = "entities.docs > 0"',
     )
     here = registry.at(str(shop))
     assert value(registry, here, "docs").truth is False
-    desk.write(shop / "a.md", "")
+    sandbox.write(shop / "a.md", "")
     assert value(registry, here, "docs").truth is False
-    desk.time += 6_000
+    sandbox.time += 6_000
     assert value(registry, here, "docs") == StateValue(True, "1 match *.md")
 
 
 def test_a_value_is_looked_for_again_as_soon_as_its_file_changes(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
-    desk.write(shop / "remit.toml", '[states.x]\nvalue = { file = "a.json", at = "x", equals = 1 }')
+    sandbox.write(shop / "remit.toml", '[states.x]\nvalue = { file = "a.json", at = "x", equals = 1 }')
     here = registry.at(str(shop))
     assert value(registry, here, "x").truth is False
-    desk.write(shop / "a.json", {"x": 1})
+    sandbox.write(shop / "a.json", {"x": 1})
     assert value(registry, here, "x").truth is True
-    desk.later_ns = 10**10  # the file has settled
+    sandbox.later_ns = 10**10  # the file has settled
     assert value(registry, here, "x").truth is True
     assert value(registry, here, "x").truth is True
 
 
-def test_only_one_at_a_time_finds_a_slow_state_out(desk: Desk, shop: Path, registry: Registry) -> None:
-    desk.write(shop / "remit.toml", '[states.docs]\nglob = "*.md"\nlifetime = 5')
-    desk.write(shop / "a.md", "")
+def test_only_one_at_a_time_finds_a_slow_state_out(sandbox: Sandbox, shop: Path, registry: Registry) -> None:
+    sandbox.write(shop / "remit.toml", '[states.docs]\nglob = "*.md"\nlifetime = 5')
+    sandbox.write(shop / "a.md", "")
     here = registry.at(str(shop))
     assert value(registry, here, "docs").truth is True
-    desk.time += 6_000
+    sandbox.time += 6_000
     busy = "update observations set claimed_until = "
-    stored(desk.database, busy + str(desk.time + 3_000))
+    run_sql(sandbox.database, busy + str(sandbox.time + 3_000))
     (shop / "a.md").unlink()
     assert value(registry, here, "docs").truth is True  # what was last found stands in
-    stored(desk.database, busy + str(desk.time + 3_000) + ", observed_at = 0")
+    run_sql(sandbox.database, busy + str(sandbox.time + 3_000) + ", observed_at = 0")
     assert value(registry, here, "docs") == StateValue(None, "another process is finding it out")
-    desk.time += 4_000  # whoever did has died
+    sandbox.time += 4_000  # whoever did has died
     assert value(registry, here, "docs").truth is False
 
 
-def test_nothing_of_a_project_runs_until_it_is_trusted(desk: Desk, shop: Path, registry: Registry) -> None:
+def test_nothing_of_a_project_runs_until_it_is_trusted(
+    sandbox: Sandbox, shop: Path, registry: Registry
+) -> None:
     script = f"open({str(shop / 'ran')!r}, 'w')"
     command = (
         f"[states.x]\ncommand = [{json.dumps(sys.executable)}, '-c', {json.dumps(script)}]\ntimeout = 30"
     )
-    desk.write(shop / "remit.toml", command)
+    sandbox.write(shop / "remit.toml", command)
     here = registry.at(str(shop))
     assert value(registry, here, "x") == StateValue(None, "waits for your trust: `remit trust x` shows it")
     assert not (shop / "ran").exists()
@@ -394,21 +405,21 @@ def test_nothing_of_a_project_runs_until_it_is_trusted(desk: Desk, shop: Path, r
     registry.revoke_states(registry.trust_requests(here), here)
     assert value(registry, here, "x").truth is None
     registry.trust_states(registry.trust_requests(here), here)
-    desk.write(shop / "remit.toml", command + "\nexit = 1")
+    sandbox.write(shop / "remit.toml", command + "\nexit = 1")
     assert value(registry, here, "x").truth is None
     (request,) = registry.trust_requests(here)
     assert request.is_changed
 
 
 def test_a_project_may_not_say_anew_what_the_user_says_until_it_is_trusted(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
-    desk.write_state("deploy")
-    mine = desk.write(
-        desk.home / ".config/remit/remit.toml",
+    sandbox.write_state("deploy")
+    mine = sandbox.write(
+        sandbox.home / ".config/remit/remit.toml",
         '[states.admin]\nfile = "never"\n[tools."mcp__deploy__*"]\nstates = ["admin"]',
     )
-    theirs = desk.write(
+    theirs = sandbox.write(
         shop / "remit.toml",
         '[states.admin]\nfile = "remit.toml"\n[states."admin.x"]\nfile = "remit.toml"\n'
         '[states.z]\nfile = "remit.toml"\nimplies = ["admin"]',
@@ -430,11 +441,11 @@ def test_a_project_may_not_say_anew_what_the_user_says_until_it_is_trusted(
 
 
 def test_a_broken_file_is_named_with_its_place_and_what_it_said_before_holds(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
-    desk.write_state("deploy")
+    sandbox.write_state("deploy")
     good = '[tools."mcp__deploy__*"]\nstates = ["docker"]\n'
-    file = desk.write(shop / "remit.toml", good)
+    file = sandbox.write(shop / "remit.toml", good)
     here = registry.at(str(shop))
     assert visible(registry, here) == set()
     for text, place, reason in (
@@ -449,22 +460,22 @@ def test_a_broken_file_is_named_with_its_place_and_what_it_said_before_holds(
         (good + "when = 'git.branch != 3'", "line 3 column 20", 'tools."mcp__deploy__*".when: `git.branch'),
         ("\0", "line 1 column 1", "not valid TOML"),
     ):
-        desk.write(file, text)
+        sandbox.write(file, text)
         (problem,) = registry.problems(here)
         assert (problem.source, problem.place) == (str(file), place)
         assert problem.reason.startswith(reason)
         assert problem.reason.endswith("; what it said when it could last be used still holds")
-        assert visible(desk.registry(), here) == set()
+        assert visible(sandbox.registry(), here) == set()
     file.unlink()
     assert registry.problems(here) == []
     assert visible(registry, here) == {"mcp__deploy__*"}
 
 
 def test_a_file_that_was_never_good_says_nothing_and_hides_nothing(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
-    desk.write_state("deploy")
-    desk.write(shop / "remit.toml", "[tools.x]\nwhn = 'a'")
+    sandbox.write_state("deploy")
+    sandbox.write(shop / "remit.toml", "[tools.x]\nwhn = 'a'")
     here = registry.at(str(shop))
     (problem,) = registry.problems(here)
     assert problem.reason.endswith("; nothing that it says counts")
@@ -472,31 +483,31 @@ def test_a_file_that_was_never_good_says_nothing_and_hides_nothing(
 
 
 def test_a_file_that_is_emptied_to_be_written_loses_nothing_meanwhile(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
-    desk.write_state("deploy")
-    file = desk.write(shop / "remit.toml", '[tools."mcp__deploy__*"]\nstates = ["docker"]\n')
+    sandbox.write_state("deploy")
+    file = sandbox.write(shop / "remit.toml", '[tools."mcp__deploy__*"]\nstates = ["docker"]\n')
     here = registry.at(str(shop))
     assert visible(registry, here) == set()
-    desk.write(file, "\n")
+    sandbox.write(file, "\n")
     assert visible(registry, here) == set()
     (problem,) = registry.problems(here)
     assert problem.reason == "it was emptied just now; what it said when it could last be used still holds"
-    desk.later_ns = 10**11
+    sandbox.later_ns = 10**11
     assert visible(registry, here) == {"mcp__deploy__*"}
     assert registry.problems(here) == []
-    desk.later_ns = 0
-    desk.write(file, "")
+    sandbox.later_ns = 0
+    sandbox.write(file, "")
     assert registry.problems(here) == []  # there is nothing to lose
 
 
 def test_of_a_broken_file_nothing_is_told_at_places_that_it_no_longer_has(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
-    file = desk.write(shop / "remit.toml", '[tools."mcp__deploy__*"]\nstates = ["dockr"]\n')
+    file = sandbox.write(shop / "remit.toml", '[tools."mcp__deploy__*"]\nstates = ["dockr"]\n')
     here = registry.at(str(shop))
     assert ["unknown state" in each.reason for each in registry.problems(here)] == [True]
-    desk.write(file, "x = [")
+    sandbox.write(file, "x = [")
     assert ["unknown state" in each.reason for each in registry.problems(here)] == [False]
     (noticed,) = registry.check_policy(here)
     assert "not valid TOML" in noticed.problem.reason
@@ -504,11 +515,11 @@ def test_of_a_broken_file_nothing_is_told_at_places_that_it_no_longer_has(
 
 @pytest.mark.parametrize("layer", ["machine", "managed"])
 def test_a_file_of_the_user_or_administrator_that_was_never_good_hides_all_but_built_ins(
-    desk: Desk, shop: Path, registry: Registry, layer: str
+    sandbox: Sandbox, shop: Path, registry: Registry, layer: str
 ) -> None:
-    desk.write_state("deploy")
-    path = {"machine": desk.home / ".config/remit", "managed": desk.root / "machine/etc/remit"}[layer]
-    file = desk.write(path / "remit.toml", "[tools.x]\nwhn = 'a'")
+    sandbox.write_state("deploy")
+    path = {"machine": sandbox.home / ".config/remit", "managed": sandbox.root / "machine/etc/remit"}[layer]
+    file = sandbox.write(path / "remit.toml", "[tools.x]\nwhn = 'a'")
     here = registry.at(str(shop))
     (problem,) = registry.problems(here)
     assert problem.reason.endswith("; nobody knows what it forbids, so that all tools are hidden")
@@ -516,50 +527,52 @@ def test_a_file_of_the_user_or_administrator_that_was_never_good_hides_all_but_b
     assert (item.decision.gate, item.decision.verdict) == ("policy", "hidden")
     assert "nobody knows what a file that could never be used forbids: " in item.decision.reason
     assert (item.decision.unlock or "").startswith("mend ")
-    assert visible(desk.registry(), here) == set()
+    assert visible(sandbox.registry(), here) == set()
     registry.record("Edit", here)  # with which it can be mended
     assert visible(registry, here) == {"Edit"}
-    desk.write(file, "")
+    sandbox.write(file, "")
     assert visible(registry, here) == {"Edit", "mcp__deploy__*"}
-    desk.write(file, "x = [")  # what was good, if empty, still holds
+    sandbox.write(file, "x = [")  # what was good, if empty, still holds
     assert visible(registry, here) == {"Edit", "mcp__deploy__*"}
     file.unlink()
     assert visible(registry, here) == {"Edit", "mcp__deploy__*"}
-    desk.write(file, "x = [")  # another file: nobody ever read this one
+    sandbox.write(file, "x = [")  # another file: nobody ever read this one
     assert visible(registry, here) == {"Edit"}
 
 
 def test_who_names_the_null_device_wants_no_file_of_their_own(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
-    desk.write_state("deploy")
-    desk.write(desk.home / ".config/remit/remit.toml", 'block = ["*"]')
+    sandbox.write_state("deploy")
+    sandbox.write(sandbox.home / ".config/remit/remit.toml", 'block = ["*"]')
     here = registry.at(str(shop))
     assert visible(registry, here) == set()
-    desk.variables["REMIT_CONFIG"] = os.devnull
+    sandbox.variables["REMIT_CONFIG"] = os.devnull
     assert visible(registry, here) == {"mcp__deploy__*"}
     assert registry.problems(here) == []
 
 
-def test_a_managed_file_that_nobody_may_read_hides_all(desk: Desk, shop: Path, registry: Registry) -> None:
-    desk.write_state("deploy")
-    (desk.root / "machine/etc/remit/remit.toml").mkdir(parents=True)
+def test_a_managed_file_that_nobody_may_read_hides_all(
+    sandbox: Sandbox, shop: Path, registry: Registry
+) -> None:
+    sandbox.write_state("deploy")
+    (sandbox.root / "machine/etc/remit/remit.toml").mkdir(parents=True)
     assert visible(registry, registry.at(str(shop))) == set()
 
 
 @pytest.mark.parametrize("trap", ["fifo", "link", "directory", "huge"])
 def test_a_file_that_is_none_is_a_problem_and_not_waited_for(
-    desk: Desk, shop: Path, registry: Registry, trap: str
+    sandbox: Sandbox, shop: Path, registry: Registry, trap: str
 ) -> None:
     file = shop / "remit.toml"
     if trap == "fifo":
         os.mkfifo(file)
     elif trap == "link":
-        file.symlink_to(desk.write(desk.root / "secret.toml", "hunter2 = 1"))
+        file.symlink_to(sandbox.write(sandbox.root / "secret.toml", "hunter2 = 1"))
     elif trap == "directory":
         file.mkdir()
     else:
-        desk.write(file, "#" * (2**20 + 1))
+        sandbox.write(file, "#" * (2**20 + 1))
     (problem,) = registry.problems(registry.at(str(shop)))
     assert problem.source == str(file)
     assert "hunter2" not in problem.reason
@@ -580,19 +593,19 @@ print(sorted(heavy & set(sys.modules)))
 """
 
 
-def test_a_configuration_that_did_not_change_is_not_read_again(desk: Desk, shop: Path) -> None:
-    desk.write(shop / "remit.toml", '[states.x]\nfile = "x"')
-    command = [sys.executable, "-c", LATER, str(desk.home), str(desk.root / "remit.db")]
+def test_a_configuration_that_did_not_change_is_not_read_again(sandbox: Sandbox, shop: Path) -> None:
+    sandbox.write(shop / "remit.toml", '[states.x]\nfile = "x"')
+    command = [sys.executable, "-c", LATER, str(sandbox.home), str(sandbox.root / "remit.db")]
     loaded = [
-        subprocess.run(command, cwd=shop, env=desk.environment, capture_output=True, text=True).stdout
+        subprocess.run(command, cwd=shop, env=sandbox.environment, capture_output=True, text=True).stdout
         for _ in range(2)
     ]
     assert loaded == ["['remit.conditions.parser', 'tomllib']\n", "[]\n"]
 
 
-def test_a_registry_without_states_has_none(desk: Desk, shop: Path) -> None:
-    machine = Machine(home=str(desk.home), variables={})
-    store = SqliteStore(str(desk.root / "plain.db"))
+def test_a_registry_without_states_has_none(sandbox: Sandbox, shop: Path) -> None:
+    machine = Machine(home=str(sandbox.home), variables={})
+    store = SqliteStore(str(sandbox.root / "plain.db"))
     registry = Registry(store, ClientFiles(machine), lambda: 1, SearchEngine({}))
     here = registry.at(str(shop))
     assert registry.states(here) == registry.trust_requests(here) == registry.problems(here) == []

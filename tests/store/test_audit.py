@@ -15,7 +15,7 @@ from remit.policy.audit import AuditEntry
 from remit.store.definition_store import define
 from remit.store.sqlite_store import SqliteStore
 from remit.upstream.upstream_model import Failure, Offer, ServerExtras
-from support import BLOG, CLIENT, SHOP, declared
+from support.builders import BLOG, CLIENT, SHOP, declared
 
 GIT = declared("git", digest="d1")
 EXTRAS = ServerExtras(

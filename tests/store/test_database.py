@@ -10,7 +10,8 @@ import pytest
 from remit.errors import StoreCorruptError, StoreTooNewError, StoreUnavailableError
 from remit.store import database
 from remit.store.database import APPLICATION_ID, SCHEMA_VERSION, Database
-from support import run_together, stored
+from support.databases import run_sql
+from support.processes import run_together
 
 SQL = Path(database.__file__).parent / "sql"
 
@@ -70,7 +71,7 @@ def test_directory_and_file_are_made_for_their_owner_alone(tmp_path: Path) -> No
 def test_a_database_of_a_newer_remit_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "remit.db"
     ours = f"pragma application_id = {APPLICATION_ID}"
-    stored(path, f"create table future (x); {ours}; pragma user_version = {SCHEMA_VERSION + 1}")
+    run_sql(path, f"create table future (x); {ours}; pragma user_version = {SCHEMA_VERSION + 1}")
     before = path.read_bytes()
     with pytest.raises(StoreTooNewError, match="newer Remit"):
         open_and_close(path)
@@ -80,7 +81,7 @@ def test_a_database_of_a_newer_remit_is_refused_and_left_alone(tmp_path: Path) -
 @pytest.mark.parametrize("version", [-5, 0, 1, 99])
 def test_another_programs_database_is_refused_and_left_alone(version: int, tmp_path: Path) -> None:
     path = tmp_path / "remit.db"
-    stored(path, f"create table bookmarks (url); pragma user_version = {version}")
+    run_sql(path, f"create table bookmarks (url); pragma user_version = {version}")
     before = path.read_bytes()
     with pytest.raises(StoreCorruptError, match="another program"):
         open_and_close(path)
@@ -99,7 +100,7 @@ def test_a_file_that_is_no_database_is_refused_and_left_alone(content: bytes, tm
 def test_a_truncated_database_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "remit.db"
     open_and_close(path)
-    stored(path, "pragma wal_checkpoint(truncate)")
+    run_sql(path, "pragma wal_checkpoint(truncate)")
     path.write_bytes(path.read_bytes()[:20_000])
     with pytest.raises(StoreCorruptError):
         Database(str(path)).rows("project_by_hash_or_path", name="x")

@@ -16,7 +16,7 @@ from remit.search.ranking import Hit
 from remit.search.sign_index import HeldCodes
 from remit.store.database import Database
 from remit.store.memory_store import SqliteMemory
-from support import stored
+from support.databases import run_sql
 
 WIDTH = 16
 MODEL = "m"
@@ -154,6 +154,6 @@ def test_another_model_starts_anew(place: Place) -> None:
 def test_codes_that_came_before_rounds_were_counted_are_held_too(place: Place) -> None:
     place.add(40)
     place.read()
-    stored(place.path, "update memory_codes set round = 0")
-    stored(place.path, "update memory_model set round = 0")
+    run_sql(place.path, "update memory_codes set round = 0")
+    run_sql(place.path, "update memory_model set round = 0")
     assert len(place.agree()) == 40

@@ -16,7 +16,8 @@ from remit.decision.scopes import Scope
 from remit.decision.tools import Definition, Tool
 from remit.decision.views import Flags, View
 from remit.store.sqlite_store import SqliteStore
-from support import BLOG, CLIENT, SHOP, declared, stored
+from support.builders import BLOG, CLIENT, SHOP, declared
+from support.databases import run_sql
 
 TOOL = "mcp__git__commit"
 APPROVED = ClientSettings(is_headless=True)
@@ -73,7 +74,7 @@ class Book:
 
     def events(self) -> list[tuple[object, ...]]:
         columns = "select project_hash, session_id, call_id, succeeded, duration_ms from usage_events"
-        return stored(self.store, f"{columns} order by id")
+        return run_sql(self.store, f"{columns} order by id")
 
     def _reported(
         self,
@@ -228,7 +229,7 @@ def test_uses_before_and_after_a_scan_are_added_up(book: Book) -> None:
     discovered = min(tool.discovered_at for tool in book.rows())
     book.configure(declared("git"))
     assert [(tool.usage_count, tool.discovered_at) for tool in book.rows()] == [(2, discovered)]
-    assert stored(book.store, "select uses, failures from usage_totals") == [(2, 2)]
+    assert run_sql(book.store, "select uses, failures from usage_totals") == [(2, 2)]
 
 
 def test_a_server_is_credited_with_its_tools_uses(book: Book) -> None:
@@ -375,13 +376,13 @@ def test_a_failure_that_is_learned_later_is_counted_once(book: Book) -> None:
     book.use(call_id="toolu_1")
     book.use(call_id="toolu_1", succeeded=False)
     book.use(call_id="toolu_1", succeeded=False)
-    assert stored(book.store, "select uses, failures from usage_totals") == [(1, 1)]
+    assert run_sql(book.store, "select uses, failures from usage_totals") == [(1, 1)]
 
 
 def test_a_definition_is_stored_once_by_content_whoever_uses_it(book: Book) -> None:
     book.report(SHOP, description="Commits.")
     book.report(BLOG, description="Commits.")
-    assert stored(book.store, "select count(*) from definitions") == [(1,)]
+    assert run_sql(book.store, "select count(*) from definitions") == [(1,)]
     assert [tool.description for tool in book.rows(BLOG)] == ["Commits."]
 
 

@@ -3,7 +3,7 @@ import pytest
 from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.scopes import Scope
 from remit.trust.trust_rule import Trustable, needs_trust
-from support import SHOP, declared
+from support.builders import SHOP, declared
 
 
 def needs(

@@ -7,12 +7,12 @@ import sys
 import anyio
 import pytest
 
-from linking import Noting, links, said, speaking, tool, upstream
 from remit.decision.launch import Launch, VariableSyntax
 from remit.errors import UpstreamError
 from remit.upstream.ports import Health
 from remit.upstream.upstream_model import Upstream
 from remit.upstream.upstream_pool import LiveUpstreamPool
+from support.upstream_links import Noting, links, said, speaking, tool, upstream
 
 pytestmark = pytest.mark.anyio
 

@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from linking import means
 from remit.decision.launch import Launch, Transport, VariableSyntax
 from remit.upstream.live_servers import LiveServers
 from remit.upstream.upstream_model import Offer, Upstream
+from support.processes import SERVERS
+from support.upstream_links import means
 
-SERVERS = str(Path(__file__).parents[1] / "small_servers.py")
+SMALL_SERVER = str(SERVERS / "small_server.py")
 
 
 def upstream(
@@ -35,7 +36,7 @@ def upstream(
 
 
 def process(kind: str, *arguments: str, env: dict[str, str] | None = None) -> Launch:
-    args = (SERVERS, kind, *arguments)
+    args = (SMALL_SERVER, kind, *arguments)
     return Launch(command=sys.executable, args=args, env=env or {}, syntaxes=(VariableSyntax.DEFAULTS,))
 
 
@@ -51,7 +52,7 @@ def _ignore(_: Upstream, __: Offer) -> None:
 @contextmanager
 def serving(kind: str) -> Generator[str]:
     """Run a server of HTTP on a free port, and give its address."""
-    server = subprocess.Popen([sys.executable, SERVERS, kind], stdout=subprocess.PIPE, text=True)
+    server = subprocess.Popen([sys.executable, SMALL_SERVER, kind], stdout=subprocess.PIPE, text=True)
     try:
         assert server.stdout is not None
         yield f"http://127.0.0.1:{int(server.stdout.readline())}"

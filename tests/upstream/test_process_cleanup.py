@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from linking import SPEAKING
+from support.processes import SERVERS
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/stat").exists(), reason="processes are looked at in /proc"
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(
 REMIT = """
 import signal, sys
 import anyio
-from linking import Noting, links, speaking, tool, upstream
+from support.upstream_links import Noting, links, speaking, tool, upstream
 
 async def main(note: str, ends: bool) -> None:
     async with links() as made:
@@ -54,7 +54,7 @@ def is_left(processes: list[int]) -> bool:
 @contextmanager
 def remit(note: Path, how: str = "sleeps") -> Generator[subprocess.Popen[str]]:
     """Run a process with links to a server that heeds nothing and has a child that heeds nothing."""
-    tests = str(Path(SPEAKING).parent)
+    tests = str(SERVERS.parents[1])
     process = subprocess.Popen(
         [sys.executable, "-c", REMIT, str(note), how],
         stdin=subprocess.PIPE,

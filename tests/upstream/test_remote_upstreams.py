@@ -4,19 +4,19 @@ import subprocess
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-from pathlib import Path
 
 import anyio
 import pytest
 
-from linking import Noting, links, said, tool, upstream
 from remit.decision.launch import Launch, Transport
 from remit.errors import UpstreamError
 from remit.upstream.ports import Answer, Params
 from remit.upstream.upstream_model import Upstream
 from remit.upstream.upstream_pool import LiveUpstreamPool
+from support.processes import SERVERS
+from support.upstream_links import Noting, links, said, tool, upstream
 
-POSTING = str(Path(__file__).parents[1] / "posting_servers.py")
+HTTP_SERVER = str(SERVERS / "http_server.py")
 
 pytestmark = pytest.mark.anyio
 
@@ -30,7 +30,7 @@ def anyio_backend() -> str:
 def serving(kind: str) -> Generator[Upstream]:
     """Run a server on a free port."""
     server = subprocess.Popen(
-        [sys.executable, POSTING, kind], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        [sys.executable, HTTP_SERVER, kind], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )
     try:
         assert server.stdout is not None

@@ -5,7 +5,7 @@ import pytest
 from remit.decision.launch import Launch
 from remit.decision.scopes import Scope
 from remit.upstream.upstream_model import Upstream, upstream
-from support import SHOP, declared
+from support.builders import SHOP, declared
 
 
 def made(scope: Scope, *, project_hash: str | None = None, launch: Launch | None = None) -> Upstream | None:

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 import anyio
 import pytest
 
-from linking import Noting, links, said, speaking, tool, upstream
 from remit.decision.launch import Launch
 from remit.errors import UpstreamError
 from remit.upstream import supervisor
 from remit.upstream.messaging import forwarding
 from remit.upstream.ports import Answer, Health, JsonRpcError, Params
 from remit.upstream.upstream_model import Sharing
+from support.upstream_links import Noting, links, said, speaking, tool, upstream
 
 pytestmark = pytest.mark.anyio
 eras = pytest.mark.parametrize("era", ["old", "new"])

@@ -4,7 +4,7 @@ from remit.decision.kinds import Authority, Kind
 from remit.decision.scopes import Scope
 from remit.decision.tools import Tool
 from remit.usage.familiarity import HALF_LIFE, Tally, familiarities, place_of, with_servers
-from support import CLIENT, server
+from support.builders import CLIENT, server
 
 WEEK = HALF_LIFE
 

@@ -17,7 +17,7 @@ from remit.usage.reports import (
     proposals,
     usage,
 )
-from support import CLIENT, server
+from support.builders import CLIENT, server
 
 VISIBLE = Decision(verdict=Verdict.VISIBLE, gate=None, reason="", unlock=None)
 HIDDEN = Decision(verdict=Verdict.HIDDEN, gate=Gate.POLICY, reason="", unlock=None)

@@ -6,7 +6,8 @@ from remit.clients.claude.claude_settings import parse_settings
 from remit.clients.parsing.client_reader import ConfigFile, Parsed
 from remit.decision.client_settings import SettingsLevel
 from remit.decision.launch import command_digest
-from support import SHOP, Desk, servers
+from support.builders import SHOP, servers
+from support.sandbox import Sandbox
 
 
 def parse(content: object, level: SettingsLevel = SettingsLevel.USER) -> Parsed:
@@ -84,43 +85,43 @@ def test_only_an_administrator_can_reserve_the_allow_list() -> None:
     assert rules(content, SettingsLevel.MANAGED) == [("allows_managed_only", "")]
 
 
-def visible(desk: Desk, directory: str = "", *, is_headless: bool = False) -> list[str]:
-    registry = desk.registry()
-    listed = registry.tools(registry.at(str(desk.root / "code/shop" / directory), is_headless=is_headless))
+def visible(sandbox: Sandbox, directory: str = "", *, is_headless: bool = False) -> list[str]:
+    registry = sandbox.registry()
+    listed = registry.tools(registry.at(str(sandbox.root / "code/shop" / directory), is_headless=is_headless))
     return sorted(item.tool.server or "" for item in listed if item.decision.is_available)
 
 
-def test_a_projects_server_waits_for_approval_unless_the_client_has_no_terminal(desk: Desk) -> None:
-    shop = desk.project("shop")
-    desk.write(desk.home / ".claude/settings.json", {"disabledMcpjsonServers": ["scale"]})
-    desk.write(shop / ".mcp.json", servers("till", "scale"))
-    assert visible(desk) == []
-    assert visible(desk, is_headless=True) == ["till"]
-    assert visible(desk) == []
+def test_a_projects_server_waits_for_approval_unless_the_client_has_no_terminal(sandbox: Sandbox) -> None:
+    shop = sandbox.project("shop")
+    sandbox.write(sandbox.home / ".claude/settings.json", {"disabledMcpjsonServers": ["scale"]})
+    sandbox.write(shop / ".mcp.json", servers("till", "scale"))
+    assert visible(sandbox) == []
+    assert visible(sandbox, is_headless=True) == ["till"]
+    assert visible(sandbox) == []
 
 
-def test_settings_of_the_root_count_below_it_only_where_they_are_personal(desk: Desk) -> None:
-    shop = desk.project("shop")
+def test_settings_of_the_root_count_below_it_only_where_they_are_personal(sandbox: Sandbox) -> None:
+    shop = sandbox.project("shop")
     (shop / "api").mkdir()
-    desk.write(shop / ".mcp.json", servers("till", "scale"))
-    desk.write(shop / ".claude/settings.json", {"disabledMcpjsonServers": ["till"]})
-    desk.write(shop / ".claude/settings.local.json", {"disabledMcpjsonServers": ["scale"]})
-    assert visible(desk) == []
-    assert visible(desk, "api") == ["till"]
+    sandbox.write(shop / ".mcp.json", servers("till", "scale"))
+    sandbox.write(shop / ".claude/settings.json", {"disabledMcpjsonServers": ["till"]})
+    sandbox.write(shop / ".claude/settings.local.json", {"disabledMcpjsonServers": ["scale"]})
+    assert visible(sandbox) == []
+    assert visible(sandbox, "api") == ["till"]
 
 
-def test_managed_servers_are_all_there_are(desk: Desk) -> None:
-    shop = desk.project("shop")
-    desk.write_state("wiki", local={shop: servers("ledger")})
-    desk.write(shop / ".mcp.json", servers("till"))
-    managed = desk.root / "machine/etc/claude-code"
-    desk.write(managed / "managed-mcp.json", servers("corp", "crm"))
-    assert visible(desk) == ["corp", "crm"]
-    desk.write(managed / "managed-settings.d/10-crm.json", {"deniedMcpServers": [{"serverName": "crm"}]})
-    assert visible(desk) == ["corp"]
-    desk.write(managed / "managed-mcp.json", "{")
-    assert visible(desk) == ["corp"]  # as last read
-    desk.write(managed / "managed-mcp.json", "[]")
-    assert visible(desk) == []
+def test_managed_servers_are_all_there_are(sandbox: Sandbox) -> None:
+    shop = sandbox.project("shop")
+    sandbox.write_state("wiki", local={shop: servers("ledger")})
+    sandbox.write(shop / ".mcp.json", servers("till"))
+    managed = sandbox.root / "machine/etc/claude-code"
+    sandbox.write(managed / "managed-mcp.json", servers("corp", "crm"))
+    assert visible(sandbox) == ["corp", "crm"]
+    sandbox.write(managed / "managed-settings.d/10-crm.json", {"deniedMcpServers": [{"serverName": "crm"}]})
+    assert visible(sandbox) == ["corp"]
+    sandbox.write(managed / "managed-mcp.json", "{")
+    assert visible(sandbox) == ["corp"]  # as last read
+    sandbox.write(managed / "managed-mcp.json", "[]")
+    assert visible(sandbox) == []
     (managed / "managed-mcp.json").unlink()
-    assert visible(desk) == ["ledger", "till", "wiki"]
+    assert visible(sandbox) == ["ledger", "till", "wiki"]

@@ -4,7 +4,8 @@ import pytest
 
 from remit.decision.kinds import Kind
 from remit.registry import Registry
-from support import Desk, servers
+from support.builders import servers
+from support.sandbox import Sandbox
 
 KINDS = {Kind.SLASH_COMMAND, Kind.SKILL, Kind.SUBAGENT}
 
@@ -18,13 +19,13 @@ def agent(name: str, *lines: str) -> str:
 
 
 @pytest.fixture
-def shop(desk: Desk) -> Path:
-    return desk.project("shop")
+def shop(sandbox: Sandbox) -> Path:
+    return sandbox.project("shop")
 
 
 @pytest.fixture
-def registry(desk: Desk) -> Registry:
-    return desk.registry()
+def registry(sandbox: Sandbox) -> Registry:
+    return sandbox.registry()
 
 
 def listed(registry: Registry, directory: Path) -> dict[str, str]:
@@ -38,13 +39,15 @@ def listed(registry: Registry, directory: Path) -> dict[str, str]:
 
 
 def test_commands_skills_and_agents_of_every_scope_are_found_with_their_names(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
-    desk.write(desk.home / ".claude/commands/hello.md", markdown("Says hello"))
-    desk.write(shop / ".claude/commands/db/seed.md", markdown("Fills the database"))
-    desk.write(shop / ".claude/skills/changelog/SKILL.md", markdown("Writes the changelog"))
-    desk.write(shop / ".claude/agents/deep/auditor.md", agent("auditor"))
-    desk.write(desk.root / "machine/etc/claude-code/.claude/commands/policy.md", markdown("Shows the policy"))
+    sandbox.write(sandbox.home / ".claude/commands/hello.md", markdown("Says hello"))
+    sandbox.write(shop / ".claude/commands/db/seed.md", markdown("Fills the database"))
+    sandbox.write(shop / ".claude/skills/changelog/SKILL.md", markdown("Writes the changelog"))
+    sandbox.write(shop / ".claude/agents/deep/auditor.md", agent("auditor"))
+    sandbox.write(
+        sandbox.root / "machine/etc/claude-code/.claude/commands/policy.md", markdown("Shows the policy")
+    )
     assert listed(registry, shop) == {
         "global /hello": "Says hello",
         "project /db:seed": "Fills the database",
@@ -55,7 +58,7 @@ def test_commands_skills_and_agents_of_every_scope_are_found_with_their_names(
 
 
 def test_what_is_not_named_or_placed_as_the_client_wants_it_is_left_out(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
     for path in (
         "commands/upper.MD",
@@ -64,19 +67,19 @@ def test_what_is_not_named_or_placed_as_the_client_wants_it_is_left_out(
         "skills/lower/skill.md",
         "skills/SKILL.md",
     ):
-        desk.write(shop / ".claude" / path, markdown("x"))
-    desk.write(shop / ".claude/agents/readme.md", "just text")
+        sandbox.write(shop / ".claude" / path, markdown("x"))
+    sandbox.write(shop / ".claude/agents/readme.md", "just text")
     assert listed(registry, shop) == {}
     assert registry.problems(registry.at(str(shop))) == []
 
 
 def test_an_agent_without_a_usable_name_or_description_is_a_problem(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
     for at, text in enumerate(
         (markdown("no name"), agent("a:b"), agent("-a"), agent("7"), "---\nname: undescribed\n---\n")
     ):
-        desk.write(shop / f".claude/agents/{at}.md", text)
+        sandbox.write(shop / f".claude/agents/{at}.md", text)
     assert listed(registry, shop) == {}
     problems = registry.problems(registry.at(str(shop)))
     assert len(problems) == 5
@@ -86,12 +89,12 @@ def test_an_agent_without_a_usable_name_or_description_is_a_problem(
 
 
 def test_your_skill_wins_over_the_projects_and_a_skill_over_a_command(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
-    desk.write(desk.home / ".claude/skills/ship/SKILL.md", markdown("mine"))
-    desk.write(shop / ".claude/skills/ship/SKILL.md", markdown("the project's"))
-    desk.write(desk.home / ".claude/commands/tidy.md", markdown("my command"))
-    desk.write(shop / ".claude/skills/tidy/SKILL.md", markdown("the project's skill"))
+    sandbox.write(sandbox.home / ".claude/skills/ship/SKILL.md", markdown("mine"))
+    sandbox.write(shop / ".claude/skills/ship/SKILL.md", markdown("the project's"))
+    sandbox.write(sandbox.home / ".claude/commands/tidy.md", markdown("my command"))
+    sandbox.write(shop / ".claude/skills/tidy/SKILL.md", markdown("the project's skill"))
     assert listed(registry, shop) == {
         "global ship": "mine",
         "project ship": "shadowed by the global declaration in ~/.claude/skills/ship/SKILL.md",
@@ -100,9 +103,9 @@ def test_your_skill_wins_over_the_projects_and_a_skill_over_a_command(
     }
 
 
-def test_the_projects_agent_wins_over_yours(desk: Desk, shop: Path, registry: Registry) -> None:
-    desk.write(desk.home / ".claude/agents/auditor.md", agent("auditor"))
-    desk.write(shop / ".claude/agents/auditor.md", agent("auditor"))
+def test_the_projects_agent_wins_over_yours(sandbox: Sandbox, shop: Path, registry: Registry) -> None:
+    sandbox.write(sandbox.home / ".claude/agents/auditor.md", agent("auditor"))
+    sandbox.write(shop / ".claude/agents/auditor.md", agent("auditor"))
     assert listed(registry, shop) == {
         "global auditor": "shadowed by the project declaration in .claude/agents/auditor.md",
         "project auditor": "does things",
@@ -110,11 +113,11 @@ def test_the_projects_agent_wins_over_yours(desk: Desk, shop: Path, registry: Re
 
 
 def test_the_nearer_directory_wins_up_to_the_root_of_the_repository(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
-    desk.write(desk.root / "code/.claude/commands/above.md", markdown("above the repository"))
-    desk.write(shop / ".claude/commands/ship.md", markdown("top"))
-    desk.write(shop / "api/.claude/commands/ship.md", markdown("api"))
+    sandbox.write(sandbox.root / "code/.claude/commands/above.md", markdown("above the repository"))
+    sandbox.write(shop / ".claude/commands/ship.md", markdown("top"))
+    sandbox.write(shop / "api/.claude/commands/ship.md", markdown("api"))
     assert listed(registry, shop) == {"project /ship": "top"}
     visible = [
         tool.description
@@ -124,46 +127,50 @@ def test_the_nearer_directory_wins_up_to_the_root_of_the_repository(
     assert visible == ["api"]
 
 
-def test_without_a_repository_the_walk_ends_at_the_home(desk: Desk, registry: Registry) -> None:
-    notes = desk.home / "work/notes"
+def test_without_a_repository_the_walk_ends_at_the_home(sandbox: Sandbox, registry: Registry) -> None:
+    notes = sandbox.home / "work/notes"
     notes.mkdir(parents=True)
-    desk.write(desk.home / "work/.claude/commands/up.md", markdown("above"))
-    desk.write(desk.root / ".claude/commands/out.md", markdown("outside"))
-    desk.write(desk.home / ".claude/commands/mine.md", markdown("mine"))
+    sandbox.write(sandbox.home / "work/.claude/commands/up.md", markdown("above"))
+    sandbox.write(sandbox.root / ".claude/commands/out.md", markdown("outside"))
+    sandbox.write(sandbox.home / ".claude/commands/mine.md", markdown("mine"))
     assert listed(registry, notes) == {"project /up": "above", "global /mine": "mine"}
 
 
 def test_what_only_a_person_may_invoke_is_hidden_and_shadows_nothing(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
-    desk.write(desk.home / ".claude/skills/ship/SKILL.md", markdown("mine", "disable-model-invocation: yes"))
-    desk.write(shop / ".claude/skills/ship/SKILL.md", markdown("the project's"))
+    sandbox.write(
+        sandbox.home / ".claude/skills/ship/SKILL.md", markdown("mine", "disable-model-invocation: yes")
+    )
+    sandbox.write(shop / ".claude/skills/ship/SKILL.md", markdown("the project's"))
     found = listed(registry, shop)
     assert found["project ship"] == "the project's"
     assert found["global ship"].endswith("only a person may invoke it")
 
 
-def test_settings_switch_skills_and_commands_off_by_name(desk: Desk, shop: Path, registry: Registry) -> None:
+def test_settings_switch_skills_and_commands_off_by_name(
+    sandbox: Sandbox, shop: Path, registry: Registry
+) -> None:
     overrides = {"ship": "off", "tidy": "user-invocable-only", "stay": "off", "brief": "name-only"}
-    desk.write(desk.home / ".claude/settings.json", {"skillOverrides": overrides})
-    desk.write(shop / ".claude/settings.json", {"skillOverrides": {"stay": "on"}})
+    sandbox.write(sandbox.home / ".claude/settings.json", {"skillOverrides": overrides})
+    sandbox.write(shop / ".claude/settings.json", {"skillOverrides": {"stay": "on"}})
     for name in overrides:
-        desk.write(shop / f".claude/commands/{name}.md", markdown(name))
+        sandbox.write(shop / f".claude/commands/{name}.md", markdown(name))
     found = listed(registry, shop)
     assert found["project /ship"].endswith("disabled in the client")
     assert found["project /tidy"].endswith("only a person may invoke it")
     assert (found["project /stay"], found["project /brief"]) == ("stay", "brief")
 
 
-def test_an_administrator_can_admit_plugins_only(desk: Desk, shop: Path, registry: Registry) -> None:
-    desk.write(shop / ".claude/commands/ship.md", markdown("x"))
-    desk.write(shop / ".claude/agents/auditor.md", agent("auditor"))
-    managed = desk.root / "machine/etc/claude-code/managed-settings.json"
-    desk.write(managed, {"strictPluginOnlyCustomization": ["skills"]})
+def test_an_administrator_can_admit_plugins_only(sandbox: Sandbox, shop: Path, registry: Registry) -> None:
+    sandbox.write(shop / ".claude/commands/ship.md", markdown("x"))
+    sandbox.write(shop / ".claude/agents/auditor.md", agent("auditor"))
+    managed = sandbox.root / "machine/etc/claude-code/managed-settings.json"
+    sandbox.write(managed, {"strictPluginOnlyCustomization": ["skills"]})
     found = listed(registry, shop)
     assert found["project /ship"].endswith("denied by a policy in the client's settings")
     assert found["project auditor"] == "does things"
-    desk.write(managed, {"strictPluginOnlyCustomization": True})
+    sandbox.write(managed, {"strictPluginOnlyCustomization": True})
     assert "denied" in listed(registry, shop)["project auditor"]
 
 
@@ -180,31 +187,33 @@ def test_an_administrator_can_admit_plugins_only(desk: Desk, shop: Path, registr
     ],
 )
 def test_a_description_is_what_the_model_is_told(
-    text: str, description: str, desk: Desk, shop: Path, registry: Registry
+    text: str, description: str, sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
-    desk.write(shop / ".claude/commands/ship.md", text)
+    sandbox.write(shop / ".claude/commands/ship.md", text)
     assert listed(registry, shop) == {"project /ship": description}
 
 
-def test_links_that_go_round_in_a_circle_end(desk: Desk, shop: Path, registry: Registry) -> None:
-    desk.write(shop / ".claude/commands/ship.md", markdown("x"))
+def test_links_that_go_round_in_a_circle_end(sandbox: Sandbox, shop: Path, registry: Registry) -> None:
+    sandbox.write(shop / ".claude/commands/ship.md", markdown("x"))
     (shop / ".claude/commands/again").symlink_to(shop / ".claude/commands")
     assert "project /ship" in listed(registry, shop)
 
 
-def test_a_new_changed_or_removed_file_is_noticed_at_once(desk: Desk, shop: Path, registry: Registry) -> None:
+def test_a_new_changed_or_removed_file_is_noticed_at_once(
+    sandbox: Sandbox, shop: Path, registry: Registry
+) -> None:
     assert listed(registry, shop) == {}
-    command = desk.write(shop / ".claude/commands/ship.md", markdown("one"))
+    command = sandbox.write(shop / ".claude/commands/ship.md", markdown("one"))
     assert listed(registry, shop) == {"project /ship": "one"}
-    desk.write(command, markdown("two"))
+    sandbox.write(command, markdown("two"))
     assert listed(registry, shop) == {"project /ship": "two"}
     command.unlink()
     assert listed(registry, shop) == {"project /ship": "no longer configured in .claude/commands/ship.md"}
 
 
-def test_an_agent_has_what_its_definition_gives_it(desk: Desk, shop: Path, registry: Registry) -> None:
-    desk.write(shop / ".mcp.json", servers("git", "wiki"))
-    desk.write(
+def test_an_agent_has_what_its_definition_gives_it(sandbox: Sandbox, shop: Path, registry: Registry) -> None:
+    sandbox.write(shop / ".mcp.json", servers("git", "wiki"))
+    sandbox.write(
         shop / ".claude/agents/scout.md",
         agent(
             "scout",
@@ -215,7 +224,7 @@ def test_an_agent_has_what_its_definition_gives_it(desk: Desk, shop: Path, regis
             "tools: Skill, mcp__git",
         ),
     )
-    desk.write(shop / ".claude/skills/ship/SKILL.md", markdown("ships"))
+    sandbox.write(shop / ".claude/skills/ship/SKILL.md", markdown("ships"))
 
     def visible(agent: str | None = None) -> set[str]:
         tools = registry.tools(registry.at(str(shop), agent=agent))
@@ -235,9 +244,9 @@ def test_an_agent_has_what_its_definition_gives_it(desk: Desk, shop: Path, regis
 
 
 def test_the_lists_of_an_agent_may_be_written_in_any_of_the_usual_ways(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
-    desk.write(
+    sandbox.write(
         shop / ".claude/agents/scout.md",
         agent(
             "scout",
@@ -259,9 +268,9 @@ def test_the_lists_of_an_agent_may_be_written_in_any_of_the_usual_ways(
 
 
 def test_of_two_agents_of_one_name_in_one_folder_the_first_file_counts(
-    desk: Desk, shop: Path, registry: Registry
+    sandbox: Sandbox, shop: Path, registry: Registry
 ) -> None:
     for name in ("a", "b"):
         text = markdown(f"from {name}", "name: auditor")
-        desk.write(shop / f".claude/agents/{name}.md", text)
+        sandbox.write(shop / f".claude/agents/{name}.md", text)
     assert listed(registry, shop) == {"project auditor": "from a"}

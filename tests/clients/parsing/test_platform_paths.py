@@ -11,7 +11,7 @@ from remit.clients.parsing.client_reader import read_client
 from remit.decision.views import View
 from remit.files.bounded_reader import Machine
 from remit.files.checkout import locate
-from support import Desk
+from support.sandbox import Sandbox
 
 USUAL = '{"mcpServers": {"git": {"command": "x"}}}'
 VSCODE = '{"servers": {"git": {"command": "x"}}} // a comment'
@@ -98,13 +98,15 @@ MOVED = [
 ]
 
 
-def declared(desk: Desk, client: str, platform: str, variables: Mapping[str, str] | None = None) -> list[str]:
+def declared(
+    sandbox: Sandbox, client: str, platform: str, variables: Mapping[str, str] | None = None
+) -> list[str]:
     """What a client declares in the project, as scope, label and source."""
-    given = {name: str(desk.root / value) for name, value in (variables or {}).items()}
+    given = {name: str(sandbox.root / value) for name, value in (variables or {}).items()}
     machine = Machine(
-        home=str(desk.home), variables=given, platform=platform, root=str(desk.root / "machine")
+        home=str(sandbox.home), variables=given, platform=platform, root=str(sandbox.root / "machine")
     )
-    view = View(client, locate(str(desk.root / "shop")))
+    view = View(client, locate(str(sandbox.root / "shop")))
     reading = read_client(load(client), view, machine, now_ns=0)
     assert reading.problems == []
     assert reading.files == [item.source for item in reading.declarations]
@@ -112,9 +114,9 @@ def declared(desk: Desk, client: str, platform: str, variables: Mapping[str, str
 
 
 @pytest.fixture
-def bare(tmp_path: Path) -> Desk:
+def bare(tmp_path: Path) -> Sandbox:
     """A machine on which no client has left anything."""
-    made = Desk(root=tmp_path.resolve())
+    made = Sandbox(root=tmp_path.resolve())
     (made.root / "shop/.git").mkdir(parents=True)
     made.home.mkdir()
     return made
@@ -123,7 +125,7 @@ def bare(tmp_path: Path) -> Desk:
 @pytest.mark.parametrize("platform", ALL)
 @pytest.mark.parametrize(("client", "file", "content", "scope"), EVERYWHERE)
 def test_a_file_that_lies_in_the_same_place_on_every_platform(
-    bare: Desk, platform: str, client: str, file: str, content: str, scope: str
+    bare: Sandbox, platform: str, client: str, file: str, content: str, scope: str
 ) -> None:
     path = bare.write(bare.root / file, content)
     assert declared(bare, client, platform) == [f"{scope} git {path}"]
@@ -131,7 +133,7 @@ def test_a_file_that_lies_in_the_same_place_on_every_platform(
 
 @pytest.mark.parametrize(("client", "platform", "file", "content"), BY_PLATFORM)
 def test_a_file_that_lies_in_a_place_of_its_platform(
-    bare: Desk, client: str, platform: str, file: str, content: str
+    bare: Sandbox, client: str, platform: str, file: str, content: str
 ) -> None:
     path = bare.write(bare.root / file, content)
     assert declared(bare, client, platform) == [f"global git {path}"]
@@ -139,7 +141,7 @@ def test_a_file_that_lies_in_a_place_of_its_platform(
 
 @pytest.mark.parametrize(("client", "platform", "variables", "file", "content"), MOVED)
 def test_a_file_that_a_variable_moves(
-    bare: Desk, client: str, platform: str, variables: dict[str, str], file: str, content: str
+    bare: Sandbox, client: str, platform: str, variables: dict[str, str], file: str, content: str
 ) -> None:
     assert set(variables) <= set(load(client).variables)
     path = bare.write(bare.root / file, content)
@@ -148,7 +150,7 @@ def test_a_file_that_a_variable_moves(
 
 @pytest.mark.parametrize("platform", ALL)
 @pytest.mark.parametrize("client", CLIENTS)
-def test_where_no_file_is_there_nothing_is_found(bare: Desk, client: str, platform: str) -> None:
+def test_where_no_file_is_there_nothing_is_found(bare: Sandbox, client: str, platform: str) -> None:
     assert declared(bare, client, platform) == []
 
 
@@ -157,7 +159,7 @@ def test_the_tables_above_hold_every_client() -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a path there is always text")
-def test_an_entry_of_a_directory_whose_name_is_not_text_is_passed_over(bare: Desk) -> None:
+def test_an_entry_of_a_directory_whose_name_is_not_text_is_passed_over(bare: Sandbox) -> None:
     blocks = bare.write(bare.home / ".continue/mcpServers/git.yaml", CONTINUE)
     with open(os.path.join(os.fsencode(blocks.parent), b"\xff.yaml"), "wb") as opened:
         opened.write(CONTINUE.encode())

@@ -24,7 +24,7 @@ from remit.clients.parsing.server_files import ServerFiles
 from remit.decision.kinds import ConfigStatus
 from remit.decision.launch import Launch
 from remit.decision.scopes import Scope
-from support import SHOP
+from support.builders import SHOP
 
 FILES: dict[str, ServerFiles] = {
     "klaude": klaude.SERVERS,

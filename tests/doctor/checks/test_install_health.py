@@ -11,7 +11,7 @@ from remit.decision.resolve import resolve
 from remit.decision.scopes import Scope
 from remit.doctor.checks.install_health import loaded_twice, lost_installs, missing_remit, unloaded_servers
 from remit.doctor.findings import Patient
-from support import context, declared
+from support.builders import context, declared
 
 USERS = "/home/ada/.claude/settings.json"
 SHOPS = "/code/shop/.claude/settings.json"

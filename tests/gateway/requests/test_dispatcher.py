@@ -11,9 +11,9 @@ import mcp_types as types
 import pytest
 from mcp import Client, MCPError
 
-import endpoints
-from endpoints import SmallEndpoint
-from gateways import gateway
+from support import stub_endpoint
+from support.http_gateway import gateway
+from support.stub_endpoint import StubEndpoint
 
 Mode = Literal["legacy", "2026-07-28"]
 BOTH = pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
@@ -63,7 +63,7 @@ async def client(
             "list_roots_callback": person.roots,
         }
     async with (
-        gateway(endpoint=lambda: SmallEndpoint(notes)) as served,
+        gateway(endpoint=lambda: StubEndpoint(notes)) as served,
         Client(
             f"{served.url}/mcp", mode=mode, message_handler=cast(Any, person.hear), **answers
         ) as connected,
@@ -97,7 +97,7 @@ async def said(connected: Client, tool: str, **arguments: object) -> str:
 @BOTH
 def test_lists_calls_and_reads_are_what_the_endpoint_says(mode: Mode, tmp_path: Path) -> None:
     async def work(connected: Client, _: Person) -> None:
-        assert [tool.name for tool in (await connected.list_tools()).tools] == list(endpoints.TOOLS)
+        assert [tool.name for tool in (await connected.list_tools()).tools] == list(stub_endpoint.TOOLS)
         assert await said(connected, "echo", text="größer") == "größer"
         assert [item.uri for item in (await connected.list_resources()).resources] == ["note://one"]
         (template,) = (await connected.list_resource_templates()).resource_templates

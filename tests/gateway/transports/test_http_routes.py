@@ -10,13 +10,13 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from endpoints import SmallEndpoint
-from gateways import ACCEPT, BLOG, SHOP, Gateway, gateway
 from remit.decision.projects import identify
 from remit.errors import AgentError
 from remit.gateway.ports import EndpointSpec
 from remit.gateway.transports.host_check import HostCheck
 from remit.gateway.transports.token_grants import Grant, digest
+from support.http_gateway import ACCEPT, BLOG, SHOP, Gateway, gateway
+from support.stub_endpoint import StubEndpoint
 
 CI = "Bearer token_of_ci"
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
@@ -337,11 +337,11 @@ def test_endpoints_in_use_are_not_closed_for_others() -> None:
 def test_an_endpoint_that_cannot_be_opened_says_why_and_can_be_tried_again() -> None:
     attempts: list[int] = []
 
-    def endpoint() -> SmallEndpoint:
+    def endpoint() -> StubEndpoint:
         attempts.append(1)
         if len(attempts) == 1:
             raise AgentError("no agent is called `x`", hint="known is `reviewer`")
-        return SmallEndpoint()
+        return StubEndpoint()
 
     async def work(served: Gateway) -> None:
         first = await served.post("/a/x/mcp", HELLO)

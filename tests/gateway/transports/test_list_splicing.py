@@ -9,11 +9,11 @@ import httpx2
 import pytest
 from starlette.types import Message
 
-from endpoints import SmallEndpoint
-from gateways import Gateway, gateway
 from remit.gateway.ports import PublishedList
 from remit.gateway.transports.list_encoding import EncodedList
 from remit.gateway.transports.list_splicing import ListSplicer, splice_lists
+from support.http_gateway import Gateway, gateway
+from support.stub_endpoint import StubEndpoint
 
 ODD = {"name": "odd", "description": "größer\u2028and\x85more\r\n", "inputSchema": {"default": None}}
 META: dict[str, object] = {
@@ -22,7 +22,7 @@ META: dict[str, object] = {
 }
 
 
-class OddEndpoint(SmallEndpoint):
+class OddEndpoint(StubEndpoint):
     def __init__(self) -> None:
         super().__init__()
         self._tools = PublishedList([{**ODD, "title": str(number)} for number in range(1000)], "1")

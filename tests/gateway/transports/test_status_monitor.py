@@ -6,7 +6,6 @@ from typing import Any
 
 import anyio
 
-from endpoints import SmallEndpoint, opened
 from remit.gateway.ports import EndpointSpec
 from remit.gateway.requests.call_tally import Tally
 from remit.gateway.requests.open_dispatcher import open_dispatcher
@@ -14,6 +13,7 @@ from remit.gateway.transports.http_server import Address, bind_socket
 from remit.gateway.transports.status_monitor import StatusMonitor
 from remit.upstream.ports import Health, UpstreamStatus
 from remit.upstream.upstream_model import Failure
+from support.stub_endpoint import StubEndpoint, opened
 
 
 class Notes:
@@ -36,10 +36,10 @@ def test_it_says_how_it_is_only_when_that_changed_and_takes_it_back() -> None:
     conditions = [UpstreamStatus(("git",), "git", Health.DOWN, calls=2, p50_ms=1.23456, failure=failure)]
 
     async def run() -> None:
-        async with open_dispatcher(opened(SmallEndpoint()), opening) as desk:
+        async with open_dispatcher(opened(StubEndpoint()), opening) as sandbox:
             monitor = StatusMonitor(
                 notes,
-                endpoints=lambda: [(opening, desk)],
+                endpoints=lambda: [(opening, sandbox)],
                 conditions=lambda: conditions,
                 memory=lambda: 42.0,
                 url=None,
@@ -47,7 +47,7 @@ def test_it_says_how_it_is_only_when_that_changed_and_takes_it_back() -> None:
             )
             monitor.tell()
             monitor.tell()
-            desk.tally.count(0.004, failed=True)
+            sandbox.tally.count(0.004, failed=True)
             monitor.tell()
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(monitor.run)

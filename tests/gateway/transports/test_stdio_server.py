@@ -15,8 +15,8 @@ import mcp_types as types
 import pytest
 from mcp import Client, StdioServerParameters
 
-import endpoints
 from remit.gateway.transports.list_encoding import encode_json
+from support import stub_endpoint
 
 HELLO = {
     "protocolVersion": "2025-11-25",
@@ -62,7 +62,7 @@ class Spoken:
 
 @contextmanager
 def spoken(tmp_path: Path, tools: int = 0) -> Generator[Spoken]:
-    command = [sys.executable, endpoints.__file__, str(tmp_path / "notes"), str(tools)]
+    command = [sys.executable, stub_endpoint.__file__, str(tmp_path / "notes"), str(tools)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         try:
             yield Spoken(process)
@@ -139,16 +139,16 @@ def test_a_client_that_reads_nothing_is_not_heard_for_ever(tmp_path: Path) -> No
 def test_what_is_printed_by_mistake_does_not_get_between_messages() -> None:
     script = f"""
 import os, sys, runpy
-sys.argv = [{endpoints.__file__!r}]
-sys.path.insert(0, {str(Path(endpoints.__file__).parent)!r})
-import endpoints
+sys.argv = [{stub_endpoint.__file__!r}]
+sys.path.insert(0, {str(Path(stub_endpoint.__file__).parents[1])!r})
+from support import stub_endpoint
 async def chatter(self, asked, caller):
     print("printed"); sys.stdout.flush(); os.write(1, b"written")
-    return endpoints.text(sys.stdin.read())
-endpoints.SmallEndpoint._echo = chatter
+    return stub_endpoint.text(sys.stdin.read())
+stub_endpoint.StubEndpoint._echo = chatter
 import anyio
 from remit.gateway.transports.stdio_server import on_stdio
-anyio.run(on_stdio, endpoints.opened(endpoints.SmallEndpoint()), endpoints.Opening("/code"))
+anyio.run(on_stdio, stub_endpoint.opened(stub_endpoint.StubEndpoint()), stub_endpoint.Opening("/code"))
 """
     lines = [
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO},
@@ -230,7 +230,7 @@ def test_what_comes_from_a_file_is_answered_into_a_file(tmp_path: Path) -> None:
     asked.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
     with asked.open("rb") as source, said.open("wb") as target:
         subprocess.run(
-            [sys.executable, endpoints.__file__], stdin=source, stdout=target, check=True, timeout=60
+            [sys.executable, stub_endpoint.__file__], stdin=source, stdout=target, check=True, timeout=60
         )
     answers = [json.loads(line) for line in said.read_text("utf-8").splitlines()]
     assert sorted(answer["id"] for answer in answers) == list(range(1, 30))
@@ -278,7 +278,7 @@ def test_a_list_of_a_scope_that_does_not_exist_is_an_error(tmp_path: Path) -> No
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
 def test_the_sdks_client_is_served_by_a_process(mode: Any, tmp_path: Path) -> None:
     command = StdioServerParameters(
-        command=sys.executable, args=[endpoints.__file__, str(tmp_path / "notes")]
+        command=sys.executable, args=[stub_endpoint.__file__, str(tmp_path / "notes")]
     )
 
     async def elicit(context: object, params: object) -> types.ElicitResult:  # noqa: ARG001 - the SDK's names
@@ -286,7 +286,7 @@ def test_the_sdks_client_is_served_by_a_process(mode: Any, tmp_path: Path) -> No
 
     async def run() -> None:
         async with Client(command, mode=mode, elicitation_callback=elicit) as client:
-            assert len((await client.list_tools()).tools) == len(endpoints.TOOLS)
+            assert len((await client.list_tools()).tools) == len(stub_endpoint.TOOLS)
             asked = await client.call_tool("ask", {})
             assert isinstance(asked, types.CallToolResult)
             assert asked.content == [types.TextContent(type="text", text="accept Ada")]
@@ -297,12 +297,14 @@ def test_the_sdks_client_is_served_by_a_process(mode: Any, tmp_path: Path) -> No
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_ends_it_with_all_that_it_does(number: signal.Signals, tmp_path: Path) -> None:
     script = f"""
-import sys; sys.path.insert(0, {str(Path(endpoints.__file__).parent)!r})
-import anyio, endpoints, pathlib
+import sys; sys.path.insert(0, {str(Path(stub_endpoint.__file__).parents[1])!r})
+import anyio, pathlib
+from support import stub_endpoint
 from remit.gateway.transports.lifecycle import until_told
 from remit.gateway.transports.stdio_server import on_stdio
-endpoint = endpoints.SmallEndpoint(pathlib.Path({str(tmp_path / "notes")!r}))
-sys.exit(anyio.run(until_told, lambda: on_stdio(endpoints.opened(endpoint), endpoints.Opening("/code"))))
+endpoint = stub_endpoint.StubEndpoint(pathlib.Path({str(tmp_path / "notes")!r}))
+opened, opening = stub_endpoint.opened(endpoint), stub_endpoint.Opening("/code")
+sys.exit(anyio.run(until_told, lambda: on_stdio(opened, opening)))
 """
     with subprocess.Popen(
         [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE

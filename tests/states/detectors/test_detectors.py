@@ -23,7 +23,7 @@ from remit.files.checkout import locate
 from remit.states.detectors import command_exit, glob_count
 from remit.states.detectors.local_detectors import LocalDetectors
 from remit.states.observations import Observation
-from support import git
+from support.processes import git
 
 FILE, DIRECTORY, GLOB = DetectorKind.FILE, DetectorKind.DIRECTORY, DetectorKind.GLOB
 

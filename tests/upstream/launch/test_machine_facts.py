@@ -7,7 +7,7 @@ from remit.decision.launch import Launch, Transport
 from remit.decision.projects import Workspace, identify
 from remit.files.bounded_reader import Machine
 from remit.upstream.launch.machine_facts import collect_launch_facts
-from support import declared
+from support.builders import declared
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from remit.decision.kinds import ConfigStatus
 from remit.decision.launch import Launch, VariableSyntax
 from remit.upstream.launch.launch_facts import LaunchFacts
 from remit.upstream.launch.start_obstacles import start_obstacles
-from support import context, declared
+from support.builders import context, declared
 
 
 def found(declaration: Declaration, facts: LaunchFacts, *, starts_servers: bool = True) -> list[str]:

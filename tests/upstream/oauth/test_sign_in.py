@@ -19,7 +19,6 @@ import httpx2
 import pytest
 from anyio.to_thread import run_sync
 
-from linking import Noting, links, said, tool, upstream
 from remit.decision.launch import Launch, OAuthClient, Transport, VariableSyntax
 from remit.errors import SignInError, UpstreamError
 from remit.upstream.connect import ProcessRecord
@@ -28,8 +27,10 @@ from remit.upstream.oauth.sign_in import ClientRegistration, expand_remote, regi
 from remit.upstream.oauth.token_store import FileTokenStore, KeyringTokenStore, StoredToken, open_token_store
 from remit.upstream.transports.http_client import refused_error
 from remit.upstream.upstream_model import Upstream
+from support.processes import SERVERS
+from support.upstream_links import Noting, links, said, tool, upstream
 
-SIGNING = str(Path(__file__).parents[2] / "signing_servers.py")
+OAUTH_SERVER = str(SERVERS / "oauth_server.py")
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def anyio_backend() -> str:
 
 @contextmanager
 def serving(seconds: int, *arguments: str) -> Generator[Upstream]:
-    command = [sys.executable, SIGNING, str(seconds), *arguments]
+    command = [sys.executable, OAUTH_SERVER, str(seconds), *arguments]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
         assert server.stdout is not None

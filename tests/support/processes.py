@@ -1,8 +1,9 @@
-"""Servers and gateways as processes of their own, for tests, proofs and benchmarks alike."""
+"""Real processes for tests, proofs and benchmarks: servers, gateways, git, pipes."""
 
 import json
 import os
 import re
+import select
 import subprocess
 import sys
 import threading
@@ -12,21 +13,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-SERVERS = Path(__file__).parent / "gateway" / "servers"
+SERVERS = Path(__file__).parent / "servers"
 ADDRESS = re.compile(r"http://127\.0\.0\.1:(\d+)")
-SECONDS = 60  # to be there, on a slow day
-END = 20  # seconds to end when told to
+SECONDS = 60  # until it listens
+END = 20  # seconds to end after SIGTERM
 
 Reached = Sequence[str] | str | Mapping[str, object]  # a server's command, its URL, or its whole entry
 
 
-def server(program: str, *arguments: str) -> list[str]:
-    """The command of one of the servers beside the tests."""
+def server_command(program: str, *arguments: str) -> list[str]:
+    """Return the command of one of the programs in `support/servers`."""
     return [sys.executable, str(SERVERS / program), *arguments]
 
 
 class Listener(NamedTuple):
-    """A process that listens, and what it says while it runs."""
+    """A process that listens on a port, and the lines it prints."""
 
     port: int
     pid: int
@@ -38,7 +39,7 @@ class Listener(NamedTuple):
 
 
 @dataclass
-class Place:
+class ServedProject:
     """A user's machine in a folder: a home with servers for Claude Code, one project, Remit's own data."""
 
     root: Path
@@ -54,7 +55,7 @@ class Place:
         return {"PATH": os.environ["PATH"], **own}
 
     def declare(self, servers: Mapping[str, Reached], configuration: str = "") -> None:
-        """Write which servers there are, by command, URL or entry, and what the user's `remit.toml` says."""
+        """Write the user's servers (by command, URL or entry) and `remit.toml`."""
         entries = {label: _entry(reached) for label, reached in servers.items()}
         (self.home / ".claude.json").write_text(json.dumps({"mcpServers": entries}), "utf-8")
         own = self.home / ".config/remit/remit.toml"
@@ -65,7 +66,7 @@ class Place:
         return [sys.executable, "-m", "remit", "serve", "--project", str(self.project), *arguments]
 
     def learn(self) -> None:
-        """Ask all servers for their tools, so that the first list need not wait for them."""
+        """Scan all servers, so the first list does not wait for them."""
         command = [sys.executable, "-m", "remit", "scan", "--connect", "--project", str(self.project)]
         subprocess.run(command, env=self.environment, check=True, capture_output=True)
 
@@ -89,7 +90,7 @@ def _entry(reached: Reached) -> Mapping[str, object]:
 def listening(
     command: Sequence[str], *, environment: Mapping[str, str] | None = None, cwd: Path | None = None
 ) -> Generator[Listener]:
-    """Run something that says, in a line of either stream, on which port of the loopback it listens."""
+    """Run a command that prints the loopback port it listens on."""
     with subprocess.Popen(
         command,
         env=dict(environment) if environment is not None else None,
@@ -133,3 +134,33 @@ def _end(process: subprocess.Popen[str]) -> None:
         process.wait(timeout=END)
     except subprocess.TimeoutExpired:
         process.kill()
+
+
+def run_together(processes: Sequence[subprocess.Popen[bytes]]) -> list[int]:
+    """Release processes that wait for the end of their input, and return their exit codes."""
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.close()
+    return [process.wait(timeout=240) for process in processes]
+
+
+def read_pipe(pipe: Path) -> str:
+    """Read what another process writes into a named pipe, within a minute."""
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    assert select.select([reader], [], [], 60)[0], "nothing was written into the pipe"
+    os.set_blocking(reader, True)
+    with open(reader, encoding="utf-8") as opened:
+        return opened.read()
+
+
+def git(*arguments: str, cwd: Path) -> None:
+    """Run the real git, without the user's configuration."""
+    settings = (
+        "user.name=Ada",
+        "user.email=ada@localhost",
+        "protocol.file.allow=always",
+        "init.defaultBranch=main",
+    )
+    options = [word for setting in settings for word in ("-c", setting)]
+    environment = {"PATH": os.environ["PATH"], "HOME": str(cwd), "GIT_CONFIG_NOSYSTEM": "1"}
+    subprocess.run(["git", *options, *arguments], cwd=cwd, env=environment, check=True, capture_output=True)

@@ -1,4 +1,4 @@
-"""A real server that wants to know who asks: `python signing_servers.py SECONDS [ERROR]`, on a free port.
+"""A real server that wants to know who asks: `python oauth_server.py SECONDS [ERROR]`, on a free port.
 
 It is its own authorization server; whoever comes is let in at once, with tokens that last so many seconds,
 or is sent back with an error.

@@ -19,7 +19,7 @@ from remit.decision.scopes import strength
 from remit.decision.views import View
 from remit.files.bounded_reader import Machine
 from remit.files.checkout import locate
-from support import git
+from support.processes import git
 
 LAYOUTS = int(os.environ.get("REMIT_TEST_LAYOUTS", "30"))
 NAMES = ("git", "wiki", "a.b", "a_b", "we ird.näme", "Tides")

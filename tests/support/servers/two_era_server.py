@@ -1,4 +1,4 @@
-"""Real servers written by hand, in both eras: `python speaking_servers.py ERA [NOTE]`, ERA is `old` or `new`.
+"""Real servers written by hand, in both eras: `python two_era_server.py ERA [NOTE]`, ERA is `old` or `new`.
 
 Each tool does one thing that a gateway has to cope with, good or bad.
 """

@@ -8,7 +8,6 @@ from typing import Any
 import anyio
 import httpx2
 
-from endpoints import SmallEndpoint, opened
 from remit.decision.projects import Project, identify
 from remit.gateway.ports import EndpointSpec
 from remit.gateway.transports.cors import allow_origins
@@ -17,6 +16,7 @@ from remit.gateway.transports.host_check import HostCheck
 from remit.gateway.transports.http_routes import GatewayApp, GatewaySite
 from remit.gateway.transports.http_server import Address, bind_socket, serve_http
 from remit.gateway.transports.token_grants import Grant
+from support.stub_endpoint import StubEndpoint, opened
 
 SHOP = identify("/code/shop")
 BLOG = identify("/code/blog")
@@ -47,7 +47,7 @@ async def gateway(
     *,
     grants: Sequence[Grant] = (),
     projects: Sequence[Project] = (SHOP, BLOG),
-    endpoint: Callable[[], SmallEndpoint] = SmallEndpoint,
+    endpoint: Callable[[], StubEndpoint] = StubEndpoint,
     hosts: HostCheck | None = None,
     origins: Sequence[str] = (),
     most: int = 64,

@@ -5,7 +5,6 @@ import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from remit.decision.launch import Launch, VariableSyntax
@@ -16,8 +15,9 @@ from remit.upstream.transports.remote import RemoteConnector
 from remit.upstream.transports.watchdog import Watchdog
 from remit.upstream.upstream_model import Upstream
 from remit.upstream.upstream_pool import LiveUpstreamPool, open_upstream_pool
+from support.processes import SERVERS
 
-SPEAKING = str(Path(__file__).with_name("speaking_servers.py"))
+SPEAKING = str(SERVERS / "two_era_server.py")
 
 
 def speaking(era: str, *arguments: str, env: Mapping[str, str] | None = None) -> Launch:

@@ -1,4 +1,4 @@
-"""Small real servers, run as programs of their own: `python small_servers.py KIND [ARGUMENT]`."""
+"""Small real servers, run as programs of their own: `python small_server.py KIND [ARGUMENT]`."""
 
 import gzip
 import json

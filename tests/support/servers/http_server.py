@@ -1,4 +1,4 @@
-"""Real servers of HTTP: `python posting_servers.py KIND` serves on a free port, and prints it.
+"""Real servers of HTTP: `python http_server.py KIND` serves on a free port, and prints it.
 
 `sdk` speaks both eras, `sdk-old` the older ones alone, `odd` is written by hand and breaks off, forgets and
 refuses as it is told.
@@ -8,7 +8,7 @@ import json
 import sys
 from typing import Any
 
-from small_servers import guarded, serve
+from small_server import guarded, serve
 
 Message = dict[str, Any]
 

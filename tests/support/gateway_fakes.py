@@ -25,7 +25,7 @@ from remit.upstream.ports import (
     UpstreamStatus,
 )
 from remit.upstream.upstream_model import Upstream
-from support import Desk
+from support.sandbox import Sandbox
 
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}}
 
@@ -146,11 +146,13 @@ class FakeCaller:
 
 @asynccontextmanager
 async def endpoint(
-    desk: Desk, links: FakeLinks, directory: Path, **opening: Any
+    sandbox: Sandbox, links: FakeLinks, directory: Path, **opening: Any
 ) -> AsyncGenerator[LiveEndpoint]:
-    """Serve an endpoint on a desk."""
+    """Serve an endpoint on a sandbox."""
     wanted = EndpointSpec(str(directory), **opening)
-    means = EndpointResources(desk.registry, open_notifier, read_offer, lambda: desk.time, desk.memory_of)
+    means = EndpointResources(
+        sandbox.registry, open_notifier, read_offer, lambda: sandbox.time, sandbox.memory_of
+    )
     async with serve_endpoint(wanted, links, means) as served:
         yield served
 

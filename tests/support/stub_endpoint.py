@@ -1,4 +1,4 @@
-"""An endpoint for tests, which does what its tools' names say: `python endpoints.py` serves it on stdio."""
+"""An endpoint whose tools do what their names say: `python stub_endpoint.py` serves it on stdio."""
 
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
@@ -35,7 +35,7 @@ def text(words: object) -> Answer:
     return {"content": [{"type": "text", "text": str(words)}]}
 
 
-class SmallEndpoint:
+class StubEndpoint:
     """A handful of tools, a resource, a template and a prompt."""
 
     def __init__(self, notes: Path | None = None, tools: int = 0) -> None:
@@ -194,7 +194,7 @@ class SmallEndpoint:
 
 
 @asynccontextmanager
-async def opened(endpoint: SmallEndpoint) -> AsyncGenerator[SmallEndpoint]:
+async def opened(endpoint: StubEndpoint) -> AsyncGenerator[StubEndpoint]:
     yield endpoint
 
 
@@ -203,4 +203,4 @@ if __name__ == "__main__":
 
     notes = Path(sys.argv[1]) if len(sys.argv) > 1 else None
     count = int(sys.argv[2]) if len(sys.argv) > 2 else 0
-    anyio.run(serve_stdio, opened(SmallEndpoint(notes, count)), EndpointSpec("/code/shop"))
+    anyio.run(serve_stdio, opened(StubEndpoint(notes, count)), EndpointSpec("/code/shop"))

@@ -1,0 +1,144 @@
+"""A user's machine in a temporary directory, on which tests run Remit."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from remit.bootstrap import memory_at, open_situation
+from remit.files.bounded_reader import Machine
+from remit.files.checkout import locate
+from remit.memory.project_memory import Memory
+from remit.registry import Registry
+from remit.scanning.client_files import ClientFiles
+from remit.search.engine import SearchEngine
+from remit.store.sqlite_store import SqliteStore
+from support.builders import servers
+
+
+@dataclass
+class Sandbox:
+    """A user's machine in a temporary directory: a home, projects, and Remit's own data."""
+
+    root: Path
+    time: int = 1_000_000
+    later_ns: int = 0  # added to the time at which files are read
+    variables: dict[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def home(self) -> Path:
+        return self.root / "home"
+
+    @property
+    def database(self) -> Path:
+        return self.root / "data" / "remit.db"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT") if name in os.environ}
+        own = {"HOME": str(self.home), "REMIT_HOME": str(self.root / "data"), "NO_COLOR": "1"}
+        return {**kept, **own, **self.variables}
+
+    def project(self, name: str, *, git: bool = True) -> Path:
+        """Make a project, with an empty `.git` unless told otherwise."""
+        path = self.root / "code" / name
+        (path / ".git").mkdir(parents=True) if git else path.mkdir(parents=True)
+        return path
+
+    def write(self, path: Path, content: object) -> Path:
+        """Write a config file."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(content, bytes):
+            path.write_bytes(content)
+        else:
+            path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+        return path
+
+    def provide(self, *labels: str) -> None:
+        """Put the programs that `servers` names on the PATH."""
+        for label in labels:
+            self.write(self.root / "bin" / f"run-{label}", "").chmod(0o755)
+        self.variables["PATH"] = os.pathsep.join((str(self.root / "bin"), os.environ.get("PATH", os.defpath)))
+
+    def write_state(
+        self, *global_labels: str, local: Mapping[Path, Mapping[str, object]] | None = None
+    ) -> Path:
+        """Write `~/.claude.json` with user servers, and the `projects` entries of some projects."""
+        projects = {str(path): dict(content) for path, content in (local or {}).items()}
+        return self.write(self.home / ".claude.json", {**servers(*global_labels), "projects": projects})
+
+    def registry(self) -> Registry:
+        """Open the registry on this machine, with a clock that ticks by itself."""
+        self.database.parent.mkdir(exist_ok=True)
+        machine = self._machine()
+        store = SqliteStore(str(self.database))
+        situation = open_situation(store, machine, self._tick, self.now_ns)
+        engine = SearchEngine(self.variables)
+        return Registry(store, self.client_files(), self._tick, engine, situation)
+
+    def client_files(self) -> ClientFiles:
+        """Return the clients' files on this machine."""
+        return ClientFiles(self._machine(), now_ns=self.now_ns)
+
+    def _machine(self) -> Machine:
+        return Machine(home=str(self.home), variables=self.variables, root=str(self.root / "machine"))
+
+    def memory(self, name: str = "shop") -> Memory:
+        """Open the memory of a project."""
+        return self.memory_of(str(self.root / "code" / name))
+
+    def memory_of(self, directory: str) -> Memory:
+        """Open the memory of the project that contains a directory."""
+        self.database.parent.mkdir(exist_ok=True)
+        workspace = locate(directory)
+        return memory_at(str(self.database), SearchEngine(self.variables), workspace, self._tick)
+
+    def remit(
+        self, *arguments: str, cwd: Path | None = None, stdin: str | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """Run the command as a user would."""
+        return subprocess.run(
+            [sys.executable, "-m", "remit", *arguments],
+            cwd=cwd or self.root,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            input=stdin or "",
+            timeout=60,
+        )
+
+    def hook(self, event: Mapping[str, object] | bytes) -> dict[str, Any]:
+        """Send an event to `remit hook`, as a client does, and return its answer."""
+        body = event if isinstance(event, bytes) else json.dumps(event).encode()
+        command = [sys.executable, "-m", "remit", "hook"]
+        done = subprocess.run(
+            command, cwd=self.root, env=self.environment, capture_output=True, input=body, timeout=60
+        )
+        assert (done.returncode, done.stderr) == (0, b"")
+        return json.loads(done.stdout)["hookSpecificOutput"] if done.stdout else {}
+
+    def log(self) -> list[str]:
+        """Return the lines of the hooks' log."""
+        path = self.root / "data" / "hooks.log"
+        return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+
+    def python(self, script: str) -> str:
+        """Run a script in a process of its own and return what it prints."""
+        command = [sys.executable, "-c", script]
+        done = subprocess.run(
+            command, env=self.environment, capture_output=True, text=True, check=True, timeout=60
+        )
+        return done.stdout
+
+    def now_ns(self) -> int:
+        """Return the time at which files are read."""
+        return time.time_ns() + self.later_ns
+
+    def _tick(self) -> int:
+        self.time += 1
+        return self.time
