@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from remit.decision.scopes import Scope
     from remit.decision.tools import Tool
     from remit.errors import RemitError
-    from remit.hooks.quick_store import record_use
+    from remit.hooks.hook_context import record_use
     from remit.python_tools.decorators import location_scope as location_scope
     from remit.python_tools.decorators import requires as requires
     from remit.python_tools.decorators import tool as tool
@@ -46,7 +46,7 @@ _HOMES = {
     "decide": "remit.decision.decide",
     "filter_tools": "remit.search.tool_filter",
     "open_registry": "remit.bootstrap",
-    "record_use": "remit.hooks.quick_store",
+    "record_use": "remit.hooks.hook_context",
     # For those who define tools in Python; named one by one, and not by `import *`.
     "ToolRegistry": "remit.python_tools.tool_registry",
     "location_scope": "remit.python_tools.decorators",

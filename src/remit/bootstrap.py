@@ -88,8 +88,8 @@ def memory_at(path: str, engine: SearchEngine, workspace: "Workspace", clock: "C
     from remit.store.database import Database
     from remit.store.memory_store import SqliteMemory
 
-    database = Database(path, patience=MEMORY_PATIENCE)
-    database.write_through()
+    database = Database(path, busy_timeout=MEMORY_PATIENCE)
+    database.enable_full_sync()
     return Memory(
         SqliteMemory(database, _open_codes),
         FolderQueue(os.path.join(os.path.dirname(path), "memory-queue")),

@@ -4,14 +4,16 @@ import json
 import random
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from remit.decision.client_reports import ClientCall
+from remit.decision.context import Context
 from remit.decision.decide import Decision
-from remit.hooks import quick_store
-from remit.hooks.decision_cache import judge
+from remit.hooks.decision_cache import decide_call
 from remit.hooks.event_dispatch import respond
+from remit.hooks.hook_context import HookEnvironment, open_context, rescan
 from remit.registry import Registry
 from remit.states.state_watch import Watch
 from support.builders import servers
@@ -28,50 +30,66 @@ def shop(sandbox: Sandbox) -> Path:
     return path
 
 
+class Hooks:
+    """The environment of hooks on a machine of its own, and the calls that were decided without the cache.
+
+    Files count as settled at once.
+    """
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self.sandbox = sandbox
+        self.decided: list[ClientCall] = []
+        self.environment = HookEnvironment(
+            now=lambda: sandbox.now_ns() // 1_000_000,
+            now_ns=sandbox.now_ns,
+            open_registry=self._open_registry,
+        )
+
+    def decide(self, where: Path, call: ClientCall = SEARCH, *, is_headless: bool = False) -> str:
+        """Give the verdict, which is also that of the registry."""
+        found = decide_call(call, str(where), is_headless=is_headless, environment=self.environment)
+        with self.sandbox.registry() as registry:
+            context = registry.at(str(where), is_headless=is_headless)
+            decision, _ = registry.judge(call, context)
+        expected = (decision.verdict, decision.reason, decision.unlock)
+        assert (found.verdict, found.reason, found.unlock) == expected
+        return found.verdict
+
+    def record_use(self, name: str, where: Path, **fields: Any) -> None:
+        with open_context(str(where), self.environment) as context:
+            context.record_use(name, **fields)
+
+    def _open_registry(self) -> Registry:
+        decided = self.decided
+
+        class Recorded(Registry):
+            def judge(self, call: ClientCall, context: Context) -> tuple[Decision, Watch | None]:
+                decided.append(call)
+                return super().judge(call, context)
+
+        registry = self.sandbox.registry()
+        registry.__class__ = Recorded
+        return registry
+
+
 @pytest.fixture
-def asked(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> list[ClientCall]:
-    """The calls that were decided anew; files count as settled at once."""
+def hooks(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Hooks:
     for name, value in sandbox.environment.items():
         monkeypatch.setenv(name, value)
     sandbox.later_ns = 10 * 10**9
-    decided: list[ClientCall] = []
-
-    class Watched(Registry):
-        def judge(self, call: ClientCall, context: object) -> tuple[Decision, Watch | None]:
-            decided.append(call)
-            return super().judge(call, context)  # pyright: ignore[reportArgumentType]
-
-    def opened() -> Registry:
-        registry = sandbox.registry()
-        registry.__class__ = Watched
-        return registry
-
-    monkeypatch.setattr("remit.bootstrap.open_registry", opened)
-    monkeypatch.setattr("remit.hooks.quick_store._now_ns", sandbox.now_ns)
-    return decided
+    return Hooks(sandbox)
 
 
-def judged(sandbox: Sandbox, where: Path, call: ClientCall = SEARCH, *, is_headless: bool = False) -> str:
-    """The verdict, which is also what the registry would say."""
-    found = judge(call, str(where), is_headless=is_headless)
-    with sandbox.registry() as registry:
-        context = registry.at(str(where), is_headless=is_headless)
-        decision, _ = registry.judge(call, context)
-    assert (found.verdict, found.reason, found.unlock) == (decision.verdict, decision.reason, decision.unlock)
-    return found.verdict
+def test_a_call_is_decided_once_and_then_recalled(shop: Path, hooks: Hooks) -> None:
+    assert hooks.decide(shop) == hooks.decide(shop) == "visible"
+    assert hooks.decided == [SEARCH]
+    assert hooks.decide(shop, SEARCH._replace(agent="auditor")) == "visible"
+    assert len(hooks.decided) == 2
 
 
-def test_a_call_is_decided_once_and_then_recalled(
-    sandbox: Sandbox, shop: Path, asked: list[ClientCall]
+def test_every_change_of_what_a_decision_goes_by_is_noticed(
+    sandbox: Sandbox, shop: Path, hooks: Hooks
 ) -> None:
-    assert judged(sandbox, shop) == judged(sandbox, shop) == "visible"
-    assert asked == [SEARCH]
-    assert judged(sandbox, shop, SEARCH._replace(agent="auditor")) == "visible"
-    assert len(asked) == 2
-
-
-@pytest.mark.usefixtures("asked")
-def test_every_change_of_what_a_decision_goes_by_is_noticed(sandbox: Sandbox, shop: Path) -> None:
     rules = shop / "remit.toml"
 
     def block() -> None:
@@ -100,24 +118,22 @@ def test_every_change_of_what_a_decision_goes_by_is_noticed(sandbox: Sandbox, sh
         (undeclare, "hidden"),
         (declare, "visible"),
     ]
-    assert judged(sandbox, shop) == "visible"
+    assert hooks.decide(shop) == "visible"
     for step, verdict in steps:
         step()
-        assert judged(sandbox, shop) == verdict, step.__name__
-        assert judged(sandbox, shop) == verdict
+        assert hooks.decide(shop) == verdict, step.__name__
+        assert hooks.decide(shop) == verdict
 
 
-@pytest.mark.usefixtures("asked")
-def test_what_was_seen_and_left_the_files_is_hidden(sandbox: Sandbox, shop: Path) -> None:
-    quick_store.rescan(str(shop))
-    quick_store.record_use("mcp__ledger__search", directory=str(shop), server="ledger")
-    assert judged(sandbox, shop) == "visible"
+def test_what_was_seen_and_left_the_files_is_hidden(sandbox: Sandbox, shop: Path, hooks: Hooks) -> None:
+    rescan(str(shop), environment=hooks.environment)
+    hooks.record_use("mcp__ledger__search", shop, server="ledger")
+    assert hooks.decide(shop) == "visible"
     sandbox.write(shop / ".mcp.json", servers())
-    assert judged(sandbox, shop) == "hidden"
+    assert hooks.decide(shop) == "hidden"
 
 
-@pytest.mark.usefixtures("asked")
-def test_a_plugins_tool_is_counted_with_its_server(sandbox: Sandbox, shop: Path) -> None:
+def test_a_plugins_tool_is_counted_with_its_server(sandbox: Sandbox, shop: Path, hooks: Hooks) -> None:
     root = sandbox.home / ".claude/plugins"
     location, copy = root / "marketplaces/orchard", root / "cache/orchard/quill/1.0.0"
     entry = {"name": "quill", "source": "./plugins/quill"}
@@ -131,14 +147,14 @@ def test_a_plugins_tool_is_counted_with_its_server(sandbox: Sandbox, shop: Path)
     installed = {"quill@orchard": [{"scope": "user", "installPath": str(copy)}]}
     sandbox.write(root / "installed_plugins.json", {"version": 2, "plugins": installed})
     sandbox.write(sandbox.home / ".claude/settings.json", {"enabledPlugins": {"quill@orchard": True}})
-    quick_store.rescan(str(shop))
+    rescan(str(shop), environment=hooks.environment)
     told = {
         "hook_event_name": "PostToolUse",
         "cwd": str(shop),
         "tool_name": "mcp__plugin_quill_spell__check",
         "mcp_server": {"name": "plugin:quill:spell", "source": "plugin"},
     }
-    assert respond(json.dumps(told).encode()) == ""
+    assert respond(json.dumps(told).encode(), hooks.environment) == ""
     with sandbox.registry() as registry:
         listed = registry.tools(registry.at(str(shop)))
     used = {
@@ -150,82 +166,77 @@ def test_a_plugins_tool_is_counted_with_its_server(sandbox: Sandbox, shop: Path)
     }
 
 
-@pytest.mark.usefixtures("asked")
-def test_what_a_server_says_of_its_tool_is_noticed(sandbox: Sandbox, shop: Path) -> None:
+def test_what_a_server_says_of_its_tool_is_noticed(sandbox: Sandbox, shop: Path, hooks: Hooks) -> None:
     sandbox.write(sandbox.home / ".config/remit/remit.toml", 'ask_from = "destructive"')
     with sandbox.registry() as registry:
         registry.report("mcp__ledger__search", registry.at(str(shop)), server="ledger")
-    assert judged(sandbox, shop) == "visible"
+    assert hooks.decide(shop) == "visible"
     run_sql(sandbox.database, "update definitions set danger = 3")
-    assert judged(sandbox, shop) == "ask"
+    assert hooks.decide(shop) == "ask"
 
 
-@pytest.mark.usefixtures("asked")
-def test_trust_in_a_rule_is_noticed(sandbox: Sandbox, shop: Path) -> None:
+def test_trust_in_a_rule_is_noticed(sandbox: Sandbox, shop: Path, hooks: Hooks) -> None:
     sandbox.write(sandbox.home / ".config/remit/remit.toml", '[tools."mcp__ledger__*"]\napproval = true')
     sandbox.write(shop / "remit.toml", '[tools."mcp__ledger__search"]\napproval = false')
-    assert judged(sandbox, shop) == "ask"
+    assert hooks.decide(shop) == "ask"
     with sandbox.registry() as registry:
         here = registry.at(str(shop))
         registry.trust_states(registry.trust_requests(here), here)
-    assert judged(sandbox, shop) == "visible"
+    assert hooks.decide(shop) == "visible"
     with sandbox.registry() as registry:
         here = registry.at(str(shop))
         registry.revoke_states(registry.trust_requests(here), here)
-    assert judged(sandbox, shop) == "ask"
+    assert hooks.decide(shop) == "ask"
 
 
-@pytest.mark.usefixtures("asked")
-def test_an_agents_definition_is_noticed(sandbox: Sandbox, shop: Path) -> None:
+def test_an_agents_definition_is_noticed(sandbox: Sandbox, shop: Path, hooks: Hooks) -> None:
     call = SEARCH._replace(agent="auditor")
     definition = shop / ".claude/agents/auditor.md"
     head = "---\nname: auditor\ndescription: Audits\n"
     sandbox.write(definition, f"{head}---\n")
-    assert judged(sandbox, shop, call) == "visible"
+    assert hooks.decide(shop, call) == "visible"
     sandbox.write(definition, f"{head}disallowedTools: mcp__ledger__search\n---\n")
-    assert judged(sandbox, shop, call) == "hidden"
-    assert judged(sandbox, shop) == "visible"
+    assert hooks.decide(shop, call) == "hidden"
+    assert hooks.decide(shop) == "visible"
 
 
 def test_what_depends_on_a_state_is_recalled_where_that_is_what_it_was(
-    sandbox: Sandbox, shop: Path, asked: list[ClientCall]
+    sandbox: Sandbox, shop: Path, hooks: Hooks
 ) -> None:
     sandbox.write(
         shop / "remit.toml", '[states.open]\nfile = "open"\n[tools."mcp__ledger__*"]\nstates = ["open"]\n'
     )
     for _ in range(3):
-        assert judged(sandbox, shop) == "hidden"
-    assert len(asked) == 2  # what to look at is known after the first
+        assert hooks.decide(shop) == "hidden"
+    assert len(hooks.decided) == 2  # what to look at is known after the first
     (shop / "open").touch()
     for _ in range(2):
-        assert judged(sandbox, shop) == "visible"
+        assert hooks.decide(shop) == "visible"
     (shop / "open").unlink()
-    assert judged(sandbox, shop) == "hidden"
-    assert len(asked) == 3
+    assert hooks.decide(shop) == "hidden"
+    assert len(hooks.decided) == 3
 
 
 @pytest.mark.parametrize(
     "rule", ["when = \"location.page == 'till'\"", 'when = "entities.posts > 1"', 'states = ["big"]']
 )
 def test_what_no_look_can_tell_is_decided_every_time(
-    sandbox: Sandbox, shop: Path, asked: list[ClientCall], rule: str
+    sandbox: Sandbox, shop: Path, hooks: Hooks, rule: str
 ) -> None:
     posts, big = 'entities = { glob = "*.md" }', 'value = { file = "a.json", at = "x" }'
     states = f"[states.posts]\n{posts}\n[states.big]\n{big}\n"
     sandbox.write(shop / "remit.toml", f'{states}[tools."mcp__ledger__*"]\n{rule}\n')
     for _ in range(3):
-        assert judged(sandbox, shop) == "hidden"
-    assert len(asked) == 3
+        assert hooks.decide(shop) == "hidden"
+    assert len(hooks.decided) == 3
 
 
-def test_only_so_many_answers_about_one_call_are_kept(
-    sandbox: Sandbox, shop: Path, asked: list[ClientCall]
-) -> None:
+def test_only_so_many_answers_about_one_call_are_kept(sandbox: Sandbox, shop: Path, hooks: Hooks) -> None:
     sandbox.write(shop / "remit.toml", '[tools."mcp__ledger__*"]\nwhen = "git.branch == \'main\'"\n')
     for number in range(12):
         (shop / ".git/HEAD").write_text(f"ref: refs/heads/b{number}\n")
-        assert judged(sandbox, shop) == "hidden"
-    assert len(asked) == 12
+        assert hooks.decide(shop) == "hidden"
+    assert len(hooks.decided) == 12
     (answer,) = run_sql(sandbox.database, "select answer from judgements")
     assert len(json.loads(answer[0])[1]) == 8
 
@@ -265,9 +276,9 @@ RULES = (
 
 @pytest.mark.parametrize("rule", RULES)
 def test_whatever_becomes_of_states_the_recalled_is_what_is_decided(
-    sandbox: Sandbox, shop: Path, asked: list[ClientCall], rule: str, monkeypatch: pytest.MonkeyPatch
+    sandbox: Sandbox, shop: Path, hooks: Hooks, rule: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("remit.hooks.decision_cache.now", lambda: sandbox.time)  # that of the registry
+    hooks.environment = hooks.environment._replace(now=lambda: sandbox.time)  # as the registry
     sandbox.write(sandbox.home / ".config/remit/remit.toml", f'{STATES}[tools."mcp__ledger__*"]\n{rule}\n')
     chance = random.Random(rule)  # noqa: S311 - no secrets
     for _ in range(40):
@@ -293,37 +304,35 @@ def test_whatever_becomes_of_states_the_recalled_is_what_is_decided(
                     change_state("work.started", here)
         elif change == 6:
             sandbox.time += 120_000  # for which nothing is pushed or kept
-        judged(sandbox, shop)
-    assert len(asked) < 40
+        hooks.decide(shop)
+    assert len(hooks.decided) < 40
 
 
-@pytest.mark.usefixtures("asked")
-def test_a_session_without_a_terminal_is_judged_as_such(sandbox: Sandbox, shop: Path) -> None:
+def test_a_session_without_a_terminal_is_judged_as_such(sandbox: Sandbox, shop: Path, hooks: Hooks) -> None:
     sandbox.write(sandbox.home / ".claude/settings.json", {})
-    assert judged(sandbox, shop) == "hidden"  # it waits for approval
-    assert judged(sandbox, shop, is_headless=True) == "visible"
-    assert judged(sandbox, shop) == "hidden"
+    assert hooks.decide(shop) == "hidden"  # it waits for approval
+    assert hooks.decide(shop, is_headless=True) == "visible"
+    assert hooks.decide(shop) == "hidden"
 
 
 def test_a_file_that_is_still_being_written_is_never_trusted_to_stay(
-    sandbox: Sandbox, shop: Path, asked: list[ClientCall]
+    sandbox: Sandbox, shop: Path, hooks: Hooks
 ) -> None:
     sandbox.later_ns = 0
-    assert judged(sandbox, shop) == judged(sandbox, shop) == "visible"
-    assert asked == [SEARCH, SEARCH]
+    assert hooks.decide(shop) == hooks.decide(shop) == "visible"
+    assert hooks.decided == [SEARCH, SEARCH]
 
 
-@pytest.mark.usefixtures("asked")
-def test_old_judgements_are_forgotten(sandbox: Sandbox, shop: Path) -> None:
-    assert judged(sandbox, shop) == "visible"
+def test_old_judgements_are_forgotten(sandbox: Sandbox, shop: Path, hooks: Hooks) -> None:
+    assert hooks.decide(shop) == "visible"
     sandbox.later_ns += 40 * 24 * 3600 * 10**9
-    judged(sandbox, shop, ClientCall("Read"))
+    hooks.decide(shop, ClientCall("Read"))
     assert [row[0] for row in run_sql(sandbox.database, "select count(*) from judgements")] == [1]
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_whatever_changes_the_recalled_is_what_is_decided(
-    sandbox: Sandbox, shop: Path, asked: list[ClientCall], seed: int
+    sandbox: Sandbox, shop: Path, hooks: Hooks, seed: int
 ) -> None:
     chance = random.Random(seed)  # noqa: S311 - no secrets
     calls = [
@@ -345,12 +354,10 @@ def test_whatever_changes_the_recalled_is_what_is_decided(
             off = chance.sample(["ledger", "new"], 1)
             sandbox.write_state("ledger", local={shop: {"disabledMcpServers": off}})
         elif change == 4:
-            quick_store.record_use(
-                chance.choice(calls).name, directory=str(shop), succeeded=chance.random() < 0.5
-            )
+            hooks.record_use(chance.choice(calls).name, shop, succeeded=chance.random() < 0.5)
         elif change == 5:
             front = f"---\nname: deploy\ndescription: {chance.random()}\n---\n"
             sandbox.write(shop / ".claude/skills/deploy/SKILL.md", front)
         for call in chance.sample(calls, 2):
-            judged(sandbox, shop, call._replace(mode=chance.choice([None, "plan", "dontAsk"])))
-    assert len(asked) < 24
+            hooks.decide(shop, call._replace(mode=chance.choice([None, "plan", "dontAsk"])))
+    assert len(hooks.decided) < 24

@@ -4,18 +4,18 @@ import json
 
 import pytest
 
-from remit.hooks.event import Event, read
+from remit.hooks.event import Event, read_event
 
 
 def event(*, variables: dict[str, str] | None = None, **fields: object) -> Event:
     told = {"hook_event_name": "PreToolUse", "session_id": "s1", "cwd": "/code/shop", **fields}
-    return read(json.dumps(told).encode(), variables or {})
+    return read_event(json.dumps(told).encode(), variables or {})
 
 
 @pytest.mark.parametrize("data", [b"", b"nonsense", b"[]", b"3", b"{}", b'{"hook_event_name": 3}', b"\xff"])
 def test_what_is_no_event_is_an_error(data: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):
-        read(data, {})
+        read_event(data, {})
 
 
 def test_an_event_happens_where_its_session_was_launched() -> None:

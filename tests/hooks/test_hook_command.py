@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from remit.hooks import hook_command, hook_log
 from remit.hooks.event_dispatch import respond
+from remit.hooks.hook_context import HookEnvironment
+from remit.hooks.hook_log import log_failure
+from remit.registry import Registry
 from support.builders import servers
 from support.databases import run_sql
 from support.sandbox import Sandbox
@@ -424,13 +426,13 @@ def test_arguments_that_cannot_be_read_get_no_call_past_a_rule(
 def test_a_decision_that_takes_too_long_is_a_question(
     sandbox: Sandbox, ruled: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def never(_: object) -> None:
-        hook_command._give_up(14, None)  # pyright: ignore[reportPrivateUsage] - as the alarm would
+    def never() -> Registry:
+        raise TimeoutError
 
-    monkeypatch.setattr("remit.hooks.tool_events.before", never)
     for name, value in sandbox.environment.items():
         monkeypatch.setenv(name, value)
-    answer = respond(json.dumps(told("PreToolUse", ruled, tool_name="mcp__ledger__wipe")).encode())
+    call = json.dumps(told("PreToolUse", ruled, tool_name="mcp__ledger__wipe")).encode()
+    answer = respond(call, HookEnvironment(open_registry=never))
     assert '"ask"' in answer
     assert "TimeoutError" in answer
 
@@ -444,9 +446,8 @@ def test_the_log_stays_small_and_keeps_what_is_newer(
     sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("REMIT_HOME", str(sandbox.root / "data"))
-    monkeypatch.setattr(hook_log, "MOST", 4_000)
     for number in range(200):
-        hook_log.note("Stop", ValueError(f"number {number}"))
+        log_failure("Stop", ValueError(f"number {number}"), max_bytes=4_000)
     lines = sandbox.log()
     assert lines[-1].endswith("Stop ValueError number 199")
     assert sum(map(len, lines)) < 4_200

@@ -8,6 +8,8 @@ import pytest
 
 from remit.errors import StoreUnavailableError
 from remit.hooks.event_dispatch import respond
+from remit.hooks.hook_context import HookEnvironment
+from remit.memory.project_memory import Memory
 from support.databases import run_sql
 from support.processes import git
 from support.sandbox import Sandbox
@@ -241,9 +243,9 @@ def test_what_cannot_be_remembered_keeps_no_session_from_beginning(
     for name, value in sandbox.environment.items():
         monkeypatch.setenv(name, value)
 
-    def fail(_: str) -> None:
+    def fail(_: str) -> Memory:
         raise StoreUnavailableError("it is full")
 
-    monkeypatch.setattr("remit.hooks.session_events.remember", fail)
-    assert "- Edited till.py" in respond(json.dumps(told("SessionStart", shop)).encode())
+    environment = HookEnvironment(open_memory=fail)
+    assert "- Edited till.py" in respond(json.dumps(told("SessionStart", shop)).encode(), environment)
     assert "SessionStart StoreUnavailableError it is full" in sandbox.log()[0]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from remit.hooks.transcripts import calls_in
+from remit.hooks.transcripts import read_calls
 
 AT = "2026-11-15T20:28:47.306Z"
 MOMENT = 1794774527306
@@ -29,7 +29,7 @@ ACCEPTED: dict[str, Any] = {"permissionDecision": {"decision": "accept"}}
 
 
 def test_a_call_with_its_answer_is_the_event_that_a_hook_would_be_told() -> None:
-    told = calls_in([call(), answer(toolUseResult={"rows": 3})], 0)
+    told = read_calls([call(), answer(toolUseResult={"rows": 3})], 0)
     assert told.events == [
         (
             {
@@ -46,7 +46,7 @@ def test_a_call_with_its_answer_is_the_event_that_a_hook_would_be_told() -> None
 
 
 def test_a_call_that_was_made_and_failed_is_a_failure() -> None:
-    ((fields, _),) = calls_in([call(), answer(is_error=True, **ACCEPTED)], 0).events
+    ((fields, _),) = read_calls([call(), answer(is_error=True, **ACCEPTED)], 0).events
     assert (fields["hook_event_name"], fields["error"]) == ("PostToolUseFailure", "3 rows")
 
 
@@ -59,19 +59,19 @@ def test_a_call_that_was_made_and_failed_is_a_failure() -> None:
     ],
 )
 def test_a_call_that_was_refused_is_none(fields: dict[str, Any]) -> None:
-    assert calls_in([call(), answer(is_error=True, **fields)], 0).events == []
+    assert read_calls([call(), answer(is_error=True, **fields)], 0).events == []
 
 
 def test_a_call_without_an_answer_is_read_again_later() -> None:
     first = [call("t1"), answer("t1")]
-    told = calls_in([*first, call("t2"), b'{"half'], 0)
+    told = read_calls([*first, call("t2"), b'{"half'], 0)
     assert len(told.events) == 1
     assert told.length == sum(map(len, first))
 
 
 def test_an_answer_to_what_is_not_known_and_what_is_too_old_are_passed_over() -> None:
-    assert calls_in([answer("t0")], 0).events == []
-    assert calls_in([call(), answer()], MOMENT + 1).events == []
+    assert read_calls([answer("t0")], 0).events == []
+    assert read_calls([call(), answer()], MOMENT + 1).events == []
 
 
 @pytest.mark.parametrize(
@@ -87,10 +87,10 @@ def test_an_answer_to_what_is_not_known_and_what_is_too_old_are_passed_over() ->
     ],
 )
 def test_what_is_no_call_is_passed_over(damaged: bytes) -> None:
-    told = calls_in([damaged, call(), answer()], 0)
+    told = read_calls([damaged, call(), answer()], 0)
     assert len(told.events) == 1
     assert told.length == len(damaged) + len(call()) + len(answer())
 
 
 def test_a_call_without_a_time_is_none() -> None:
-    assert calls_in([call(), answer(timestamp="yesterday")], 0).events == []
+    assert read_calls([call(), answer(timestamp="yesterday")], 0).events == []

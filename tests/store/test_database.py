@@ -25,24 +25,42 @@ def test_migrations_are_numbered_without_gaps_up_to_the_schema_version() -> None
     assert numbers == list(range(1, SCHEMA_VERSION + 1))
 
 
+def test_each_query_and_each_fragment_has_a_name_of_its_own() -> None:
+    titles = [
+        title
+        for file in SQL.glob("*.sql")
+        for title in re.findall(r"^-- ((?:name|fragment): \w+)$", file.read_text(), flags=re.MULTILINE)
+    ]
+    assert len(titles) > 150
+    assert sorted(titles) == sorted(set(titles))
+
+
 def test_every_read_of_tools_carries_the_scope_rule() -> None:
-    queries = re.split(r"^-- name: ", (SQL / "queries.sql").read_text(), flags=re.MULTILINE)[1:]
+    queries = [
+        query
+        for file in SQL.glob("*.sql")
+        for query in re.split(r"^-- name: ", file.read_text(), flags=re.MULTILINE)[1:]
+    ]
     reads = {
         query.split()[0]: query
         for query in queries
         if query.split()[1] in ("select", "with") and re.search(r"(from|join) tools\b", query)
     }
-    assert reads.keys() >= {"catalog", "loose", "loose_of_name", "server_in_force", "last_known", "resolved"}
+    assert reads.keys() >= {"catalog", "undeclared_tools", "active_server", "last_known", "resolved"}
     assert [name for name, query in reads.items() if "{in_scope}" not in query] == []
 
 
 @pytest.mark.parametrize(
-    ("query", "index"), [("loose", "tools_loose (client=?)"), ("loose_of_name", "tools_by_name (name=?")]
+    ("query", "index"),
+    [
+        ("undeclared_tools", "tools_loose (client=?)"),
+        ("undeclared_tools_of_name", "tools_by_name (name=?"),
+    ],
 )
-def test_what_is_loose_is_found_without_looking_at_the_tools_that_servers_list(
+def test_undeclared_tools_are_found_without_reading_the_tools_that_servers_list(
     query: str, index: str
 ) -> None:
-    (text,) = re.findall(rf"^-- name: {query}\n(.*?)\n\n", (SQL / "queries.sql").read_text(), re.M | re.S)
+    (text,) = re.findall(rf"^-- name: {query}\n(.*?)\n\n", (SQL / "usage.sql").read_text(), re.M | re.S)
     statement = re.sub(r":\w+", "'x'", text.replace("{in_scope}", "t.scope = 'global'"))
     connection = Database(":memory:")._connection  # pyright: ignore[reportPrivateUsage]
     plan = [row[3] for row in connection.execute(f"explain query plan {statement}")]

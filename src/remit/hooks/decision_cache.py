@@ -1,7 +1,7 @@
-"""Judgements: decisions about calls, recalled where all that they go by is unchanged.
+"""The decision cache: decisions about calls, reused while everything they depend on is unchanged.
 
-A hook decides before every call, and loading what decides takes ten times as long as recalling. Of a decision
-that goes by states, those are looked at each time, and what was decided when they were the same is recalled.
+A hook decides before every call, and loading the kernel takes ten times as long as a cached decision. For a
+decision that depends on states, the states are read each time, and the decision made for them is reused.
 """
 
 import json
@@ -13,19 +13,17 @@ from remit.decision.client_reports import ClientCall
 from remit.decision.gates import Basis, Gate
 from remit.decision.views import Flags
 from remit.errors import StoreError
-from remit.hooks.quick_store import CLIENT, Here, fingerprints, now, visiting
-from remit.store.database import seen_from
+from remit.hooks.hook_context import CLIENT, SYSTEM, HookContext, HookEnvironment, open_context
 
 if TYPE_CHECKING:
     from remit.decision.decide import Decision
 
-_KEPT_FOR = 30 * 24 * 3_600_000  # milliseconds
-_MOST_ANSWERS = 8  # about one call, each for other states
-_NOTHING = "[[], null]"  # to be watched
+_MOST_ANSWERS = 8  # per call, each for other states
+_NO_STATES = "[[], null]"  # the watch of a decision that depends on no state
 
 
-class Judgement(NamedTuple):
-    """What becomes of a call: `visible`, `ask` or `hidden`, and why."""
+class CallDecision(NamedTuple):
+    """The decision about a call: its verdict (`visible`, `ask` or `hidden`) and the reason."""
 
     verdict: str
     reason: str
@@ -33,8 +31,15 @@ class Judgement(NamedTuple):
     gate: str | None = None
 
 
-def judge(call: ClientCall, directory: str, *, is_headless: bool = False, client: str = CLIENT) -> Judgement:
-    """Decide about a call; what was decided before on the same grounds is recalled.
+def decide_call(
+    call: ClientCall,
+    directory: str,
+    *,
+    is_headless: bool = False,
+    environment: HookEnvironment = SYSTEM,
+    client: str = CLIENT,
+) -> CallDecision:
+    """Decide about a call, from the cache if nothing changed.
 
     Raises:
         BadVariableError: a variable that names a directory cannot be used.
@@ -42,106 +47,103 @@ def judge(call: ClientCall, directory: str, *, is_headless: bool = False, client
         StoreError: the database cannot be used.
     """
     flags = Flags(is_headless=is_headless)
-    with visiting(directory, client) as here:
-        known = _recall(call, _grounds(call, here, flags), here, flags)
-        before = None if known is None else _reading(known.watch, here)
+    with open_context(directory, environment, client) as context:
+        known = _load(call, _inputs_digest(call, context, flags), context, flags)
+        before = None if known is None else _states_digest(known.watch, context)
         if known is not None and before in known.answers:
-            return Judgement(*known.answers[before])
-        from remit.bootstrap import open_registry
-
-        with open_registry() as registry:
-            context = registry.at(directory, client, is_headless=is_headless)
-            registry.refresh(context)
-            mark = _grounds(call, here, flags)
-            decision, watch = registry.judge(call, context)
-        judged = _judged(decision)
-        if watch is not None and mark is not None and mark == _grounds(call, here, flags):
-            with suppress(StoreError):  # it is known, though it cannot be kept
-                _keep(_with(known, mark, json.dumps(watch), before, judged, here), call, here, flags)
-        return judged
-
-
-class _Kept(NamedTuple):
-    """What is kept of decisions about a call."""
-
-    mark: str  # of all that they go by, but the states
-    watch: str  # what of those they go by, as JSON
-    answers: dict[str | None, Judgement]  # by what the states were
+            return known.answers[before]
+        with environment.open_registry() as registry:
+            place = registry.at(directory, client, is_headless=is_headless)
+            registry.refresh(place)
+            digest = _inputs_digest(call, context, flags)
+            decision, watch = registry.judge(call, place)
+        decided = _call_decision(decision)
+        if watch is not None and digest is not None and digest == _inputs_digest(call, context, flags):
+            entry = _extended(known, digest, json.dumps(watch), before, decided, context)
+            with suppress(StoreError):  # the decision holds even if it cannot be cached
+                _save(entry, call, context, flags)
+        return decided
 
 
-def _recall(call: ClientCall, mark: str | None, here: Here, flags: Flags) -> _Kept | None:
-    subject = _subject(call, here, flags)
-    found = [] if mark is None else here.database.rows("judgement", **subject, mark=mark)
-    if mark is None or not found:
+class _Entry(NamedTuple):
+    """The cached decisions about a call."""
+
+    digest: str  # of everything they depend on, except states
+    watch: str  # the states they depend on, as JSON
+    answers: dict[str | None, CallDecision]  # by the digest of those states
+
+
+def _load(call: ClientCall, digest: str | None, context: HookContext, flags: Flags) -> _Entry | None:
+    if digest is None:
         return None
-    watch, answers = json.loads(found[0][0])
-    return _Kept(mark, watch, {state: Judgement(*answer) for state, answer in answers.items()})
+    found = context.store.cached_decision(_subject(call, context, flags), digest)
+    if found is None:
+        return None
+    watch, answers = json.loads(found)
+    return _Entry(digest, watch, {states: CallDecision(*answer) for states, answer in answers.items()})
 
 
-def _with(
-    known: _Kept | None, mark: str, watch: str, before: str | None, judged: Judgement, here: Here
-) -> _Kept:
-    """Add an answer to what is kept, if the states were the same before it was found and after."""
-    is_same = known is not None and (known.mark, known.watch) == (mark, watch)
+def _save(entry: _Entry, call: ClientCall, context: HookContext, flags: Flags) -> None:
+    answer = json.dumps([entry.watch, entry.answers])
+    subject = _subject(call, context, flags)
+    context.store.cache_decision(subject, entry.digest, answer, context.environment.now())
+
+
+def _extended(
+    known: _Entry | None,
+    digest: str,
+    watch: str,
+    before: str | None,
+    decided: CallDecision,
+    context: HookContext,
+) -> _Entry:
+    """Add a decision to an entry if the states did not change while it was made."""
+    is_same = known is not None and (known.digest, known.watch) == (digest, watch)
     answers = dict(known.answers) if known is not None and is_same else {}
-    after = _reading(watch, here)
-    if watch == _NOTHING or (is_same and before is not None and before == after):
-        answers[after] = judged
-    return _Kept(mark, watch, dict([*answers.items()][-_MOST_ANSWERS:]))
+    after = _states_digest(watch, context)
+    if watch == _NO_STATES or (is_same and before is not None and before == after):
+        answers[after] = decided
+    return _Entry(digest, watch, dict([*answers.items()][-_MOST_ANSWERS:]))
 
 
-def _reading(watch: str, here: Here) -> str | None:
-    """Give a mark of the states that a decision goes by."""
-    if watch == _NOTHING:
+def _states_digest(watch: str, context: HookContext) -> str | None:
+    """Digest the states that a decision depends on; None if only a full snapshot can tell them."""
+    if watch == _NO_STATES:
         return ""
-    from remit.hooks.state_reading import reading
+    from remit.hooks.states_digest import states_digest
     from remit.states.state_watch import read_watch
 
-    return reading(read_watch(json.loads(watch)), here.database, here.workspace, here.machine, now())
+    return states_digest(read_watch(json.loads(watch)), context)
 
 
-def _subject(call: ClientCall, here: Here, flags: Flags) -> dict[str, str]:
-    subject = json.dumps([here.client, flags.key, *call])
-    place = {"workspace": here.workspace.dir, "project": here.workspace.project.hash}
-    return {"subject": subject, **place}
-
-
-def _grounds(call: ClientCall, here: Here, flags: Flags) -> str | None:
-    """Give a mark of all that the decision about a call goes by; None where a file has changed since."""
+def _inputs_digest(call: ClientCall, context: HookContext, flags: Flags) -> str | None:
+    """Digest everything else that a decision depends on; None if a file changed since the last scan."""
     from remit import __version__
 
-    if not here.is_scanned(flags):
+    if not context.is_scanned(flags):
         return None
-    grounds = [__version__, here.machine.home, *(_MARKS[basis](call, here, flags) for basis in _BASES)]
-    return sha256(json.dumps(grounds).encode()).hexdigest()
+    inputs = (_INPUTS[basis](call, context, flags) for basis in _BASES)
+    everything = [__version__, context.machine.home, *inputs]
+    return sha256(json.dumps(everything).encode()).hexdigest()
 
 
-def _catalog_mark(call: ClientCall, here: Here, flags: Flags) -> object:
-    names = json.dumps(call.names)
-    place = seen_from(here.workspace)
-    return here.database.rows("facts_about", client=here.client, flags=flags.key, names=names, **place)
+def _catalog_inputs(call: ClientCall, context: HookContext, flags: Flags) -> object:
+    return context.store.decision_inputs(call.names, flags)
 
 
-def _configuration_mark(_call: ClientCall, here: Here, _flags: Flags) -> object:
-    trusted = here.database.rows("trusted_parts", project=here.workspace.project.hash)
-    return [fingerprints(here), trusted]
+def _configuration_inputs(_call: ClientCall, context: HookContext, _flags: Flags) -> object:
+    return [context.configuration_fingerprints(), context.store.trusted_parts()]
 
 
-_MARKS = {Basis.CATALOG: _catalog_mark, Basis.CONFIGURATION: _configuration_mark}
-# Whatever a gate depends on is part of the mark; the states are watched instead.
+_INPUTS = {Basis.CATALOG: _catalog_inputs, Basis.CONFIGURATION: _configuration_inputs}
+# The digest covers everything that a gate depends on, except states, which are watched.
 _BASES = sorted({basis for gate in Gate for basis in gate.bases} - {Basis.STATES})
 
 
-def _judged(decision: "Decision") -> Judgement:
+def _subject(call: ClientCall, context: HookContext, flags: Flags) -> str:
+    return json.dumps([context.client, flags.key, *call])
+
+
+def _call_decision(decision: "Decision") -> CallDecision:
     gate = None if decision.gate is None else decision.gate.value
-    return Judgement(decision.verdict.value, decision.reason, decision.unlock, gate)
-
-
-def _keep(kept: _Kept, call: ClientCall, here: Here, flags: Flags) -> None:
-    at = now()
-    answer = json.dumps([kept.watch, kept.answers])
-    with here.database.transaction():
-        here.database.run("forget_judgements", before=at - _KEPT_FOR)
-        here.database.run(
-            "keep_judgement", **_subject(call, here, flags), mark=kept.mark, answer=answer, at=at
-        )
+    return CallDecision(decision.verdict.value, decision.reason, decision.unlock, gate)

@@ -1,16 +1,16 @@
-"""Events: what a client tells a hook, read without trusting any of it."""
+"""Hook events and answers: the JSON that a client sends, read without trusting it, and the JSON it reads."""
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, cast
 
 from remit.decision.tool_names import MCP, served_name, storable
 from remit.decision.views import runs_headless
 
-_LONGEST = 1_000  # characters of a name or an id
-_LONGEST_CALL = 2**53  # milliseconds
-_CALL = "call_tool"  # by which the gateway calls what it does not list
+_MAX_TEXT = 1_000  # characters of a name or an id
+_MAX_DURATION = 2**53  # milliseconds
+_CALL = "call_tool"  # the gateway's tool that calls unlisted tools
 _SUBJECTS = {
     "Skill": ("skill", "command"),
     "SlashCommand": ("command",),
@@ -19,34 +19,37 @@ _SUBJECTS = {
 }
 
 
+Answer = dict[str, object] | None  # None: no answer
+
+
 class Event(NamedTuple):
-    """One event; what is missing or of another kind than it should be reads as nothing."""
+    """One event; a field that is missing or of a wrong type reads as absent."""
 
     name: str
-    directory: str  # where the client was started, else where the event happened
+    directory: str  # where the client was started, else where the event occurred
     session_id: str | None
     is_headless: bool
     fields: Mapping[str, object]
-    at: int | None = None  # when it happened, in Unix milliseconds; None: now
+    at: int | None = None  # Unix milliseconds; None: now
 
-    def text(self, name: str, most: int = _LONGEST) -> str | None:
-        """Read a text that is not empty and not too long."""
-        return _text(self.fields.get(name), most)
+    def text(self, name: str, limit: int = _MAX_TEXT) -> str | None:
+        """Read a text that is neither empty nor too long."""
+        return _text(self.fields.get(name), limit)
 
     def number(self, name: str) -> int | None:
         """Read a whole number of milliseconds."""
         value = self.fields.get(name)
         if isinstance(value, bool) or not isinstance(value, int | float):
             return None
-        return int(value) if 0 <= value < _LONGEST_CALL else None
+        return int(value) if 0 <= value < _MAX_DURATION else None
 
     def inner(self, name: str) -> "Event":
-        """Read an object as if it were an event of its own; one that is missing is empty."""
+        """Read an object as an event; a missing one is empty."""
         return self._replace(fields=_object(self.fields.get(name)))
 
     @property
     def tool(self) -> str | None:
-        """The tool that it is about, as the client calls it; what the gateway calls for another is that."""
+        """The called tool, as the client names it; behind `call_tool`, the tool that it calls."""
         name = self.text("tool_name")
         if not self._calls_another:
             return name
@@ -58,7 +61,7 @@ class Event(NamedTuple):
 
     @property
     def arguments(self) -> "Event":
-        """What the tool is given."""
+        """The arguments of the tool."""
         given = self.inner("tool_input")
         return given.inner("arguments") if self._calls_another else given
 
@@ -68,7 +71,7 @@ class Event(NamedTuple):
 
     @property
     def server(self) -> str | None:
-        """The server of its tool; before that of a plugin's server, the client puts the plugin's name."""
+        """The server of the tool, without the plugin that the client puts before it."""
         label = self.inner("mcp_server").text("name") or ""
         return (
             label.split(":", 2)[2] if label.startswith("plugin:") and label.count(":") > 1 else label
@@ -76,27 +79,27 @@ class Event(NamedTuple):
 
     @property
     def subject(self) -> str | None:
-        """Of a tool that starts a skill, a command or an agent: which."""
+        """The skill, command or agent that the tool starts."""
         given = self.inner("tool_input")
         found = [given.text(key) for key in _SUBJECTS.get(self.tool or "", ())]
         words = next((text for text in found if text), "").split()
         return words[0].removeprefix("/") or None if words else None
 
 
-def read(data: bytes, variables: Mapping[str, str]) -> Event:
-    """Read an event, as a process gets it with these variables.
+def read_event(data: bytes, variables: Mapping[str, str]) -> Event:
+    """Read an event that a process with these variables gets.
 
     Raises:
-        ValueError: it is no event.
+        ValueError: it is not an event.
     """
     content: object = json.loads(data.decode(errors="replace"))
     if not isinstance(content, dict):
         raise ValueError("not an object")
     fields = cast("dict[str, object]", content)
-    name = _text(fields.get("hook_event_name"), _LONGEST)
+    name = _text(fields.get("hook_event_name"), _MAX_TEXT)
     if name is None:
         raise ValueError("no `hook_event_name`")
-    session_id = _text(fields.get("session_id"), _LONGEST)
+    session_id = _text(fields.get("session_id"), _MAX_TEXT)
     launched = variables.get("CLAUDE_PROJECT_DIR")
     is_this_session = variables.get("CLAUDE_CODE_SESSION_ID", session_id) == session_id
     here = _text(fields.get("cwd"), 100_000) or os.curdir
@@ -109,8 +112,24 @@ def read(data: bytes, variables: Mapping[str, str]) -> Event:
     )
 
 
-def _text(value: object, most: int) -> str | None:
-    return storable(value) if isinstance(value, str) and 0 < len(value) <= most else None
+def permission_decision(decision: str, reason: str) -> Answer:
+    """Answer that a call is denied, or that a person must approve it."""
+    return _answer("PreToolUse", permissionDecision=decision, permissionDecisionReason=reason)
+
+
+def added_context(event: str, text: str, watched: Sequence[str] = ()) -> Answer:
+    """Answer with context for the model and files to watch; None without either."""
+    context = {"additionalContext": text} if text else {}
+    watching = {"watchPaths": list(watched)} if watched else {}
+    return _answer(event, **context, **watching) if context or watching else None
+
+
+def _answer(event: str, **fields: object) -> Answer:
+    return {"hookSpecificOutput": {"hookEventName": event, **fields}}
+
+
+def _text(value: object, limit: int) -> str | None:
+    return storable(value) if isinstance(value, str) and 0 < len(value) <= limit else None
 
 
 def _object(value: object) -> Mapping[str, object]:

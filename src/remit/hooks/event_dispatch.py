@@ -1,59 +1,77 @@
-"""Responding: one event in, its answer out, and a line in the log where that failed."""
+"""Event dispatch: one event in, its answer out, and a line in the log on failure."""
 
 import json
 import os
 from importlib import import_module
 
-from remit.hooks.answers import Answer
-from remit.hooks.event import Event, read
-from remit.hooks.hook_log import note
+from remit.configuration.file_paths import configuration_paths
+from remit.files.bounded_reader import this_machine
+from remit.files.checkout import locate
+from remit.hooks.event import Answer, Event, permission_decision, read_event
+from remit.hooks.hook_context import SYSTEM, HookEnvironment
+from remit.hooks.hook_log import log_failure
 
 BEFORE_CALLS = "PreToolUse"
-HEAD = 10_000  # bytes in which an event says what it is
-MOST = 64 * 1024 * 1024  # bytes of an event that are read
-_HANDLERS = {  # loaded one at a time: most events live for milliseconds
-    BEFORE_CALLS: ("tool_events", "before"),
-    "PostToolUse": ("tool_events", "after"),
-    "PostToolUseFailure": ("tool_events", "failed"),
-    "SessionStart": ("session_events", "start"),
-    "SessionEnd": ("session_events", "end"),
-    "UserPromptSubmit": ("prompt_events", "submitted"),
-    "UserPromptExpansion": ("prompt_events", "expanded"),
-    "ConfigChange": ("file_events", "changed"),
-    "FileChanged": ("file_events", "changed"),
-    "CwdChanged": ("file_events", "changed"),
+MAX_BYTES = 64 * 1024 * 1024  # of an event
+_HEAD = 10_000  # bytes that contain the name of an event
+_HANDLERS = {  # each module is loaded on demand: most hooks live for milliseconds
+    BEFORE_CALLS: ("tool_events", "before_call"),
+    "PostToolUse": ("tool_events", "after_call"),
+    "PostToolUseFailure": ("tool_events", "after_failed_call"),
+    "SessionStart": ("session_events", "session_started"),
+    "SessionEnd": ("session_events", "session_ended"),
+    "UserPromptSubmit": ("prompt_events", "prompt_submitted"),
+    "UserPromptExpansion": ("prompt_events", "prompt_expanded"),
+    "ConfigChange": ("session_events", "files_changed"),
+    "FileChanged": ("session_events", "files_changed"),
+    "CwdChanged": ("session_events", "files_changed"),
 }
+_UNDECIDED = "Remit: it could not be decided whether this call is allowed here ({}); hooks.log says more."
 
 
-def respond(data: bytes) -> str:
-    """Answer an event; empty where there is nothing to say, or where answering failed and decides nothing."""
+def respond(data: bytes, environment: HookEnvironment = SYSTEM) -> str:
+    """Answer an event; empty if there is no answer, or if a failure does not concern a decision."""
     name, event = "", None
     try:
-        if len(data) > MOST:
-            raise ValueError(f"an event of more than {MOST:,} bytes")
-        event = read(data, os.environ)
+        if len(data) > MAX_BYTES:
+            raise ValueError(f"an event of more than {MAX_BYTES:,} bytes")
+        event = read_event(data, os.environ)
         name = event.name
         if name not in _HANDLERS:
             return ""
         module, handler = _HANDLERS[name]
-        answer: Answer = getattr(import_module(f"remit.hooks.{module}"), handler)(event)
+        answer: Answer = getattr(import_module(f"remit.hooks.{module}"), handler)(event, environment)
         return "" if answer is None else json.dumps(answer)
     except Exception as error:
-        note(name, error)
-        return _failed(data, event, error)
+        log_failure(name, error)
+        return _answer_to_failure(data, event, error)
 
 
-def _failed(data: bytes, event: Event | None, error: Exception) -> str:
-    """Say what is to be said though answering failed."""
-    is_before = f'"{BEFORE_CALLS}"'.encode() in data[:HEAD] if event is None else event.name == BEFORE_CALLS
+def _answer_to_failure(data: bytes, event: Event | None, error: Exception) -> str:
+    is_before = f'"{BEFORE_CALLS}"'.encode() in data[:_HEAD] if event is None else event.name == BEFORE_CALLS
     if not is_before:
         return ""
     try:
-        from remit.hooks.undecided import undecided
-
         here = os.environ.get("CLAUDE_PROJECT_DIR") or os.curdir
-        answer = undecided(here if event is None else event.directory, error)
+        answer = _undecided(here if event is None else event.directory, error)
         return "" if answer is None else json.dumps(answer)
     except Exception as another:
-        note(BEFORE_CALLS, another)
+        log_failure(BEFORE_CALLS, another)
         return ""
+
+
+def _undecided(directory: str, error: BaseException) -> Answer:
+    """Ask a person about a call that could not be decided, if there are rules that might forbid it.
+
+    Without rules, a failing hook changes nothing; with rules, an error is not a permission.
+    """
+    if not _has_rules(directory):
+        return None
+    return permission_decision("ask", _UNDECIDED.format(type(error).__name__))
+
+
+def _has_rules(directory: str) -> bool:
+    place = os.path.abspath(directory)
+    while not os.path.isdir(place):  # it may have been removed
+        place = os.path.dirname(place)
+    return any(os.path.lexists(path) for _, path, _ in configuration_paths(locate(place), this_machine()))

@@ -1,62 +1,62 @@
 """`remit hook`: one event on stdin, its answer on stdout.
 
-A hook never breaks the session that it is called from: whatever happens, the exit code is 0, and nothing but
-an answer is printed. A failure is one line in a log of bounded size.
+A hook never breaks the session that calls it: the exit code is always 0, and only an answer is printed. A
+failure is one line in a log of bounded size.
 
-This module imports next to nothing: a client that ends tells the hooks that it does not wait for to end, too,
-and a use that was told is to be kept all the same.
+This module imports almost nothing: a client that ends also ends the hooks it does not wait for, and a use
+must be recorded anyway.
 """
 
 import os
 import signal
 import sys
 
-_LIMIT = 64 * 1024 * 1024 + 1  # bytes; an event that is as long is passed over
-_HEAD = 10_000  # bytes in which an event says what it is
-_BEFORE_CALLS = b'"PreToolUse"'  # which the client waits 15 s for, and then goes on as if allowed
-_PATIENCE = 10.0  # seconds
-_REPORTS = (b'"PostToolUse"', b'"PostToolUseFailure"')  # which nobody waits for an answer to
+_LIMIT = 64 * 1024 * 1024 + 1  # bytes; an event of this length is ignored
+_HEAD = 10_000  # bytes that contain the name of an event
+_BEFORE_CALLS = b'"PreToolUse"'  # the client waits 15 s for it, then proceeds as if allowed
+_TIMEOUT = 10.0  # seconds
+_REPORTS = (b'"PostToolUse"', b'"PostToolUseFailure"')  # the client does not wait for an answer
 
 
 def main() -> None:
-    """Answer the event on stdin, and end well."""
+    """Answer the event on stdin and exit with 0."""
     try:
         usual = signal.signal(signal.SIGTERM, signal.SIG_IGN)
         data = sys.stdin.buffer.read(_LIMIT)
-        # A call may be given any words: where somebody may wait for an answer, nobody leaves.
+        # Arguments may contain any text: if the client may be waiting for an answer, do not detach.
         if _BEFORE_CALLS not in data and any(name in data[:_HEAD] for name in _REPORTS):
-            _leave_the_client()
+            _detach()
         else:
             signal.signal(signal.SIGTERM, usual)
         if _BEFORE_CALLS in data[:_HEAD]:
-            _hurry()
+            _start_timeout()
         from remit.hooks.event_dispatch import respond
 
         if text := respond(data):
             os.write(1, text.encode())
-    except BrokenPipeError:  # a client that ended has no use for an answer
+    except BrokenPipeError:  # the client has ended
         pass
     except BaseException as error:
-        from remit.hooks.hook_log import note
+        from remit.hooks.hook_log import log_failure
 
-        note("", error)
+        log_failure("", error)
     finally:
-        os._exit(0)  # whatever happened, and without the time that an orderly end takes
+        os._exit(0)  # without the time that an orderly exit takes
 
 
-def _hurry() -> None:
-    """Answer while somebody still waits: late is as good as a yes."""
+def _start_timeout() -> None:
+    """Fail before the client stops waiting: it takes a late answer for a permission."""
     if hasattr(signal, "setitimer"):
-        signal.signal(signal.SIGALRM, _give_up)
-        signal.setitimer(signal.ITIMER_REAL, _PATIENCE)
+        signal.signal(signal.SIGALRM, _time_out)
+        signal.setitimer(signal.ITIMER_REAL, _TIMEOUT)
 
 
-def _give_up(_number: int, _frame: object) -> None:
+def _time_out(_number: int, _frame: object) -> None:
     raise TimeoutError("it takes too long")
 
 
-def _leave_the_client() -> None:
-    """Go on in a process of our own, where it is a client that called."""
+def _detach() -> None:
+    """Continue in a process of our own if a client called."""
     if "CLAUDE_PID" not in os.environ or not hasattr(os, "fork"):
         return
     if os.fork():

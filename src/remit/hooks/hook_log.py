@@ -1,4 +1,4 @@
-"""The log of hooks: one line for each failure, in a file that stays small."""
+"""The hook log: one line per failure, in a file of bounded size."""
 
 import os
 import time
@@ -9,28 +9,29 @@ from remit.settings import data_directory
 from remit.text.one_line import one_line
 
 FILE = "hooks.log"
-MOST = 256 * 1024  # bytes, after which only the newer half is kept
-_LONGEST = 300  # characters of a line
+MAX_BYTES = 256 * 1024  # then only the newer half is kept
+_MAX_LINE = 300  # characters
 
 
-def note(event: str, error: BaseException) -> None:
-    """Write down what went wrong; where even that is not possible, it is lost."""
+def log_failure(event: str, error: BaseException, *, max_bytes: int = MAX_BYTES) -> None:
+    """Log a failure; if that fails too, it is lost."""
     try:
         machine = this_machine()
         folder = data_directory(machine.variables, machine.platform, machine.home)
         os.makedirs(folder, mode=0o700, exist_ok=True)
         path = os.path.join(folder, FILE)
-        _shorten(path)
+        _shorten(path, max_bytes)
         _append(path, _line(event, error))
-    except Exception:  # noqa: S110 - there is nobody left to tell
+    except Exception:  # noqa: S110 - nothing else can be done
         pass
 
 
 def _line(event: str, error: BaseException) -> str:
     at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    # Only of our own errors, and of those of reading JSON, is it known that they say nothing secret.
-    said = error if isinstance(error, RemitError | ValueError) and not isinstance(error, UnicodeError) else ""
-    return f"{at} {one_line(' '.join((event or 'event', type(error).__name__, str(said))), _LONGEST)}\n"
+    # Only our own errors and those of reading JSON are known to contain no secrets.
+    is_safe = isinstance(error, RemitError | ValueError) and not isinstance(error, UnicodeError)
+    message = str(error) if is_safe else ""
+    return f"{at} {one_line(' '.join((event or 'event', type(error).__name__, message)), _MAX_LINE)}\n"
 
 
 def _append(path: str, line: str) -> None:
@@ -41,14 +42,14 @@ def _append(path: str, line: str) -> None:
         os.close(opened)
 
 
-def _shorten(path: str) -> None:
+def _shorten(path: str, max_bytes: int) -> None:
     try:
-        if os.path.getsize(path) <= MOST:
+        if os.path.getsize(path) <= max_bytes:
             return
     except OSError:
         return
     with open(path, "rb") as opened:
-        opened.seek(-MOST // 2, os.SEEK_END)
+        opened.seek(-max_bytes // 2, os.SEEK_END)
         opened.readline()  # the rest of a line
         newer = opened.read()
     with open(f"{path}.new", "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as written:

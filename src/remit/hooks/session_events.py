@@ -1,50 +1,55 @@
-"""Sessions: what an agent is told when one begins, and that one ended."""
+"""Events of sessions: a session starts, its files change, it ends."""
 
 import json
 from collections.abc import Callable
 
-from remit.bootstrap import open_registry
-from remit.hooks.answers import Answer, context
-from remit.hooks.event import Event
-from remit.hooks.hook_log import note
-from remit.hooks.quick_store import begin_session, end_session, rescan, visiting
-from remit.hooks.recovery import recover
-from remit.hooks.trace_observations import remember
+from remit.hooks.event import Answer, Event, added_context
+from remit.hooks.hook_context import HookEnvironment, open_context, rescan
+from remit.hooks.hook_log import log_failure
 
-_LONGEST_PATH = 4_096
+_MAX_PATH = 4_096
 
 
-def start(event: Event) -> Answer:
-    """Read what changed, and tell the agent what it has here."""
-    watched = rescan(event.directory, is_headless=event.is_headless)
-    _try(event, lambda: recover(event))
-    _try(event, lambda: remember(event.directory))
-    with open_registry() as registry:
+def session_started(event: Event, environment: HookEnvironment) -> Answer:
+    """Read changed files, and tell the agent which tools it has here."""
+    from remit.hooks.call_recovery import recover_calls
+    from remit.hooks.trace_observations import observe_traces
+
+    watched = rescan(event.directory, is_headless=event.is_headless, environment=environment)
+    _attempt(event, lambda: recover_calls(event, environment))
+    _attempt(event, lambda: observe_traces(event.directory, environment))
+    with environment.open_registry() as registry:
         here = registry.at(event.directory, is_headless=event.is_headless)
         text, holding = registry.opening(registry.as_agent(event.text("agent_type"), here))
     if event.session_id is not None:
-        with visiting(event.directory) as visit:
-            begin_session(event.session_id, visit, json.dumps(holding), _transcript(event))
-    return context(event.name, text, watched)
+        with open_context(event.directory, environment) as context:
+            transcript = event.text("transcript_path", _MAX_PATH)
+            context.store.begin_session(event.session_id, environment.now(), json.dumps(holding), transcript)
+    return added_context(event.name, text, watched)
 
 
-def end(event: Event) -> Answer:
-    """Keep what the session did that no hook told of, and that it ended."""
+def files_changed(event: Event, environment: HookEnvironment) -> Answer:
+    """Read changed files again, and tell the client what else to watch."""
+    watched = rescan(event.directory, is_headless=event.is_headless, environment=environment)
+    return None if event.name == "ConfigChange" else added_context(event.name, "", watched)
+
+
+def session_ended(event: Event, environment: HookEnvironment) -> Answer:
+    """Count the calls of the session that no hook reported, and keep that it ended."""
+    from remit.hooks.call_recovery import recover_calls
+
     if event.session_id is not None:
         try:
-            recover(event, event.session_id)
+            recover_calls(event, environment, event.session_id)
         finally:
-            end_session(event.session_id, event.directory)
+            with open_context(event.directory, environment) as context:
+                context.store.end_session(event.session_id, environment.now())
     return None
 
 
-def _try(event: Event, step: Callable[[], None]) -> None:
-    """Do what may go wrong without keeping a session from beginning."""
+def _attempt(event: Event, step: Callable[[], None]) -> None:
+    """Run a step whose failure must not keep a session from starting."""
     try:
         step()
     except Exception as error:
-        note(event.name, error)
-
-
-def _transcript(event: Event) -> str | None:
-    return event.text("transcript_path", _LONGEST_PATH)
+        log_failure(event.name, error)

@@ -1,26 +1,26 @@
-"""Tool calls: what is said before them, and what is kept of them afterwards."""
+"""Events of tool calls: decide before a call, and record it afterwards."""
 
 from typing import TYPE_CHECKING
 
-from remit.decision.client_reports import ClientCall
+from remit.decision.client_reports import CallOutcome, ClientCall
 from remit.decision.tool_names import MCP, served_name
-from remit.hooks.answers import Answer, decision
-from remit.hooks.decision_cache import Judgement, judge
-from remit.hooks.event import Event
-from remit.hooks.hook_log import note
-from remit.hooks.quick_store import audit_refusal, is_known, record_use, report_call
+from remit.hooks.decision_cache import CallDecision, decide_call
+from remit.hooks.event import Answer, Event, permission_decision
+from remit.hooks.hook_context import CLIENT, HookEnvironment, open_context
+from remit.hooks.hook_log import log_failure
+from remit.policy.audit import AuditEntry, Outcome
 
-_SAYS = {"hidden": "deny", "ask": "ask"}
-_LONGEST_PATH = 4_096
-# In the names of tools that may leave something behind: for all others, what tells is not even loaded.
-_LEAVING = ("Edit", "Write", "Bash", "Web", "fetch", "scrape", "read_url", "extract", "docs", "documentation")
+_PERMISSIONS = {"hidden": "deny", "ask": "ask"}
+_MAX_PATH = 4_096
+# Parts of the names of tools that may leave a trace: for all others, the rules of traces are not even loaded.
+_TRACING = ("Edit", "Write", "Bash", "Web", "fetch", "scrape", "read_url", "extract", "docs", "documentation")
 
 if TYPE_CHECKING:
     from remit.memory.traces import Trace
 
 
-def before(event: Event) -> Answer:
-    """Say what is to become of a call, unless it may go on."""
+def before_call(event: Event, environment: HookEnvironment) -> Answer:
+    """Deny a call or have a person asked, unless it is allowed."""
     if event.tool is None:
         return None
     call = ClientCall(
@@ -31,45 +31,49 @@ def before(event: Event) -> Answer:
         agent=event.text("agent_type"),
         mode=event.text("permission_mode"),
     )
-    judged = judge(call, event.directory, is_headless=event.is_headless)
-    says = _SAYS.get(judged.verdict)
-    if says is None:
+    decided = decide_call(call, event.directory, is_headless=event.is_headless, environment=environment)
+    permission = _PERMISSIONS.get(decided.verdict)
+    if permission is None:
         return None
-    if says == "ask":
-        return decision(says, f"Remit: {judged.reason}.")
-    _audit(call, judged, event)
-    unlock = f" To change it: {judged.unlock}." if judged.unlock else ""
+    if permission == "ask":
+        return permission_decision(permission, f"Remit: {decided.reason}.")
+    _audit(call, decided, event, environment)
+    unlock = f" To change it: {decided.unlock}." if decided.unlock else ""
     name = event.subject or event.tool
-    return decision(says, f"Remit: `{name}` is not for use here: {judged.reason}.{unlock}")
+    return permission_decision(permission, f"Remit: `{name}` is not for use here: {decided.reason}.{unlock}")
 
 
-def _audit(call: ClientCall, judged: Judgement, event: Event) -> None:
-    """Keep that a call was refused; where that is not possible, it is refused all the same."""
+def _audit(call: ClientCall, decided: CallDecision, event: Event, environment: HookEnvironment) -> None:
+    """Keep that a call was refused; it stays refused if that fails."""
+    at, verdict, gate = environment.now(), decided.verdict, decided.gate
+    entry = AuditEntry(
+        at, "hook", CLIENT, call.agent, None, call.tool, verdict, gate, Outcome.REFUSED, 0, 0, 0
+    )
     try:
-        audit_refusal(
-            call.tool, agent=call.agent, verdict=judged.verdict, gate=judged.gate, directory=event.directory
-        )
+        with open_context(event.directory, environment) as context:
+            context.store.add_audit(entry)
     except Exception as error:
-        note(event.name, error)
+        log_failure(event.name, error)
 
 
-def after(event: Event) -> Answer:
-    """Count a call that went well."""
-    return _record(event, succeeded=True)
+def after_call(event: Event, environment: HookEnvironment) -> Answer:
+    """Count a call that succeeded."""
+    return _record(event, environment, succeeded=True)
 
 
-def failed(event: Event) -> Answer:
-    """Count a call that failed; one that a person broke off says nothing of its tool.
+def after_failed_call(event: Event, environment: HookEnvironment) -> Answer:
+    """Count a call that failed; an interrupted one counts without an outcome.
 
-    Of a call through Remit the gateway knows how it went: what it refused, or holds for a person's word,
-    is an error to the client, and neither a failure of the tool nor a use.
+    The gateway knows the outcome of a call through Remit: a refused or pending call is an error to the
+    client, but neither a failure of the tool nor a use.
     """
     if served_name(event.tool or "") is not None:
-        return _report(event)
-    return _record(event, succeeded=None if event.fields.get("is_interrupt") is True else False)
+        return _report(event, environment)
+    is_interrupt = event.fields.get("is_interrupt") is True
+    return _record(event, environment, succeeded=None if is_interrupt else False)
 
 
-def _record(event: Event, *, succeeded: bool | None) -> Answer:
+def _record(event: Event, environment: HookEnvironment, *, succeeded: bool | None) -> Answer:
     name = event.tool
     if name is None:
         return None
@@ -77,35 +81,37 @@ def _record(event: Event, *, succeeded: bool | None) -> Answer:
     if own is not None:
         # The gateway counts it too, by the name of the tool itself, and the same call counts once.
         name = MCP + own
-        if not is_known(name, event.directory):
-            return _report(event)
-    record_use(
-        name,
-        directory=event.directory,
-        server=event.server if own is None else None,
-        subject=event.subject,
-        session_id=event.session_id,
-        call_id=event.text("tool_use_id"),
-        succeeded=succeeded,
-        duration_ms=event.number("duration_ms"),
-        at=event.at,
-        trace=_trace(name, event, succeeded=succeeded),
-        made_in=event.text("cwd", _LONGEST_PATH) or "",
-    )
-    return None
+    trace = _trace(name, event, succeeded=succeeded)
+    with open_context(event.directory, environment) as context:
+        if own is None or context.store.has_tool(name):
+            context.record_use(
+                name,
+                server=event.server if own is None else None,
+                subject=event.subject,
+                session_id=event.session_id,
+                call_id=event.text("tool_use_id"),
+                succeeded=succeeded,
+                duration_ms=event.number("duration_ms"),
+                at=event.at,
+                trace=trace,
+                cwd=event.text("cwd", _MAX_PATH) or "",
+            )
+            return None
+    return _report(event, environment)
 
 
-def _report(event: Event) -> Answer:
-    """Say in which session a call was; whether there was one, the gateway knows."""
+def _report(event: Event, environment: HookEnvironment) -> Answer:
+    """Report the session of a call; the gateway knows whether it was made."""
     call_id = event.text("tool_use_id")
     if call_id is not None and event.session_id is not None:
-        report_call(event.session_id, call_id, event.directory)
+        with open_context(event.directory, environment) as context:
+            context.store.report_call(CallOutcome(event.session_id, call_id), environment.now())
     return None
 
 
 def _trace(name: str, event: Event, *, succeeded: bool | None) -> "Trace | None":
-    """Tell what a call left behind that the next session may want to know of."""
-    if succeeded is None or not any(part in name for part in _LEAVING):
+    """Find the trace of a call that the next session should know."""
+    if succeeded is None or not any(part in name for part in _TRACING):
         return None
     from remit.memory.trace_rules import trace_of
 

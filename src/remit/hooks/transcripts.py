@@ -1,7 +1,6 @@
-"""Transcripts: the calls that a client wrote down, as the events that its hooks should have been told.
+"""Transcripts: the calls that a client logged, as the events that its hooks should have received.
 
-A hook that nobody waits for may be ended with the client before its first line has run; what the client
-wrote down stays. A call that was refused, by whomever, is none.
+A refused call is not a call.
 """
 
 import json
@@ -11,45 +10,45 @@ from typing import NamedTuple, cast
 
 Fields = Mapping[str, object]
 
-_TELLING = (b'"tool_use"', b'"tool_result"')
+_MARKERS = (b'"tool_use"', b'"tool_result"')
 
 
-class Told(NamedTuple):
-    """What is read of a part of a transcript."""
+class TranscriptCalls(NamedTuple):
+    """The calls in a part of a transcript."""
 
-    events: list[tuple[Fields, int]]  # with when that was, in Unix milliseconds
-    length: int  # bytes that need not be read again: of a call that still runs, both ends are wanted
+    events: list[tuple[Fields, int]]  # with their times in Unix milliseconds
+    length: int  # bytes that need not be read again; a running call is read again from its start
 
 
-class _Begun(NamedTuple):
-    """A call that has no answer yet."""
+class _StartedCall(NamedTuple):
+    """A call without a result yet."""
 
     name: object
-    given: object
+    arguments: object
     start: int  # of its line
 
 
-def calls_in(lines: Iterable[bytes], since: int) -> Told:
-    """Read lines of a transcript: the calls that ended, and not before a time."""
-    begun: dict[str, _Begun] = {}
+def read_calls(lines: Iterable[bytes], since: int) -> TranscriptCalls:
+    """Read the calls in lines of a transcript that ended at or after a time."""
+    begun: dict[str, _StartedCall] = {}
     events: list[tuple[Fields, int]] = []
     start = length = 0
     for line in lines:
         length = start + len(line) if line.endswith(b"\n") else length
         for entry, block in _blocks(line):
             if block.get("type") == "tool_use":
-                begun[str(block.get("id"))] = _Begun(block.get("name"), block.get("input"), start)
+                begun[str(block.get("id"))] = _StartedCall(block.get("name"), block.get("input"), start)
             elif (call := begun.pop(str(block.get("tool_use_id")), None)) is not None:
-                at = _moment(entry.get("timestamp"))
+                at = _timestamp(entry.get("timestamp"))
                 if at is not None and at >= since and not _is_refused(entry, block):
                     events.append((_event(call, entry, block), at))
         start += len(line)
-    return Told(events, min((call.start for call in begun.values()), default=length))
+    return TranscriptCalls(events, min((call.start for call in begun.values()), default=length))
 
 
 def _blocks(line: bytes) -> Iterator[tuple[Fields, Fields]]:
-    """List the calls and answers in a line, each with the line's own fields."""
-    if not any(mark in line for mark in _TELLING):
+    """List the calls and results in a line, each with the fields of the line."""
+    if not any(marker in line for marker in _MARKERS):
         return
     try:
         entry: object = json.loads(line)
@@ -65,20 +64,20 @@ def _blocks(line: bytes) -> Iterator[tuple[Fields, Fields]]:
 
 
 def _is_refused(entry: Fields, block: Fields) -> bool:
-    """Tell whether a call failed without having been made, or nobody says that it was."""
+    """Tell whether a call failed without having been made."""
     decision = _object(entry.get("permissionDecision")).get("decision")
     return block.get("is_error") is True and (decision != "accept" or "toolDenialKind" in entry)
 
 
-def _event(call: _Begun, entry: Fields, block: Fields) -> Fields:
-    """Write a call as a hook would be told of it."""
-    told = {"tool_name": call.name, "tool_input": call.given, "tool_use_id": block.get("tool_use_id")}
+def _event(call: _StartedCall, entry: Fields, block: Fields) -> Fields:
+    """Write a call as the event of a hook."""
+    fields = {"tool_name": call.name, "tool_input": call.arguments, "tool_use_id": block.get("tool_use_id")}
     if block.get("is_error") is True:
-        return {"hook_event_name": "PostToolUseFailure", **told, "error": block.get("content")}
-    return {"hook_event_name": "PostToolUse", **told, "tool_response": entry.get("toolUseResult")}
+        return {"hook_event_name": "PostToolUseFailure", **fields, "error": block.get("content")}
+    return {"hook_event_name": "PostToolUse", **fields, "tool_response": entry.get("toolUseResult")}
 
 
-def _moment(text: object) -> int | None:
+def _timestamp(text: object) -> int | None:
     try:
         return int(datetime.fromisoformat(str(text)).timestamp() * 1000)
     except (ValueError, OverflowError, OSError):

@@ -1,6 +1,6 @@
-"""One SQLite file: opened safely by many processes at once, migrated forward, its errors in our words.
+"""A connection to the SQLite database: safe for many processes, migrated on opening, with translated errors.
 
-A hook process imports this module, so it needs only the driver and the lightest of the standard library.
+A hook process imports this module, so it needs only the driver and a few modules of the standard library.
 """
 
 import json
@@ -19,26 +19,26 @@ from remit.decision.views import View
 from remit.errors import StoreCorruptError, StoreTimeoutError, StoreTooNewError, StoreUnavailableError
 
 Value = str | int | bytes | None
-Row = tuple[Any, ...]  # whoever reads a row knows its query
+Row = tuple[Any, ...]  # the caller knows the columns of its query
 
 SCHEMA_VERSION = 9
 APPLICATION_ID = 0x52656D69
 BUSY_SECONDS = 30
-_STEPS = 1_000  # of SQLite's machine, between two looks at the clock
+_STEPS = 1_000  # instructions of SQLite's virtual machine between two checks of a time limit
 
 _SQL = os.path.join(os.path.dirname(__file__), "sql")
 _DAMAGED = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError)
 _MOVE_AWAY = "move the file away and run `remit scan`: the tools are found again, usage starts anew"
 
 
-def seen_from(workspace: Workspace) -> dict[str, str]:
-    """Give the scope rule what it asks for."""
+def scope_parameters(workspace: Workspace) -> dict[str, str]:
+    """Give the parameters of the fragment `in_scope`."""
     reach = json.dumps(ancestors(workspace.dir))
     return {"project": workspace.project.hash, "workspace": workspace.dir, "reach": reach}
 
 
-def key_of(view: View) -> dict[str, str]:
-    """Name the view that a client has of its configuration in a workspace."""
+def view_parameters(view: View) -> dict[str, str]:
+    """Give the parameters that identify a view."""
     workspace = view.workspace
     return {
         "client": view.client,
@@ -51,10 +51,10 @@ def key_of(view: View) -> dict[str, str]:
 class Database:
     """A connection to Remit's database."""
 
-    def __init__(self, path: str, *, patience: float = BUSY_SECONDS) -> None:
+    def __init__(self, path: str, *, busy_timeout: float = BUSY_SECONDS) -> None:
         self.path = path
-        self._patience = patience  # seconds to wait for others
-        with self._translated():
+        self._busy_timeout = busy_timeout  # seconds
+        with self._translated_errors():
             if path != ":memory:":
                 os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
                 os.close(os.open(path, os.O_RDONLY | os.O_CREAT, mode=0o600))
@@ -69,32 +69,32 @@ class Database:
         """Close the connection."""
         self._connection.close()
 
-    def leave(self) -> None:
-        """Close the connection of a process that lives for one write, and let others tidy up after it."""
+    def close_without_checkpoint(self) -> None:
+        """Close the connection of a short-lived process; a later process runs the checkpoint."""
         self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         self._connection.close()
 
     def run(self, query: str, /, **values: Value) -> None:
-        """Run a named query for what it does."""
+        """Run a named query and ignore its rows."""
         self.rows(query, **values)
 
     def run_each(self, query: str, /, values: Iterable[Mapping[str, Value]]) -> None:
         """Run a named query once for each set of values."""
-        with self._translated():
-            self._connection.executemany(_queries()[query], values)
+        with self._translated_errors():
+            self._connection.executemany(_query(query), values)
 
     def rows(self, query: str, /, **values: Value) -> list[Row]:
-        """List the rows of a named query."""
-        with self._translated():
-            return self._connection.execute(_queries()[query], values).fetchall()
+        """Run a named query and list its rows."""
+        with self._translated_errors():
+            return self._connection.execute(_query(query), values).fetchall()
 
     def revision(self) -> int:
-        """Give a number that is another one whenever another connection has written."""
-        with self._translated():
+        """Give a number that changes whenever another connection has written."""
+        with self._translated_errors():
             return self._number("data_version")
 
     def load(self, extension: str) -> bool:
-        """Load an extension of SQLite; False where that is not possible here."""
+        """Load an SQLite extension; False if it cannot be loaded here."""
         try:
             self._connection.enable_load_extension(True)
             self._connection.load_extension(extension)
@@ -106,8 +106,8 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Generator[None]:
-        """Do several things or none; others' writes wait."""
-        with self._translated():
+        """Run several queries atomically; the writes of other connections wait."""
+        with self._translated_errors():
             self._connection.execute("begin immediate")
             try:
                 yield
@@ -118,11 +118,11 @@ class Database:
                 raise
 
     @contextmanager
-    def within(self, seconds: float) -> Generator[None]:
-        """Read for so long and no longer.
+    def time_limit(self, seconds: float) -> Generator[None]:
+        """Limit how long the queries inside may take.
 
         Raises:
-            StoreTimeoutError: it takes longer.
+            StoreTimeoutError: they took longer.
         """
         deadline = time.monotonic() + seconds
         self._connection.set_progress_handler(lambda: time.monotonic() > deadline, _STEPS)
@@ -131,34 +131,34 @@ class Database:
         finally:
             self._connection.set_progress_handler(None)
 
-    def write_through(self) -> None:
-        """Have every transaction on the disk itself before it counts as made."""
-        with self._translated():
+    def enable_full_sync(self) -> None:
+        """Flush every transaction to the disk before it counts as committed."""
+        with self._translated_errors():
             self._connection.execute("pragma synchronous = full").fetchall()
 
-    def empty_log(self) -> None:
-        """Write the log into the file and clear it, so that what was erased is in neither."""
-        with self._translated():
+    def truncate_wal(self) -> None:
+        """Move the write-ahead log into the file and empty it, so erased data is in neither."""
+        with self._translated_errors():
             self._connection.execute("pragma wal_checkpoint(truncate)").fetchall()
 
     def _prepare(self) -> None:
-        self._connection.set_busy_handler(_Patience(self._patience))
+        self._connection.set_busy_handler(_BusyHandler(self._busy_timeout))
         version = self._number("user_version")
-        self._refuse_strangers(version)
+        self._check_application_id(version)
         if version > SCHEMA_VERSION:
             raise StoreTooNewError(
                 f"`{self.path}` was made by a newer Remit (schema {version}, this knows {SCHEMA_VERSION})",
                 hint="upgrade Remit, or set REMIT_HOME to another directory",
             )
         if version < SCHEMA_VERSION:
-            _patiently(lambda: self._connection.execute("pragma journal_mode = wal").fetchall())
+            _retry_while_busy(lambda: self._connection.execute("pragma journal_mode = wal").fetchall())
         self._connection.execute(
             "pragma synchronous = normal; pragma foreign_keys = on; pragma secure_delete = on"
         ).fetchall()
         if version < SCHEMA_VERSION:
             self._migrate()
 
-    def _refuse_strangers(self, version: int) -> None:
+    def _check_application_id(self, version: int) -> None:
         is_new = version == 0 and not self._connection.execute("select 1 from sqlite_schema").fetchall()
         if not is_new and self._number("application_id") != APPLICATION_ID:
             raise StoreCorruptError(
@@ -175,20 +175,20 @@ class Database:
         return self._connection.pragma(pragma)
 
     @contextmanager
-    def _translated(self) -> Generator[None]:
+    def _translated_errors(self) -> Generator[None]:
         try:
             yield
         except _DAMAGED as error:
             raise StoreCorruptError(f"`{self.path}` is damaged or not a database", hint=_MOVE_AWAY) from error
         except apsw.BusyError as error:
             raise StoreUnavailableError(
-                f"`{self.path}` is locked by another process for more than {self._patience:g} s",
+                f"`{self.path}` is locked by another process for more than {self._busy_timeout:g} s",
                 hint="end the process that holds it, then try again",
             ) from error
         except apsw.InterruptError as error:
             raise StoreTimeoutError(f"`{self.path}` took too long to answer") from error
         except apsw.ConstraintError:
-            raise  # a mistake of ours, not of the machine's
+            raise  # a bug, not a failure of the machine
         except (apsw.Error, OSError) as error:
             raise StoreUnavailableError(
                 f"`{self.path}` cannot be used: {error}",
@@ -196,8 +196,8 @@ class Database:
             ) from error
 
 
-class _Patience:
-    """Waits for other processes, in steps short enough for an interrupt to get through."""
+class _BusyHandler:
+    """Waits for other processes in steps short enough for an interrupt to arrive."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -210,15 +210,15 @@ class _Patience:
         return time.monotonic() < self._deadline
 
 
-def _patiently(step: Callable[[], object]) -> None:
-    """Repeat a step that SQLite refuses at once, without asking for patience, while others do the same."""
-    patience, attempt = _Patience(BUSY_SECONDS), 0
+def _retry_while_busy(step: Callable[[], object]) -> None:
+    """Repeat a step for which SQLite does not call the busy handler."""
+    wait, attempt = _BusyHandler(BUSY_SECONDS), 0
     while True:
         try:
             step()
             return
         except apsw.BusyError:
-            if not patience(attempt):
+            if not wait(attempt):
                 raise
             attempt += 1
 
@@ -230,18 +230,30 @@ def _migrations() -> list[tuple[int, str]]:
 
 
 @cache
-def _queries() -> dict[str, str]:
-    """Load the named queries, with the fragments put in."""
+def _query(name: str) -> str:
+    """Find a named query and insert its fragments."""
+    queries, fragments = _sql_blocks()
+    return _insert_fragments(queries[name], fragments)
+
+
+@cache
+def _sql_blocks() -> tuple[dict[str, str], dict[str, str]]:
+    """Read the named queries and fragments of all SQL files."""
     queries: dict[str, str] = {}
     fragments: dict[str, str] = {}
-    texts = [_text(os.path.join(_SQL, name)) for name in ("queries.sql", "memory.sql")]
+    texts = [_text(os.path.join(_SQL, name)) for name in os.listdir(_SQL) if name.endswith(".sql")]
     for block in (block for text in texts for block in text.split("\n-- ")[1:]):
         title, _, sql = block.partition("\n")
         sort, _, name = title.partition(": ")
         {"fragment": fragments, "name": queries}[sort][name] = sql.strip()
-    for fragment, text in fragments.items():
-        queries = {name: sql.replace(f"{{{fragment}}}", text) for name, sql in queries.items()}
-    return queries
+    return queries, {name: _insert_fragments(sql, fragments) for name, sql in fragments.items()}
+
+
+def _insert_fragments(sql: str, fragments: Mapping[str, str]) -> str:
+    if "{" in sql:
+        for name, text in fragments.items():
+            sql = sql.replace(f"{{{name}}}", text)
+    return sql
 
 
 def _text(path: str) -> str:

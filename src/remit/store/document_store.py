@@ -14,7 +14,7 @@ from remit.decision.tools import Definition
 from remit.search.documents import PAIR_WEIGHT, Columns, Document, Sought, columns, document_of
 from remit.search.ports import IndexEntry, Vector
 from remit.search.ranking import Hit
-from remit.store.database import Database, seen_from
+from remit.store.database import Database, scope_parameters
 
 if TYPE_CHECKING:
     from remit.decision.projects import Workspace
@@ -43,14 +43,16 @@ class SqliteDocuments:
 
     def read(self, workspace: Workspace) -> None:
         """Make what search reads of every tool of a workspace that it has not read yet."""
-        seen = seen_from(workspace)
-        if self._database.rows("unread_definitions") or self._database.rows("unread_tools", **seen):
+        seen = scope_parameters(workspace)
+        if self._database.rows("definitions_without_document") or self._database.rows(
+            "tools_without_document", **seen
+        ):
             with self._database.transaction():
                 _read(self._database, workspace)
 
     def without_vector(self, workspace: Workspace, model: str) -> dict[int, Document]:
         """List the documents of a workspace's tools that have no vector of a model yet."""
-        found = self._database.rows("without_vector", model=model, **seen_from(workspace))
+        found = self._database.rows("documents_without_vector", model=model, **scope_parameters(workspace))
         return {id: _document(text) for id, text in found}
 
     def add_vectors(self, model: str, vectors: Mapping[int, Vector]) -> None:
@@ -74,7 +76,7 @@ class SqliteDocuments:
 
     def entries(self, model: str | None) -> list[IndexEntry]:
         """List all that is indexed, of every project, for an index in memory."""
-        found = self._database.rows("indexed", model=model)
+        found = self._database.rows("indexed_documents", model=model)
         return [IndexEntry(row[0], Columns(*row[1:6]), row[6]) for row in found]
 
 
@@ -90,7 +92,9 @@ class SqlIndex:
     def select(self, documents: Iterable[int]) -> int:
         """Put documents down where queries find them, those alone that the workspace may see."""
         among, given = next(_SELECTIONS), json.dumps(list(documents))
-        self._database.run("select_documents", among=among, documents=given, **seen_from(self._workspace))
+        self._database.run(
+            "select_documents", among=among, documents=given, **scope_parameters(self._workspace)
+        )
         return among
 
     def drop(self, among: int) -> None:
@@ -127,20 +131,22 @@ class SqlIndex:
         if not phrases:
             return {}
         match = " OR ".join(f'"{phrase}"' for phrase in phrases)
-        return dict(self._database.rows("by_words", match=match, among=among, most=_MOST_MATCHES))
+        return dict(self._database.rows("documents_by_words", match=match, among=among, most=_MOST_MATCHES))
 
     def _by_meaning(self, vector: Vector, among: int, depth: int) -> dict[int, float]:
         query = {"model": self._model, "vector": vector, "among": among, "most": depth}
-        return dict(self._database.rows("by_meaning", **query))
+        return dict(self._database.rows("documents_by_meaning", **query))
 
     def _meanings(self, vector: Vector, documents: Sequence[int]) -> dict[int, float]:
         query = {"model": self._model, "vector": vector, "documents": json.dumps(documents)}
-        return dict(self._database.rows("meanings", **query))
+        return dict(self._database.rows("meanings_of_documents", **query))
 
 
 def _read(database: Database, workspace: Workspace) -> None:
     """Make the documents that are missing: of new definitions, and of tools that have none."""
-    for id, name, server, tool, title, description, input_schema in database.rows("unread_definitions"):
+    for id, name, server, tool, title, description, input_schema in database.rows(
+        "definitions_without_document"
+    ):
         definition = Definition(
             name=name,
             server=server,
@@ -149,9 +155,11 @@ def _read(database: Database, workspace: Workspace) -> None:
             description=description,
             input_schema=input_schema,
         )
-        database.run("read_definition", id=id, document=_add(database, definition))
-    for id, name, server in database.rows("unread_tools", **seen_from(workspace)):
-        database.run("read_tool", id=id, document=_add(database, Definition(name=name, server=server)))
+        database.run("set_definition_document", id=id, document=_add(database, definition))
+    for id, name, server in database.rows("tools_without_document", **scope_parameters(workspace)):
+        database.run(
+            "set_tool_document", id=id, document=_add(database, Definition(name=name, server=server))
+        )
 
 
 def _add(database: Database, definition: Definition) -> int:

@@ -39,7 +39,7 @@ class SqliteMemory:
 
     def within(self, seconds: float) -> AbstractContextManager[None]:
         """Read for so long and no longer."""
-        return self._database.within(seconds)
+        return self._database.time_limit(seconds)
 
     def homes(self, project_id: str) -> list[Home]:
         """List where artifacts of a project may belong, the project itself first."""
@@ -208,7 +208,7 @@ class SqliteMemory:
         with self._database.transaction():
             count = self._database.rows("memory_count", project=project_id)[0][0]
             self._database.run("memory_delete_project", project=project_id)
-        self._database.empty_log()
+        self._database.truncate_wal()
         return count
 
     def forget(self, project: Project) -> None:
@@ -219,7 +219,7 @@ class SqliteMemory:
         """Erase an artifact."""
         with self._database.transaction():
             self._database.run("memory_delete_artifact", key=id, project=project_id)
-        self._database.empty_log()
+        self._database.truncate_wal()
 
     def withdraw(self, id: str, project_id: str) -> None:
         """Take away an artifact for which another stands, inside a transaction."""

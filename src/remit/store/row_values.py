@@ -1,29 +1,34 @@
-"""Turns rows of the database into values; columns' types are taken on trust here, and nowhere past it."""
+"""Converts rows of the database to values and back; the types of columns are trusted only here."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import fields
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from remit.decision.agents import AgentProfile
-from remit.decision.danger import Danger
+from remit.decision.danger import Danger, by_annotations
 from remit.decision.demotion import is_demoted
 from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
 from remit.decision.scopes import Scope
 from remit.decision.tools import Definition, Tool, Winner
+from remit.text.token_estimate import definition_tokens
 from remit.trust.trust_rule import needs_trust
 
 if TYPE_CHECKING:
     from remit.decision.projects import Workspace
-    from remit.store.database import Row
+    from remit.store.database import Database, Row
 
-# Looked up, not called: an enum's own call takes as long as all the rest of a row.
+# Looked up: calling an enum takes as long as the rest of a row.
 KINDS = {kind.value: kind for kind in Kind}
 SCOPES = {scope.value: scope for scope in Scope}
 _AUTHORITIES = {authority.value: authority for authority in Authority}
 _DANGERS = tuple(Danger)
 CONFIG_STATUSES = {status.value: status for status in ConfigStatus}
-_NEVER_SENT = {Kind.MCP_SERVER.value, Kind.PLUGIN.value}  # a model is told of their tools, not of them
+_NEVER_SENT = {Kind.MCP_SERVER.value, Kind.PLUGIN.value}  # a model gets their tools instead
+# Not `asdict`, which copies deeply: a first scan defines hundreds of commands and skills.
+_FIELDS = tuple(field.name for field in fields(Definition))
 
 
 def tool(row: Row, workspace: Workspace) -> Tool:
@@ -35,7 +40,7 @@ def tool(row: Row, workspace: Workspace) -> Tool:
     is_judged = project_hash is not None and needs_trust(
         KINDS[kind], SCOPES[scope], project_hash, source, workspace
     )
-    # By position, in the order of the fields: by keyword it takes three times as long.
+    # By position: keywords take three times as long.
     return Tool(
         name,
         KINDS[kind],
@@ -87,15 +92,26 @@ def definition(row: Row) -> Definition:
     )
 
 
+def define(database: Database, definition: Definition) -> int:
+    """Find or add the row of a definition, which is stored once by content."""
+    content = {name: getattr(definition, name) for name in _FIELDS}
+    # Some servers reorder keys each time: the version stored first stays.
+    told = {**content, "raw": None if definition.raw is None else json.loads(definition.raw)}
+    digest = sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+    danger = by_annotations(definition.annotations)
+    tokens = definition_tokens(definition.name, definition.description, definition.input_schema)
+    return database.rows("define", digest=digest, danger=danger, tokens=tokens, **content)[0][0]
+
+
 def _status(kind: str, authority: int, config_status: str | None, outcomes: str) -> ToolStatus:
     if authority == Authority.CONFIG and config_status is None:
         return ToolStatus.STALE
-    # That a command failed in the client's shell says nothing of the shell.
+    # A failed command does not make the client's shell a failing tool.
     return ToolStatus.DEMOTED if is_demoted(outcomes) and kind != Kind.BUILTIN else ToolStatus.ACTIVE
 
 
 def profile(text: str | None) -> AgentProfile | None:
-    """Read an agent's profile, as it is written by `written`."""
+    """Read an agent's profile from JSON."""
     if text is None:
         return None
     fields: dict[str, Any] = json.loads(text)

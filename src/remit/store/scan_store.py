@@ -13,9 +13,10 @@ from remit.decision.declarations import Changes, Declaration, Key, Resolved
 from remit.decision.kinds import ConfigStatus
 from remit.decision.tools import Definition
 from remit.decision.views import USUAL, View
-from remit.store import row_values, usage_store
-from remit.store.database import Database, Row, key_of, seen_from
-from remit.store.definition_store import define
+from remit.store import row_values
+from remit.store.database import Database, Row, scope_parameters, view_parameters
+from remit.store.row_values import define
+from remit.store.tool_rows import assign_to_servers
 
 if TYPE_CHECKING:
     from remit.decision.agents import AgentProfile
@@ -47,9 +48,11 @@ class SqliteScans:
         query = {"client": view.client, "sources": json.dumps(list(sources))}
         ruled = self._database.rows("last_rules", project=workspace.project.hash, **query)
         declared = self._database.rows(
-            "last_known", scopes=json.dumps(list(scopes)), **query, **seen_from(workspace)
+            "last_known", scopes=json.dumps(list(scopes)), **query, **scope_parameters(workspace)
         )
-        known = map(_view, self._database.rows("resolved", **{**key_of(view), **seen_from(workspace)}))
+        known = map(
+            _view, self._database.rows("resolved", **{**view_parameters(view), **scope_parameters(workspace)})
+        )
         return StoredReading(
             declarations=[replace(_declaration(row), was_denied=bool(row[16])) for row in declared],
             rules=[_rule(row) for row in ruled],
@@ -61,7 +64,9 @@ class SqliteScans:
         workspace, project = view.workspace, view.workspace.project
         with self._database.transaction():
             self._database.run("see_project", hash=project.hash, path=project.path, at=at)
-            known = self._database.rows("resolved", **{**key_of(view), **seen_from(workspace)})
+            known = self._database.rows(
+                "resolved", **{**view_parameters(view), **scope_parameters(workspace)}
+            )
             before = {state.tool: state for state in map(_view, known)}
             unchanged = {state.declaration: state.tool for state in before.values() if state.is_as_stored}
             ids = {
@@ -73,7 +78,7 @@ class SqliteScans:
             self._save_view(reading, resolved, ids, view, at, is_as_before=is_as_before)
             self._save_rules(reading, project)
             if view.flags == USUAL:  # sessions started in other ways say nothing about the usual ones
-                usage_store.rehome(self._database, view.client, workspace, at)
+                assign_to_servers(self._database, view.client, workspace, at)
         return changes
 
     def _declare(self, declaration: Declaration, at: int) -> int:
@@ -114,7 +119,7 @@ class SqliteScans:
         *,
         is_as_before: bool,
     ) -> None:
-        id = self._database.rows("see_view", **key_of(view), at=at)[0][0]
+        id = self._database.rows("see_view", **view_parameters(view), at=at)[0][0]
         for step in ("forget_inputs", "forget_problems"):
             self._database.run(step, view=id)
         self._database.run_each(

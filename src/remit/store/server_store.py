@@ -6,9 +6,9 @@ from remit.decision.declarations import Declaration, Key
 from remit.decision.kinds import Authority, Kind
 from remit.decision.projects import Workspace
 from remit.decision.tool_names import storable
-from remit.store import usage_store
-from remit.store.database import Database, Row, seen_from
-from remit.store.definition_store import define
+from remit.store.database import Database, Row, scope_parameters
+from remit.store.row_values import define
+from remit.store.tool_rows import Placement, place_tool
 from remit.upstream.upstream_model import Offer, ServerExtras
 
 
@@ -25,12 +25,14 @@ class SqliteServers:
 
     def extras(self, workspace: Workspace) -> dict[Key, ServerExtras]:
         """List what servers offer besides tools, by their keys; without those whose entry changed since."""
-        found = self._database.rows("wares_here", **seen_from(workspace))
+        found = self._database.rows("server_extras", **scope_parameters(workspace))
         return {tuple(row[:8]): _extras(row[8:]) for row in found}
 
     def trusts(self, workspace: Workspace) -> dict[Key, str]:
         """List the digests that were trusted of the servers a workspace can see, by declarations' keys."""
-        return {tuple(row[:-1]): row[-1] for row in self._database.rows("trusts", **seen_from(workspace))}
+        return {
+            tuple(row[:-1]): row[-1] for row in self._database.rows("trusts", **scope_parameters(workspace))
+        }
 
     def trust(self, declaration: Declaration, workspace: Workspace, at: int) -> None:
         """Keep the user's word that a server may be started as it was declared."""
@@ -52,7 +54,7 @@ def _keep(database: Database, declaration: Declaration, offer: Offer, workspace:
     if offer.failure is not None:  # what it listed before stays
         database.run("mark_failed", server_id=server, reason=offer.failure.reason, digest=declaration.digest)
         return
-    placement = usage_store.Placement(
+    placement = Placement(
         kind=Kind.MCP_TOOL,
         scope=declaration.scope,
         project_hash=declaration.project_hash,
@@ -64,9 +66,9 @@ def _keep(database: Database, declaration: Declaration, offer: Offer, workspace:
     )
     listed: list[int] = []
     for definition in offer.tools:
-        tool = usage_store.place(database, definition.name, declaration.client, placement, workspace, at)
+        tool = place_tool(database, definition.name, declaration.client, placement, workspace, at)
         database.run("define_tool", tool=tool, definition=define(database, definition), at=at)
-        database.run("relist", tool=tool)
+        database.run("mark_tool_listed", tool=tool)
         listed.append(tool)
     database.run("mark_unlisted", server_id=server, listed=json.dumps(listed), at=at)
     database.run(
@@ -86,7 +88,7 @@ def _keep_extras(
     database: Database, server: int, declaration: Declaration, extras: ServerExtras, at: int
 ) -> None:
     database.run(
-        "keep_wares",
+        "keep_server_extras",
         server_id=server,
         digest=declaration.digest,
         resources=json.dumps(extras.resources),
@@ -108,7 +110,7 @@ def _row_of(database: Database, declaration: Declaration, workspace: Workspace) 
         dir=declaration.dir,
         server=declaration.server,
         name=declaration.name,
-        **seen_from(workspace),
+        **scope_parameters(workspace),
     )
     return found[0][0] if found else None
 

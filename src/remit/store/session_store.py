@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from remit.decision.projects import Workspace
 from remit.memory.traces import Left
 from remit.sessions.suggestions import Candidate, PastSuggestion, ToolCall
-from remit.store import trace_store
-from remit.store.database import Database, Value, seen_from
+from remit.store.database import Database, Value, scope_parameters
+from remit.store.usage_store import new_traces
 from remit.usage.familiarity import SHOWN, Tally
 from remit.usage.reports import ProjectUse, SessionUse, Total
 
@@ -22,12 +22,12 @@ class SqliteSessions:
 
     def tallies(self, workspace: Workspace) -> list[Tally]:
         """List what a project used lately, by tool and hour."""
-        found = self._database.rows("tallies", reach_back=SHOWN, **seen_from(workspace))
+        found = self._database.rows("hourly_uses", reach_back=SHOWN, **scope_parameters(workspace))
         return [Tally(row[:5], *row[5:]) for row in found]
 
     def totals(self, workspace: Workspace) -> list[Total]:
         """List what a project ever used of what its workspace sees, by tool."""
-        places = seen_from(workspace)
+        places = scope_parameters(workspace)
         durations = {row[:5]: row[5] for row in self._database.rows("durations_here", **places)}
         return [
             Total(row[:5], *row[5:], mean_ms=durations.get(row[:5]))
@@ -45,35 +45,37 @@ class SqliteSessions:
 
     def calls(self, workspace: Workspace, client: str) -> list[ToolCall]:
         """List the last calls in a project, in their order."""
-        found = self._database.rows("calls_here", client=client, most=_MOST_CALLS, **seen_from(workspace))
+        found = self._database.rows(
+            "calls_here", client=client, most=_MOST_CALLS, **scope_parameters(workspace)
+        )
         return [ToolCall(*row) for row in found]
 
     def calls_everywhere(self, workspace: Workspace, client: str) -> list[ToolCall]:
         """List the last calls in all projects of this user, of tools that a workspace has by name."""
         found = self._database.rows(
-            "calls_everywhere", client=client, most=_MOST_CALLS, **seen_from(workspace)
+            "calls_everywhere", client=client, most=_MOST_CALLS, **scope_parameters(workspace)
         )
         return [ToolCall(*row) for row in found]
 
     def calls_of(self, session_id: str, workspace: Workspace, client: str) -> list[ToolCall]:
         """List the calls of a session, in their order."""
         found = self._database.rows(
-            "calls_of_session", session_id=session_id, client=client, **seen_from(workspace)
+            "calls_of_session", session_id=session_id, client=client, **scope_parameters(workspace)
         )
         return [ToolCall(*row) for row in found]
 
     def states_at_start(self, session_id: str, workspace: Workspace, client: str) -> str:
         """Recall the states that held when a session began, as JSON; empty where that is not known."""
-        found = self._database.rows("session", **_session(session_id, workspace, client))
+        found = self._database.rows("session_states", **_session(session_id, workspace, client))
         return found[0][0] if found else ""
 
     def news(self, workspace: Workspace) -> list[Left]:
         """List what calls left that memory does not know of yet."""
-        return trace_store.news(self._database, workspace)
+        return new_traces(self._database, workspace)
 
     def suggested(self, workspace: Workspace, client: str) -> list[PastSuggestion]:
         """List what was suggested in a project, in its order."""
-        found = self._database.rows("suggestions_made", client=client, **seen_from(workspace))
+        found = self._database.rows("suggestions_made", client=client, **scope_parameters(workspace))
         return [PastSuggestion(session_id, tool, at, bool(taken)) for session_id, tool, at, taken in found]
 
     def keep_suggestions(

@@ -10,9 +10,10 @@ from remit.decision.problems import Problem
 from remit.decision.projects import Project, Workspace
 from remit.policy.audit import AuditEntry
 from remit.store import row_values, usage_store
-from remit.store.database import Database, key_of, seen_from
-from remit.store.definition_store import define
+from remit.store.database import Database, scope_parameters, view_parameters
+from remit.store.row_values import define
 from remit.store.state_store import SqliteStates
+from remit.store.tool_rows import find_or_add_tool
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -85,16 +86,16 @@ class SqliteStore:
 
     def catalog(self, workspace: Workspace, flags: Flags) -> list[Tool]:
         """List every tool in scope for a workspace, with how its client's configuration resolved it there."""
-        found = self.database.rows("catalog", flags=flags.key, **seen_from(workspace))
+        found = self.database.rows("catalog", flags=flags.key, **scope_parameters(workspace))
         return [row_values.tool(row, workspace) for row in found]
 
     def inputs(self, view: View) -> dict[str, str]:
         """List what the last scan looked at, with the fingerprints it found."""
-        return dict(self.database.rows("inputs", **key_of(view)))
+        return dict(self.database.rows("inputs", **view_parameters(view)))
 
     def problems(self, view: View) -> list[Problem]:
         """List what was wrong in the files of the last scan."""
-        found = self.database.rows("problems", **key_of(view))
+        found = self.database.rows("problems", **view_parameters(view))
         return [Problem(source=source, place=place, reason=reason) for source, place, reason in found]
 
     def last_known(self, view: View, sources: Iterable[str], scopes: Iterable[Scope]) -> StoredReading:
@@ -107,7 +108,7 @@ class SqliteStore:
 
     def is_resolved(self, source: str, view: View) -> bool:
         """Tell whether a view has something from a source."""
-        return bool(self.database.rows("is_resolved", source=source, **key_of(view)))
+        return bool(self.database.rows("is_resolved", source=source, **view_parameters(view)))
 
     def record(self, reported: ReportedTool, use: CallOutcome) -> bool:
         """Count one use of a tool; False when the call was known already."""
@@ -121,7 +122,7 @@ class SqliteStore:
         """Keep what somebody says of a tool, for the project it was said in."""
         project = reported.workspace.project.hash
         with self.database.transaction():
-            tool = usage_store.record_tool(self.database, reported)
+            tool = find_or_add_tool(self.database, reported)
             earlier = self.database.rows("definition", tool=tool, project=project)
             description, input_schema = earlier[0] if earlier else (None, None)
             complete = replace(
@@ -138,7 +139,7 @@ class SqliteStore:
 
     def uses_here(self, workspace: Workspace) -> dict[Key, tuple[int, int]]:
         """Tell how often tools were used in a project, and when last, by their keys."""
-        found = self.database.rows("uses_here", **seen_from(workspace))
+        found = self.database.rows("uses_here", **scope_parameters(workspace))
         return {tuple(row[:8]): (row[8], row[9]) for row in found}
 
     def catalog_revision(self) -> int:
@@ -177,10 +178,10 @@ class SqliteStore:
         with self.database.transaction():
             self.database.run("forget_project", project=project.hash)
             self.memory.forget(project)
-            self.database.run("forget_what_nobody_saw")
+            self.database.run("forget_unseen_tools")
             self.database.run("forget_unused_definitions")
             self.database.run("forget_unused_documents")
-        self.database.empty_log()
+        self.database.truncate_wal()
 
     def prune_events(self, before: int) -> None:
         """Drop the single events older than a time; totals stay."""
@@ -189,7 +190,7 @@ class SqliteStore:
     def definitions(self, tools: Iterable[Tool], workspace: Workspace) -> dict[Key, Definition]:
         """List what is said of tools, by their keys; a tool of which nothing is said is not among them."""
         names = json.dumps([tool.name for tool in tools])
-        found = self.database.rows("definitions_of", names=names, **seen_from(workspace))
+        found = self.database.rows("definitions_of", names=names, **scope_parameters(workspace))
         return {tuple(row[:8]): row_values.definition(row[8:]) for row in found}
 
     @property

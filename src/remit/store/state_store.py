@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from remit.configuration.stored_configuration import StoredConfiguration, StoredFile
 from remit.states.observations import Kept, Known, Observation, Pushed, Step
-from remit.store.workflow_transitions import advance
+from remit.store.usage_store import advance_workflow
 
 if TYPE_CHECKING:
     from remit.decision.projects import Workspace
@@ -100,7 +100,7 @@ class SqliteStates:
         """Set and clear the workflow states that a tool's success does."""
         with self._database.transaction():
             self._see(workspace, at)
-            advance(self._database, tool, workspace, at)
+            advance_workflow(self._database, tool, workspace, at)
 
     def push(
         self, values: Mapping[str, object], workspace: Workspace, at: int, until: Mapping[str, int]

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from remit.hooks import recovery
+from remit.hooks.call_recovery import recover_calls
 from remit.hooks.event import Event
+from remit.hooks.hook_context import SYSTEM
 from support.builders import servers
 from support.databases import run_sql
 from support.sandbox import Sandbox
@@ -131,9 +132,8 @@ def test_of_a_long_transcript_only_the_end_is_read(
         written(transcript, f"t{number}")
     for name, value in sandbox.environment.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(recovery, "_MOST", transcript.stat().st_size // 2)
     event = Event("SessionEnd", str(shop), "s1", False, {})
-    recovery.recover(event, "s1")
+    recover_calls(event, SYSTEM, "s1", max_bytes=transcript.stat().st_size // 2)
     assert [call for call, *_ in run_sql(sandbox.database, CALLS)] == ["t5", "t6", "t7", "t8", "t9"]
 
 

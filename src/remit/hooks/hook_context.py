@@ -1,0 +1,220 @@
+"""The context of a hook: an open store, the machine and the workspace, without the registry.
+
+Everything here needs only the standard library and the SQLite driver, without `dataclasses`; larger parts are
+imported only when the store alone cannot answer.
+"""
+
+import os
+import time
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from remit.configuration.file_paths import configuration_paths
+from remit.decision.projects import Workspace
+from remit.decision.views import USUAL, Flags
+from remit.files.bounded_reader import Machine, are_unchanged, fingerprint, this_machine
+from remit.files.checkout import locate
+from remit.settings import DATABASE, data_directory
+from remit.store.hook_store import HookStore
+
+if TYPE_CHECKING:
+    from remit.memory.project_memory import Memory
+    from remit.memory.traces import Trace
+    from remit.registry import Registry
+
+CLIENT = "claude-code"
+
+
+def _open_registry() -> "Registry":
+    from remit.bootstrap import open_registry
+
+    return open_registry()
+
+
+def _open_memory(directory: str) -> "Memory":
+    from remit.bootstrap import open_memory
+
+    return open_memory(directory)
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000
+
+
+class HookEnvironment(NamedTuple):
+    """The clocks of a hook, and how it opens the larger parts of Remit."""
+
+    now: Callable[[], int] = _now  # Unix milliseconds
+    now_ns: Callable[[], int] = time.time_ns  # to compare with the times of files
+    open_registry: "Callable[[], Registry]" = _open_registry
+    open_memory: "Callable[[str], Memory]" = _open_memory
+
+
+SYSTEM = HookEnvironment()
+
+
+class HookContext(NamedTuple):
+    """An open store, with the client and the workspace that it is opened for."""
+
+    store: HookStore
+    machine: Machine
+    workspace: Workspace
+    client: str
+    environment: HookEnvironment
+
+    def is_scanned(self, flags: Flags = USUAL) -> bool:
+        """Tell whether the last scan is up to date."""
+        return are_unchanged(self.store.inputs(flags), self.machine, now_ns=self.environment.now_ns())
+
+    def configuration_fingerprints(self) -> Mapping[str, str]:
+        """Give the fingerprints of Remit's own configuration files."""
+        at = self.environment.now_ns()
+        return {path: fingerprint(path, self.machine, now_ns=at) for path in self._configuration_paths()}
+
+    def refresh_configuration(self) -> None:
+        """Read Remit's own configuration if a file changed since it was last read."""
+        found = self.configuration_fingerprints()
+        known = self.store.configuration_inputs()
+        if known == found if known is not None else not any(found.values()):
+            return
+        from remit.configuration.configuration_service import ConfigurationService
+        from remit.configuration.toml_files import TomlFiles
+
+        files = TomlFiles(self.machine)
+        service = ConfigurationService(self.store.states(), files, self.environment.now)
+        service.current(self.workspace)
+
+    def watched_files(self, flags: Flags = USUAL) -> list[str]:
+        """List the files to watch: the client's, and Remit's own."""
+        paths = (*self.store.inputs(flags), *self._configuration_paths())
+        # A missing folder cannot be watched; the client itself reports other changes.
+        return sorted(
+            {
+                path
+                for path in paths
+                if path.endswith((".json", ".toml")) and os.path.isdir(os.path.dirname(path))
+            }
+        )
+
+    def record_use(
+        self,
+        name: str,
+        *,
+        server: str | None = None,
+        subject: str | None = None,
+        session_id: str | None = None,
+        call_id: str | None = None,
+        succeeded: bool | None = None,
+        duration_ms: int | None = None,
+        at: int | None = None,
+        trace: "Trace | None" = None,
+        cwd: str = "",
+    ) -> bool:
+        """Count one use of a tool; False if the call was known.
+
+        A trace is kept if it belongs to the checkout; its paths are relative to `cwd`.
+        """
+        from remit.decision.client_reports import CallOutcome, ReportedTool
+        from remit.decision.kinds import Authority
+        from remit.decision.tool_names import storable
+
+        reported = ReportedTool(
+            name,
+            self.client,
+            self.workspace,
+            Authority.HOOK,
+            self.environment.now() if at is None else at,
+            self.is_scanned(),
+            server=None if server is None else storable(server),
+            subject=None if subject is None else storable(subject),
+        )
+        if succeeded or trace is not None:  # the configuration has the transitions and the rule for traces
+            self.refresh_configuration()
+        use = CallOutcome(session_id, call_id, succeeded, duration_ms)
+        return self.store.record(reported, use, self._kept_trace(trace, cwd))
+
+    def _kept_trace(self, trace: "Trace | None", cwd: str) -> "Trace | None":
+        if trace is None or not self.store.is_observing():
+            return None
+        from remit.memory.checkout_traces import inside
+
+        return inside(trace, self.workspace, cwd or self.workspace.dir)
+
+    def _configuration_paths(self) -> list[str]:
+        return [path for _, path, _ in configuration_paths(self.workspace, self.machine)]
+
+
+@contextmanager
+def open_context(
+    directory: str, environment: HookEnvironment = SYSTEM, client: str = CLIENT
+) -> Generator[HookContext]:
+    """Open the store for one step, for a client in a directory.
+
+    Raises:
+        BadVariableError: a variable that names a directory cannot be used.
+        NoSuchDirectoryError: there is no such directory.
+        StoreError: the database cannot be used.
+    """
+    machine, workspace = this_machine(), locate(directory)
+    folder = data_directory(machine.variables, machine.platform, machine.home)
+    store = HookStore(os.path.join(folder, DATABASE), workspace, client)
+    try:
+        yield HookContext(store, machine, workspace, client, environment)
+    finally:
+        store.close()
+
+
+def record_use(
+    name: str,
+    *,
+    directory: str = ".",
+    client: str = CLIENT,
+    server: str | None = None,
+    subject: str | None = None,
+    session_id: str | None = None,
+    call_id: str | None = None,
+    succeeded: bool | None = None,
+    duration_ms: int | None = None,
+    at: int | None = None,
+) -> bool:
+    """Count one use of a tool, from a short-lived process; False if the call was known.
+
+    For a tool that starts something, `subject` names the skill, command or agent that it starts.
+
+    Raises:
+        BadVariableError: a variable that names a directory cannot be used.
+        NoSuchDirectoryError: there is no such directory.
+        StoreError: the database cannot be used.
+    """
+    with open_context(directory, client=client) as context:
+        return context.record_use(
+            name,
+            server=server,
+            subject=subject,
+            session_id=session_id,
+            call_id=call_id,
+            succeeded=succeeded,
+            duration_ms=duration_ms,
+            at=at,
+        )
+
+
+def rescan(
+    directory: str, *, is_headless: bool = False, environment: HookEnvironment = SYSTEM, client: str = CLIENT
+) -> list[str]:
+    """Read changed files again, and list the files to watch.
+
+    Raises:
+        BadVariableError: a variable that names a directory cannot be used.
+        NoSuchDirectoryError: there is no such directory.
+        StoreError: the database cannot be used.
+    """
+    views = [USUAL, Flags(is_headless=True)] if is_headless else [USUAL]
+    with open_context(directory, environment, client) as context:
+        if not all(context.is_scanned(flags) for flags in views):
+            with environment.open_registry() as registry:
+                for flags in views:
+                    registry.refresh(registry.at(directory, client, is_headless=flags.is_headless))
+        context.refresh_configuration()
+        return context.watched_files(views[-1])

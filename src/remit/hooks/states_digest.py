@@ -1,0 +1,43 @@
+"""The digest of the states that a cached decision depends on, read without the registry."""
+
+import json
+from hashlib import sha256
+
+from remit.configuration.config_model import DetectorKind
+from remit.hooks.hook_context import HookContext
+from remit.states.detectors.local_detectors import LocalDetectors, LocalLook
+from remit.states.state_watch import Watch, Watched
+
+
+def states_digest(watch: Watch, context: HookContext) -> str | None:
+    """Digest the watched states; None if only a full snapshot can tell one of them."""
+    look = LocalDetectors(context.machine).look(context.workspace)
+    known = _StoredStates(context)
+    found = [_state(each, look, known) for each in watch.states]
+    if None in found:
+        return None
+    variables = None if watch.env is None else look.variables(watch.env)
+    return sha256(json.dumps([found, variables]).encode()).hexdigest()
+
+
+def _state(watched: Watched, look: LocalLook, known: "_StoredStates") -> object:
+    detector = watched.detector
+    if detector is None:
+        return [known.workflow.get(watched.name)]
+    if detector.kind is DetectorKind.PUSH:
+        return [known.pushed.get(watched.name)]
+    if detector.lifetime:
+        return known.observed.get(watched.name)
+    return look.detect(detector, watched.bases)
+
+
+class _StoredStates:
+    """The states of a workspace that the store keeps."""
+
+    def __init__(self, context: HookContext) -> None:
+        store, now = context.store, context.environment.now()
+        self.workflow = {name: by for name, _, by in store.workflow_states()}
+        self.pushed = {  # an expired value counts only as pushed before
+            name: [value] if at <= now < until else [] for name, value, at, until in store.pushed_states()
+        }
+        self.observed = {row[0]: row[1:5] for row in store.observations() if 0 < row[5] <= now < row[6]}

@@ -1,0 +1,184 @@
+"""The store as hooks use it: one client in one workspace, opened for one step of a short-lived process.
+
+A hook process imports this module, so it needs only the driver and a few modules of the standard library.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from remit.decision.projects import Workspace
+from remit.decision.views import Flags, View
+from remit.policy.audit import AUDIT_LIFETIME, MOST_AUDITED, AuditEntry
+from remit.store.database import Database, Row, scope_parameters, view_parameters
+
+if TYPE_CHECKING:
+    from remit.decision.client_reports import CallOutcome, ReportedTool
+    from remit.memory.traces import Left, Trace
+    from remit.store.ports import StateStore
+
+_DAY = 24 * 3_600_000  # milliseconds
+_DECISION_LIFETIME = 30 * _DAY
+_EVENT_LIFETIME = 365 * _DAY  # of single events; totals stay
+_TRACE_LIFETIME = 30 * _DAY
+
+
+class HookStore:
+    """The few operations of the store that hooks need."""
+
+    def __init__(self, path: str, workspace: Workspace, client: str) -> None:
+        self._database = Database(path)
+        self._workspace = workspace
+        self._client = client
+        self._project = workspace.project.hash
+
+    def close(self) -> None:
+        """Close the database; a later process runs the checkpoint."""
+        self._database.close_without_checkpoint()
+
+    def inputs(self, flags: Flags) -> dict[str, str]:
+        """List the inputs of the last scan with their fingerprints."""
+        view = View(self._client, self._workspace, flags)
+        return dict(self._database.rows("inputs", **view_parameters(view)))
+
+    def has_tool(self, name: str) -> bool:
+        """Tell whether the workspace has a tool of this name."""
+        scope = scope_parameters(self._workspace)
+        return bool(self._database.rows("tool_known", name=name, client=self._client, **scope))
+
+    def decision_inputs(self, names: Sequence[str], flags: Flags) -> list[Row]:
+        """List the stored facts that a decision about tools of these names depends on."""
+        return self._database.rows(
+            "decision_inputs",
+            client=self._client,
+            flags=flags.key,
+            names=json.dumps(names),
+            **scope_parameters(self._workspace),
+        )
+
+    def trusted_parts(self) -> list[Row]:
+        """List the trusted parts of the configuration: file, subject and digest."""
+        return self._database.rows("trusted_parts", project=self._project)
+
+    def cached_decision(self, subject: str, digest: str) -> str | None:
+        """Find a cached decision that was made on inputs of this digest."""
+        found = self._database.rows("cached_decision", subject=subject, mark=digest, **self._place)
+        return found[0][0] if found else None
+
+    def cache_decision(self, subject: str, digest: str, answer: str, at: int) -> None:
+        """Cache a decision and drop old ones."""
+        with self._database.transaction():
+            self._database.run("forget_old_decisions", before=at - _DECISION_LIFETIME)
+            self._database.run(
+                "cache_decision", subject=subject, mark=digest, answer=answer, at=at, **self._place
+            )
+
+    def configuration_inputs(self) -> Mapping[str, str] | None:
+        """Give the fingerprints of the configuration files when they were last read; None if never."""
+        found = self._database.rows("configuration", **self._place)
+        return json.loads(found[0][0]) if found else None
+
+    def is_observing(self) -> bool:
+        """Tell whether traces are kept here, by the configuration as it was last read."""
+        found = self._database.rows("observing", **self._place)
+        return not found or found[0][0] == "true"
+
+    def workflow_states(self) -> list[Row]:
+        """List the workflow states that are set: name, time and tool."""
+        return self._database.rows("workflow_states", project=self._project)
+
+    def pushed_states(self) -> list[Row]:
+        """List the pushed states: name, value as JSON, time and expiry."""
+        return self._database.rows("pushed_states", project=self._project)
+
+    def observations(self) -> list[Row]:
+        """List what detectors found: name, mark, truth, reason, count, time, expiry and claim."""
+        return self._database.rows("observations", **self._place)
+
+    def states(self) -> "StateStore":
+        """Open the part of the store that keeps the configuration."""
+        from remit.store.state_store import SqliteStates
+
+        return SqliteStates(self._database)
+
+    def record(self, reported: "ReportedTool", use: "CallOutcome", trace: "Trace | None") -> bool:
+        """Count one use of a tool and keep its trace; False if the call was known."""
+        from remit.store.usage_store import record
+
+        return record(self._database, reported, use, trace)
+
+    def report_call(self, use: "CallOutcome", at: int) -> None:
+        """Keep the session of a call that only the gateway can count."""
+        from remit.store.usage_store import report_call
+
+        report_call(self._database, self._workspace, self._client, use, at)
+
+    def add_audit(self, entry: AuditEntry) -> None:
+        """Keep an entry of the audit."""
+        with self._database.transaction():
+            self._see_project(entry.called_at)
+            self._database.run("add_audit", project=self._project, **entry._asdict())
+
+    def new_traces(self) -> "list[Left]":
+        """List the traces that memory does not have yet, the oldest first."""
+        from remit.store.usage_store import new_traces
+
+        return new_traces(self._database, self._workspace)
+
+    def mark_remembered(self, artifacts: "Iterable[tuple[Left, str]]") -> None:
+        """Mark traces as kept in memory, unless they changed since they were listed."""
+        with self._database.transaction():
+            for trace, artifact in artifacts:
+                values = {"trace": trace.id, "artifact": artifact, "times": trace.times, "at": trace.at}
+                self._database.run("mark_trace_remembered", **values)
+
+    def begin_session(self, session_id: str, at: int, states: str, transcript: str | None) -> None:
+        """Keep that a session begins or resumes, with its states as JSON and the path of its transcript."""
+        with self._database.transaction():
+            self._see_project(at)
+            session = self._session(session_id)
+            self._database.run("begin_session", at=at, states=states, transcript=transcript, **session)
+
+    def end_session(self, session_id: str, at: int) -> None:
+        """Keep that a session ended, and drop the old data of its project."""
+        with self._database.transaction():
+            self._see_project(at)
+            self._database.run("end_session", at=at, **self._session(session_id))
+            for step in ("forget_old_events", "forget_old_sessions", "forget_old_suggestions"):
+                self._database.run(step, project=self._project, before=at - _EVENT_LIFETIME)
+            self._database.run("prune_audit", before=at - AUDIT_LIFETIME, most=MOST_AUDITED)
+            self._database.run("forget_old_reports", project=self._project, before=at - _DAY)
+            self._database.run("forget_old_traces", project=self._project, before=at - _TRACE_LIFETIME)
+
+    def suggestion_counts(self, session_id: str) -> tuple[int, int]:
+        """Count the suggestions of a session, and the calls since the last of them."""
+        made, _, calls = self._database.rows("suggestions_in_session", **self._session(session_id))[0]
+        return made, calls
+
+    def transcripts(self, session_id: str | None, since: int, limit: int) -> list[Row]:
+        """List a session's transcript, or with None those of sessions that never ended.
+
+        Each comes as session, path, offset of the first unread byte, and start of the session.
+        """
+        place = {"project": self._project, "client": self._client}
+        return self._database.rows(
+            "unread_transcripts", session_id=session_id, since=since, most=limit, **place
+        )
+
+    def mark_transcript_read(self, session_id: str, offset: int) -> None:
+        """Keep up to which byte a transcript was read."""
+        self._database.run("mark_transcript_read", read_to=offset, **self._session(session_id))
+
+    def reported_call_ids(self, session_id: str) -> set[str]:
+        """List the calls of a session that hooks reported."""
+        return {id for (id,) in self._database.rows("reported_call_ids", **self._session(session_id))}
+
+    @property
+    def _place(self) -> dict[str, str]:
+        return {"workspace": self._workspace.dir, "project": self._project}
+
+    def _session(self, session_id: str) -> dict[str, str]:
+        return {"client": self._client, "session_id": session_id, "project": self._project}
+
+    def _see_project(self, at: int) -> None:
+        self._database.run("see_project", hash=self._project, path=self._workspace.project.path, at=at)

@@ -1,0 +1,94 @@
+-- Named queries of search: documents, vectors, and the tools that are like a query.
+
+-- fragment: documents_here
+select ifnull(d.document_id, t.document_id)
+from tools t
+left join sightings x on x.tool_id = t.id and x.project_hash = :project
+left join definitions d on d.id = ifnull(t.definition_id, x.definition_id)
+where {in_scope}
+
+-- name: definitions_without_document
+select id, name, server, tool, title, description, input_schema from definitions where document_id is null
+
+-- name: tools_without_document
+select t.id, t.name, t.server
+from tools t
+where t.document_id is null and t.definition_id is null and {in_scope}
+
+-- name: add_document
+insert into documents (digest, document, name, server, body, params, details)
+values (:digest, :document, :name, :server, :body, :params, :details)
+on conflict (digest) do update set digest = digest
+returning id
+
+-- name: set_definition_document
+update definitions set document_id = :document where id = :id
+
+-- name: set_tool_document
+update tools set document_id = :document where id = :id
+
+-- name: forget_unused_documents
+delete from documents
+where not exists (select 1 from definitions d where d.document_id = documents.id)
+    and not exists (select 1 from tools t where t.document_id = documents.id)
+
+-- name: documents_without_vector
+select o.id, o.document
+from documents o
+where o.id in ({documents_here})
+    and not exists (select 1 from vectors v where v.model = :model and v.document_id = o.id)
+order by o.id
+
+-- name: forget_other_vectors
+delete from vectors
+where model = :model and length(vector) <> :length
+    and :length <> (select length(vector) from vectors where model = :model limit 1)
+
+-- name: add_vector
+insert into vectors (model, document_id, vector)
+select :model, id, :vector from documents where id = :document
+on conflict do nothing
+
+-- name: prepare_selections
+create table if not exists temp.selected (
+    selection integer not null, document_id integer not null, primary key (selection, document_id)
+) without rowid
+
+-- name: select_documents
+insert into temp.selected (selection, document_id)
+select distinct :among, value from json_each(:documents)
+where value in ({documents_here})
+
+-- name: drop_selection
+delete from temp.selected where selection = :among
+
+-- name: documents_by_words
+select rowid, -bm25(documents_by_word, 3.0, 1.0, 1.0, 0.5, 0.25) as words
+from documents_by_word
+where documents_by_word match :match
+    -- The plus, here and below: looking up one by one those that are selected takes several times as long.
+    and +rowid in (select document_id from temp.selected where selection = :among)
+order by words desc, rowid
+limit :most
+
+-- name: documents_by_meaning
+select document_id, 1 - vec_distance_cosine(vector, :vector) as meaning
+from vectors
+where model = :model
+    -- An endpoint may change a model under its name: a vector of another length is as good as none.
+    and length(vector) = length(:vector)
+    and +document_id in (select document_id from temp.selected where selection = :among)
+order by meaning desc, document_id
+limit :most
+
+-- name: meanings_of_documents
+select document_id, 1 - vec_distance_cosine(vector, :vector)
+from vectors
+where model = :model and length(vector) = length(:vector)
+    and document_id in (select value from json_each(:documents))
+
+-- name: indexed_documents
+select o.id, o.name, o.server, o.body, o.params, o.details, v.vector
+from documents o
+left join vectors v on v.document_id = o.id and v.model = :model
+order by o.id

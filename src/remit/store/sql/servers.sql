@@ -1,0 +1,52 @@
+-- Named queries of servers: what they list, what else they offer, and which of them are trusted.
+
+-- name: server_row
+select t.id from tools t
+where {in_scope} and t.client = :client and t.kind = 'mcp_server' and t.scope = :scope and t.project_hash is :project_hash
+    and t.dir is :dir and t.agent is null and t.server is :server and t.name = :name
+
+-- name: mark_listed
+update tools set
+    listed_at = :at, listed_digest = :digest, protocol_version = :protocol_version, failure = null
+where id = :server_id
+
+-- name: mark_failed
+update tools set failure = :reason, failed_digest = :digest where id = :server_id
+
+-- name: mark_unlisted
+update tools set is_unlisted = 1, updated_at = :at
+where server_id = :server_id and kind = 'mcp_tool' and is_unlisted = 0
+    and id not in (select value from json_each(:listed))
+
+-- name: define_tool
+update tools set definition_id = :definition, updated_at = iif(definition_id is :definition, updated_at, :at)
+where id = :tool
+
+-- name: trusts
+select t.client, t.kind, t.scope, t.project_hash, t.dir, t.agent, t.server, t.name, k.digest
+from trust k join tools t on t.id = k.tool_id
+where {in_scope}
+
+-- name: trust
+insert into trust (tool_id, digest, trusted_at) values (:tool, :digest, :at)
+on conflict (tool_id) do update set digest = excluded.digest, trusted_at = excluded.trusted_at
+
+-- name: revoke
+delete from trust where tool_id = :tool
+
+-- name: keep_server_extras
+insert into wares (
+    tool_id, digest, resources, templates, prompts, capabilities, instructions, listed_at
+) values (:server_id, :digest, :resources, :templates, :prompts, :capabilities, :instructions, :at)
+on conflict (tool_id) do update set
+    digest = excluded.digest, resources = excluded.resources, templates = excluded.templates,
+    prompts = excluded.prompts, capabilities = excluded.capabilities, instructions = excluded.instructions,
+    listed_at = excluded.listed_at
+
+-- name: server_extras
+select
+    t.client, t.kind, t.scope, t.project_hash, t.dir, t.agent, t.server, t.name,
+    w.resources, w.templates, w.prompts, w.capabilities, w.instructions
+from tools t
+join wares w on w.tool_id = t.id and w.digest is t.digest
+where {in_scope}

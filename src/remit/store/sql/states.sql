@@ -1,0 +1,78 @@
+-- Named queries of Remit's own configuration, trust in it, and states.
+
+-- name: configuration_files
+select source, fingerprint, content, places, problems from configuration_files
+where source in (select value from json_each(:sources)) and (project_hash is null or project_hash = :project)
+
+-- name: keep_configuration_file
+insert into configuration_files (source, project_hash, fingerprint, content, places, problems)
+values (:source, :project_hash, :fingerprint, :content, :places, :problems)
+on conflict (source) do update set
+    project_hash = excluded.project_hash, fingerprint = excluded.fingerprint, content = excluded.content,
+    places = excluded.places, problems = excluded.problems
+
+-- name: configuration
+select inputs, problems, transitions, observes from configurations where workspace = :workspace and project_hash = :project
+
+-- name: keep_configuration
+insert into configurations (workspace, project_hash, inputs, problems, transitions, observes)
+values (:workspace, :project, :inputs, :problems, :transitions, :observes)
+on conflict (workspace) do update set
+    project_hash = excluded.project_hash, inputs = excluded.inputs, problems = excluded.problems,
+    transitions = excluded.transitions, observes = excluded.observes
+
+-- name: transitions
+select transitions from configurations where workspace = :workspace and project_hash = :project
+
+-- name: trusted_parts
+select source, subject, digest from configuration_trust where project_hash = :project
+
+-- name: trust_part
+insert into configuration_trust (project_hash, source, subject, digest, trusted_at)
+values (:project, :source, :subject, :digest, :at)
+on conflict do update set digest = excluded.digest, trusted_at = excluded.trusted_at
+
+-- name: revoke_part
+delete from configuration_trust where project_hash = :project and source = :source and subject = :subject
+
+-- name: workflow_states
+select name, set_at, set_by from workflow_states where project_hash = :project
+
+-- name: set_state
+insert into workflow_states (project_hash, name, set_at, set_by) values (:project, :name, :at, :by)
+on conflict do update set set_at = excluded.set_at, set_by = excluded.set_by
+
+-- name: clear_state
+delete from workflow_states where project_hash = :project and name = :name
+
+-- name: pushed_states
+select name, value, pushed_at, until from pushed_states where project_hash = :project
+
+-- name: push_state
+insert into pushed_states (project_hash, name, value, pushed_at, until)
+values (:project, :name, :value, :at, :until)
+on conflict do update set value = excluded.value, pushed_at = excluded.pushed_at, until = excluded.until
+
+-- name: withdraw_state
+delete from pushed_states where project_hash = :project and name = :name
+
+-- name: observations
+select name, mark, truth, reason, count, observed_at, until, claimed_until
+from observations where workspace = :workspace and project_hash = :project
+
+-- name: claim_observation
+insert into observations (
+    workspace, name, project_hash, mark, truth, reason, count, observed_at, until, claimed_until
+) values (:workspace, :name, :project, :mark, null, '', null, 0, 0, :claimed_until)
+on conflict (workspace, name) do update set claimed_until = excluded.claimed_until
+    -- A claim from the future is that of a clock which has been set back.
+    where claimed_until <= :at or claimed_until > :latest or mark <> :mark or project_hash <> :project
+returning 1
+
+-- name: keep_observation
+insert into observations (
+    workspace, name, project_hash, mark, truth, reason, count, observed_at, until, claimed_until
+) values (:workspace, :name, :project, :mark, :truth, :reason, :count, :at, :until, 0)
+on conflict (workspace, name) do update set
+    project_hash = excluded.project_hash, mark = excluded.mark, truth = excluded.truth, reason = excluded.reason,
+    count = excluded.count, observed_at = excluded.observed_at, until = excluded.until, claimed_until = 0

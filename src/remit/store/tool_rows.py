@@ -1,0 +1,189 @@
+"""The rows of tools: find or add the row that a used, reported or listed tool belongs to.
+
+A tool takes the scope of its server if the workspace was scanned and the server is active there. Otherwise
+the tool stays in its workspace: a name alone never widens a scope. Among tools that no configuration
+declares, a report outranks a hook, in whatever order they arrive.
+"""
+
+import json
+from typing import NamedTuple
+
+from remit.decision.client_reports import ReportedTool
+from remit.decision.kinds import STARTERS, Authority, Kind
+from remit.decision.projects import Workspace
+from remit.decision.scopes import Scope
+from remit.decision.tool_names import canonical, classify
+from remit.store.database import Database, scope_parameters
+
+# How far a row is visible: to a directory, to a project, to every project.
+_WIDTH = {
+    Scope.PROJECT: 1,
+    Scope.LOCAL: 2,
+    Scope.DYNAMIC: 2,
+    Scope.PLUGIN: 2,
+    Scope.GLOBAL: 3,
+    Scope.MANAGED: 3,
+}
+
+
+class Placement(NamedTuple):
+    """The place of a tool's row."""
+
+    kind: Kind
+    scope: Scope
+    project_hash: str | None
+    dir: str | None
+    server: str | None
+    server_id: int | None
+    source: str
+    authority: Authority
+
+
+def find_or_add_tool(database: Database, reported: ReportedTool) -> int:
+    """Find or add the row of a tool inside a transaction, and merge undeclared rows into it."""
+    name, workspace, client = canonical(reported.name), reported.workspace, reported.client
+    database.run("see_project", hash=workspace.project.hash, path=workspace.project.path, at=reported.at)
+    started = _started_tool(database, reported)
+    if started is not None:
+        database.run("add_sighting", tool=started, project=workspace.project.hash)
+        return started
+    placement = (
+        _server_placement(database, name, client, reported.server, workspace) if reported.is_scanned else None
+    )
+    placement = placement or _default_placement(name, reported)
+    undeclared = _undeclared_of_name(database, client, workspace, name, placement.server)
+    if undeclared and undeclared[0].authority > placement.authority:
+        tool = undeclared[0].id
+    else:
+        tool = place_tool(database, name, client, placement, workspace, reported.at)
+    database.run("add_sighting", tool=tool, project=workspace.project.hash)
+    database.run("mark_tool_listed", tool=tool)  # a tool in use exists, whatever its server listed
+    return tool
+
+
+def place_tool(
+    database: Database, name: str, client: str, placement: Placement, workspace: Workspace, at: int
+) -> int:
+    """Find or add the row of a tool in its place, and merge the workspace's undeclared rows into it."""
+    tool = _upsert(database, name, client, placement, at)
+    for row in _undeclared_of_name(database, client, workspace, name, placement.server):
+        _merge(database, row, into=tool, scope=placement.scope)
+    return tool
+
+
+def assign_to_servers(database: Database, client: str, workspace: Workspace, at: int) -> None:
+    """After a scan, move the undeclared tools of a workspace to the servers that are active there."""
+    for row in _undeclared(database, client, workspace):
+        placement = _placement_of(database, client, workspace, row)
+        if placement is not None and _WIDTH[placement.scope] >= _WIDTH[row.scope]:
+            tool = _upsert(database, row.name, client, placement, at)
+            _merge(database, row, into=tool, scope=placement.scope)
+
+
+class _UndeclaredTool(NamedTuple):
+    """A row that no configuration declares."""
+
+    id: int
+    name: str
+    server: str | None
+    authority: int
+    scope: Scope
+
+
+def _undeclared(database: Database, client: str, workspace: Workspace) -> list[_UndeclaredTool]:
+    found = database.rows("undeclared_tools", client=client, **scope_parameters(workspace))
+    return [_UndeclaredTool(*row) for row in found]
+
+
+def _undeclared_of_name(
+    database: Database, client: str, workspace: Workspace, name: str, server: str | None
+) -> list[_UndeclaredTool]:
+    """List the undeclared rows of one name in a workspace that do not belong to another server."""
+    # A separate query: it runs for each tool of a listing and needs the index of names.
+    found = database.rows("undeclared_tools_of_name", client=client, name=name, **scope_parameters(workspace))
+    parsed = classify(name).server
+    return [
+        row
+        for row in map(_UndeclaredTool._make, found)
+        if row.server in (None, server)
+        or (row.server == parsed and not _is_declared_server(database, client, workspace, parsed))
+    ]
+
+
+def _placement_of(
+    database: Database, client: str, workspace: Workspace, row: _UndeclaredTool
+) -> Placement | None:
+    """Find the place of an undeclared row under a server; None if the client may have meant another."""
+    parsed = classify(row.name).server
+    label = None if row.server == parsed else row.server  # any other label came from the client
+    placement = _server_placement(database, row.name, client, label, workspace)
+    is_exact = placement is not None and placement.server == row.server
+    return placement if is_exact or not _is_declared_server(database, client, workspace, parsed) else None
+
+
+def _is_declared_server(database: Database, client: str, workspace: Workspace, label: str | None) -> bool:
+    """Tell whether a server with this label was ever declared in the scope of a workspace."""
+    query = {"client": client, "server": label, **scope_parameters(workspace)}
+    return bool(database.rows("declared_server", **query))
+
+
+def _server_placement(
+    database: Database, name: str, client: str, server: str | None, workspace: Workspace
+) -> Placement | None:
+    """Place a tool under the active server of its workspace that its name belongs to."""
+    named = classify(name)
+    if named.server is None:
+        return None
+    query = {"name": name, "client": client, "server": server, "parsed": named.server}
+    for scope, project_hash, dir, label, server_id, source in database.rows(
+        "active_server", **query, **scope_parameters(workspace)
+    ):
+        return Placement(
+            named.kind, Scope(scope), project_hash, dir, label, server_id, source, Authority.CONFIG
+        )
+    return None
+
+
+def _started_tool(database: Database, reported: ReportedTool) -> int | None:
+    """Find the row of the skill, command or agent that a tool started, if a file here declares it."""
+    kinds = STARTERS.get(reported.name, ())
+    if reported.subject is None or not kinds:
+        return None
+    found = database.rows(
+        "started_tool",
+        client=reported.client,
+        names=json.dumps([reported.subject, f"/{reported.subject}"]),
+        kinds=json.dumps(kinds),
+        **scope_parameters(reported.workspace),
+    )
+    return found[0][0] if found else None
+
+
+def _default_placement(name: str, reported: ReportedTool) -> Placement:
+    """Place a tool by the scope its sender claims, else in the workspace where it was seen."""
+    named = classify(name)
+    scope, workspace = reported.scope or named.scope, reported.workspace
+    return Placement(
+        kind=named.kind,
+        scope=scope,
+        project_hash=None if scope in (Scope.GLOBAL, Scope.MANAGED) else workspace.project.hash,
+        dir=workspace.dir if scope is Scope.PROJECT else None,
+        server=reported.server or named.server,
+        server_id=None,
+        source=reported.authority.name.lower(),
+        authority=reported.authority,
+    )
+
+
+def _upsert(database: Database, name: str, client: str, placement: Placement, at: int) -> int:
+    if placement.kind is Kind.MCP_SERVER and placement.server_id is not None:
+        return placement.server_id
+    return database.rows("add_tool", name=name, client=client, at=at, **placement._asdict())[0][0]
+
+
+def _merge(database: Database, row: _UndeclaredTool, *, into: int, scope: Scope) -> None:
+    """Merge an undeclared row into another, unless the other is visible to fewer projects."""
+    if row.id != into and _WIDTH[scope] >= _WIDTH[row.scope]:
+        for step in ("move_events", "move_totals", "move_sightings", "move_history"):
+            database.run(step, tool=row.id, into=into)
+        database.run("drop_tool", tool=row.id)
