@@ -66,7 +66,7 @@ def test_a_servers_cost_is_not_counted_beside_that_of_its_tools() -> None:
 
 
 def test_what_remit_brings_along_costs_nothing_until_it_is_used() -> None:
-    own = server("remit-memory")._replace(source=REMIT)
+    own = server("remit-memory")._replace(source=REMIT, is_held_back=True)
     unused, used = tool(own, "save_session", 300), tool(own, "save_context", 200)._replace(usage_count=1)
     charged = charge([own, unused, used])
     assert charged[0].tokens == 200

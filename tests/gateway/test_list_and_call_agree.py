@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remit.clients.install_targets import ClientPlaces
-from remit.configuration.file_parser import STRATEGIES
+from remit.configuration.config_model import Strategy
 from remit.decision.kinds import Kind
 from remit.decision.tool_names import MEMORY_SERVER, REMIT
 from remit.files.bounded_reader import Machine
@@ -55,7 +55,7 @@ def _settings(draw: st.DrawFn) -> Setting:
     ]
     lines += [f'[tools."{pattern}"]\n{said[what]}' for pattern, what in rules.items()]
     opening = {
-        "strategy": draw(st.sampled_from([None, *STRATEGIES])),
+        "strategy": draw(st.sampled_from([None, *Strategy])),
         "room": draw(st.sampled_from([None, None, "some"])),
         "mode": draw(st.sampled_from([None, None, "plan", "dontAsk", "bypass"])),
     }

@@ -1,6 +1,6 @@
 """Whose an address is."""
 
-from remit.presentation.resource_addresses import ResourceAddresses
+from remit.presentation.resource_addresses import ResourceAddresses, fit
 
 LABELS = {1: "docs", 2: "files", 3: "my.files", 4: "my_files"}
 
@@ -52,3 +52,11 @@ def test_a_server_that_is_not_served_any_more_writes_its_addresses_itself() -> N
 def test_below_what_is_no_server_there_is_nothing() -> None:
     found = addresses()
     assert [found.found(f"remit://{rest}") for rest in ("nobody/x", "docs/", "docs", "")] == [None] * 4
+
+
+def test_a_template_fits_the_addresses_that_could_be_made_of_it() -> None:
+    assert fit("file:///{path}", "file:///a/b") == len("file:///")
+    assert fit("file:///docs/{page}{?q}", "file:///docs/x?q=1") == len("file:///docs/")
+    assert fit("file:///{path}", "http://a") is None
+    assert fit("a://b", "a://b") == 5
+    assert fit("{" * 5_000, "x") is None

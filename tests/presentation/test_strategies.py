@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remit.configuration.config_model import Room
-from remit.configuration.file_parser import STRATEGIES as NAMES
+from remit.configuration.config_model import Room, Strategy
 from remit.decision.globs import tool_globs
 from remit.decision.tool_names import REMIT
 from remit.presentation.own_tools import DEFINITIONS, OwnTool
@@ -21,6 +20,7 @@ from remit.presentation.strategies import (
     definitions_of,
     group_item,
     in_words,
+    present,
     room_resource,
 )
 from support.builders import server
@@ -36,7 +36,7 @@ def entry(
 
 
 def shown(strategy: str, visible: Iterable[VisibleTool], plan: ServingPlan = USUAL) -> Presentation:
-    return STRATEGIES[strategy](list(visible), plan)
+    return present(list(visible), plan._replace(strategy=Strategy(strategy)))
 
 
 def listed(strategy: str, visible: Iterable[VisibleTool], plan: ServingPlan = USUAL) -> list[str]:
@@ -50,7 +50,7 @@ GIT = ServingPlan(
 
 
 def test_there_is_a_strategy_for_each_name() -> None:
-    assert tuple(STRATEGIES) == NAMES
+    assert tuple(STRATEGIES) == tuple(Strategy)
 
 
 @pytest.mark.parametrize("strategy", ["flat", "state", "manifest"])
@@ -141,11 +141,12 @@ def test_no_namespace_is_called_like_a_tool(name: str) -> None:
     assert len(found) == 2
     assert name not in found
     assert any(each.startswith(f"{name}_") for each in found)
-    assert name in [group.name for group in shown("manifest", visible).scopes]  # where it is no tool
+    assert name in [group.name for group in shown("manifest", visible).scopes or ()]  # where it is no tool
 
 
 def test_scopes_are_rooms_and_namespaces_each_name_once() -> None:
     found = shown("manifest", [LOG, PUSH, FETCH], GIT)
+    assert found.scopes is not None
     assert [scope.name for scope in found.scopes] == ["git", "none", "web"]
     assert found.scopes[0].description == "Git work"
 
@@ -185,7 +186,7 @@ def test_every_own_tool_is_defined_and_small() -> None:
 def test_what_memory_adds_by_being_used_pushes_nothing_out_that_fits_without_it() -> None:
     def remembering(name: str, *, uses: tuple[int, int] = NEVER) -> VisibleTool:
         found = entry(f"remit-memory__{name}", uses=uses)
-        return found._replace(tool=found.tool._replace(source=REMIT))
+        return found._replace(tool=found.tool._replace(source=REMIT, is_held_back=True))
 
     visible = [
         LOG,

@@ -80,9 +80,11 @@ def test_what_is_hidden_costs_nothing_and_what_the_client_has_of_itself_is_not_c
 
 
 def test_what_remit_brings_along_and_holds_back_until_it_is_used_is_no_loss() -> None:
-    memory = server("remit-memory")._replace(source=REMIT, tokens=0, discovered_at=NOW - 99 * DAY)
+    memory = server("remit-memory")._replace(
+        source=REMIT, is_held_back=True, tokens=0, discovered_at=NOW - 99 * DAY
+    )
     save = tool("mcp__remit-memory__save", of="remit-memory", tokens=300)
-    save = save._replace(source=REMIT, discovered_at=NOW - 99 * DAY)
+    save = save._replace(source=REMIT, is_held_back=True, discovered_at=NOW - 99 * DAY)
     found = usage(listed(GIT, COMMIT, memory, save), [], [])
     assert names(found) == ([], ["mcp__git__*"])
     assert found.unused_tokens == 10

@@ -14,6 +14,7 @@ from remit.decision.inherited_status import adopt
 from remit.decision.kinds import Authority, Kind
 from remit.decision.lookup import closest_to_being_visible, find
 from remit.decision.scopes import Scope
+from remit.decision.tool_names import REMIT
 from remit.decision.tools import Definition, Tool
 from remit.policy.callbacks import Filter, Filtering
 
@@ -57,8 +58,8 @@ class Listings:
 
     def tools(self, context: Context) -> Sequence[Tool]:
         """List every tool that is known, without deciding."""
-        tools = charge(adopt(self._store.catalog(context.workspace, context.flags)))
-        return sorted(tools, key=_by_name)
+        tools = adopt(self._store.catalog(context.workspace, context.flags))
+        return sorted(charge(self._with_held_back(tools, context)), key=_by_name)
 
     def list(self, context: Context) -> tuple[Context, list[ToolDecision]]:
         """List every tool with the decision about it, and the context in which that was made."""
@@ -80,6 +81,13 @@ class Listings:
         # A tool that was only seen goes by its server's label, and not by the one it is stored under.
         named = (said for key, said in found.items() if (key[0], key[-1]) == (tool.client, tool.name))
         return found.get(tool.key) or next(named, None)
+
+    def _with_held_back(self, tools: Sequence[Tool], context: Context) -> Sequence[Tool]:
+        """Mark the tools that the gateway lists only once they are used or wanted."""
+        if all(tool.source != REMIT for tool in tools):
+            return tools
+        plan = self._states.plan(context)
+        return [tool._replace(is_held_back=True) if plan.holds_back(tool) else tool for tool in tools]
 
     def _judging(self, context: Context) -> Context:
         """Give a context all that decisions go by: a snapshot only where anything needs a state."""

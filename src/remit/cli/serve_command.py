@@ -11,13 +11,13 @@ import click
 from remit.catalog.contexts import ALL_CLIENTS, DEFAULT_CLIENT
 from remit.cli import render
 from remit.cli.options import PROJECT
+from remit.configuration.config_model import Strategy
 from remit.decision.policy import Mode
 from remit.decision.views import runs_headless
 from remit.errors import ServingError
 from remit.gateway.ports import EndpointSpec
 from remit.gateway.transports.host_check import origin
 
-STRATEGIES = ("auto", "flat", "state", "namespace", "rooms", "manifest", "search")
 LOOPBACK = "127.0.0.1"
 
 _ADDRESS = re.compile(r"(?:(?P<host>\[[^\]]+\]|[^:\[\]]*):)?(?P<port>\d{1,5})")
@@ -35,7 +35,9 @@ _LAST_PORT = 65535
 @click.option("--agent", metavar="NAME", help="The agent to serve; default: the main session.")
 @click.option("--room", metavar="NAME", help="Serve the tools of one room alone.")
 @click.option(
-    "--strategy", type=click.Choice(STRATEGIES), help="How tools are presented; default: as configured."
+    "--strategy",
+    type=click.Choice([strategy.value for strategy in Strategy]),
+    help="How tools are presented; default: as configured.",
 )
 @click.option(
     "--mode",

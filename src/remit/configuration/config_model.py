@@ -59,6 +59,18 @@ class GitFact(StrEnum):
 ASKS_GIT = frozenset({GitFact.DIRTY, GitFact.CLEAN})  # git itself is started for these
 
 
+class Strategy(StrEnum):
+    """How the gateway presents the visible tools; `presentation.strategies` has a function for each."""
+
+    AUTO = "auto"
+    FLAT = "flat"
+    STATE = "state"
+    NAMESPACE = "namespace"
+    ROOMS = "rooms"
+    MANIFEST = "manifest"
+    SEARCH = "search"
+
+
 class Detector(NamedTuple):
     """How to find out whether a state holds; only what its kind needs is given."""
 

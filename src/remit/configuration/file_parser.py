@@ -14,13 +14,13 @@ from remit.configuration.config_model import (
     ServerOptions,
     SessionOptions,
     StateEntry,
+    Strategy,
     ToolEntry,
 )
 from remit.configuration.detector_tables import BELONGS, is_showable, read_detector
 from remit.configuration.table_fields import Fields, listed
 from remit.text.spelling import did_you_mean
 
-STRATEGIES = ("auto", "flat", "state", "namespace", "rooms", "manifest", "search")
 DANGERS = ("safe", "low", "moderate", "destructive", "critical")
 KINDS = ("location", "capability", "entity", "workflow")
 WORKFLOW = "workflow"
@@ -53,7 +53,7 @@ def read(content: object) -> tuple[ConfigurationContent, list[ConfigurationMista
     top.only(_SECTIONS)
     memory = top.table("memory")
     found = ConfigurationContent(
-        strategy=top.one_of("strategy", STRATEGIES),
+        strategy=top.one_of("strategy", tuple(Strategy)),
         token_budget=top.whole("token_budget", 0, _LARGEST_BUDGET),
         pinned=top.texts("pinned") or (),
         own_tools=_own_tools(top),
@@ -188,7 +188,7 @@ def _server_options(fields: Fields) -> ServerOptions:
 
 def _presentation(fields: Fields) -> PresentationOptions:
     return PresentationOptions(
-        fields.one_of("strategy", STRATEGIES), fields.whole("token_budget", 0, _LARGEST_BUDGET)
+        fields.one_of("strategy", tuple(Strategy)), fields.whole("token_budget", 0, _LARGEST_BUDGET)
     )
 
 

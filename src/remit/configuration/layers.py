@@ -20,6 +20,7 @@ from remit.configuration.config_model import (
     LoadedFile,
     Room,
     StateEntry,
+    Strategy,
     ToolEntry,
 )
 from remit.decision.snapshot import Implications
@@ -27,7 +28,6 @@ from remit.errors import StateError
 
 Value = TypeVar("Value")
 
-FLAT = "flat"
 VARIABLES = "[env]"  # stands for the list of variables where a state's name would: no state is called so
 
 Trusted = Mapping[tuple[str, str], str]  # the digest that was trusted, by file and state
@@ -301,7 +301,7 @@ def _implied(entry: StateEntry) -> Iterator[str]:
 
 def may_present(strategy: str | None, file: ConfigurationFile) -> bool:
     """Tell whether a file may choose a strategy: a project must not switch off what tools need of states."""
-    return strategy != FLAT or file.layer not in OF_A_PROJECT
+    return strategy != Strategy.FLAT or file.layer not in OF_A_PROJECT
 
 
 def owner(file: ConfigurationFile) -> str:

@@ -19,11 +19,12 @@ from remit.configuration.config_model import (
     ConfigurationMistake,
     KeyPath,
     LoadedFile,
+    Strategy,
     ToolEntry,
     key_path,
 )
 from remit.configuration.file_parser import OFF
-from remit.configuration.layers import FLAT, Trusted, TrustRequest, owner
+from remit.configuration.layers import Trusted, TrustRequest, owner
 from remit.decision.danger import LEVELS, Danger
 from remit.decision.globs import Glob, glob, tool_globs
 from remit.decision.policy import (
@@ -214,17 +215,19 @@ def _given(said: LoadedFile, all_said: Sequence[LoadedFile]) -> Iterator[Configu
                 yield ConfigurationMistake(("servers", each.name, key), message, hint)
     for path in _unpresentable(said.content):
         yield ConfigurationMistake(
-            path, f"a project cannot choose `{FLAT}`, which ignores what tools need of states", hint
+            path, f"a project cannot choose `{Strategy.FLAT}`, which ignores what tools need of states", hint
         )
 
 
 def _unpresentable(content: ConfigurationContent) -> Iterator[KeyPath]:
     """Name the places where a file chooses a strategy that switches gates off."""
-    if content.strategy == FLAT:
+    if content.strategy == Strategy.FLAT:
         yield ("strategy",)
     for section, entries in (("agents", content.agents), ("rooms", content.rooms)):
         yield from (
-            (section, each.name, "strategy") for each in entries if each.presentation.strategy == FLAT
+            (section, each.name, "strategy")
+            for each in entries
+            if each.presentation.strategy == Strategy.FLAT
         )
 
 

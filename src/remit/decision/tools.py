@@ -56,6 +56,7 @@ class Tool(NamedTuple):
     outcomes: str = ""  # of its last calls in the project that asks; see `remit.decision.demotion`
     document_id: int | None = None  # what search reads of it, once it was made ready for search
     danger: "Danger | None" = None  # what its server says of it; None: nothing
+    is_held_back: bool = False  # the gateway lists it only once it is used or wanted
 
     @property
     def key(self) -> "Key":

@@ -1,10 +1,9 @@
-"""Cataloguing: makes an endpoint's catalog of what is stored, declared and configured."""
+"""Builds the catalog of an endpoint from the store, the declarations and the configuration."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from remit.configuration.file_parser import OWN_TOOLS
 from remit.configuration.layers import Transition
 from remit.decision.context import Context
 from remit.decision.decide import ToolDecision
@@ -14,10 +13,10 @@ from remit.decision.globs import tool_globs
 from remit.decision.kinds import Kind
 from remit.decision.tool_names import server_name
 from remit.decision.tools import Definition, Tool
-from remit.gateway.endpoint_catalog import EndpointCatalog, PromptKey, own_name
+from remit.gateway.endpoint_catalog import EndpointCatalog, PromptKey
 from remit.memory.own_server import is_own, own_upstream
 from remit.presentation.plan import ServingPlan
-from remit.presentation.served_names import NameClaim, ServedNames, claim_name
+from remit.presentation.served_names import NameClaim, ServedNames, claim_name, name_tools
 from remit.presentation.tool_items import Item, item
 from remit.upstream.upstream_model import PATIENCE, ServerExtras, Sharing, Upstream, upstream
 
@@ -27,41 +26,32 @@ class CatalogSources(NamedTuple):
 
     context: Context
     plan: ServingPlan
-    listed: Sequence[ToolDecision]  # in whatever state
+    listed: Sequence[ToolDecision]  # decided without a snapshot
     definitions: Mapping[Key, Definition]
     extras: Mapping[Key, ServerExtras]
     declarations: Mapping[Key, Declaration]
     transitions: Iterable[Transition] = ()
-    items: Mapping[tuple[str, Definition], Item] = {}  # that were made before
+    items: Mapping[tuple[str, Definition], Item] = {}  # of the catalog before, to reuse
 
 
-def build_catalog(known: CatalogSources) -> EndpointCatalog:
-    """Make a catalog."""
-    context, plan = known.context, known.plan
+def build_catalog(sources: CatalogSources) -> EndpointCatalog:
+    """Build a catalog."""
+    context, plan = sources.context, sources.plan
     servers = {
-        tool.key: tool for tool, _ in known.listed if tool.kind is Kind.MCP_SERVER and tool.agent is None
+        tool.key: tool for tool, _ in sources.listed if tool.kind is Kind.MCP_SERVER and tool.agent is None
     }
-    in_force = {tool.key for tool, decision in known.listed if not decision.frees_name}
-    tools = [tool for tool, _ in known.listed if tool.kind is Kind.MCP_TOOL]
+    in_force = {tool.key for tool, decision in sources.listed if not decision.frees_name}
+    tools = [tool for tool, _ in sources.listed if tool.kind is Kind.MCP_TOOL]
     owners = dict(_owners(tools, servers, in_force))
-    definitions = dict(_defined(tools, known.definitions))
-    unprefixed = {
-        key for key, row in servers.items() if plan.run(row.server or "", row.plugin).prefix is False
-    }
+    definitions = dict(_defined(tools, sources.definitions))
     named = [tool for tool in tools if tool.key in in_force and tool.key in owners]
-    names = ServedNames(
-        (
-            _wish(tool, definitions.get(tool.key), is_prefixed=owners[tool.key] not in unprefixed)
-            for tool in named
-        ),
-        OWN_TOOLS,
-    )
+    names = name_tools(named, definitions, plan)
     served = {
         tool.key: (names.of(tool.key), definitions[tool.key])
         for tool in named
         if tool.key in definitions and definitions[tool.key].tool is not None  # its server says so itself
     }
-    made_of = {each: known.items.get(each) or item(*each) for each in served.values()}
+    made_of = {each: sources.items.get(each) or item(*each) for each in served.values()}
     return EndpointCatalog(
         context=context,
         plan=plan,
@@ -72,18 +62,18 @@ def build_catalog(known: CatalogSources) -> EndpointCatalog:
         items={key: made_of[each] for key, each in served.items()},
         made_of=made_of,
         names=names,
-        extras={key: extras for key, extras in known.extras.items() if key in servers},
-        prompt_names=ServedNames(_prompts(known.extras, servers, in_force, unprefixed)),
-        advancing=[form for each in known.transitions for form in tool_globs(each.pattern)],
-        upstreams=dict(_upstreams(servers, known)),
-        declarations=known.declarations,
+        extras={key: extras for key, extras in sources.extras.items() if key in servers},
+        prompt_names=ServedNames(_prompts(sources, servers, in_force)),
+        advancing=[form for each in sources.transitions for form in tool_globs(each.pattern)],
+        upstreams=dict(_upstreams(servers, sources)),
+        declarations=sources.declarations,
     )
 
 
 def _owners(
     tools: Iterable[Tool], servers: Mapping[Key, Tool], in_force: Collection[Key]
 ) -> Iterator[tuple[Key, Key]]:
-    """Find the server of each tool: in the same place, else the one in force of the same label."""
+    """Find the server of each tool: the one in the same place, else the effective one of the same label."""
     by_label = {
         (server.client, server.server, server.plugin): key
         for key, server in servers.items()
@@ -100,18 +90,12 @@ def _owners(
 def _defined(
     tools: Iterable[Tool], definitions: Mapping[Key, Definition]
 ) -> Iterator[tuple[Key, Definition]]:
-    """Find what is said of each tool; one that was only seen may be stored under another label."""
+    """Find the definition of each tool; a tool that was only seen may be stored under another label."""
     by_name = {(key[0], key[-1]): definition for key, definition in definitions.items()}
     for tool in tools:
         definition = definitions.get(tool.key) or by_name.get((tool.client, tool.name))
         if definition is not None:
             yield tool.key, definition
-
-
-def _wish(tool: Tool, definition: Definition | None, *, is_prefixed: bool) -> NameClaim[Key]:
-    own = own_name(tool, definition)
-    wished = claim_name(tool.key, tool.server or "", own, tool.plugin, is_prefixed=is_prefixed)
-    return wished._replace(canonical=tool.name)
 
 
 def _by_name(tools: Iterable[Tool]) -> dict[str, list[Tool]]:
@@ -122,31 +106,29 @@ def _by_name(tools: Iterable[Tool]) -> dict[str, list[Tool]]:
 
 
 def _prompts(
-    extras: Mapping[Key, ServerExtras],
-    servers: Mapping[Key, Tool],
-    in_force: Collection[Key],
-    unprefixed: Collection[Key],
+    sources: CatalogSources, servers: Mapping[Key, Tool], in_force: Collection[Key]
 ) -> Iterator[NameClaim[PromptKey]]:
-    for key in sorted((key for key in extras if key in servers and key in in_force), key=str):
-        row = servers[key]
-        for prompt in extras[key].prompts:
+    for key in sorted((key for key in sources.extras if key in servers and key in in_force), key=str):
+        server, plugin = servers[key].server or "", servers[key].plugin
+        is_prefixed = sources.plan.is_prefixed(server, plugin)
+        for prompt in sources.extras[key].prompts:
             own = prompt["name"]
-            yield claim_name((key, own), row.server or "", own, row.plugin, is_prefixed=key not in unprefixed)
+            yield claim_name((key, own), server, own, plugin, is_prefixed=is_prefixed)
 
 
-def _upstreams(servers: Mapping[Key, Tool], known: CatalogSources) -> Iterator[tuple[Key, Upstream]]:
-    """List whom the gateway may ask: what was decided about is what stands in the file now."""
+def _upstreams(servers: Mapping[Key, Tool], sources: CatalogSources) -> Iterator[tuple[Key, Upstream]]:
+    """List the servers that the gateway may start: those whose entry is the one that was decided about."""
     for key, row in servers.items():
-        declaration = known.declarations.get(key)
+        declaration = sources.declarations.get(key)
         if declaration is None or declaration.digest != row.digest:
             continue
-        workspace, home = known.context.workspace.dir, known.context.home
+        workspace, home = sources.context.workspace.dir, sources.context.home
         if is_own(declaration):
             yield key, own_upstream(declaration, workspace)
             continue
         made = upstream(declaration, workspace=workspace, home=home, deadline=DEADLINE)
         if made is not None:
-            run = known.plan.run(row.server or "", row.plugin)
+            run = sources.plan.run(row.server or "", row.plugin)
             yield (
                 key,
                 replace(

@@ -79,7 +79,7 @@ class LiveEndpoint:
         for key in self._board.servers():
             if catalog.servers[key].source == REMIT:
                 said[MEMORY_SERVER] = about_memory(catalog.context.workspace.project, prefix(MEMORY_SERVER))
-        return instructions(catalog.plan, self._board.deferred, said)
+        return instructions(self._board.presentation, said)
 
     @property
     def capabilities(self) -> Mapping[str, Any]:
@@ -91,7 +91,7 @@ class LiveEndpoint:
             "completions": {},
             "logging": {},
         }
-        if self._board.catalog.plan.strategy != "manifest":
+        if self._board.scopes is None:
             return parts
         told = {SCOPES: {"scopes": list(self._board.scopes)}}
         return {**parts, "extensions": told, "experimental": told}
@@ -103,8 +103,8 @@ class LiveEndpoint:
             JsonRpcError: a scope is asked for that does not exist.
         """
         board = await self._given(ListKind.TOOLS)
-        scope = _scope(asked) if board.catalog.plan.strategy == "manifest" else None
-        if scope is None:
+        scope = _scope(asked)
+        if scope is None or board.scopes is None:
             return board.tools
         if scope not in board.scopes:
             known = ", ".join(f"`{name}`" for name in board.scopes) or "none"

@@ -11,10 +11,10 @@ from remit.decision.globs import Glob
 from remit.decision.kinds import Kind
 from remit.decision.lookup import closest_to_being_visible
 from remit.decision.snapshot import Snapshot
-from remit.decision.tool_names import MCP, server_name, spellings, tool_name
+from remit.decision.tool_names import MCP, spellings, tool_name
 from remit.decision.tools import Definition, Tool
 from remit.presentation.plan import ServingPlan
-from remit.presentation.served_names import ServedNames, rest_of, served_spellings
+from remit.presentation.served_names import ServedNames, own_name, rest_of, served_spellings
 from remit.presentation.tool_items import Item
 from remit.upstream.upstream_model import ServerExtras, Upstream
 
@@ -83,10 +83,6 @@ class EndpointCatalog:
         """Tell whether a tool's success changes a state."""
         return any(form.matches(name) for form in self.advancing for name in spellings(tool.name))
 
-    def is_prefixed(self, server: Tool) -> bool:
-        """Tell whether a server's name stands before its tools' names."""
-        return self.plan.run(server.server or "", server.plugin).prefix is not False
-
     def _called(self, name: str) -> Sequence[Tool]:
         """List the rows that a name means, though none of them is served."""
         for served in served_spellings(name):
@@ -120,8 +116,7 @@ class EndpointCatalog:
         found = [
             (server, rest)
             for server in self.servers.values()
-            if server.client == self.context.client
-            and (rest := _rest(name, server, is_prefixed=self.is_prefixed(server))) is not None
+            if server.client == self.context.client and (rest := _rest(name, server, self.plan)) is not None
         ]
         shortest = min((len(rest) for _, rest in found), default=0)
         targets = (self._under(server, rest, take) for server, rest in found if len(rest) == shortest)
@@ -150,15 +145,9 @@ class EndpointCatalog:
         )
 
 
-def own_name(tool: Tool, definition: Definition | None) -> str:
-    """Tell what a server itself calls a tool."""
-    if definition is not None and definition.tool is not None:
-        return definition.tool
-    return tool.name.removeprefix(server_name(tool.server or "", tool.plugin)[:-1])
-
-
-def _rest(name: str, server: Tool, *, is_prefixed: bool) -> str | None:
-    return rest_of(name, server.server or "", server.plugin, is_prefixed=is_prefixed)
+def _rest(name: str, server: Tool, plan: ServingPlan) -> str | None:
+    label, plugin = server.server or "", server.plugin
+    return rest_of(name, label, plugin, is_prefixed=plan.is_prefixed(label, plugin))
 
 
 def _closest(target: CallTarget) -> tuple[bool, bool, bool]:

@@ -8,14 +8,13 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from remit.configuration.config_model import key_path
-from remit.configuration.layers import FLAT, Configuration
+from remit.configuration.layers import Configuration
 from remit.decision.context import Context
 from remit.decision.decide import ToolDecision
 from remit.decision.decision_index import DecisionIndex
 from remit.decision.declarations import Declaration, Key, Resolved
 from remit.decision.globs import glob, tool_globs
 from remit.decision.policy import ConfigLocation, ListTarget, ToolList
-from remit.decision.requirements import NO_REQUIREMENTS
 from remit.decision.snapshot import Snapshot
 from remit.decision.tool_names import MCP, OWN
 from remit.errors import UnknownRoomError
@@ -197,10 +196,8 @@ class Inventory:
 
     def _make_catalog(self, read: _Read, configured: Configured, revision: int) -> _Kept:
         configuration = configured.configuration
-        chosen = make_plan(configuration, self._chosen)
-        context = self._narrowed(configured.context, configuration)
-        if chosen.strategy == FLAT:
-            context = replace(context, requirements=NO_REQUIREMENTS)
+        plan = make_plan(configuration, self._chosen)
+        context = plan.serving_context(self._narrowed(configured.context, configuration))
         tools = self._supply.tools(context)
         roster = DecisionIndex(tools, context)
         if self._uses is None:  # what is called from now on moves nothing
@@ -208,7 +205,7 @@ class Inventory:
         catalog = build_catalog(
             CatalogSources(
                 context=context,
-                plan=chosen,
+                plan=plan,
                 listed=roster.at(Snapshot()),
                 definitions=self._registry.definitions(tools, context),
                 extras=self._supply.extras(context),

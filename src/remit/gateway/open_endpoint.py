@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import anyio
 from anyio import to_thread
 
-from remit.configuration.file_parser import STRATEGIES
+from remit.configuration.config_model import Strategy
 from remit.decision.context import Context
 from remit.gateway.call_handler import CallHandler, CallOrigin
 from remit.gateway.call_recorder import CallRecorder
@@ -53,8 +53,8 @@ async def serve_endpoint(
         RemitError: there is no such directory, client, agent or room, or the store cannot be used.
         ValueError: there is no such mode or strategy.
     """
-    if opening.strategy is not None and opening.strategy not in STRATEGIES:
-        raise ValueError(f"no strategy is called `{opening.strategy}`: there are {', '.join(STRATEGIES)}")
+    if opening.strategy is not None and opening.strategy not in list(Strategy):
+        raise ValueError(f"no strategy is called `{opening.strategy}`: there are {', '.join(Strategy)}")
     registry = await to_thread.run_sync(means.open_registry)
     upstreams = MemoryUpstream(links, partial(means.open_memory, opening.directory))
     try:

@@ -1,4 +1,4 @@
-"""A board: what an endpoint lists at one moment; never changed, only replaced."""
+"""The lists that an endpoint publishes at one moment: replaced as a whole, never changed."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,47 +12,46 @@ from remit.decision.kinds import Kind
 from remit.decision.tool_names import full_label
 from remit.gateway.endpoint_catalog import EndpointCatalog
 from remit.gateway.ports import EndpointChange, ListKind, PublishedList
-from remit.presentation.own_tools import DEFINITIONS, OwnTool
+from remit.presentation.own_tools import DEFINITIONS
 from remit.presentation.resource_addresses import ResourceAddresses
 from remit.presentation.strategies import (
-    NEVER,
     ROOM,
-    STRATEGIES,
     Presentation,
     ToolGroup,
+    Uses,
     VisibleTool,
     group_item,
+    present,
     room_resource,
+    visible_tools,
 )
 from remit.presentation.tool_items import Item
-
-EMPTY = PublishedList([], "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedLists:
-    """What is listed, and what it was made of."""
+    """All lists of an endpoint, with the decisions that they follow from."""
 
     catalog: EndpointCatalog
     decisions: Mapping[Key, Decision]
     visible: Sequence[VisibleTool]  # all that may be called, listed or not
-    deferred: Mapping[str, int]  # how many tools of each server are not listed
+    presentation: Presentation
     tools: PublishedList
     resources: PublishedList
     templates: PublishedList
     prompts: PublishedList
     groups: Mapping[str, ToolGroup]  # namespaces that are listed as tools
     rooms: Mapping[str, ToolGroup]  # that are listed as resources
-    scopes: Mapping[str, PublishedList]  # listed on request
-    addresses: ResourceAddresses[Key]  # of resources and their templates
+    scopes: Mapping[str, PublishedList] | None  # listed on request; None: the strategy has no scopes
+    addresses: ResourceAddresses[Key]
 
     @property
     def depends_on_states(self) -> bool:
-        """Whether it may be another one without any file or entry being another."""
+        """Whether the lists may change while the files and the store stay the same."""
         return not self.catalog.context.requirements.is_empty
 
     def revisions(self) -> dict[EndpointChange, str]:
-        """Tell the revision of all whose change may be announced."""
+        """Give the revision of each list and room whose change may be announced."""
         rooms = {
             EndpointChange(ListKind.RESOURCES, f"{ROOM}{name}"): " ".join(each.name for each in group.entries)
             for name, group in self.rooms.items()
@@ -65,70 +64,52 @@ class PublishedLists:
         }
 
     def servers(self) -> Iterator[Key]:
-        """List the servers that may be asked now, in their order."""
-        return (key for key in _servers(self.catalog, self.decisions))
+        """List the servers that may be used now, by name."""
+        return _servers(self.catalog, self.decisions)
 
 
 def publish(
-    catalog: EndpointCatalog,
-    listed: Sequence[ToolDecision],
-    uses: Mapping[Key, tuple[int, int]],
-    before: PublishedLists | None,
+    catalog: EndpointCatalog, listed: Sequence[ToolDecision], uses: Uses, before: PublishedLists | None
 ) -> PublishedLists:
-    """Make a board of the decisions of the moment; what is as it was before stays the same object."""
+    """Make the lists of the current decisions; a list that did not change stays the same object."""
     decisions = {tool.key: decision for tool, decision in listed}
-    visible = sorted(_entries(catalog, listed, uses), key=lambda each: each.name)
-    shown = STRATEGIES[catalog.plan.strategy](visible, catalog.plan)
+    visible = visible_tools(listed, catalog.items, uses, catalog.context.requirements)
+    shown = present(visible, catalog.plan)
     servers = list(_servers(catalog, decisions))
     addresses = _addresses(catalog, servers, shown)
     return PublishedLists(
         catalog=catalog,
         decisions=decisions,
         visible=visible,
-        deferred=_deferred(visible, shown),
-        tools=_listing(_tools(catalog, shown), before and before.tools),
+        presentation=shown,
+        tools=_listing(_tools(shown), before and before.tools),
         resources=_listing(_resources(catalog, servers, addresses, shown), before and before.resources),
         templates=_listing(_templates(catalog, servers, addresses), before and before.templates),
         prompts=_listing(_prompts(catalog, servers), before and before.prompts),
         groups={group.name: group for group in shown.groups},
         rooms={group.name: group for group in shown.resources},
-        scopes={
-            group.name: _listing(
-                _tools(catalog, shown._replace(entries=group.entries)),
-                before and before.scopes.get(group.name),
-            )
-            for group in shown.scopes
-        },
+        scopes=None if shown.scopes is None else _scopes(shown, shown.scopes, before),
         addresses=addresses,
     )
 
 
-def _entries(
-    catalog: EndpointCatalog, listed: Iterable[ToolDecision], uses: Mapping[Key, tuple[int, int]]
-) -> Iterator[VisibleTool]:
-    requirements = catalog.context.requirements
-    for tool, decision in listed:
-        if decision.is_available and (item := catalog.items.get(tool.key)) is not None:
-            yield VisibleTool(tool, item, uses.get(tool.key, NEVER), bool(requirements.of(tool.name)))
+def _scopes(
+    shown: Presentation, scopes: Sequence[ToolGroup], before: PublishedLists | None
+) -> dict[str, PublishedList]:
+    old = (before and before.scopes) or {}
+    return {
+        group.name: _listing(_tools(shown._replace(entries=group.entries)), old.get(group.name))
+        for group in scopes
+    }
 
 
-def _tools(catalog: EndpointCatalog, shown: Presentation) -> list[Item]:
-    own = [DEFINITIONS[each] for each in OwnTool if each in shown.own and each in catalog.plan.own_tools]
+def _tools(shown: Presentation) -> list[Item]:
+    own = [DEFINITIONS[each] for each in shown.own]
     return [*(each.item for each in shown.entries), *map(group_item, shown.groups), *own]
 
 
-def _deferred(visible: Iterable[VisibleTool], shown: Presentation) -> dict[str, int]:
-    listed = {each.name for each in shown.entries}
-    found: dict[str, int] = {}
-    for each in visible:
-        if each.name not in listed:
-            server = each.tool.server or ""
-            found[server] = found.get(server, 0) + 1
-    return dict(sorted(found.items()))
-
-
 def _servers(catalog: EndpointCatalog, decisions: Mapping[Key, Decision]) -> Iterator[Key]:
-    """List the servers that are visible and could be asked, by their names."""
+    """List the visible servers that the gateway can reach, by name."""
     for key, row in sorted(catalog.servers.items(), key=lambda each: (each[1].name, str(each[0]))):
         if (
             key in catalog.upstreams

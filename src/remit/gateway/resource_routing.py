@@ -11,8 +11,8 @@ from remit.errors import UpstreamError
 from remit.gateway.attribution import request_attributed
 from remit.gateway.json_members import members
 from remit.gateway.published_lists import PublishedLists
+from remit.presentation.resource_addresses import fit
 from remit.presentation.strategies import ROOM, ToolGroup, definitions_of
-from remit.presentation.uri_templates import fit
 from remit.upstream.ports import Answer, Health, JsonRpcError, Params, RequestContext, UpstreamPool
 
 _MOST_LINKED = 1_000

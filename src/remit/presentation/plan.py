@@ -1,6 +1,7 @@
-"""A plan: how an endpoint presents the tools that are visible, and how the gateway runs their servers."""
+"""The serving plan: how an endpoint presents its visible tools, and how the gateway runs their servers."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 from remit.configuration.config_model import (
@@ -9,14 +10,16 @@ from remit.configuration.config_model import (
     PresentationOptions,
     Room,
     ServerOptions,
+    Strategy,
 )
 from remit.configuration.file_parser import LISTED, OWN_TOOLS
 from remit.configuration.layers import Configuration, may_present
+from remit.decision.context import Context
 from remit.decision.globs import Glob, glob, tool_globs
+from remit.decision.requirements import NO_REQUIREMENTS
 from remit.decision.tool_names import REMIT, full_label, normalise
 from remit.decision.tools import Tool
 
-AUTO, STATE, ROOMS, SEARCH = "auto", "state", "rooms", "search"
 TOKEN_BUDGET = 6_000
 
 Value = TypeVar("Value")
@@ -24,7 +27,7 @@ Globs = tuple[Glob, ...]
 
 
 class EndpointChoice(NamedTuple):
-    """What an endpoint says of itself."""
+    """What the command line or the URL of an endpoint asks for."""
 
     strategy: str | None = None
     agent: str | None = None
@@ -32,27 +35,27 @@ class EndpointChoice(NamedTuple):
 
 
 class ServingPlan(NamedTuple):
-    """What the configuration says for one endpoint."""
+    """What the configuration asks for one endpoint."""
 
-    strategy: str = AUTO
+    strategy: Strategy = Strategy.AUTO
     token_budget: int = TOKEN_BUDGET
-    own_tools: tuple[str, ...] = OWN_TOOLS  # those that are served
+    own_tools: tuple[str, ...] = OWN_TOOLS
     rooms: Mapping[str, tuple[Room, Globs]] = {}
     pinned: Globs = ()
-    namespaces: tuple[tuple[str, Globs], ...] = ()  # those that count more come first
-    running: tuple[tuple[Glob, ServerOptions], ...] = ()  # what counts more comes last
-    lists_memory: bool = False  # its tools are listed like others, and not only where they are used
+    namespaces: tuple[tuple[str, Globs], ...] = ()  # the most specific first
+    running: tuple[tuple[Glob, ServerOptions], ...] = ()  # the strongest last
+    lists_memory: bool = False  # its tools are not held back
 
     def is_pinned(self, tool: Tool) -> bool:
         """Tell whether a tool is always listed."""
         return covers(self.pinned, tool.name)
 
     def holds_back(self, tool: Tool) -> bool:
-        """Tell whether a tool is listed only where something speaks for it: nobody asked for memory's."""
+        """Tell whether a tool is listed only once it is used or wanted: Remit's own extra tools are."""
         return tool.source == REMIT and not self.lists_memory and not self.is_pinned(tool)
 
     def namespace(self, tool: Tool) -> str:
-        """Name the group that a tool is presented in: the one it was given, else its server."""
+        """Name the group that presents a tool: its configured namespace, else its server."""
         given = (name for name, globs in self.namespaces if covers(globs, tool.name))
         return next(given, None) or normalise(tool.server or "")
 
@@ -61,21 +64,31 @@ class ServingPlan(NamedTuple):
         return (room for room, globs in self.rooms.values() if covers(globs, tool.name))
 
     def run(self, server: str, plugin: str | None) -> ServerOptions:
-        """Tell how a server is run."""
+        """Give the options that a server runs with."""
         labels = (server, full_label(server, plugin))
         said = [running for whose, running in self.running if any(map(whose.matches, labels))]
         return ServerOptions(*(_last(getattr(each, key) for each in said) for key in ServerOptions._fields))
 
+    def is_prefixed(self, server: str, plugin: str | None) -> bool:
+        """Tell whether the names of a server's tools start with the server's name."""
+        return not self.running or self.run(server, plugin).prefix is not False
+
+    def serving_context(self, context: Context) -> Context:
+        """Give the context in which the gateway decides: it starts servers, and `flat` ignores states."""
+        requirements = NO_REQUIREMENTS if self.strategy is Strategy.FLAT else context.requirements
+        return replace(context, starts_servers=True, requirements=requirements)
+
 
 def make_plan(configuration: Configuration, chosen: EndpointChoice) -> ServingPlan:
-    """Make the plan of an endpoint; what is said of a room counts before what is said of an agent."""
-    presented = list(_presentation(configuration, chosen))
+    """Make the plan of an endpoint; the options of its room outrank those of its agent."""
+    presented = list(_options(configuration, chosen))
     budget = _last(each.token_budget for each in presented)
     own = configuration.own_tools
-    strategy = _last(each.strategy for each in presented) or AUTO
+    strategy = Strategy(_last(each.strategy for each in presented) or Strategy.AUTO)
+    is_room = chosen.room is not None
     return ServingPlan(
-        # In a room, there is no other to go to.
-        strategy=STATE if strategy == ROOMS and chosen.room is not None else strategy,
+        # Inside a room, there are no other rooms to list.
+        strategy=Strategy.STATE if strategy is Strategy.ROOMS and is_room else strategy,
         token_budget=TOKEN_BUDGET if budget is None else budget,
         own_tools=OWN_TOOLS if own is None else tuple(name for name in OWN_TOOLS if name in own),
         rooms={room.name: (room, _globs(room.tools)) for _, room in configuration.rooms},
@@ -91,12 +104,12 @@ def make_plan(configuration: Configuration, chosen: EndpointChoice) -> ServingPl
 
 
 def covers(globs: Globs, name: str) -> bool:
-    """Tell whether one of some patterns matches a tool's canonical name."""
+    """Tell whether any pattern matches a tool's canonical name."""
     return any(form.matches(name) for form in globs)
 
 
-def _presentation(configuration: Configuration, chosen: EndpointChoice) -> Iterator[PresentationOptions]:
-    """List what is said of how this endpoint presents tools, the weakest first."""
+def _options(configuration: Configuration, chosen: EndpointChoice) -> Iterator[PresentationOptions]:
+    """List the presentation options that apply to this endpoint, the weakest first."""
     yield PresentationOptions(configuration.strategy, configuration.token_budget)
     for file, agent in configuration.agents:
         if chosen.agent is not None and glob(agent.name).matches(chosen.agent):
@@ -112,7 +125,7 @@ def _permitted(presentation: PresentationOptions, file: ConfigurationFile) -> Pr
 
 
 def _namespaces(configuration: Configuration) -> Iterator[tuple[str, Globs]]:
-    """List the namespaces of tools; the pattern with the most letters counts, of like ones the nearest."""
+    """List the namespaces of tools, the longest pattern first and, among equals, the nearest file."""
     said = [
         (rule.entry.namespace, tool_globs(rule.entry.pattern))
         for rule in reversed(configuration.rules)

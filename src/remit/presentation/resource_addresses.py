@@ -1,21 +1,25 @@
-"""Addresses of resources: a server's own, and below the server's name where it has not got it alone.
+"""Addresses of resources, and the servers that answer for them.
 
-Two servers may list the same address. The first keeps it, and what the other has there is served by an
-address that says whose it is, so that each can be read.
+Two servers may list the same address. The first keeps it; the resource of the other is served under an
+address that names its server, so both can be read.
 """
 
+import re
 from collections.abc import Hashable, Iterable, Mapping
+from functools import lru_cache
 from typing import Generic, TypeVar
 
+from remit.decision.globs import Glob
 from remit.presentation.served_names import group_name
 
 SCHEME = "remit://"  # `remit://SERVER/ADDRESS`, which no server can have for its own
+_EXPRESSION = re.compile(r"\{[^{}]*\}")
 
 Named = TypeVar("Named", bound=Hashable)
 
 
 class ResourceAddresses(Generic[Named]):
-    """Who answers for an address, and how the addresses of each server are written."""
+    """Maps addresses to servers, and writes each server's addresses as they are served."""
 
     def __init__(
         self,
@@ -32,19 +36,34 @@ class ResourceAddresses(Generic[Named]):
             self._owners.setdefault(address, key)
 
     def below(self, key: Named, address: str) -> str:
-        """Write an address of a server so that it says whose it is, needed or not."""
+        """Write an address under its server's name, needed or not."""
         return self._below[key] + address
 
     def written(self, key: Named, address: str) -> str:
-        """Write an address of a server as it is served: as the server does, where nobody else has it."""
+        """Write an address as it is served: unchanged, unless another server has the same one."""
         is_own = self._owners.get(address, key) == key and not address.startswith(SCHEME)
         return address if is_own or key not in self._below else self.below(key, address)
 
     def found(self, address: str) -> tuple[Named, str] | None:
-        """Find whose an address is, and how its server writes it; None where nobody is known to have it."""
+        """Find the server of an address, and its own spelling; None: no server lists it."""
         if address.startswith(SCHEME):
             name, _, own = address.removeprefix(SCHEME).partition("/")
             server = self._servers.get(name)
             return None if server is None or not own else (server, own)
         owner = self._owners.get(address)
         return None if owner is None else (owner, address)
+
+
+def fit(template: str, uri: str) -> int | None:
+    """Count the literal characters of a template that matches an address; None: it does not match.
+
+    Any text matches an expression, so no template can make matching slow. Of several templates that match,
+    the one with the most literal characters wins.
+    """
+    pattern = _pattern(template)
+    return sum(map(len, pattern.parts)) if pattern.matches(uri) else None
+
+
+@lru_cache(maxsize=1_000)
+def _pattern(template: str) -> Glob:
+    return Glob(tuple(_EXPRESSION.split(template)))

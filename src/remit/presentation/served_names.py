@@ -1,13 +1,19 @@
-"""Served names: what a model calls a tool or a prompt by, and what a name means, however it is spelt.
+"""Served names: the names of tools and prompts that a model calls, and what each spelling refers to.
 
 A client puts its own name for Remit before each, and few allow more than 64 characters in all.
 """
 
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from hashlib import sha256
-from typing import Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
+from remit.configuration.file_parser import OWN_TOOLS
 from remit.decision.tool_names import MCP, OWN, normalise, served_name, server_name, tool_name
+
+if TYPE_CHECKING:
+    from remit.decision.declarations import Key
+    from remit.decision.tools import Definition, Tool
+    from remit.presentation.plan import ServingPlan
 
 LONGEST = 64 - len(OWN)
 _DIGITS = 8  # of a hash, where a name is shortened or not the only one
@@ -16,7 +22,7 @@ Named = TypeVar("Named", bound=Hashable)
 
 
 class NameClaim(NamedTuple, Generic[Named]):
-    """What is to be named: what it would be called if it fitted and were alone, and its canonical name."""
+    """A request for a name: the name it gets if that fits and is unique, and its canonical name."""
 
     key: Named
     name: str
@@ -24,51 +30,72 @@ class NameClaim(NamedTuple, Generic[Named]):
 
 
 def prefix(server: str, plugin: str | None = None) -> str:
-    """Tell what stands before the names of a server's tools."""
+    """Give the prefix of the names of a server's tools."""
     return server_name(server, plugin)[len(MCP) : -1]
 
 
 def claim_name(
     key: Named, server: str, own_name: str, plugin: str | None, *, is_prefixed: bool
 ) -> NameClaim[Named]:
-    """Wish for the usual name: the server's and the tool's, or the tool's alone."""
+    """Claim the usual name: the server's and the tool's, or the tool's alone."""
     canonical = tool_name(server, own_name, plugin)
     return NameClaim(key, canonical.removeprefix(MCP) if is_prefixed else own_name, canonical)
 
 
-class ServedNames(Generic[Named]):
-    """Gives each its name: always the same, as long as nothing else wishes for it."""
+def name_tools(
+    tools: Iterable["Tool"], definitions: Mapping["Key", "Definition"], plan: "ServingPlan"
+) -> "ServedNames[Key]":
+    """Name the tools that a gateway serves; none gets the name of one of Remit's own."""
+    return ServedNames((_claim(tool, definitions.get(tool.key), plan) for tool in tools), OWN_TOOLS)
 
-    def __init__(self, wishes: Iterable[NameClaim[Named]], reserved: Collection[str] = ()) -> None:
+
+def own_name(tool: "Tool", definition: "Definition | None") -> str:
+    """Give the name that a tool's own server uses."""
+    if definition is not None and definition.tool is not None:
+        return definition.tool
+    return tool.name.removeprefix(server_name(tool.server or "", tool.plugin)[:-1])
+
+
+def _claim(tool: "Tool", definition: "Definition | None", plan: "ServingPlan") -> NameClaim["Key"]:
+    server, own = tool.server or "", own_name(tool, definition)
+    is_prefixed = plan.is_prefixed(server, tool.plugin)
+    claim = claim_name(tool.key, server, own, tool.plugin, is_prefixed=is_prefixed)
+    return claim._replace(canonical=tool.name)
+
+
+class ServedNames(Generic[Named]):
+    """Assigns each claim a stable name; only a conflict changes it."""
+
+    def __init__(self, claims: Iterable[NameClaim[Named]], reserved: Collection[str] = ()) -> None:
         self._names: dict[Named, str] = {}
         self._keys: dict[str, Named] = {}
-        self._canonical: dict[str, Named | None] = {}  # None: it means several
-        wanted = [(each, _fitting(each.name, _identity(each))) for each in wishes]
+        self._canonical: dict[str, Named | None] = {}  # None: ambiguous
+        wanted = [(each, _fitting(each.name, _identity(each))) for each in claims]
         holders = dict.fromkeys(reserved, 1)
         for _, name in wanted:
             holders[name] = holders.get(name, 0) + 1
-        # Those who share a name come first: else a server could wish for the very name that another gets.
+        # Shared names come first: else a server could claim the very name that another gets.
         for each, name in sorted(wanted, key=lambda pair: holders[pair[1]] == 1):
             is_alone = holders[name] == 1 and name not in self._keys
-            self._give(each.key, name if is_alone else self._told_apart(name, _identity(each)))
+            self._give(each.key, name if is_alone else self._distinct(name, _identity(each)))
             self._canonical[each.canonical] = None if each.canonical in self._canonical else each.key
 
     def of(self, key: Named) -> str:
-        """Tell what something is called."""
+        """Give the name of a key."""
         return self._names[key]
 
     def get(self, key: Named) -> str | None:
-        """Tell what something is called, if it has a name."""
+        """Give the name of a key, if it has one."""
         return self._names.get(key)
 
     def find(self, name: str) -> Named | None:
-        """Find what a name means: as it is served, as the client spells that, or the canonical one."""
+        """Find the key of a served name, of the client's spelling of it, or of a canonical name."""
         for served in served_spellings(name):
             if served in self._keys:
                 return self._keys[served]
         return self._canonical.get(name)
 
-    def _told_apart(self, name: str, identity: str) -> str:
+    def _distinct(self, name: str, identity: str) -> str:
         while (found := _hashed(name, identity)) in self._keys:
             identity += "\0"
         return found
@@ -79,13 +106,13 @@ class ServedNames(Generic[Named]):
 
 
 def served_spellings(name: str) -> Sequence[str]:
-    """List the served names that a name may stand for."""
+    """List the served names that a name may refer to."""
     own = served_name(name)
     return (name,) if own is None else (name, own)
 
 
 def rest_of(name: str, server: str, plugin: str | None, *, is_prefixed: bool) -> str | None:
-    """Tell what a server itself would call what a name stands for; None where it is none of its names."""
+    """Give a server's own name of a tool from the name that a model calls; None: not one of its names."""
     own = prefix(server, plugin)
     for served in served_spellings(name):
         for before in (MCP + own, own):
@@ -95,13 +122,13 @@ def rest_of(name: str, server: str, plugin: str | None, *, is_prefixed: bool) ->
 
 
 def group_name(name: str, taken: Collection[str] = ()) -> str:
-    """Write the name of a group as a tool's could be written, and no tool is."""
+    """Give a group a name that fits a tool's rules and that no tool has."""
     fitting = _fitting(normalise(name), name)
     return _hashed(fitting, name) if fitting in taken else fitting
 
 
-def _identity(wished: NameClaim[Named]) -> str:
-    return f"{wished.canonical}\0{wished.key}"
+def _identity(claim: NameClaim[Named]) -> str:
+    return f"{claim.canonical}\0{claim.key}"
 
 
 def _fitting(name: str, identity: str) -> str:

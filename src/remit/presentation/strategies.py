@@ -1,13 +1,18 @@
 """Strategies: which of the visible tools are listed, and how the others are reached.
 
-Each gets what is visible and shows no more than that. What one leaves out is deferred: it is found by
-`discover_tools`, a group or a resource, and called by `call_tool`, with the same decision as if it were
-listed.
+`present` is the one authority on what the gateway lists; the endpoint, the session context and the costs all
+ask it. A strategy never shows more than is visible. The tools that it leaves out are deferred: a model finds
+them by `discover_tools`, a group or a resource, and calls them by `call_tool`, with the same decision as if
+they were listed.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from remit.configuration.config_model import Strategy
+from remit.decision.decide import ToolDecision
+from remit.decision.declarations import Key
+from remit.decision.requirements import Requirements
 from remit.decision.tools import Tool
 from remit.presentation.own_tools import OwnTool
 from remit.presentation.plan import ServingPlan
@@ -19,8 +24,14 @@ _MOST_NAMED = 12  # tools that the entry of a group names
 HOW_TO_CALL = "Call them by `call_tool`."
 _ALWAYS = (OwnTool.WHY, OwnTool.REPORT)
 _FINDING = (OwnTool.DISCOVER, OwnTool.CALL, *_ALWAYS)
+_FIND_SOME = "Not all tools are listed: find them with `discover_tools` and call them with `call_tool`."
+_FIND_MOST = "Most tools are not listed: find them with `discover_tools` and call them with `call_tool`."
+_OPEN_GROUPS = "Tools are grouped: call a group to get its tools, then call one with `call_tool`."
+_READ_ROOMS = "Tools are in rooms: read a `room://` resource for its tools, then call one with `call_tool`."
 ROOM = "room://"
 NEVER = (0, 0)
+
+Uses = Mapping[Key, tuple[int, int]]  # how often each tool was used in the project, and when last
 
 
 class VisibleTool(NamedTuple):
@@ -28,8 +39,8 @@ class VisibleTool(NamedTuple):
 
     tool: Tool
     item: Item
-    uses: tuple[int, int] = NEVER  # how often here and when last, as it was when the endpoint was opened
-    is_wanted: bool = False  # its own condition holds: somebody said that it belongs here now
+    uses: tuple[int, int] = NEVER
+    is_wanted: bool = False  # its own condition holds: the configuration says that it belongs here now
 
     @property
     def name(self) -> str:
@@ -46,35 +57,75 @@ class ToolGroup(NamedTuple):
 
 
 class Presentation(NamedTuple):
-    """What is listed."""
+    """What the gateway lists, and what it defers."""
 
     entries: Sequence[VisibleTool]
     own: Sequence[OwnTool] = _ALWAYS
     groups: Sequence[ToolGroup] = ()  # listed as one tool each, which returns its tools
     resources: Sequence[ToolGroup] = ()  # listed as one resource each
-    scopes: Sequence[ToolGroup] = ()  # listed on request
+    scopes: Sequence[ToolGroup] | None = None  # listed on request; None: the strategy has no scopes
+    hint: str = _FIND_SOME  # how a model reaches the deferred tools
+    deferred: Sequence[VisibleTool] = ()
+
+    @property
+    def can_discover(self) -> bool:
+        """Whether a model has `discover_tools`."""
+        return OwnTool.DISCOVER in self.own
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether tools are left out besides those that are held back until they are used."""
+        return any(not each.tool.is_held_back for each in self.deferred)
+
+    @property
+    def deferred_by_server(self) -> Mapping[str, int]:
+        """How many tools of each server are not listed."""
+        found: dict[str, int] = {}
+        for each in self.deferred:
+            server = each.tool.server or ""
+            found[server] = found.get(server, 0) + 1
+        return dict(sorted(found.items()))
 
 
-Strategy = Callable[[Sequence[VisibleTool], ServingPlan], Presentation]
+def present(visible: Sequence[VisibleTool], plan: ServingPlan) -> Presentation:
+    """Present the visible tools by the strategy of a plan."""
+    shown = STRATEGIES[plan.strategy](visible, plan)
+    listed = {each.name for each in shown.entries}
+    return shown._replace(
+        own=tuple(each for each in OwnTool if each in shown.own and each in plan.own_tools),
+        deferred=[each for each in visible if each.name not in listed],
+    )
 
 
-def show_all(visible: Sequence[VisibleTool], plan: ServingPlan) -> Presentation:
-    """Show all that is visible, but what is held back; `flat` and `state` differ only in what that is."""
-    shown = _at_hand(visible, plan)
+def visible_tools(
+    decided: Iterable[ToolDecision], items: Mapping[Key, Item], uses: Uses, requirements: Requirements
+) -> list[VisibleTool]:
+    """Pick the available tools that have an item, in the order of their served names."""
+    found = [
+        VisibleTool(tool, item, uses.get(tool.key, NEVER), bool(requirements.of(tool.name)))
+        for tool, decision in decided
+        if decision.is_available and (item := items.get(tool.key)) is not None
+    ]
+    return sorted(found, key=lambda each: each.name)
+
+
+def show_all(visible: Sequence[VisibleTool], _plan: ServingPlan) -> Presentation:
+    """Show all visible tools that are not held back; `flat` and `state` differ only in what is visible."""
+    shown = _at_hand(visible)
     return Presentation(shown, _own_beside(shown, visible))
 
 
 def show_what_fits(visible: Sequence[VisibleTool], plan: ServingPlan) -> Presentation:
-    """Show all within the budget, else what something speaks for, and how to find the rest.
+    """Show all within the budget, else the pinned, used and wanted tools, and how to find the rest.
 
-    What is held back takes only the room that is left: using it pushes nothing out that was listed before.
+    A tool that is held back takes only the room that is left: using it pushes out nothing that was listed.
     """
-    usual = [each for each in visible if not plan.holds_back(each.tool)]
+    usual = [each for each in visible if not each.tool.is_held_back]
     if sum(map(_cost, usual)) > plan.token_budget:
         usual = _pinned(visible, plan)
     chosen = {each.name for each in usual}
     left = plan.token_budget - sum(map(_cost, usual))
-    for each in _spoken_for(visible):
+    for each in _used_or_wanted(visible):
         if each.name not in chosen and _cost(each) <= left:
             chosen.add(each.name)
             left -= _cost(each)
@@ -82,62 +133,58 @@ def show_what_fits(visible: Sequence[VisibleTool], plan: ServingPlan) -> Present
     return Presentation(shown, _own_beside(shown, visible))
 
 
-def _at_hand(visible: Sequence[VisibleTool], plan: ServingPlan) -> Sequence[VisibleTool]:
-    """Leave out what is held back, unless it was used here, or belongs here now."""
-    return [each for each in visible if each.uses[0] or each.is_wanted or not plan.holds_back(each.tool)]
+def show_pinned(visible: Sequence[VisibleTool], plan: ServingPlan) -> Presentation:
+    """Show only pinned tools, and how to find the rest."""
+    return Presentation(_pinned(visible, plan), _FINDING, hint=_FIND_MOST)
+
+
+def show_namespaces(visible: Sequence[VisibleTool], plan: ServingPlan) -> Presentation:
+    """Show one entry for each namespace, under a name that no tool has."""
+    taken = {*OwnTool, *(each.name for each in visible)}
+    groups = namespaces(visible, plan, taken)
+    return Presentation(_pinned(visible, plan), (OwnTool.CALL, *_ALWAYS), groups=groups, hint=_OPEN_GROUPS)
+
+
+def show_rooms(visible: Sequence[VisibleTool], plan: ServingPlan) -> Presentation:
+    """Show the rooms as resources, and the tools that are in no room."""
+    outside = [each for each in visible if plan.is_pinned(each.tool) or not any(plan.rooms_of(each.tool))]
+    shown = _at_hand(outside)
+    own = _FINDING if len(shown) < len(outside) else (OwnTool.CALL, *_ALWAYS)
+    return Presentation(shown, own, resources=rooms(visible, plan), hint=_READ_ROOMS)
+
+
+def show_scopes(visible: Sequence[VisibleTool], plan: ServingPlan) -> Presentation:
+    """Show all visible tools, or those of the namespace or room that a client asks for."""
+    by_name = {each.name: each for each in (*namespaces(visible, plan), *rooms(visible, plan))}
+    return show_all(visible, plan)._replace(scopes=[by_name[name] for name in sorted(by_name)])
+
+
+STRATEGIES: Mapping[Strategy, Callable[[Sequence[VisibleTool], ServingPlan], Presentation]] = {
+    Strategy.AUTO: show_what_fits,
+    Strategy.FLAT: show_all,
+    Strategy.STATE: show_all,
+    Strategy.NAMESPACE: show_namespaces,
+    Strategy.ROOMS: show_rooms,
+    Strategy.MANIFEST: show_scopes,
+    Strategy.SEARCH: show_pinned,
+}
+
+
+def _at_hand(visible: Sequence[VisibleTool]) -> Sequence[VisibleTool]:
+    """Leave out tools that are held back, unless they were used here or belong here now."""
+    return [each for each in visible if each.uses[0] or each.is_wanted or not each.tool.is_held_back]
 
 
 def _own_beside(shown: Sequence[VisibleTool], visible: Sequence[VisibleTool]) -> Sequence[OwnTool]:
-    """Choose Remit's own tools: those that find and call what is not shown, where there is any."""
+    """Choose Remit's own tools: those that find and call deferred tools only where there are any."""
     return _FINDING if len(shown) < len(visible) else _ALWAYS
 
 
-def _spoken_for(visible: Sequence[VisibleTool]) -> list[VisibleTool]:
+def _used_or_wanted(visible: Sequence[VisibleTool]) -> list[VisibleTool]:
     """List the tools that were used here, the most used first, and then those that belong here now."""
     used = [each for each in visible if each.uses[0]]
     used.sort(key=lambda each: (-each.uses[0], -each.uses[1], each.name))
     return [*used, *(each for each in visible if each.is_wanted)]
-
-
-def show_pinned(visible: Sequence[VisibleTool], plan: ServingPlan) -> Presentation:
-    """Show only what is pinned, and how to find the rest."""
-    return Presentation(_pinned(visible, plan), _FINDING)
-
-
-def show_namespaces(visible: Sequence[VisibleTool], plan: ServingPlan) -> Presentation:
-    """Show one entry for each namespace; none is called as a tool is, or one could not be told from it."""
-    taken = {*OwnTool, *(each.name for each in visible)}
-    return Presentation(
-        _pinned(visible, plan), (OwnTool.CALL, *_ALWAYS), groups=namespaces(visible, plan, taken)
-    )
-
-
-def show_rooms(visible: Sequence[VisibleTool], plan: ServingPlan) -> Presentation:
-    """Show the rooms as resources, and what is in none of them."""
-    outside = [each for each in visible if plan.is_pinned(each.tool) or not any(plan.rooms_of(each.tool))]
-    shown = _at_hand(outside, plan)
-    own = _FINDING if len(shown) < len(outside) else (OwnTool.CALL, *_ALWAYS)
-    return Presentation(shown, own, resources=rooms(visible, plan))
-
-
-def show_scopes(visible: Sequence[VisibleTool], plan: ServingPlan) -> Presentation:
-    """Show all that is visible, or those of one scope to whom asks for it: a namespace or a room."""
-    by_name = {each.name: each for each in (*namespaces(visible, plan), *rooms(visible, plan))}
-    shown = _at_hand(visible, plan)
-    return Presentation(
-        shown, _own_beside(shown, visible), scopes=[by_name[name] for name in sorted(by_name)]
-    )
-
-
-STRATEGIES: Mapping[str, Strategy] = {
-    "auto": show_what_fits,
-    "flat": show_all,
-    "state": show_all,
-    "namespace": show_namespaces,
-    "rooms": show_rooms,
-    "manifest": show_scopes,
-    "search": show_pinned,
-}
 
 
 def namespaces(
@@ -151,7 +198,7 @@ def namespaces(
 
 
 def rooms(visible: Sequence[VisibleTool], plan: ServingPlan) -> list[ToolGroup]:
-    """Group tools by the rooms they are in; a tool may be in several, and a room be empty for now."""
+    """Group tools by room; a tool may be in several rooms, and a room may be empty for now."""
     found: dict[str, list[VisibleTool]] = {name: [] for name in plan.rooms}
     for each in visible:
         for room in plan.rooms_of(each.tool):
@@ -187,12 +234,12 @@ def room_resource(group: ToolGroup) -> Item:
 
 
 def definitions_of(entries: Iterable[VisibleTool]) -> list[dict[str, Any]]:
-    """List what a model needs to call tools."""
+    """List the definitions that a model needs to call tools."""
     return [each.item for each in entries]
 
 
 def in_words(group: ToolGroup) -> str:
-    """Tell of a group's tools in a line each."""
+    """Describe the tools of a group, a line each."""
     lines = [f"- {each.name}: {one_line(each.item.get('description') or '', 160)}" for each in group.entries]
     return "\n".join([f"{group.description}. {HOW_TO_CALL}", *lines])
 

@@ -12,11 +12,10 @@ from remit.decision.context import Context
 from remit.decision.decide import ToolDecision
 from remit.decision.declarations import Key
 from remit.decision.kinds import Kind, ToolStatus
-from remit.decision.tools import Tool
 from remit.memory import session_start as memory
 from remit.memory.scope_gate import memory_id
 from remit.search.search_service import Searcher
-from remit.sessions.callable_names import called_by, can_discover, sends_a_part
+from remit.sessions.gateway_view import GatewayView, gateway_view
 from remit.sessions.session_context import (
     KEEP_STATES,
     KEEP_TOOLS,
@@ -95,6 +94,7 @@ class Sessions:
         budget = told.characters if budget is None else budget
         visible, idle = told_apart([item.tool for item in listed if item.decision.is_available], obstacles)
         left = self._store.sessions.news(context.workspace) if told.observes else ()
+        view = self._gateway_view(listed, context)
         sections = [
             *memory.sections(self._store.memory, memory_id(context.workspace.project), self._clock(), left),
             Section(text=states_section(listed, context.snapshot), keep=KEEP_STATES),
@@ -104,8 +104,8 @@ class Sessions:
                     visible,
                     budget=min(told.tools, budget),
                     familiar=familiarities(self._store.sessions.tallies(context.workspace)),
-                    called=self._called(listed, context),
-                    more=_MORE if can_discover(listed, context, self._states.plan(context)) else "available",
+                    called=view.name_of,
+                    more=_MORE if view.can_discover else "available",
                 ),
                 keep=KEEP_TOOLS,
             ),
@@ -141,10 +141,10 @@ class Sessions:
             suggestable=tools,
             is_heard=told.hints,
         )
-        called = self._called(listed, context)
+        view = self._gateway_view(listed, context)
 
         def name_of(candidate: Candidate) -> str:
-            return called(tools[candidate.tool])
+            return view.name_of(tools[candidate.tool])
 
         return Suggestions(choice, name_of)
 
@@ -172,10 +172,15 @@ class Sessions:
 
     def sends_a_part(self, listed: Sequence[ToolDecision], context: Context) -> bool:
         """Tell whether the gateway sends a model only some of the tools that were listed."""
-        return sends_a_part(listed, context, self._states.plan(context))
+        return context.starts_servers and self._gateway_view(listed, context).presentation.is_partial
 
-    def _called(self, listed: Sequence[ToolDecision], context: Context) -> Callable[[Tool], str]:
-        return called_by(listed, context, self._states.plan(context))
+    def _gateway_view(self, listed: Sequence[ToolDecision], context: Context) -> GatewayView:
+        plan, workspace = self._states.plan(context), context.workspace
+        bare = [
+            item.tool for item in listed if not plan.is_prefixed(item.tool.server or "", item.tool.plugin)
+        ]
+        definitions = self._store.definitions(bare, workspace)
+        return gateway_view(listed, context, plan, self._store.uses_here(workspace), definitions)
 
     def _by_state(self, listed: Sequence[ToolDecision], context: Context, at_start: str) -> list[Candidate]:
         if context.snapshot is None or not at_start:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from remit.catalog.costs import is_held_back
+from remit.catalog.costs import is_sent
 from remit.decision.decide import ToolDecision
 from remit.decision.demotion import in_words
 from remit.decision.kinds import Kind, ToolStatus
@@ -133,7 +133,7 @@ def _is_weighed(tool: Tool) -> bool:
 
     A built-in is the client's, a plugin is what it brings, and what is held back costs nothing.
     """
-    return tool.kind not in (Kind.BUILTIN, Kind.PLUGIN) and not is_held_back(tool)
+    return tool.kind not in (Kind.BUILTIN, Kind.PLUGIN) and is_sent(tool)
 
 
 def _use(tool: Tool, totals: Mapping[Place, Total]) -> ToolUse:

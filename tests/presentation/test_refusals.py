@@ -1,11 +1,8 @@
-"""What a model is told: refusals, instructions, and which address a template is for."""
+"""What a model reads when a call is refused."""
 
 from remit.decision.decide import Decision, Verdict
 from remit.decision.gates import Gate
 from remit.presentation import refusals
-from remit.presentation.instructions import instructions
-from remit.presentation.plan import ServingPlan
-from remit.presentation.uri_templates import fit
 
 HIDDEN = Decision(verdict=Verdict.HIDDEN, gate=Gate.STATE, reason="`ready` is false", unlock="make it ready")
 ASKS = Decision(verdict=Verdict.ASK, gate=Gate.DANGER, reason="needs approval: it is `critical`", unlock=None)
@@ -50,34 +47,3 @@ def test_an_approval_that_is_required_says_how_it_is_given() -> None:
 def test_a_failure_ends_with_its_hint() -> None:
     assert refusals.failure("no")["content"][0]["text"] == "no"
     assert refusals.failure("no", "wait")["content"][0]["text"] == "no\nhint: wait"
-
-
-def test_instructions_say_what_waits_and_what_servers_say() -> None:
-    told = instructions(
-        ServingPlan(strategy="search"), {"git": 12, "web": 3}, {"git": "Be careful.", "web": None}
-    )
-    assert told is not None
-    assert told.splitlines()[0].endswith("Not listed are tools of: git (12), web (3).")
-    assert told.endswith("# git\nBe careful.")
-
-
-def test_where_all_is_listed_there_is_nothing_to_say() -> None:
-    assert instructions(ServingPlan(), {}, {}) is None
-    assert instructions(ServingPlan(own_tools=()), {"git": 1}, {}) is None
-    assert instructions(ServingPlan(strategy="state"), {}, {"git": "x"}) == "# git\nx"
-
-
-def test_instructions_stay_short_however_many_servers_there_are() -> None:
-    many = {f"server{at:03}": 7 for at in range(100)}
-    told = instructions(ServingPlan(strategy="search"), many, dict.fromkeys(many, "w" * 9_000))
-    assert told is not None
-    assert "and 40 more servers" in told
-    assert len(told) < 25_000
-
-
-def test_a_template_fits_the_addresses_that_could_be_made_of_it() -> None:
-    assert fit("file:///{path}", "file:///a/b") == len("file:///")
-    assert fit("file:///docs/{page}{?q}", "file:///docs/x?q=1") == len("file:///docs/")
-    assert fit("file:///{path}", "http://a") is None
-    assert fit("a://b", "a://b") == 5
-    assert fit("{" * 5_000, "x") is None
