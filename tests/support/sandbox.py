@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from remit.bootstrap import memory_at, open_situation
+from remit.cli.app import main
 from remit.files.bounded_reader import Machine
 from remit.files.checkout import locate
 from remit.memory.project_memory import Memory
@@ -19,6 +20,7 @@ from remit.scanning.client_files import ClientFiles
 from remit.search.engine import SearchEngine
 from remit.store.sqlite_store import SqliteStore
 from support.builders import servers
+from support.process_state import process_state
 
 
 @dataclass
@@ -99,16 +101,27 @@ class Sandbox:
         return memory_at(str(self.database), SearchEngine(self.variables), workspace, self._tick)
 
     def remit(
-        self, *arguments: str, cwd: Path | None = None, stdin: str | None = None
+        self, *arguments: str, cwd: Path | None = None, stdin: str = ""
     ) -> subprocess.CompletedProcess[str]:
-        """Run the command as a user would."""
+        """Run the command line in this process; much faster than `remit_process`, and otherwise the same."""
+        with process_state(self.environment, cwd or self.root, stdin, ["remit", *arguments]) as streams:
+            try:
+                main()
+            except SystemExit as ended:
+                code = ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 1
+        return subprocess.CompletedProcess(arguments, code, streams.output, streams.errors)
+
+    def remit_process(
+        self, *arguments: str, cwd: Path | None = None, stdin: str = ""
+    ) -> subprocess.CompletedProcess[str]:
+        """Run the command as a user does, in a process of its own."""
         return subprocess.run(
             [sys.executable, "-m", "remit", *arguments],
             cwd=cwd or self.root,
             env=self.environment,
             capture_output=True,
             text=True,
-            input=stdin or "",
+            input=stdin,
             timeout=60,
         )
 
