@@ -369,7 +369,7 @@ def test_an_unwritable_place_for_data_is_one_error_with_a_hint(sandbox: Sandbox,
 def test_a_wrong_option_is_an_error_that_names_it(
     sandbox: Sandbox, arguments: tuple[str, ...], says: str
 ) -> None:
-    finished = sandbox.remit(*arguments)
+    finished = sandbox.remit_process(*arguments)
     assert finished.returncode == 2
     assert finished.stderr.startswith(says)
 

@@ -1,6 +1,7 @@
 """Secrets, wherever a configuration can hold one, are in no output, no answer and no file of Remit's."""
 
 import json
+import re
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
@@ -27,13 +28,16 @@ class Planted:
 
     def found_in(self, text: str | bytes) -> list[str]:
         seen = text.encode() if isinstance(text, str) else text
-        return [
-            place for place, secret in self.secrets.items() if any(part in seen for part in _parts(secret))
-        ]
+        places = {part: place for place, secret in self.secrets.items() for part in _parts(secret.encode())}
+        candidates = {part for run in _SECRET_LIKE.findall(seen) for part in _parts(run)}
+        return sorted({places[part] for part in candidates & places.keys()})
 
 
-def _parts(secret: str) -> list[bytes]:
-    return [secret[at : at + PART].encode() for at in range(len(secret) - PART + 1)]
+_SECRET_LIKE = re.compile(rb"[sk0-9a-f-]{%d,}" % PART)  # the characters of a secret
+
+
+def _parts(secret: bytes) -> list[bytes]:
+    return [secret[at : at + PART] for at in range(len(secret) - PART + 1)]
 
 
 def entries(planted: Planted, file: str) -> dict[str, dict[str, object]]:
