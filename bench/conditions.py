@@ -57,8 +57,6 @@ here = cel.Context(variables=variables)
 
 def main(python: str) -> None:
     ours = [condition(when=written(number, "state('s{}')")) for number in range(COUNT)]
-    for each in ours:
-        each.prepare()
     theirs = {
         "cel_expr_python": Peer(python, CEL_EXPR_PYTHON),
         "common_expression_language": Peer(python, COMMON_EXPRESSION_LANGUAGE),
@@ -126,7 +124,7 @@ def rounds(ours: Sequence[Condition], peers: dict[str, Peer]) -> dict[str, dict[
 
 
 def costs(ours: Sequence[Condition]) -> dict[str, dict[str, float]]:
-    """Measure reading and compiling one, living with an unknown state, and following a state that flips."""
+    """Measure reading one, living with an unknown state, and following a state that flips."""
     texts = [written(number, "state('s{}')") for number in range(0, COUNT, 10)]
     index: dict[str, list[Condition]] = defaultdict(list)
     for each in ours:
@@ -139,8 +137,7 @@ def costs(ours: Sequence[Condition]) -> dict[str, dict[str, float]]:
     }
     found = {name: figure([timed(step) * 1e3 for _ in range(ROUNDS)]) for name, step in samples.items()}
     reading = [timed(lambda text=text: condition(when=text)) * 1e6 for text in texts]
-    compiling = [timed(each.prepare) * 1e6 for each in ours[::10]]
-    return {**found, "read_us": figure(reading), "compile_us": figure(compiling)}
+    return {**found, "read_us": figure(reading)}
 
 
 if __name__ == "__main__":

@@ -106,8 +106,7 @@ def flips(*, shared: bool) -> list[float]:
     ]
     context = Context(workspace=workspace, client="claude-code", requirements=Requirements(needed))
     roster = DecisionIndex(map(tool, range(TOOLS)), context)
-    for holding in (False, True) * 2:  # conditions that are asked often are compiled first
-        roster.at(reading(holding))
+    roster.at(reading(False))
     samples = [timed(lambda at=at: roster.at(reading(at % 2 == 0))) * 1e3 for at in range(ROUNDS)]
     counts = [
         sum(item.decision.is_available for item in roster.at(reading(holds))) for holds in (True, False)

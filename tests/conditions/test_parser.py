@@ -1,6 +1,6 @@
 import pytest
 
-from remit.conditions.compiler import compiled
+from remit.conditions.condition import Condition
 from remit.conditions.parser import parse
 from remit.conditions.path_patterns import read
 from remit.conditions.printer import write
@@ -23,6 +23,7 @@ from remit.conditions.syntax import (
     Variable,
     walk,
 )
+from remit.decision.snapshot import Snapshot
 from remit.errors import ConditionError
 
 A, B, C = Variable(("a",)), Variable(("b",)), Variable(("c",))
@@ -211,8 +212,8 @@ def test_what_is_too_large_is_an_error(text: str, message: str) -> None:
         "a" + ".b" * 23,
     ],
 )
-def test_what_is_just_not_too_large_is_read_and_compiled(text: str) -> None:
-    compiled(parse(text))
+def test_what_is_just_not_too_large_is_read_and_evaluated(text: str) -> None:
+    Condition(parse(text)).truth(Snapshot())
 
 
 @pytest.mark.parametrize(

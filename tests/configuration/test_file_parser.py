@@ -92,8 +92,8 @@ def test_a_file_says_what_is_always_listed_and_how_servers_are_run() -> None:
         pinned=("mcp__git__*",),
         own_tools=("why_tool",),
         servers=(
-            AccessLists("git", running=ServerOptions(False, "shared", ("PATH",), 2.5)),
-            AccessLists("web", running=ServerOptions(inherit_env=False)),
+            AccessLists("git", options=ServerOptions(False, "shared", ("PATH",), 2.5)),
+            AccessLists("web", options=ServerOptions(inherit_env=False)),
         ),
         agents=(AccessLists("scout", presentation=PresentationOptions("search")),),
         rooms=(Room("git", presentation=PresentationOptions(token_budget=7)),),

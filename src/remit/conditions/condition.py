@@ -3,15 +3,12 @@
 from dataclasses import dataclass
 
 from remit.conditions.cel_values import FailedError
-from remit.conditions.compiler import Run, compiled
 from remit.conditions.evaluator import truth
 from remit.conditions.failure_reasons import explain
 from remit.conditions.parser import parse
 from remit.conditions.shorthand import LocationScope, StateScope, of_location, of_states
 from remit.conditions.syntax import And, Literal, Node, State, Type, Variable, walk
-from remit.decision.snapshot import JsonValue, Snapshot, StateValue
-
-_OFTEN = 3  # asked so many times, a condition is compiled: that takes as long as some ten answers without
+from remit.decision.snapshot import Snapshot, StateValue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,29 +20,23 @@ class Mentions:
 
 
 class Condition:
-    """A condition that was read."""
+    """A parsed condition."""
 
     def __init__(self, root: Node, when: str = "") -> None:
         self.root = root
-        self.when = when  # the text that places in it refer to
-        self._asked = 0
-        self._run: Run = self._not_yet
-
-    def prepare(self) -> None:
-        """Compile it now; else that is done when it has been asked some times."""
-        self._run = compiled(self.root)
+        self.when = when  # the text that positions of nodes refer to
 
     def truth(self, snapshot: Snapshot) -> bool | None:
-        """Tell whether it holds, or `None` where that cannot be told."""
+        """Tell whether it holds, or `None` if that is unknown."""
         try:
-            return self._run(snapshot.known, snapshot.values)
-        except (AttributeError, FailedError, KeyError, TypeError):
-            return self._slowly(snapshot)
+            return truth(self.root, snapshot)
+        except FailedError:
+            return None
 
     def judge(self, snapshot: Snapshot) -> StateValue:
-        """Tell whether it holds; where it does not, the reason is what it needs."""
-        held = self.truth(snapshot)
-        return StateValue(held, "" if held else explain(self.root, snapshot))
+        """Tell whether it holds; if not, the reason says what it needs."""
+        is_true = self.truth(snapshot)
+        return StateValue(is_true, "" if is_true else explain(self.root, snapshot))
 
     @property
     def mentions(self) -> Mentions:
@@ -55,19 +46,6 @@ class Condition:
             states=frozenset(node.name for node in nodes if isinstance(node, State)),
             variables=frozenset(node.path for node in nodes if isinstance(node, Variable)),
         )
-
-    def _not_yet(self, known: dict[str, bool], values: dict[str, JsonValue]) -> bool:
-        self._asked += 1
-        if self._asked < _OFTEN:
-            raise FailedError
-        self.prepare()
-        return self._run(known, values)
-
-    def _slowly(self, snapshot: Snapshot) -> bool | None:
-        try:
-            return truth(self.root, snapshot)
-        except FailedError:
-            return None
 
 
 def condition(
