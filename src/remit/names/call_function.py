@@ -8,7 +8,8 @@ from importlib import import_module
 from inspect import isawaitable
 
 from remit.errors import RemitError
-from remit.python_tools.decorators import define, marks_of
+from remit.python_tools.decorators import marks_of
+from remit.python_tools.function_tools import define
 
 
 def main() -> None:

@@ -1,23 +1,17 @@
 """Decorators that make tools of functions, and say when and where these are there."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from inspect import getdoc, iscoroutinefunction
 from typing import Any, TypeVar, overload
 
 from remit.configuration.config_model import RequiredLocation, RequiredStates, ToolEntry
 from remit.configuration.file_parser import DANGERS
 from remit.errors import ToolError
-from remit.python_tools.call_arguments import read
-from remit.python_tools.schema import Schema, input_schema, parameters
 from remit.text.spelling import did_you_mean
 
 AnyFunction = TypeVar("AnyFunction", bound=Callable[..., object])
 
 _MARK = "__remit__"
-_NAME = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
-_LONGEST_NAME = 128  # as the protocol has it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +34,7 @@ class DefinedTool:
 
     name: str
     description: str
-    input_schema: Schema
+    input_schema: dict[str, object]
     run: Callable[[Mapping[str, object]], object]  # what it returns may have to be awaited
     source: str
     namespace: str | None = None
@@ -115,51 +109,6 @@ def marks_of(function: object) -> Marks:
     return getattr(_marked(function), _MARK, Marks())
 
 
-def define(function: Callable[..., object], marks: Marks) -> DefinedTool:
-    """Make a tool of a function.
-
-    Raises:
-        ToolError: the name cannot be a tool's, or a parameter cannot be given as JSON.
-    """
-    own = str(getattr(function, "__name__", type(function).__name__))
-    name = full_name(marks.name or own.rstrip("_"), marks.namespace)
-    taken = parameters(function)
-
-    def run(given: Mapping[str, object]) -> object:
-        arguments = read(given, taken)
-        return function(*arguments.positional, **arguments.named)
-
-    return DefinedTool(
-        name=name,
-        description=marks.description if marks.description is not None else getdoc(function) or "",
-        input_schema=input_schema(function),
-        run=run,
-        source=f"{getattr(function, '__module__', '')}:{getattr(function, '__qualname__', own)}",
-        namespace=marks.namespace or name.rpartition(".")[0] or None,
-        needs=tuple(need._replace(pattern=name) for need in marks.needs),
-        danger=marks.danger,
-        approval=marks.approval,
-        ai_enabled=marks.ai_enabled,
-        is_async=_is_async(function),
-    )
-
-
-def full_name(name: str, namespace: str | None) -> str:
-    """Name a tool in its namespace.
-
-    Raises:
-        ToolError: no tool can be called so.
-    """
-    is_inside = namespace is None or name.startswith(f"{namespace}.")
-    full = name if is_inside else f"{namespace}.{name}"
-    if len(full) > _LONGEST_NAME or _NAME.fullmatch(full) is None:
-        raise ToolError(
-            f"no tool can be called `{full}`",
-            hint=f"write letters, digits, `_` and `-`, joined by `.`, up to {_LONGEST_NAME} of them",
-        )
-    return full
-
-
 def _needing(entry: ToolEntry) -> Callable[[AnyFunction], AnyFunction]:
     def mark(function: AnyFunction) -> AnyFunction:
         return _mark(function, needs=(*marks_of(function).needs, entry))
@@ -180,7 +129,3 @@ def _mark(function: AnyFunction, **said: Any) -> AnyFunction:
 def _marked(function: object) -> object:
     """Find the function itself, inside what makes a method of it that needs no object."""
     return function.__func__ if isinstance(function, staticmethod | classmethod) else function  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - of any type
-
-
-def _is_async(function: Callable[..., object]) -> bool:
-    return iscoroutinefunction(function) or iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004 - an object may be called, too

@@ -19,7 +19,8 @@ from remit.decision.policy import Policy
 from remit.decision.requirements import Requirements
 from remit.decision.snapshot import Snapshot
 from remit.errors import HiddenToolError, ToolError
-from remit.python_tools.decorators import DefinedTool, define, marks_of
+from remit.python_tools.decorators import DefinedTool, marks_of
+from remit.python_tools.function_tools import define
 from remit.python_tools.state_registry import TIMEOUT, Detect, DetectedState, StateAwareRegistry
 from remit.python_tools.tool_context import Location, Surroundings, require_state
 from remit.python_tools.tool_rules import (

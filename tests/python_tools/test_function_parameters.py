@@ -6,16 +6,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypedDict
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    NotRequired,  # pydantic needs these before Python 3.12
+)
 from uuid import UUID
 
 import jsonschema
 import pytest
 from pydantic import BaseModel
+from typing_extensions import TypedDict
 
 from remit.errors import ArgumentsError, ToolError
-from remit.python_tools.call_arguments import read
-from remit.python_tools.schema import input_schema, parameters
+from remit.python_tools.function_parameters import FunctionParameters
 
 
 class Level(StrEnum):
@@ -60,14 +66,14 @@ def create(
 
 
 def test_a_schema_says_what_a_function_takes() -> None:
-    assert input_schema(create) == {
+    assert FunctionParameters(create).input_schema == {
         "type": "object",
         "properties": {
             "title": {"type": "string", "description": "What it is called"},
-            "level": {"enum": ["low", "high"], "default": "low"},
+            "level": {"$ref": "#/$defs/Level", "default": "low"},
             "count": {"anyOf": [{"type": "integer"}, {"type": "null"}], "default": None},
             "ratio": {"type": "number", "default": 0.5},
-            "tags": {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
+            "tags": {"type": "array", "items": {"type": "string"}, "uniqueItems": True, "default": []},
             "day": {
                 "anyOf": [{"type": "string", "format": "date"}, {"type": "null"}],
                 "default": None,
@@ -75,6 +81,7 @@ def test_a_schema_says_what_a_function_takes() -> None:
         },
         "required": ["title"],
         "additionalProperties": False,
+        "$defs": {"Level": {"enum": ["low", "high"], "title": "Level", "type": "string"}},
     }
 
 
@@ -114,7 +121,7 @@ def of_a_type(hint: Any) -> Callable[..., object]:
         (Author, {"name": "Ada"}, Author("Ada")),
         (list[Author], [{"name": "Ada", "tags": ["x"]}], [Author("Ada", ["x"])]),
         (Post, {"title": "x"}, {"title": "x"}),
-        (Point, {"x": 1}, Point(1)),
+        (Point, [1], Point(1)),
         (Person, {"name": "A", "address": {"street": "B"}}, Person(name="A", address=Address(street="B"))),
         (Annotated[int, "many"], 3, 3),
     ],
@@ -123,10 +130,10 @@ def test_arguments_that_the_schema_allows_get_the_types_of_the_hints(
     hint: Any, given: Any, made: object
 ) -> None:
     function = of_a_type(hint)
-    schema = input_schema(function)
+    schema = FunctionParameters(function).input_schema
     json.dumps(schema)
     jsonschema.Draft202012Validator(schema).validate({"value": given})  # pyright: ignore[reportUnknownMemberType]
-    read_as = read({"value": given}, parameters(function)).named["value"]
+    read_as = FunctionParameters(function).read({"value": given}).named["value"]
     assert (read_as, type(read_as)) == (made, type(made))
 
 
@@ -138,31 +145,32 @@ def test_arguments_that_the_schema_allows_get_the_types_of_the_hints(
         (int, 1.5, "`value` is not a whole number"),
         (list[int], ["x"], r"`value\[0\]` is not a whole number"),
         (list[int], "x", "`value` is no list"),
-        (tuple[int, str], [1], "has 1 items, and not 2"),
+        (tuple[int, str], [1], r"the parameter `value\[1\]` is missing"),
         (dict[str, int], [1], "`value` is no object"),
-        (set[Any], [[1]], "a set has only"),
+        (set[Any], [[1]], "which has only texts and numbers"),
         (Literal["a"], True, "`value` is none of `a`"),
-        (int | None, "x", "`value` is not a whole number; `value` is not null"),
+        (int | None, "x", "`value` is not a whole number"),
+        (int | str, [], "`value` is not a whole number; `value` is not text"),
         (Level, "middle", "`value` is none of `low`, `high`"),
-        (datetime.date, "tomorrow", "no text that a date could be read from"),
-        (Author, {"tags": ["x"]}, "the parameter `name` is missing"),
-        (Author, {"nam": "x"}, "there is no parameter `nam`"),
-        (Person, {"name": "A", "address": {"x": 1}}, "address.street: Field required"),
+        (datetime.date, "tomorrow", "`value`: Input should be a valid date"),
+        (Author, {"tags": ["x"]}, "the parameter `value.name` is missing"),
+        (Author, {"nam": "x"}, "there is no parameter `value.nam`"),
+        (Person, {"name": "A", "address": {"x": 1}}, "the parameter `value.address.street` is missing"),
     ],
 )
 def test_arguments_that_the_schema_forbids_are_refused(hint: Any, given: Any, message: str) -> None:
     function = of_a_type(hint)
-    is_valid = jsonschema.Draft202012Validator(input_schema(function)).is_valid  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    is_valid = jsonschema.Draft202012Validator(FunctionParameters(function).input_schema).is_valid  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
     assert not is_valid({"value": given}) or hint in (set[Any], datetime.date)  # a schema cannot say all
     with pytest.raises(ArgumentsError, match=message):
-        read({"value": given}, parameters(function))
+        FunctionParameters(function).read({"value": given})
 
 
 def test_missing_and_unknown_arguments_are_named() -> None:
     with pytest.raises(ArgumentsError, match="the parameter `title` is missing"):
-        read({}, parameters(create))
+        FunctionParameters(create).read({})
     with pytest.raises(ArgumentsError, match="no parameter `titl`") as caught:
-        read({"titl": "x"}, parameters(create))
+        FunctionParameters(create).read({"titl": "x"})
     assert caught.value.hint == "did you mean `title`?"
 
 
@@ -170,7 +178,7 @@ def test_what_can_only_be_given_by_position_is() -> None:
     def divide(one: int, other: int = 2, /) -> float:
         return one / other
 
-    assert read({"one": 6}, parameters(divide)).positional == [6, 2]
+    assert FunctionParameters(divide).read({"one": 6}).positional == [6, 2]
 
 
 class Ring:
@@ -187,17 +195,42 @@ class Chain:
     [
         (Callable[[], None], "which JSON cannot carry"),
         (Ring, "the type `Ring`"),
-        (Chain, "goes round in a circle"),
+        (list[Ring], r"the type `list\[.*Ring\]`"),
         ("Missing", "cannot be read"),
     ],
 )
 def test_a_type_that_json_cannot_carry_is_an_error(hint: Any, message: str) -> None:
     with pytest.raises(ToolError, match=message):
-        input_schema(of_a_type(hint))
+        FunctionParameters(of_a_type(hint))
+
+
+def test_a_type_may_contain_itself() -> None:
+    read = FunctionParameters(of_a_type(Chain)).read({"value": {"inner": {"inner": None}}})
+    assert read.named["value"] == Chain(Chain(None))
+
+
+def test_parameters_may_have_any_name() -> None:
+    def run(_text: str, /, json: int = 1, model_config: float = float("inf"), copy: bool = False) -> None: ...
+
+    parameters = FunctionParameters(run)
+    assert parameters.input_schema["properties"] == {
+        "_text": {"type": "string"},
+        "json": {"type": "integer", "default": 1},
+        "model_config": {"type": "number"},
+        "copy": {"type": "boolean", "default": False},
+    }
+    assert parameters.read({"_text": "x", "copy": True}) == (["x"], {"copy": True})
+
+
+def test_values_that_are_not_json_are_refused() -> None:
+    with pytest.raises(ArgumentsError, match="nothing that JSON could write"):
+        FunctionParameters(of_a_type(Path)).read({"value": Path("a")})
+    with pytest.raises(ArgumentsError, match="`arguments`: Invalid JSON"):
+        FunctionParameters(of_a_type(str)).read({"value": "\ud800"})
 
 
 def test_any_number_of_arguments_is_more_than_a_schema_can_say() -> None:
     def log(*lines: str) -> None: ...
 
     with pytest.raises(ToolError, match="`log` takes any number of arguments with `lines`"):
-        input_schema(log)
+        FunctionParameters(log)

@@ -1,0 +1,61 @@
+"""Defines a tool from a function and its decorators."""
+
+import re
+from collections.abc import Callable, Mapping
+from inspect import getdoc, iscoroutinefunction
+
+from remit.errors import ToolError
+from remit.python_tools.decorators import DefinedTool, Marks
+from remit.python_tools.function_parameters import FunctionParameters
+
+_NAME = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
+_LONGEST_NAME = 128  # as the protocol has it
+
+
+def define(function: Callable[..., object], marks: Marks) -> DefinedTool:
+    """Make a tool of a function.
+
+    Raises:
+        ToolError: the name cannot be a tool's, or a parameter cannot be given as JSON.
+    """
+    own = str(getattr(function, "__name__", type(function).__name__))
+    name = full_name(marks.name or own.rstrip("_"), marks.namespace)
+    parameters = FunctionParameters(function)
+
+    def run(given: Mapping[str, object]) -> object:
+        arguments = parameters.read(given)
+        return function(*arguments.positional, **arguments.named)
+
+    return DefinedTool(
+        name=name,
+        description=marks.description if marks.description is not None else getdoc(function) or "",
+        input_schema=parameters.input_schema,
+        run=run,
+        source=f"{getattr(function, '__module__', '')}:{getattr(function, '__qualname__', own)}",
+        namespace=marks.namespace or name.rpartition(".")[0] or None,
+        needs=tuple(need._replace(pattern=name) for need in marks.needs),
+        danger=marks.danger,
+        approval=marks.approval,
+        ai_enabled=marks.ai_enabled,
+        is_async=_is_async(function),
+    )
+
+
+def full_name(name: str, namespace: str | None) -> str:
+    """Name a tool in its namespace.
+
+    Raises:
+        ToolError: no tool can be called so.
+    """
+    is_inside = namespace is None or name.startswith(f"{namespace}.")
+    full = name if is_inside else f"{namespace}.{name}"
+    if len(full) > _LONGEST_NAME or _NAME.fullmatch(full) is None:
+        raise ToolError(
+            f"no tool can be called `{full}`",
+            hint=f"write letters, digits, `_` and `-`, joined by `.`, up to {_LONGEST_NAME} of them",
+        )
+    return full
+
+
+def _is_async(function: Callable[..., object]) -> bool:
+    return iscoroutinefunction(function) or iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004 - an object may be called, too
