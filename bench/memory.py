@@ -21,10 +21,10 @@ from pathlib import Path
 from remit import __version__
 from remit.bootstrap import memory_at
 from remit.decision.projects import Workspace, identify
-from remit.memory.artifacts import Kept, Kind
-from remit.memory.export_format import HEAD, ProjectRecord, written
+from remit.memory.artifacts import Kept, Kind, ProjectRecord
 from remit.memory.project_memory import Memory
 from remit.memory.results import RetrievalStatus, SaveResult, SaveStatus
+from remit.memory.transfer import HEAD, record_line
 from remit.search.embeddings.wordpiece import vocabulary
 from remit.search.engine import SearchEngine
 from run import figure
@@ -135,10 +135,10 @@ def processes(root: Path, words: Words) -> dict[str, dict[str, float]]:
 
 def records(words: Words, projects: int) -> Iterator[str]:
     for number in range(projects):
-        yield written(ProjectRecord(f"project-{number}", 1, 0))
+        yield record_line(ProjectRecord(f"project-{number}", 1, 0))
     for number in range(ARTIFACTS):
         kind = KINDS[number % len(KINDS)]
-        yield written(
+        yield record_line(
             Kept(
                 id=f"{kind}-{number}",
                 kind=kind,
@@ -220,7 +220,7 @@ def after_a_save(memory: Memory, words: Words) -> list[float]:
 
 
 def save(memory: Memory, one: dict[str, object]) -> None:
-    result = memory.save_decision({"decision": one, "project_id": "project-0"})
+    result = memory.save("save_decision", {"decision": one, "project_id": "project-0"})
     assert isinstance(result, SaveResult)
     assert result.status is SaveStatus.SAVED, result
 

@@ -83,7 +83,7 @@ def open_memory(directory: str = ".") -> "Memory":
 def memory_at(path: str, engine: SearchEngine, workspace: "Workspace", clock: "Clock") -> "Memory":
     """Open the memory in a database; what cannot be written there now waits in a folder beside it."""
     from remit.memory.project_memory import Memory
-    from remit.memory.write_queue import FolderQueue
+    from remit.memory.write_queue import WriteQueue
     from remit.store.approval_store import SqliteApprovals
     from remit.store.database import Database
     from remit.store.memory_store import SqliteMemory
@@ -92,7 +92,7 @@ def memory_at(path: str, engine: SearchEngine, workspace: "Workspace", clock: "C
     database.enable_full_sync()
     return Memory(
         SqliteMemory(database, _open_codes),
-        FolderQueue(os.path.join(os.path.dirname(path), "memory-queue")),
+        WriteQueue(os.path.join(os.path.dirname(path), "memory-queue")),
         engine,
         clock,
         approvals=SqliteApprovals(database),

@@ -58,8 +58,9 @@ def have_a_memory(sandbox: Sandbox) -> str:
         empty: dict[str, list[str]] = {
             key: [] for key in ("actions_taken", "decisions_made", "open_items", "next_actions")
         }
-        memory.save_session(
-            {"session": {"objective": "mend the till", "save_scope": "project", **empty}, "project_id": id}
+        memory.save(
+            "save_session",
+            {"session": {"objective": "mend the till", "save_scope": "project", **empty}, "project_id": id},
         )
     return id
 

@@ -3,17 +3,20 @@
 import pytest
 
 from remit.memory.artifacts import (
+    DAY,
     Content,
+    Freshness,
     Kept,
     Kind,
     artifact,
     body_of,
+    content_json,
     fingerprint,
+    freshness,
+    is_hygiene_due,
     moment,
     name_of,
-    written,
 )
-from remit.memory.freshness import DAY, Freshness, freshness, is_hygiene_due
 from remit.memory.scope_gate import MemoryScope
 
 
@@ -75,7 +78,7 @@ def test_a_time_without_a_zone_is_in_utc() -> None:
 
 
 def test_a_content_is_written_in_one_way() -> None:
-    assert written({"b": "ü", "a": [1.0]}) == '{"b":"ü","a":[1.0]}'
+    assert content_json({"b": "ü", "a": [1.0]}) == '{"b":"ü","a":[1.0]}'
 
 
 @pytest.mark.parametrize(

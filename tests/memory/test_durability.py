@@ -12,7 +12,7 @@ from remit.errors import BadFileError, StoreUnavailableError
 from remit.memory.project_memory import Memory
 from remit.memory.results import BatchSaveResult, SaveStatus
 from remit.memory.scope_gate import memory_id
-from remit.memory.write_queue import FolderQueue
+from remit.memory.write_queue import WriteQueue
 from support.databases import older_database, run_sql
 from support.memory_calls import (
     context,
@@ -54,8 +54,9 @@ def test_a_write_that_cannot_be_made_now_is_queued_and_made_later(sandbox: Sandb
     with Locked(sandbox.database):
         first = decide(memory, "shop", "Use SQLite")
         assert first.status == "pending_retry"
-        batch = memory.store_session_with_learnings(
-            {"session": session(), "patterns": [pattern()], "project_id": "shop"}
+        batch = memory.save(
+            "store_session_with_learnings",
+            {"session": session(), "patterns": [pattern()], "project_id": "shop"},
         )
         assert isinstance(batch, BatchSaveResult)
         assert batch.overall is SaveStatus.PENDING_RETRY
@@ -98,9 +99,10 @@ def test_the_gate_holds_for_what_is_queued_too(sandbox: Sandbox, memory: Memory)
     with Locked(sandbox.database):
         assert decide(memory, "blog", "Use SQLite").status == "blocked_scope"
         everywhere = {"context": context("x", scope="global"), "project_id": "shop"}
-        assert one(memory.save_context(everywhere)).status == "failed"
+        assert one(memory.save("save_context", everywhere)).status == "failed"
         assert (
-            one(memory.save_session({"session": session(), "project_id": "blog"})).status == "pending_retry"
+            one(memory.save("save_session", {"session": session(), "project_id": "blog"})).status
+            == "pending_retry"
         )
     assert memory.get_scope_state({"project_id": "blog"}).scope_state == "resolved"
 
@@ -124,7 +126,7 @@ def test_a_write_that_cannot_even_be_queued_is_refused(sandbox: Sandbox, memory:
 
 
 def test_a_folder_with_other_files_is_no_trouble(tmp_path: Path) -> None:
-    queue = FolderQueue(str(tmp_path / "queue"))
+    queue = WriteQueue(str(tmp_path / "queue"))
     assert queue.waiting() == []
     queue.add({"a": 1}, "x", 2)
     queue.add({"a": 2}, "y", 1)
@@ -171,12 +173,15 @@ def filled(memory: Memory) -> Memory:
     decide(memory, "shop", "Use SQLite for storage", "one file, please")
     decide(memory, "shop", "Use PostgreSQL for storage", "many writers")
     note(memory, "shop", 'ümläut \u2028 and "quotes"', "auth")
-    memory.upsert_entity_with_deps({"entity": entity("Store", "f"), "project_id": "shop"})
+    memory.save("upsert_entity_with_deps", {"entity": entity("Store", "f"), "project_id": "shop"})
     related = [{"entity_id": "Store", "relationship_type": "READS", "properties": {"n": 1.5}}]
-    memory.upsert_entity_with_deps(
-        {"entity": entity("Scan", "f"), "project_id": "shop", "related_entities": related}
+    memory.save(
+        "upsert_entity_with_deps",
+        {"entity": entity("Scan", "f"), "project_id": "shop", "related_entities": related},
     )
-    memory.save_pattern({"pattern": pattern(last_validated_at="2026-11-15T10:00:00Z"), "project_id": "blog"})
+    memory.save(
+        "save_pattern", {"pattern": pattern(last_validated_at="2026-11-15T10:00:00Z"), "project_id": "blog"}
+    )
     memory.run_hygiene({"project_id": "shop"})
     return memory
 
@@ -282,4 +287,4 @@ def test_a_model_that_changes_reads_everything_anew(sandbox: Sandbox, memory: Me
 
 def test_a_decision_that_is_known_needs_no_turn_of_the_queue(memory: Memory) -> None:
     given = {"decision": decision("Use SQLite"), "project_id": "shop"}
-    assert [one(memory.save_decision(given)).status for _ in range(2)] == ["saved", "duplicate_skip"]
+    assert [one(memory.save("save_decision", given)).status for _ in range(2)] == ["saved", "duplicate_skip"]

@@ -1,7 +1,6 @@
 """What in memory should be looked at."""
 
-from remit.memory.artifacts import Kind, Status
-from remit.memory.freshness import DAY
+from remit.memory.artifacts import DAY, Kind, Status
 from remit.memory.hygiene import Checked, HygieneReport, Waiting, hygiene
 
 NOW = 1000 * DAY

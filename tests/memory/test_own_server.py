@@ -7,8 +7,7 @@ from remit.decision.kinds import ConfigStatus
 from remit.decision.launch import Launch
 from remit.decision.scopes import Scope
 from remit.decision.tool_names import MEMORY_SERVER, REMIT
-from remit.memory.own_server import beside, is_own, own_offer, own_server, own_upstream
-from remit.memory.tool_definitions import DEFINITIONS
+from remit.memory.own_server import beside, is_own, own_offer, own_server, own_upstream, tool_definitions
 from remit.upstream.offer_reader import read_offer
 from remit.upstream.ports import ServerLists
 from support.builders import CLIENT, declared
@@ -64,6 +63,8 @@ def test_what_it_lists_is_what_would_be_read_of_it() -> None:
     assert not is_own(declared("git"))
     upstream = own_upstream(mine, "/code/shop")
     assert (upstream.key, upstream.source) == (mine.key, REMIT)
-    read = read_offer(ServerLists(tools=list(DEFINITIONS.values()), capabilities={"tools": {}}), upstream)
+    read = read_offer(
+        ServerLists(tools=list(tool_definitions().values()), capabilities={"tools": {}}), upstream
+    )
     assert read.tools == own_offer().tools
     assert own_offer().extras is not None

@@ -5,8 +5,8 @@ import pytest
 from remit.errors import ArtifactError, ScopeError, StoreTimeoutError
 from remit.memory import reader
 from remit.memory.artifacts import Kept, Kind, Observed
-from remit.memory.export_format import HEAD, written
 from remit.memory.project_memory import Memory, Seen
+from remit.memory.transfer import HEAD, record_line
 from remit.store.memory_search import MANY
 from support.databases import run_sql
 from support.memory_calls import decide, note, one, recalled, session, start
@@ -145,7 +145,9 @@ def test_hygiene_looks_at_the_scope_that_is_asked_for(memory: Memory) -> None:
 
 
 def test_a_session_starts_with_what_is_recent(memory: Memory) -> None:
-    memory.save_session({"session": session("mend the till", open_items=["tests"]), "project_id": "shop"})
+    memory.save(
+        "save_session", {"session": session("mend the till", open_items=["tests"]), "project_id": "shop"}
+    )
     decide(memory, "shop", "Use SQLite")
     secret = "ghp_" + "a1B2c3D4e5" * 4
     for observed in Observed:
@@ -161,7 +163,7 @@ def test_a_session_starts_with_what_is_recent(memory: Memory) -> None:
 
 
 def test_what_was_only_observed_comes_after_what_was_saved(memory: Memory) -> None:
-    memory.save_session({"session": session("mend the till"), "project_id": "shop"})
+    memory.save("save_session", {"session": session("mend the till"), "project_id": "shop"})
     memory.observe("shop", *(Seen(Observed.CHANGE, f"edited {number}.py") for number in range(30)))
     found = memory.retrieve_context({"project_id": "shop", "scope": "project"}).items
     is_observed = [item["_label"] == "Observation" for item in found]
@@ -170,7 +172,7 @@ def test_what_was_only_observed_comes_after_what_was_saved(memory: Memory) -> No
 
 
 def test_an_observation_takes_the_place_of_what_says_the_same_or_less(memory: Memory) -> None:
-    memory.save_session({"session": session("mend the till"), "project_id": "shop"})
+    memory.save("save_session", {"session": session("mend the till"), "project_id": "shop"})
     first, _ = memory.observe(
         "shop", Seen(Observed.CHANGE, "edited till.py", at=5), Seen(Observed.CHANGE, "edited scale.py")
     )
@@ -186,7 +188,7 @@ def test_an_observation_takes_the_place_of_what_says_the_same_or_less(memory: Me
 
 
 def test_what_is_shown_is_what_was_saved(memory: Memory) -> None:
-    made = one(memory.save_session({"session": session("mend the till"), "project_id": "shop"}))
+    made = one(memory.save("save_session", {"session": session("mend the till"), "project_id": "shop"}))
     (newest, *_) = memory.retrieve_context({"project_id": "shop", "scope": "project"}).items
     expected = {
         "id": made.artifact_id,
@@ -212,7 +214,7 @@ def test_a_large_memory_says_the_same_each_time_it_is_asked(memory: Memory) -> N
         )
         for number in range(MANY + 1)
     ]
-    memory.restore([HEAD, *map(written, many)])
+    memory.restore([HEAD, *map(record_line, many)])
     wanted = note(memory, "shop", "automobiles are parked behind the house")
     asked = {"project_id": "shop", "scope": "project", "keyword": "where is the car"}
     answers = [memory.retrieve_context(asked) for _ in range(3)]

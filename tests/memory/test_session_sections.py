@@ -1,7 +1,6 @@
 """What a session is told of memory."""
 
-from remit.memory.artifacts import Content, Kept, Kind
-from remit.memory.freshness import DAY
+from remit.memory.artifacts import DAY, Content, Kept, Kind
 from remit.memory.session_sections import RECENT, memory_sections, since
 from remit.text.sections import assemble
 

@@ -31,17 +31,17 @@ def memory(sandbox: Sandbox) -> Memory:
 
 
 def test_a_project_is_created_by_a_session_and_by_nothing_else(memory: Memory) -> None:
-    for save, given in (
-        (memory.save_decision, {"decision": decision("Use X")}),
-        (memory.save_pattern, {"pattern": pattern()}),
-        (memory.save_context, {"context": context("x")}),
-        (memory.upsert_entity_with_deps, {"entity": entity("e", "f")}),
+    for tool, given in (
+        ("save_decision", {"decision": decision("Use X")}),
+        ("save_pattern", {"pattern": pattern()}),
+        ("save_context", {"context": context("x")}),
+        ("upsert_entity_with_deps", {"entity": entity("e", "f")}),
     ):
-        blocked = one(save({**given, "project_id": "shop"}))
+        blocked = one(memory.save(tool, {**given, "project_id": "shop"}))
         assert blocked.status == "blocked_scope"
         assert blocked.next_step is not None
         assert "save_session(" in blocked.next_step
-        assert one(save(given)).message == "Scope state: unresolved: no project_id was given"
+        assert one(memory.save(tool, given)).message == "Scope state: unresolved: no project_id was given"
     assert memory.projects() == []
     start(memory, "shop")
     assert [project[0] for project in memory.projects()] == ["shop"]
@@ -51,7 +51,7 @@ def test_the_call_that_a_blocked_write_names_unblocks_it(memory: Memory) -> None
     blocked = decide(memory, "shop", "Use X")
     assert blocked.next_step is not None
     call = blocked.next_step.removeprefix("Create it first: save_session(").removesuffix(")")
-    assert one(memory.save_session(json.loads(call))).status == "saved"
+    assert one(memory.save("save_session", json.loads(call))).status == "saved"
     assert decide(memory, "shop", "Use X").status == "saved"
 
 
@@ -66,7 +66,7 @@ def test_a_new_focus_is_created_by_saving_with_it(memory: Memory) -> None:
 def test_the_scope_focus_needs_a_focus(memory: Memory) -> None:
     start(memory, "shop")
     with pytest.raises(ArtifactError, match="`focus` must be given, for the scope is focus"):
-        memory.save_context({"context": context("x", scope="focus"), "project_id": "shop"})
+        memory.save("save_context", {"context": context("x", scope="focus"), "project_id": "shop"})
 
 
 def test_a_batch_that_is_blocked_says_so_of_every_part(memory: Memory) -> None:
@@ -76,13 +76,13 @@ def test_a_batch_that_is_blocked_says_so_of_every_part(memory: Memory) -> None:
         "patterns": [pattern()],
         "project_id": "shop",
     }
-    result = memory.store_session_with_learnings(given)
+    result = memory.save("store_session_with_learnings", given)
     assert isinstance(result, BatchSaveResult)
     assert result.overall == "blocked_scope"
     assert [len(result.decisions), len(result.patterns)] == [1, 1]
     assert memory.projects() == []
     start(memory, "shop")
-    result = memory.store_session_with_learnings(given)
+    result = memory.save("store_session_with_learnings", given)
     assert isinstance(result, BatchSaveResult)
     assert result.overall == "saved"
     assert len(memory.artifacts("shop", 10)) == 4
@@ -91,12 +91,13 @@ def test_a_batch_that_is_blocked_says_so_of_every_part(memory: Memory) -> None:
 def test_one_bad_part_of_a_batch_keeps_all_from_being_written(memory: Memory) -> None:
     start(memory, "shop")
     with pytest.raises(ArtifactError, match=r"`decisions\[1\].confidence`"):
-        memory.store_session_with_learnings(
+        memory.save(
+            "store_session_with_learnings",
             {
                 "session": session(),
                 "decisions": [decision("Use X"), decision("Use Y", confidence=7)],
                 "project_id": "shop",
-            }
+            },
         )
     assert len(memory.artifacts("shop", 10)) == 1
 
@@ -106,8 +107,11 @@ def test_the_same_decision_is_kept_once(memory: Memory) -> None:
     first = decide(memory, "shop", "Use SQLite")
     again = decide(memory, "shop", "use  sqlite")
     assert (again.status, again.artifact_id) == ("duplicate_skip", first.artifact_id)
-    assert one(memory.save_pattern({"pattern": pattern(), "project_id": "shop"})).status == "saved"
-    assert one(memory.save_pattern({"pattern": pattern(), "project_id": "shop"})).status == "duplicate_skip"
+    assert one(memory.save("save_pattern", {"pattern": pattern(), "project_id": "shop"})).status == "saved"
+    assert (
+        one(memory.save("save_pattern", {"pattern": pattern(), "project_id": "shop"})).status
+        == "duplicate_skip"
+    )
 
 
 def test_another_projects_decision_is_no_duplicate(memory: Memory) -> None:
@@ -196,7 +200,7 @@ def test_an_entity_has_one_fact_in_a_place_and_projects_do_not_share_it(memory: 
 
     def upsert(project: str, fact: str, **others: object) -> str:
         given = {"entity": entity("Store", fact), "project_id": project, **others}
-        return str(one(memory.upsert_entity_with_deps(given)).artifact_id)
+        return str(one(memory.save("upsert_entity_with_deps", given)).artifact_id)
 
     first, other = upsert("shop", "in SQLite"), upsert("blog", "in files")
     assert upsert("shop", "in PostgreSQL") == first
@@ -208,16 +212,19 @@ def test_an_entity_has_one_fact_in_a_place_and_projects_do_not_share_it(memory: 
 
 def test_an_entity_is_related_to_what_is_named(memory: Memory) -> None:
     start(memory, "shop", "blog")
-    store = one(memory.upsert_entity_with_deps({"entity": entity("Store", "f"), "project_id": "shop"}))
+    store = one(
+        memory.save("upsert_entity_with_deps", {"entity": entity("Store", "f"), "project_id": "shop"})
+    )
     scan = one(
-        memory.upsert_entity_with_deps(
+        memory.save(
+            "upsert_entity_with_deps",
             {
                 "entity": entity("Scan", "f"),
                 "project_id": "shop",
                 "related_entities": [
                     {"entity_id": "store", "relationship_type": "WRITES", "properties": {"often": True}}
                 ],
-            }
+            },
         )
     )
     assert memory.relations(str(scan.artifact_id)) == [
@@ -225,21 +232,23 @@ def test_an_entity_is_related_to_what_is_named(memory: Memory) -> None:
     ]
     for unknown in ("Shelf", "entity-0"):
         with pytest.raises(UnknownArtifactError, match=r"`related_entities\[0\].entity_id`"):
-            memory.upsert_entity_with_deps(
+            memory.save(
+                "upsert_entity_with_deps",
                 {
                     "entity": entity("New", "f"),
                     "project_id": "blog",
                     "related_entities": [{"entity_id": unknown, "relationship_type": "READS"}],
-                }
+                },
             )
     assert recalled(memory, "blog", categories=["entity"]) == []
     with pytest.raises(UnknownArtifactError):
-        memory.upsert_entity_with_deps(
+        memory.save(
+            "upsert_entity_with_deps",
             {
                 "entity": entity("New", "f"),
                 "project_id": "blog",
                 "related_entities": [{"entity_id": store.artifact_id, "relationship_type": "READS"}],
-            }
+            },
         )
 
 
@@ -264,23 +273,23 @@ def test_what_every_project_sees_needs_a_persons_approval_of_that_very_content(
     start(memory, "shop", "blog")
     given = {"decision": decision("Speak plainly", scope="global"), "project_id": "shop"}
     with pytest.raises(NotApprovedError) as refused:
-        memory.save_decision(given)
+        memory.save("save_decision", given)
     assert memory.artifacts(None, 10) == []
     with sandbox.registry() as registry:
         here = registry.at(str(sandbox.root / "code" / "shop"))
         (waiting,) = registry.approvals.waiting(here)
         assert "Speak plainly" in waiting.shown
         with pytest.raises(NotApprovedError):
-            memory.save_decision(given)
+            memory.save("save_decision", given)
         registry.approvals.answer(str(refused.value.approval_id), here, approve=True)
     other = {"decision": decision("Speak in riddles", scope="global"), "project_id": "shop"}
     for wrong in (other, {**other, "governance_token": refused.value.approval_id}):
         with pytest.raises(NotApprovedError):
-            memory.save_decision(wrong)
-    saved = one(memory.save_decision({**given, "governance_token": refused.value.approval_id}))
+            memory.save("save_decision", wrong)
+    saved = one(memory.save("save_decision", {**given, "governance_token": refused.value.approval_id}))
     assert saved.status == "saved"
     assert recalled(memory, "blog", categories=["decision"]) == [saved.artifact_id]
-    assert one(memory.save_decision(given)).status == "duplicate_skip"
+    assert one(memory.save("save_decision", given)).status == "duplicate_skip"
 
 
 @pytest.mark.parametrize(
@@ -301,7 +310,7 @@ def test_nothing_of_any_kind_is_written_for_all_without_approval(
 ) -> None:
     start(memory, "shop")
     with pytest.raises(NotApprovedError):
-        getattr(memory, tool)({**given, "project_id": "shop"})
+        memory.save(tool, {**given, "project_id": "shop"})
     assert memory.artifacts(None, 10) == []
     assert len(memory.artifacts("shop", 10)) == 1
 
@@ -310,12 +319,12 @@ def test_a_refused_approval_says_so(sandbox: Sandbox, memory: Memory) -> None:
     start(memory, "shop")
     given = {"context": context("x", scope="global"), "project_id": "shop"}
     with pytest.raises(NotApprovedError) as refused:
-        memory.save_context(given)
+        memory.save("save_context", given)
     with sandbox.registry() as registry:
         here = registry.at(str(sandbox.root / "code" / "shop"))
         registry.approvals.answer(str(refused.value.approval_id), here, approve=False)
     with pytest.raises(NotApprovedError, match="a person said no"):
-        memory.save_context(given)
+        memory.save("save_context", given)
 
 
 def test_an_endpoint_bound_to_projects_cannot_tell_others_from_none(sandbox: Sandbox, memory: Memory) -> None:
@@ -329,8 +338,8 @@ def test_an_endpoint_bound_to_projects_cannot_tell_others_from_none(sandbox: San
         given = {"project_id": project}
         return [
             asdict(memory.get_scope_state(given, bound)) | given,
-            one(memory.save_session({"session": session(), **given}, bound)),
-            one(memory.save_context({"context": context("x"), **given}, bound)),
+            one(memory.save("save_session", {"session": session(), **given}, bound)),
+            one(memory.save("save_context", {"context": context("x"), **given}, bound)),
             memory.retrieve_context({"scope": "project", **given}, bound),
             memory.memory_surface({"query": "secret plans", **given}, bound),
             asdict(memory.run_hygiene(given, bound)) | {"checked_at": 0},

@@ -49,7 +49,7 @@ class AgainstAModel(RuleBasedStateMachine):
     @rule(project=PROJECTS, focus=FOCUSES)
     def save_session(self, project: str, focus: str | None) -> None:
         given = session(self.text(project), save_scope="project" if focus is None else "focus")
-        saved = one(self.memory.save_session({"session": given, **place(project, focus)}))
+        saved = one(self.memory.save("save_session", {"session": given, **place(project, focus)}))
         assert saved.status == "saved"
         self.keep(project, focus, saved.artifact_id, str(given["objective"]))
 
@@ -67,7 +67,7 @@ class AgainstAModel(RuleBasedStateMachine):
     def save_pattern(self, project: str, focus: str | None, word: str) -> None:
         """The same pattern in each place of each project: kept once in each."""
         given = pattern(f"when {word}", scope="project" if focus is None else "focus")
-        saved = one(self.memory.save_pattern({"pattern": given, **place(project, focus)}))
+        saved = one(self.memory.save("save_pattern", {"pattern": given, **place(project, focus)}))
         if project not in self.model:
             assert saved.status == "blocked_scope"
             return
@@ -81,7 +81,7 @@ class AgainstAModel(RuleBasedStateMachine):
     def upsert_entity(self, project: str, word: str) -> None:
         """The same names everywhere, with facts that say whose they are."""
         given = {"entity": entity(word, f"of {project}"), "project_id": project}
-        saved = one(self.memory.upsert_entity_with_deps(given))
+        saved = one(self.memory.save("upsert_entity_with_deps", given))
         if project in self.model:
             assert saved.status == "saved"
             self.keep(project, None, saved.artifact_id, f"of {project}")
@@ -96,7 +96,7 @@ class AgainstAModel(RuleBasedStateMachine):
             "decisions": [decision(f"Use {text}", f"{text} {self.count}")],
             "project_id": project,
         }
-        saved = self.memory.store_session_with_learnings(given)
+        saved = self.memory.save("store_session_with_learnings", given)
         assert isinstance(saved, BatchSaveResult)
         statuses = [saved.session.status, *(each.status for each in saved.decisions)]
         if project not in self.model:
@@ -207,7 +207,7 @@ turn = sys.argv[1]
 with open_memory() as memory:
     lists = dict.fromkeys(("actions_taken", "decisions_made", "open_items", "next_actions"), [])
     session = {"objective": turn, **lists, "save_scope": "project"}
-    memory.save_session({"session": session, "project_id": turn})
+    memory.save("save_session", {"session": session, "project_id": turn})
     for number in itertools.count():
         text = f"{turn}-{number}"
         if number % 7 == 6:
@@ -215,10 +215,11 @@ with open_memory() as memory:
         if number % 2:
             given = {"title": f"Use {text}", "rationale": f"{text} it is", "owner": "a", "date": "2026-11-15"}
             given["scope"] = "project"
-            made = memory.save_decision({"decision": given, "project_id": turn, "supersedes": []})
+            made = memory.save("save_decision", {"decision": given, "project_id": turn, "supersedes": []})
         else:
             given = {"content": text, "topic": "t", "scope": "focus", "relevance_score": 1}
-            made = memory.save_context({"context": given, "project_id": turn, "focus": f"f{number % 3}"})
+            place = {"project_id": turn, "focus": f"f{number % 3}"}
+            made = memory.save("save_context", {"context": given, **place})
         os.write(1, f"{turn} {made.artifact_id}\\n".encode())
 """
 

@@ -34,7 +34,9 @@ def entity(name: str, fact: str, **others: object) -> Given:
 def start(memory: Memory, *projects: str) -> Memory:
     """Give projects a memory."""
     for project in projects:
-        assert one(memory.save_session({"session": session(), "project_id": project})).status == "saved"
+        assert (
+            one(memory.save("save_session", {"session": session(), "project_id": project})).status == "saved"
+        )
     return memory
 
 
@@ -46,14 +48,14 @@ def one(result: SaveResult | BatchSaveResult) -> SaveResult:
 def decide(memory: Memory, project: str, title: str, rationale: str = "", **others: object) -> SaveResult:
     """Save a decision."""
     given = decision(title, rationale) if rationale else decision(title)
-    return one(memory.save_decision({"decision": given, "project_id": project, **others}))
+    return one(memory.save("save_decision", {"decision": given, "project_id": project, **others}))
 
 
 def note(memory: Memory, project: str, content: str, focus: str | None = None) -> SaveResult:
     """Save a context, in a focus area or in the project."""
     scope = "project" if focus is None else "focus"
     place: Given = {"project_id": project} if focus is None else {"project_id": project, "focus": focus}
-    return one(memory.save_context({"context": context(content, scope=scope), **place}))
+    return one(memory.save("save_context", {"context": context(content, scope=scope), **place}))
 
 
 def recalled(memory: Memory, project: str, **asked: object) -> list[object]:

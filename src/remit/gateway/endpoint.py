@@ -22,7 +22,7 @@ from remit.gateway.published_lists import PublishedLists
 from remit.gateway.quick_reads import QuickReads
 from remit.gateway.registry_worker import RegistryWorker
 from remit.gateway.resource_routing import INTERNAL_ERROR, ResourceRouter
-from remit.memory.tool_definitions import instructions as about_memory
+from remit.memory.own_server import instructions as about_memory
 from remit.presentation.instructions import instructions
 from remit.presentation.own_tools import DEFINITIONS, OwnTool
 from remit.presentation.refusals import failure

@@ -18,10 +18,9 @@ from remit.errors import (
     UnknownArtifactError,
 )
 from remit.gateway.json_members import members
-from remit.memory.call_examples import example_call
+from remit.memory.own_server import tool_definitions
 from remit.memory.results import BatchSaveResult, SaveStatus
-from remit.memory.scope_gate import MAX_ID
-from remit.memory.tool_definitions import DEFINITIONS
+from remit.memory.scope_gate import MAX_ID, TOOLS
 from remit.policy.approvals import Approval
 
 if TYPE_CHECKING:  # loaded when memory is first called
@@ -29,7 +28,6 @@ if TYPE_CHECKING:  # loaded when memory is first called
 
 Raw = dict[str, Any]
 Made = TypeVar("Made")
-Method = Callable[[Mapping[str, Any], frozenset[str] | None], object]
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _REFUSED = frozenset({SaveStatus.BLOCKED_SCOPE, SaveStatus.FAILED})
 _FAILED_READS = frozenset({"failed", "timed_out"})
@@ -44,11 +42,11 @@ class MemoryTools:
 
     def tools(self) -> list[Raw]:
         """Define the tools, always the same and in the same order."""
-        return [dict(definition) for definition in DEFINITIONS.values()]
+        return [dict(definition) for definition in tool_definitions().values()]
 
     def input_schema(self, name: str) -> Mapping[str, Any] | None:
         """What a tool takes; None where there is no such tool."""
-        found = DEFINITIONS.get(name)
+        found = tool_definitions().get(name)
         return None if found is None else found["inputSchema"]
 
     async def call(
@@ -59,11 +57,10 @@ class MemoryTools:
         Raises:
             KeyError: there is no such tool.
         """
-        if name not in DEFINITIONS:
+        if name not in TOOLS:
             raise KeyError(name)
-        method: Method = getattr(self._memory, name)
         given: Mapping[str, Any] = {} if arguments is None else arguments
-        return await self._do(lambda: _answer(name, method, given, bound_projects))
+        return await self._do(lambda: _answer(self._memory, name, given, bound_projects))
 
     async def waiting(self, approval_id: str) -> Approval | None:
         """Find a write that waits for a person's word; None where it was given, or is too late."""
@@ -83,9 +80,9 @@ def refused(error: RemitError) -> Raw:
     return result(problem(error), is_error=True)
 
 
-def _answer(name: str, method: Method, arguments: Mapping[str, Any], bound: frozenset[str] | None) -> Raw:
+def _answer(memory: "Memory", name: str, arguments: Mapping[str, Any], bound: frozenset[str] | None) -> Raw:
     try:
-        made = method(arguments, bound)
+        made = memory.call(name, arguments, bound)
     except RemitError as error:
         return result(_with_example(problem(error, members(arguments)), name), is_error=True)
     except Exception as error:  # whatever goes wrong, the server goes on
@@ -113,6 +110,8 @@ def _with_example(problem: Raw, tool: str) -> Raw:
     """Show a call that works, where one did not for its own form."""
     if problem["code"] != "INVALID_INPUT":
         return problem
+    from remit.memory.tool_models import example_call  # loaded already: it has just refused a call
+
     project_id = problem["context"].get("project_id", "the id that the session context states")
     shown = f"A call that works: {example_call(tool, project_id)}"
     hint = problem["next_step"]

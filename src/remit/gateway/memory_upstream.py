@@ -14,7 +14,8 @@ from remit.errors import RemitError
 from remit.gateway.approval_prompt import ask_person, can_elicit
 from remit.gateway.json_members import members
 from remit.gateway.memory_tools import MemoryTools, refused, result
-from remit.memory.tool_definitions import DEFINITIONS
+from remit.memory.own_server import tool_definitions
+from remit.memory.scope_gate import TOOLS
 from remit.presentation.served_names import prefix
 from remit.upstream.ports import (
     Answer,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:  # loaded when memory is first called
 
 INVALID_PARAMS = -32602
 METHOD_NOT_FOUND = -32601
-_NAMES = re.compile(rf"\b({'|'.join(DEFINITIONS)})\b")
+_NAMES = re.compile(rf"\b({'|'.join(TOOLS)})\b")
 _SERVED = rf"{prefix(MEMORY_SERVER)}\1"
 
 
@@ -61,7 +62,7 @@ class MemoryUpstream:
         name = params.get("name")
         if method != "tools/call":
             raise JsonRpcError(METHOD_NOT_FOUND, f"Method not found: {method}")
-        if not isinstance(name, str) or name not in DEFINITIONS:
+        if not isinstance(name, str) or name not in TOOLS:
             raise JsonRpcError(INVALID_PARAMS, f"Unknown tool: {name}")
         try:
             tools = await self._opened()
@@ -79,7 +80,7 @@ class MemoryUpstream:
         """
         if upstream.source != REMIT:
             return await self._links.list_all(upstream, parts=parts)
-        return ServerLists(tools=list(DEFINITIONS.values()), capabilities={"tools": {}})
+        return ServerLists(tools=list(tool_definitions().values()), capabilities={"tools": {}})
 
     def notifications(self) -> AbstractAsyncContextManager[AsyncIterator[UpstreamNotification]]:
         """Listen to what upstreams say by themselves."""

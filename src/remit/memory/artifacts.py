@@ -1,17 +1,22 @@
 """Artifacts: what memory keeps, as it is given, stored and shown."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from hashlib import sha256
-from typing import cast
+from typing import NamedTuple, cast
 
 from remit.memory.contradictions import statement
 from remit.memory.scope_gate import MemoryScope
 
 Content = Mapping[str, object]  # as it was given: what JSON can write
+
+DAY = 86_400_000  # milliseconds
+HYGIENE_EVERY = 30  # days
+_CURRENT = 7  # days
+_RECENT = 30
 
 
 class Kind(StrEnum):
@@ -56,9 +61,54 @@ class Relation(StrEnum):
     SUPERSEDES = "SUPERSEDES"
 
 
-LABELS = {kind: kind.value.capitalize() for kind in Kind} | {Kind.ENTITY: "EntityFact"}
-# Nobody has to repeat what is known: the same once more says nothing new.
-KEPT_ONCE = frozenset({Kind.DECISION, Kind.PATTERN})
+class Freshness(StrEnum):
+    """How old an artifact is."""
+
+    CURRENT = "current"
+    RECENT = "recent"
+    STALE = "stale"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """How the content of one kind of artifact is searched, compared and shown."""
+
+    name: str  # the field that names it
+    body: tuple[str, ...]  # the fields with the rest of its words
+    label: str
+    subject: Callable[[str], str] = lambda _: ""  # what its name is about
+    dated_by: str | None = None  # the field that says when it last held
+    is_unique: bool = False  # saving the same content again adds nothing
+
+
+def _normalized(text: str) -> str:
+    return " ".join(text.lower().split())
+
+
+SHAPES: Mapping[Kind, Shape] = {
+    Kind.SESSION: Shape(
+        name="objective",
+        body=("actions_taken", "decisions_made", "open_items", "next_actions"),
+        label="Session",
+    ),
+    Kind.DECISION: Shape(
+        name="title",
+        body=("rationale",),
+        label="Decision",
+        subject=lambda title: statement(title).key,
+        is_unique=True,
+    ),
+    Kind.PATTERN: Shape(
+        name="trigger",
+        body=("repeatable_steps", "exclusions"),
+        label="Pattern",
+        dated_by="last_validated_at",
+        is_unique=True,
+    ),
+    Kind.CONTEXT: Shape(name="topic", body=("content",), label="Context"),
+    Kind.ENTITY: Shape(name="entity_name", body=("fact",), label="EntityFact", subject=_normalized),
+    Kind.OBSERVATION: Shape(name="type", body=("text",), label="Observation", subject=str),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +148,7 @@ class Kept:
     @property
     def label(self) -> str:
         """What its kind is called where it is shown."""
-        return LABELS[self.kind]
+        return SHAPES[self.kind].label
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,28 +160,58 @@ class Related:
     properties: Content
 
 
+class ProjectRecord(NamedTuple):
+    """A project, and when its memory was last looked through."""
+
+    project_id: str
+    created_at: int
+    checked_at: int
+
+
+class FocusRecord(NamedTuple):
+    """A focus area."""
+
+    project_id: str
+    focus: str
+    created_at: int
+
+
+class EdgeRecord(NamedTuple):
+    """That two nodes are related."""
+
+    source: str
+    relation: Relation
+    target: str
+    project_id: str
+    properties: Mapping[str, object]
+    created_at: int
+
+
+Record = ProjectRecord | FocusRecord | EdgeRecord | Kept
+
+
 def artifact(kind: Kind, scope: MemoryScope, content: Content) -> Artifact:
-    """Read what was checked before."""
-    name, body = _words(kind, content)
+    """Make an artifact from content that was checked before."""
+    name = name_of(kind, content)
     return Artifact(
         kind=kind,
         scope=scope,
         content=content,
         name=name,
-        body=body,
-        subject=_subject(kind, content),
+        body=body_of(kind, content),
+        subject=SHAPES[kind].subject(name),
         dated_at=_dated_at(kind, content),
     )
 
 
 def name_of(kind: Kind, content: Content) -> str:
-    """What an artifact is called."""
-    return _words(kind, content)[0]
+    """Return the name of an artifact."""
+    return str(content.get(SHAPES[kind].name, ""))
 
 
 def body_of(kind: Kind, content: Content) -> str:
-    """What an artifact says, beyond its name."""
-    return _words(kind, content)[1]
+    """Return the words of an artifact beyond its name."""
+    return "\n".join(line for key in SHAPES[kind].body for line in _lines(content.get(key, ())))
 
 
 def fingerprint(item: Artifact) -> str:
@@ -140,44 +220,30 @@ def fingerprint(item: Artifact) -> str:
     return sha256(f"{item.kind}\n{text}".encode()).hexdigest()
 
 
-def written(content: Content) -> str:
+def content_json(content: Content) -> str:
     """Write a content the one way in which it is kept."""
     return json.dumps(dict(content), ensure_ascii=False, separators=(",", ":"))
 
 
-def _words(kind: Kind, content: Content) -> tuple[str, str]:
-    match kind:
-        case Kind.SESSION:
-            fields = ("actions_taken", "decisions_made", "open_items", "next_actions")
-            return _text(content, "objective"), "\n".join(
-                line for key in fields for line in _lines(content, key)
-            )
-        case Kind.DECISION:
-            return _text(content, "title"), _text(content, "rationale")
-        case Kind.PATTERN:
-            steps = (*_lines(content, "repeatable_steps"), *_lines(content, "exclusions"))
-            return _text(content, "trigger"), "\n".join(steps)
-        case Kind.CONTEXT:
-            return _text(content, "topic"), _text(content, "content")
-        case Kind.ENTITY:
-            return _text(content, "entity_name"), _text(content, "fact")
-        case _:  # an observation
-            return _text(content, "type"), _text(content, "text")
-
-
-def _subject(kind: Kind, content: Content) -> str:
-    if kind is Kind.DECISION:
-        return statement(_text(content, "title")).key
-    if kind is Kind.ENTITY:
-        return " ".join(_text(content, "entity_name").lower().split())
-    return _text(content, "type") if kind is Kind.OBSERVATION else ""
-
-
 def _dated_at(kind: Kind, content: Content) -> int | None:
-    if kind is not Kind.PATTERN:
+    field = SHAPES[kind].dated_by
+    if field is None:
         return None
-    validated = content.get("last_validated_at")
-    return moment(validated) if isinstance(validated, str) else 0  # 0: never
+    dated = content.get(field)
+    return moment(dated) if isinstance(dated, str) else 0  # 0: never
+
+
+def freshness(dated_at: int, now: int) -> Freshness:
+    """Say how fresh something is, by when it was last so."""
+    days = (now - dated_at) / DAY
+    if days <= _CURRENT:
+        return Freshness.CURRENT
+    return Freshness.RECENT if days <= _RECENT else Freshness.STALE
+
+
+def is_hygiene_due(checked_at: int | None, now: int) -> bool:
+    """Tell whether a project's memory was not looked through for too long."""
+    return checked_at is None or now - checked_at > HYGIENE_EVERY * DAY
 
 
 def moment(text: str) -> int:
@@ -190,9 +256,5 @@ def moment(text: str) -> int:
     return int((read if read.tzinfo is not None else read.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
-def _text(content: Content, key: str) -> str:
-    return str(content.get(key, ""))
-
-
-def _lines(content: Content, key: str) -> Sequence[str]:
-    return [str(line) for line in cast("Sequence[object]", content.get(key, ()))]
+def _lines(value: object) -> Sequence[str]:
+    return [value] if isinstance(value, str) else [str(line) for line in cast("Sequence[object]", value)]

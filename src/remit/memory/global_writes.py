@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from remit.decision.projects import Workspace
 from remit.errors import NotApprovedError
 from remit.memory.ports import MemoryStore
-from remit.memory.write_plan import Arguments
+from remit.memory.write_queue import Arguments
 from remit.policy.approval_service import MOST_WAITING
 from remit.policy.approvals import LIFETIME, Approval, ApprovalStatus, Binding, digest_of_arguments, readable
 

@@ -4,8 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from remit.memory.artifacts import Kind, Status
-from remit.memory.freshness import DAY, Freshness, freshness
+from remit.memory.artifacts import DAY, Freshness, Kind, Status, freshness
 from remit.memory.scope_gate import MemoryScope
 
 OUTDATED = 180  # days, of a decision

@@ -7,6 +7,7 @@ they are is loaded where there is a gateway: every scan looks whether there is.
 from __future__ import annotations
 
 import json
+import os
 from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -15,10 +16,12 @@ from remit.decision.declarations import Declaration, Resolved
 from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.scopes import Scope
 from remit.decision.tool_names import MEMORY_SERVER, REMIT, server_name, tool_name
+from remit.memory.scope_gate import memory_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from remit.decision.projects import Project
     from remit.decision.tools import Definition
     from remit.upstream.upstream_model import Offer, Upstream
 
@@ -70,23 +73,33 @@ def own_upstream(declaration: Declaration, directory: str) -> Upstream:
 
 
 @cache
+def tool_definitions() -> Mapping[str, dict[str, Any]]:
+    """Read the definitions of memory's tools; `tool_schema` writes them."""
+    with open(os.path.join(os.path.dirname(__file__), "tool_definitions.json"), encoding="utf-8") as file:
+        return json.load(file)
+
+
+def instructions(project: Project, prefix: str = "") -> str:
+    """Tell a model which tools to call first and last; `prefix` is what it puts before their names."""
+    return (
+        f"The memory of the project here has the project_id `{memory_id(project)}`. "
+        f"Start with {prefix}retrieve_context; end with {prefix}save_session."
+    )
+
+
+@cache
 def own_offer() -> Offer:
     """Say what the own server lists."""
-    from remit.memory.tool_definitions import DEFINITIONS
     from remit.upstream.upstream_model import Offer, ServerExtras
 
-    return Offer(
-        tools=[_definition(said) for said in DEFINITIONS.values()],
-        extras=ServerExtras(capabilities={"tools": {}}),
-    )
+    tools = [_definition(definition) for definition in tool_definitions().values()]
+    return Offer(tools=tools, extras=ServerExtras(capabilities={"tools": {}}))
 
 
 @cache
 def _digest() -> str:
     """Tell one version of the tools from another: a new one is listed anew."""
-    from remit.memory.tool_definitions import DEFINITIONS
-
-    return sha256(json.dumps(DEFINITIONS, sort_keys=True).encode()).hexdigest()
+    return sha256(json.dumps(tool_definitions(), sort_keys=True).encode()).hexdigest()
 
 
 def _definition(said: Mapping[str, Any]) -> Definition:

@@ -9,8 +9,7 @@ if TYPE_CHECKING:  # a port is a shape: whoever runs needs nothing of what it is
     from contextlib import AbstractContextManager
 
     from remit.decision.projects import Workspace
-    from remit.memory.artifacts import Artifact, Kept, Kind, Related, Status
-    from remit.memory.export_format import Record
+    from remit.memory.artifacts import Artifact, Kept, Kind, Record, Related, Status
     from remit.memory.hygiene import Checked
     from remit.policy.approvals import Binding
     from remit.search.documents import Sought
@@ -116,15 +115,3 @@ class MemoryStore(Protocol):
     def use_approval(self, binding: Binding, workspace: Workspace, at: int) -> bool: ...
 
     def records(self, project_id: str | None) -> Iterator[Record]: ...
-
-
-class WriteQueue(Protocol):
-    """Keeps writes that cannot be made yet, on disk, in the order they came."""
-
-    def add(self, write: Mapping[str, object], id: str, at: int) -> None: ...
-
-    def waiting(self) -> Sequence[tuple[str, Mapping[str, object]]]: ...  # names, and what was added
-
-    def drop(self, name: str) -> None: ...
-
-    def mark(self, name: str, write: Mapping[str, object]) -> None: ...

@@ -1,7 +1,8 @@
 """Project memory: a method for each of its tools, and what the command line and the hooks need of it.
 
 What is acknowledged is on disk: in the store, or, where that cannot be written now, in a queue that every
-later call tries again.
+later call tries again. Methods that check arguments import pydantic's models themselves: hooks, which only
+observe, do not load them.
 """
 
 from __future__ import annotations
@@ -13,14 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from remit.decision.projects import Workspace
 from remit.errors import StoreUnavailableError, UnknownArtifactError
-from remit.memory.argument_checks import MAX_TEXT, Fields
 from remit.memory.artifact_search import ArtifactSearch
-from remit.memory.artifacts import Artifact, Kept, Kind, Observed, Status
-from remit.memory.backlog import Backlog
-from remit.memory.export_format import read_observation
+from remit.memory.artifacts import Artifact, Kept, Kind, Observed, Status, artifact
 from remit.memory.global_writes import GlobalWrites, UnapprovedError
 from remit.memory.hygiene import HygieneReport
-from remit.memory.ports import Home, MemoryStore, WriteQueue
+from remit.memory.ports import Home, MemoryStore
 from remit.memory.reader import Reader
 from remit.memory.results import (
     ContextBundle,
@@ -31,11 +29,11 @@ from remit.memory.results import (
     SurfaceResult,
     blocked,
 )
-from remit.memory.scope_gate import MemoryScope, Permission, objection
+from remit.memory.scope_gate import SAVING_TOOLS, MemoryScope, Permission, objection
 from remit.memory.session_start import sections
-from remit.memory.transfer import Imported, export, restore
-from remit.memory.write_plan import Arguments, Plan, plan
-from remit.memory.writer import Bound, Turn, Writer, Written, place, summed
+from remit.memory.value_checks import MAX_TEXT, checked_text
+from remit.memory.write_queue import Arguments, PendingWrites, WriteQueue
+from remit.memory.writer import Bound, Plan, Turn, Writer, Written, place, summed
 from remit.policy.approvals import Approval
 from remit.search.ports import Engine
 from remit.text.redaction import redact
@@ -43,6 +41,7 @@ from remit.text.secrets import secrets_in
 from remit.text.sections import Section
 
 if TYPE_CHECKING:
+    from remit.memory.transfer import Imported
     from remit.store.ports import ApprovalStore, Clock
 
 
@@ -82,7 +81,7 @@ class Memory:
         self._search = ArtifactSearch(store, engine)
         self._reader = Reader(store, self._search, clock)
         self._writer = Writer(store)
-        self._backlog = Backlog(queue, store, self._writer)
+        self._pending = PendingWrites(queue, store, self._writer, _plan)
         self._global = GlobalWrites(store, approvals, workspace, clock)
 
     def __enter__(self) -> Memory:
@@ -97,9 +96,11 @@ class Memory:
 
     def get_scope_state(self, arguments: Arguments, bound: Bound = None) -> ScopeStateResult:
         """Say what is known of a project and a focus."""
-        fields = Fields(arguments, "", ("project_id", "focus"))
-        project_id, focus = fields.identifier("project_id"), fields.identifier("focus")
-        self._backlog.retry()
+        from remit.memory.tool_models import GetScopeState
+
+        asked = GetScopeState.read(arguments)
+        project_id, focus = asked.project_id, asked.focus
+        self._pending.retry()
         where = place(self._store, project_id, focus, bound)
         is_blocked = where.permission("save_decision") is Permission.BLOCKED
         return ScopeStateResult(
@@ -110,29 +111,21 @@ class Memory:
             next_step=objection(where).next_step if is_blocked else None,
         )
 
-    def save_session(self, arguments: Arguments, bound: Bound = None) -> Written:
-        """Keep what a session was about; a project that does not exist is created by it."""
-        return self._save("save_session", arguments, bound)
+    def save(self, tool: str, arguments: Arguments, bound: Bound = None) -> Written:
+        """Save artifacts with one of the tools that save; `save_session` creates a missing project.
 
-    def save_decision(self, arguments: Arguments, bound: Bound = None) -> Written:
-        """Keep a decision, beside those that are known."""
-        return self._save("save_decision", arguments, bound)
-
-    def save_pattern(self, arguments: Arguments, bound: Bound = None) -> Written:
-        """Keep what to do when something comes up again."""
-        return self._save("save_pattern", arguments, bound)
-
-    def save_context(self, arguments: Arguments, bound: Bound = None) -> Written:
-        """Keep something worth knowing."""
-        return self._save("save_context", arguments, bound)
-
-    def upsert_entity_with_deps(self, arguments: Arguments, bound: Bound = None) -> Written:
-        """Keep a fact about something that has a name, and what it is related to."""
-        return self._save("upsert_entity_with_deps", arguments, bound)
-
-    def store_session_with_learnings(self, arguments: Arguments, bound: Bound = None) -> Written:
-        """Keep a session with its decisions and patterns, all at once."""
-        return self._save("store_session_with_learnings", arguments, bound)
+        Raises:
+            ArtifactError: the arguments break a rule.
+            NotApprovedError: every project would see it, and no person approved it.
+        """
+        wanted = _plan(tool, arguments)
+        turn = Turn(self._new_id(), self._clock())
+        try:
+            if not self._pending.retry():
+                raise StoreUnavailableError("earlier writes wait")
+            return self._write(wanted, arguments, turn, bound)
+        except StoreUnavailableError as error:
+            return self._postpone(wanted, arguments, turn, bound, error)
 
     def waiting(self, approval_id: str) -> Approval | None:
         """Find a write that waits for a person's word."""
@@ -142,27 +135,54 @@ class Memory:
         """Keep a person's word on a write."""
         self._global.answer(approval_id, word=word)
 
+    def call(self, tool: str, arguments: Arguments, bound: Bound = None) -> object:
+        """Call a tool by its name, and return its result, a dataclass.
+
+        Raises:
+            KeyError: there is no such tool.
+            RemitError: the call cannot be made.
+        """
+        if tool in SAVING_TOOLS:
+            return self.save(tool, arguments, bound)
+        answers: dict[str, Callable[[Arguments, Bound], object]] = {
+            "get_scope_state": self.get_scope_state,
+            "retrieve_context": self.retrieve_context,
+            "memory_surface": self.memory_surface,
+            "run_hygiene": self.run_hygiene,
+            "delete_project": self.delete_project,
+        }
+        return answers[tool](arguments, bound)
+
     def retrieve_context(self, arguments: Arguments, bound: Bound = None) -> ContextBundle:
         """Recall what is kept for a place, the nearest first."""
-        self._backlog.retry()
-        return self._reader.retrieve(arguments, bound)
+        from remit.memory.tool_models import RetrieveContext
+
+        self._pending.retry()
+        return self._reader.retrieve(RetrieveContext.read(arguments), bound)
 
     def memory_surface(self, arguments: Arguments, bound: Bound = None) -> SurfaceResult:
         """Search a project's memory, and what is global."""
-        self._backlog.retry()
-        return self._reader.surface(arguments, bound)
+        from remit.memory.tool_models import MemorySurface
+
+        self._pending.retry()
+        return self._reader.surface(MemorySurface.read(arguments), bound)
 
     def run_hygiene(self, arguments: Arguments, bound: Bound = None) -> HygieneReport:
         """Look a project's memory through."""
-        self._backlog.retry()
-        project_id = arguments.get("project_id")
-        is_hidden = bound is not None and not (isinstance(project_id, str) and project_id in bound)
-        return self._reader.hygiene(arguments, bound, [] if is_hidden else self._backlog.waiting(project_id))
+        from remit.memory.tool_models import RunHygiene
+
+        self._pending.retry()
+        asked = RunHygiene.read(arguments)
+        is_hidden = bound is not None and asked.project_id not in bound
+        waiting = [] if is_hidden else self._pending.waiting(asked.project_id)
+        return self._reader.hygiene(asked, bound, waiting)
 
     def delete_project(self, arguments: Arguments, bound: Bound = None) -> DeleteResult | SaveResult:
         """Erase a project with all that belongs to it."""
-        project_id = Fields(arguments, "", ("project_id",)).identifier("project_id")
-        self._backlog.retry()
+        from remit.memory.tool_models import DeleteProject
+
+        project_id = DeleteProject.read(arguments).project_id
+        self._pending.retry()
         where = place(self._store, project_id, None, bound)
         if where.permission("delete_project") is Permission.BLOCKED or project_id is None:
             return replace(blocked(objection(where)), next_step="There is nothing to delete.")
@@ -230,6 +250,8 @@ class Memory:
 
     def export(self, project_id: str | None) -> Iterator[str]:
         """Write what is kept, of a project or of all, as lines of JSON."""
+        from remit.memory.transfer import export
+
         return export(self._store, project_id)
 
     def restore(self, lines: Iterable[str]) -> Imported:
@@ -238,22 +260,14 @@ class Memory:
         Raises:
             BadFileError: a line cannot be read, or says something else than what is kept under its name.
         """
+        from remit.memory.transfer import restore
+
         done = restore(self._store, lines)
         self._search.read(None)
         return done
 
     def _homes(self, project_id: str | None) -> Sequence[Home]:
         return [self._store.global_home()] if project_id is None else self._store.homes(project_id)
-
-    def _save(self, tool: str, arguments: Arguments, bound: Bound) -> Written:
-        wanted = plan(tool, arguments)
-        turn = Turn(self._new_id(), self._clock())
-        try:
-            if not self._backlog.retry():
-                raise StoreUnavailableError("earlier writes wait")
-            return self._write(wanted, arguments, turn, bound)
-        except StoreUnavailableError as error:
-            return self._postpone(wanted, arguments, turn, bound, error)
 
     def _write(self, wanted: Plan, arguments: Arguments, turn: Turn, bound: Bound) -> Written:
         try:
@@ -277,7 +291,7 @@ class Memory:
                 status=SaveStatus.FAILED, message=str(error), next_step="Nothing was kept: call again later."
             )
             return summed(wanted, [failed for _ in wanted.parts])
-        self._backlog.add(wanted.tool, arguments, turn)
+        self._pending.add(wanted.tool, arguments, turn)
         waiting = [
             SaveResult(
                 status=SaveStatus.PENDING_RETRY,
@@ -293,4 +307,11 @@ class Memory:
 def _observation(seen: Seen) -> Artifact:
     text = seen.text[:MAX_TEXT]
     plain = redact(text, secrets_in(text))[:MAX_TEXT].replace("\0", " ")
-    return read_observation({"type": seen.observed.value, "text": plain}, MemoryScope.PROJECT)
+    content = {"type": seen.observed.value, "text": checked_text(plain, "observation.text", MAX_TEXT)}
+    return artifact(Kind.OBSERVATION, MemoryScope.PROJECT, content)
+
+
+def _plan(tool: str, arguments: Arguments) -> Plan:
+    from remit.memory.tool_models import plan
+
+    return plan(tool, arguments)

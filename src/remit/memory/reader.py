@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.errors import ArtifactError, ScopeError, StoreError, StoreTimeoutError, StoreUnavailableError
-from remit.memory.argument_checks import MAX_QUERY, Fields
 from remit.memory.artifact_search import ArtifactSearch
-from remit.memory.artifacts import Kind, body_of, name_of
-from remit.memory.freshness import freshness, is_hygiene_due
+from remit.memory.artifacts import Kind, body_of, freshness, is_hygiene_due, name_of
 from remit.memory.hygiene import HygieneReport, Waiting, hygiene
 from remit.memory.ports import Home, MemoryStore
 from remit.memory.results import (
@@ -31,16 +29,15 @@ from remit.memory.scope_gate import (
     Standing,
     objection,
 )
+from remit.memory.value_checks import DEFAULT_SURFACED, MAX_SURFACED
 from remit.memory.writer import Bound, place
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # pydantic is loaded when a tool is called
+    from remit.memory.tool_models import MemorySurface, RetrieveContext, RunHygiene
     from remit.store.ports import Clock
 
 TIME_LIMIT = 5.0  # seconds
-MAX_SURFACED = 50
 _EXCERPT = 300  # characters
-
-Arguments = Mapping[str, object]
 
 
 class _Asked(NamedTuple):
@@ -60,7 +57,7 @@ class Reader:
         self._search = search
         self._clock = clock
 
-    def retrieve(self, arguments: Arguments, bound: Bound) -> ContextBundle:
+    def retrieve(self, arguments: RetrieveContext, bound: Bound) -> ContextBundle:
         """Answer `retrieve_context`: what is nearest first, the focus before the project before all."""
         asked = self._asked(arguments, bound)
         state = asked.where.standing.scope_state
@@ -84,12 +81,10 @@ class Reader:
                 next_step=f"{error}. {error.hint or ''}".strip(),
             )
 
-    def surface(self, arguments: Arguments, bound: Bound) -> SurfaceResult:
+    def surface(self, arguments: MemorySurface, bound: Bound) -> SurfaceResult:
         """Answer `memory_surface`: what of a project, and of what is global, answers a query."""
-        fields = Fields(arguments, "", ("query", "project_id", "limit"))
-        query = fields.required_text("query", MAX_QUERY)
-        limit = fields.whole("limit", 1, MAX_SURFACED, 5)
-        where = self._place("memory_surface", fields.identifier("project_id"), None, bound)
+        query, limit = arguments.query, arguments.limit or DEFAULT_SURFACED
+        where = self._place("memory_surface", arguments.project_id, None, bound)
         try:
             self._search.read()
             with self._store.within(TIME_LIMIT):
@@ -114,13 +109,10 @@ class Reader:
             next_step=None if best else "Nothing in memory answers this; try other words.",
         )
 
-    def hygiene(self, arguments: Arguments, bound: Bound, waiting: Sequence[Waiting]) -> HygieneReport:
+    def hygiene(self, arguments: RunHygiene, bound: Bound, waiting: Sequence[Waiting]) -> HygieneReport:
         """Answer `run_hygiene`: what is stale, said twice, left hanging, or never tried."""
-        fields = Fields(arguments, "", ("project_id", "scope", "check_pending_only"))
-        project_id = fields.identifier("project_id")
-        given = arguments.get("scope")
-        scope = None if given is None else fields.choice("scope", MemoryScope)
-        pending_only = fields.flag("check_pending_only")
+        project_id, scope = arguments.project_id, arguments.scope
+        pending_only = bool(arguments.check_pending_only)
         where = self._place("run_hygiene", project_id, None, bound)
         homes = [] if pending_only or not where.standing.project_exists else self._checked(where, scope)
         with self._store.within(TIME_LIMIT):
@@ -140,22 +132,15 @@ class Reader:
                 self._store.mark_checked(project_id or "", report.checked_at)
         return report
 
-    def _asked(self, arguments: Arguments, bound: Bound) -> _Asked:
-        fields = Fields(arguments, "", ("project_id", "scope", "focus", "categories", "keyword", "topic"))
-        project_id, focus = fields.identifier("project_id"), fields.identifier("focus")
-        scope = fields.choice("scope", MemoryScope)
+    def _asked(self, arguments: RetrieveContext, bound: Bound) -> _Asked:
+        scope, focus = arguments.scope, arguments.focus
         if scope is MemoryScope.FOCUS and focus is None:
             raise ArtifactError("focus", "given, for the scope is focus", "missing")
-        given = fields.items("categories", len(Kind))
-        words = [kind.value for kind in Kind]
-        if any(each not in words for each in given or ()):
-            raise ArtifactError("categories", f"a list of {', '.join(words)}", "another")
-        keyword = fields.text("keyword", MAX_QUERY, is_required=False)
         return _Asked(
-            self._place("retrieve_context", project_id, focus, bound),
+            self._place("retrieve_context", arguments.project_id, focus, bound),
             scope,
-            list(Kind) if given is None else [Kind(str(each)) for each in dict.fromkeys(given)],
-            keyword or fields.text("topic", MAX_QUERY, is_required=False),
+            list(Kind) if arguments.categories is None else arguments.categories,
+            arguments.keyword or arguments.topic,
         )
 
     def _place(self, tool: str, project_id: str | None, focus: str | None, bound: Bound) -> Place:

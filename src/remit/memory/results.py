@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from remit.memory.artifacts import Kept, Kind, Status, name_of
+from remit.memory.artifacts import Kept, Kind, Status, freshness, name_of
 from remit.memory.contradictions import contradicting
-from remit.memory.freshness import freshness
 from remit.memory.scope_gate import MemoryScope, Objection, ScopeState
 from remit.memory.similarity import DedupOutcome
 

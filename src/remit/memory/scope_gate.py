@@ -79,6 +79,8 @@ _WRITES: Row = {
 }
 _BOOTSTRAPS: Row = {**_WRITES, Standing.UNKNOWN_PROJECT: Permission.CREATES}
 
+_DELETES: Row = dict(_WRITES)
+
 GATE: Mapping[str, Row] = {
     "get_scope_state": _ASKS,
     "save_session": _BOOTSTRAPS,
@@ -90,9 +92,10 @@ GATE: Mapping[str, Row] = {
     "retrieve_context": _READS,
     "memory_surface": _READS,
     "run_hygiene": _READS,
-    "delete_project": _WRITES,
+    "delete_project": _DELETES,
 }
 TOOLS = tuple(GATE)
+SAVING_TOOLS = tuple(tool for tool, row in GATE.items() if row is _WRITES or row is _BOOTSTRAPS)
 
 
 class Place(NamedTuple):

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from remit.memory.artifacts import Kept, Kind, Observed, body_of, name_of
-from remit.memory.freshness import DAY
+from remit.memory.artifacts import DAY, Kept, Kind, Observed, body_of, name_of
 from remit.text.one_line import one_line
 from remit.text.sections import Section
 

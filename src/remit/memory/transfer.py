@@ -1,21 +1,107 @@
-"""Export and import: all of memory as lines of JSON, and back, exactly."""
+"""Exports memory as lines of JSON, and imports them again exactly."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Any, NamedTuple, cast
 
 from remit.errors import ArtifactError, BadFileError
-from remit.memory.artifacts import Kept, Kind, Related, Status
-from remit.memory.export_format import (
-    HEAD,
+from remit.memory.artifacts import (
     EdgeRecord,
     FocusRecord,
+    Kept,
+    Kind,
     ProjectRecord,
     Record,
-    artifact_of,
-    read,
-    written,
+    Related,
+    Relation,
+    Status,
+    artifact,
+)
+from remit.memory.checked_model import (
+    ArtifactId,
+    Checked,
+    CheckedModel,
+    Identifier,
+    Properties,
+    choice,
 )
 from remit.memory.ports import Home, MemoryStore
+from remit.memory.tool_models import checked_content
+from remit.memory.value_checks import checked_id, checked_whole, shown
+
+FORMAT = {"remit_memory": 1}
+HEAD = json.dumps(FORMAT)
+_LATEST = 2**53  # what every reader of JSON can count to
+
+Moment = Annotated[int, Checked(lambda value: checked_whole(value, "", 0, _LATEST), {"type": "integer"})]
+Owner = Annotated[
+    str, Checked(lambda value: "" if value == "" else checked_id(value, ""), {"type": "string"})
+]
+
+
+class _Project(CheckedModel):
+    """The line of a project."""
+
+    project_id: Identifier
+    created_at: Moment
+    checked_at: Moment
+
+    def record(self) -> ProjectRecord:
+        return ProjectRecord(**self.model_dump())
+
+
+class _Focus(CheckedModel):
+    """The line of a focus area."""
+
+    project_id: Identifier
+    focus: Identifier
+    created_at: Moment
+
+    def record(self) -> FocusRecord:
+        return FocusRecord(**self.model_dump())
+
+
+class _Edge(CheckedModel):
+    """The line of a relation between two nodes."""
+
+    source: ArtifactId
+    relation: Annotated[Relation, choice(Relation)]
+    target: ArtifactId
+    project_id: Owner
+    properties: Properties
+    created_at: Moment
+
+    def record(self) -> EdgeRecord:
+        return EdgeRecord(**self.model_dump())
+
+
+class _Artifact(CheckedModel):
+    """The line of an artifact."""
+
+    id: ArtifactId
+    kind: Annotated[Kind, choice(Kind)]
+    project_id: Owner
+    focus: Identifier | None
+    status: Annotated[Status, choice(Status)]
+    dated_at: Moment
+    created_at: Moment
+    updated_at: Moment
+    content: Any
+
+    def record(self) -> Kept:
+        if self.focus is not None and not self.project_id:
+            raise ArtifactError("artifact.focus", "null where there is no project", "given")
+        kept = Kept(**self.model_dump())
+        return replace(kept, content=checked_content(kept.kind, kept.scope, kept.content))
+
+
+_LINES: Mapping[str, type[_Project | _Focus | _Edge | _Artifact]] = {
+    "project": _Project,
+    "focus": _Focus,
+    "edge": _Edge,
+    "artifact": _Artifact,
+}
 
 
 class Imported(NamedTuple):
@@ -29,7 +115,7 @@ def export(store: MemoryStore, project_id: str | None) -> Iterator[str]:
     """Write what is kept, of one project or of all, as lines."""
     yield HEAD
     for record in store.records(project_id):
-        yield written(record)
+        yield record_line(record)
 
 
 def restore(store: MemoryStore, lines: Iterable[str]) -> Imported:
@@ -40,8 +126,8 @@ def restore(store: MemoryStore, lines: Iterable[str]) -> Imported:
     """
     records = _read(lines)
     with store.transaction():
-        before = {written(record) for record in store.records(None)}
-        new = [(number, record) for number, record in records if written(record) not in before]
+        before = {record_line(record) for record in store.records(None)}
+        new = [(number, record) for number, record in records if record_line(record) not in before]
         added = 0
         for number, record in new:
             try:
@@ -49,6 +135,52 @@ def restore(store: MemoryStore, lines: Iterable[str]) -> Imported:
             except ArtifactError as error:
                 raise BadFileError(f"line {number}: {error}", hint=error.hint) from error
     return Imported(added, len(records) - added)
+
+
+def record_line(record: Record) -> str:
+    """Write a record as a line."""
+    if isinstance(record, ProjectRecord):
+        return _line("project", record._asdict())
+    if isinstance(record, FocusRecord):
+        return _line("focus", record._asdict())
+    if isinstance(record, EdgeRecord):
+        return _line("edge", record._asdict())
+    return _line(
+        "artifact",
+        {
+            "id": record.id,
+            "kind": record.kind,
+            "project_id": record.project_id,
+            "focus": record.focus,
+            "status": record.status,
+            "dated_at": record.dated_at,
+            "created_at": record.created_at,
+            "updated_at": record.updated_at,
+            "content": record.content,
+        },
+    )
+
+
+def read_record(line: str) -> Record:
+    """Read a line.
+
+    Raises:
+        ArtifactError: it is not a record, or its content breaks a rule.
+    """
+    try:
+        given: object = json.loads(line)
+    except (ValueError, RecursionError):
+        raise ArtifactError("line", "a line of JSON", "something else") from None
+    if not isinstance(given, dict):
+        raise ArtifactError("arguments", "an object", shown(given))
+    members = cast("dict[str, object]", given)
+    for key in members:
+        if key not in _LINES:
+            raise ArtifactError(shown(key, quoted=False), f"one of the fields {', '.join(_LINES)}", "unknown")
+    kind = next(iter(members)) if len(members) == 1 else "artifact"
+    if kind not in members:
+        raise ArtifactError(kind, "given", "missing")
+    return _LINES[kind].read(members[kind], kind).record()
 
 
 def _read(lines: Iterable[str]) -> Sequence[tuple[int, Record]]:
@@ -62,7 +194,7 @@ def _read(lines: Iterable[str]) -> Sequence[tuple[int, Record]]:
                 )
         elif text:
             try:
-                found.append((number, read(text)))
+                found.append((number, read_record(text)))
             except ArtifactError as error:
                 raise BadFileError(f"line {number}: {error}", hint=error.hint) from error
     return found
@@ -91,7 +223,10 @@ def _restore(store: MemoryStore, kept: Kept) -> None:
     home = _home(store, kept.project_id, kept.focus)
     if store.owner(kept.id) is not None:
         raise ArtifactError("artifact.id", "new", "the id of one that says something else")
-    if kept.kind is Kind.ENTITY and store.entity(artifact_of(kept).subject, home) is not None:
+    if (
+        kept.kind is Kind.ENTITY
+        and store.entity(artifact(kept.kind, kept.scope, kept.content).subject, home) is not None
+    ):
         raise ArtifactError("artifact.content.entity_name", "new", "known, with another id")
     if kept.kind is Kind.ENTITY and kept.status is not Status.LIVE:
         raise ArtifactError("artifact.status", "live, of an entity", kept.status)
@@ -113,3 +248,7 @@ def _home(store: MemoryStore, project_id: str, focus: str | None) -> Home:
         if home.focus == focus:
             return home
     raise ArtifactError("project_id", "of a project, with its focus, that an earlier line has", "of none")
+
+
+def _line(sort: str, content: Mapping[str, object]) -> str:
+    return json.dumps({sort: content}, ensure_ascii=False, separators=(",", ":"), default=dict)

@@ -1,18 +1,26 @@
-"""A folder of writes that memory could not make yet: a file each, on the disk before it counts as kept."""
+"""Queues writes on the disk while the store cannot be written; every later call retries them."""
 
 import json
 import os
-from collections.abc import Mapping, Sequence
-from typing import cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, cast
 
-from remit.errors import StoreUnavailableError
+from remit.errors import RemitError, StoreUnavailableError
 from remit.files.safe_changes import sync_directory
+from remit.memory.hygiene import Waiting
+from remit.memory.ports import MemoryStore
+from remit.memory.results import SaveResult, SaveStatus
+from remit.memory.scope_gate import SAVING_TOOLS
+from remit.memory.writer import Plan, Turn, Writer, Written
+
+Arguments = Mapping[str, object]
 
 _SUFFIX = ".json"
+_LOCKED = "the store cannot be written"
 
 
-class FolderQueue:
-    """Keeps writes as files whose names say when they came."""
+class WriteQueue:
+    """A folder of queued writes: a file each, named by when it came, on the disk before it counts."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
@@ -74,3 +82,89 @@ class FolderQueue:
         except (OSError, ValueError):
             return None
         return cast("Mapping[str, object]", read) if isinstance(read, dict) else None
+
+
+class _Queued(NamedTuple):
+    """A queued write."""
+
+    name: str
+    tool: str
+    arguments: Arguments
+    turn: Turn
+    refused: str | None  # why it will never be made as it is
+
+
+class PendingWrites:
+    """Retries queued writes in the order they came; a refused one is kept and reported."""
+
+    def __init__(
+        self,
+        queue: WriteQueue,
+        store: MemoryStore,
+        writer: Writer,
+        plan: Callable[[str, Arguments], Plan],
+    ) -> None:
+        self._queue = queue
+        self._plan = plan
+        self._store = store
+        self._writer = writer
+
+    def add(self, tool: str, arguments: Arguments, turn: Turn) -> None:
+        """Keep a write on disk.
+
+        Raises:
+            StoreUnavailableError: not even that is possible.
+        """
+        write = {"tool": tool, "arguments": dict(arguments), "id": turn.id, "at": turn.at}
+        self._queue.add(write, turn.id, turn.at)
+
+    def retry(self) -> bool:
+        """Try what waits; False where it still cannot be written."""
+        for queued in self._queued():
+            if queued.refused is not None:
+                continue
+            try:
+                wanted = self._plan(queued.tool, queued.arguments)
+                with self._store.transaction():
+                    written, _ = self._writer.write(wanted, queued.turn, None)
+                reason = _refusal(written)
+            except StoreUnavailableError:
+                return False
+            except RemitError as error:
+                reason = str(error)
+            if reason is None:
+                self._queue.drop(queued.name)
+            else:
+                self._queue.mark(queued.name, {**_raw(queued), "refused": reason})
+        return True
+
+    def waiting(self, project_id: object) -> list[Waiting]:
+        """List what waits for a project."""
+        return [
+            Waiting(queued.turn.id, queued.turn.at, queued.refused or _LOCKED)
+            for queued in self._queued()
+            if queued.arguments.get("project_id") == project_id
+        ]
+
+    def _queued(self) -> list[_Queued]:
+        read = [_read(name, write) for name, write in self._queue.waiting()]
+        return [queued for queued in read if queued is not None]
+
+
+def _read(name: str, write: Mapping[str, object]) -> _Queued | None:
+    """Read a file of the queue; None where nobody could have put it there."""
+    tool, arguments, id, at = (write.get(key) for key in ("tool", "arguments", "id", "at"))
+    if tool not in SAVING_TOOLS or not isinstance(arguments, dict) or not isinstance(id, str):
+        return None
+    if not isinstance(at, int) or not isinstance(refused := write.get("refused"), str | None):
+        return None
+    return _Queued(name, str(tool), cast("Arguments", arguments), Turn(id, at), refused)
+
+
+def _raw(queued: _Queued) -> dict[str, object]:
+    return {"tool": queued.tool, "arguments": dict(queued.arguments), **queued.turn._asdict()}
+
+
+def _refusal(written: Written) -> str | None:
+    first = written if isinstance(written, SaveResult) else written.session
+    return first.message if first.status is SaveStatus.BLOCKED_SCOPE else None

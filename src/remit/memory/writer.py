@@ -2,19 +2,45 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from remit.errors import UnknownArtifactError
-from remit.memory.artifacts import KEPT_ONCE, Kind, Related, Relation, Status
+from remit.memory.artifacts import SHAPES, Artifact, Kind, Related, Relation, Status
 from remit.memory.contradictions import contradict, statement
 from remit.memory.ports import Home, MemoryStore
 from remit.memory.results import BatchSaveResult, SaveResult, SaveStatus, blocked
 from remit.memory.scope_gate import MemoryScope, Permission, Place, objection, standing_of
 from remit.memory.similarity import DedupOutcome, nearest, outcome, words_of
-from remit.memory.write_plan import Part, Plan
 
 Written = SaveResult | BatchSaveResult
 Bound = frozenset[str] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One artifact to save."""
+
+    artifact: Artifact
+    supersedes: Sequence[str] | None = None  # None: the caller did not judge
+    related: Sequence[Related] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a call saves, all of it or nothing."""
+
+    tool: str
+    project_id: str | None
+    focus: str | None
+    parts: Sequence[Part]
+    token: str | None = None  # names the approval that counts
+    sizes: tuple[int, int] | None = None  # of a batch: how many decisions, how many patterns
+
+    @property
+    def is_global(self) -> bool:
+        """Whether every project would see a part of it."""
+        return any(part.artifact.scope is MemoryScope.GLOBAL for part in self.parts)
 
 
 class Turn(NamedTuple):
@@ -116,7 +142,7 @@ class Writer:
             return SaveResult(status=SaveStatus.SAVED, artifact_id=id), False
         if artifact.kind is Kind.ENTITY:
             return self._upsert(part, id, home, homes.by_scope[MemoryScope.PROJECT], turn.at), True
-        judged = self._judge(part, home, homes) if artifact.kind in KEPT_ONCE else _Judged(None)
+        judged = self._judge(part, home, homes) if SHAPES[artifact.kind].is_unique else _Judged(None)
         if judged.result is not None:
             return judged.result, False
         if judged.known is None:

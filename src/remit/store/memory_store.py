@@ -6,8 +6,21 @@ from contextlib import AbstractContextManager
 from typing import Any, cast
 
 from remit.decision.projects import Project, Workspace
-from remit.memory.artifacts import Artifact, Kept, Kind, Related, Relation, Status, fingerprint, written
-from remit.memory.export_format import EdgeRecord, FocusRecord, ProjectRecord, Record, artifact_of
+from remit.memory.artifacts import (
+    Artifact,
+    EdgeRecord,
+    FocusRecord,
+    Kept,
+    Kind,
+    ProjectRecord,
+    Record,
+    Related,
+    Relation,
+    Status,
+    artifact,
+    content_json,
+    fingerprint,
+)
 from remit.memory.hygiene import Checked
 from remit.memory.ports import Home
 from remit.memory.scope_gate import memory_id
@@ -81,7 +94,7 @@ class SqliteMemory:
         """Add an artifact as it was kept elsewhere."""
         self._add(
             kept.id,
-            artifact_of(kept),
+            artifact(kept.kind, kept.scope, kept.content),
             home,
             kept.status,
             dated_at=kept.dated_at,
@@ -143,7 +156,7 @@ class SqliteMemory:
             relation=related.relation,
             target=related.target,
             project=project_id,
-            properties=written(related.properties),
+            properties=content_json(related.properties),
             at=at,
         )
 
@@ -328,7 +341,7 @@ def _said(artifact: Artifact) -> dict[str, str]:
         "name": artifact.name,
         "body": artifact.body,
         "fingerprint": fingerprint(artifact),
-        "content": written(artifact.content),
+        "content": content_json(artifact.content),
     }
 
 

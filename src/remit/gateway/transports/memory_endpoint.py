@@ -12,8 +12,8 @@ from remit.gateway.memory_upstream import call_memory
 from remit.gateway.ports import EndpointChange, EndpointSpec, PublishedList
 from remit.gateway.transports.lifecycle import Print, run_until_stopped
 from remit.gateway.transports.stdio_server import serve_stdio
+from remit.memory.own_server import instructions
 from remit.memory.project_memory import Memory
-from remit.memory.tool_definitions import instructions
 from remit.protocol.constants import INVALID_PARAMS, METHOD_NOT_FOUND
 from remit.upstream.ports import Answer, JsonRpcError, Params, RequestContext
 

@@ -1,23 +1,27 @@
 """Bad input: an error that names the field and the rule."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from remit.errors import ArtifactError
-from remit.memory.argument_checks import (
-    Fields,
-    checked_id,
-    read_context,
-    read_decision,
-    read_entity,
-    read_pattern,
-    read_related,
-    read_session,
+from remit.memory.artifacts import SHAPES, Artifact, Kind, Relation
+from remit.memory.scope_gate import SAVING_TOOLS, TOOLS, MemoryScope
+from remit.memory.tool_models import (
+    ARTIFACTS,
+    TOOL_MODELS,
+    MemorySurface,
+    RelatedEntity,
+    RunHygiene,
+    UpsertEntity,
+    WriteArguments,
+    example_call,
 )
-from remit.memory.artifacts import Artifact, Kind, Relation
-from remit.memory.scope_gate import MemoryScope
+from remit.memory.tool_schema import FILE, as_json
+from remit.memory.value_checks import checked_id
+from support import Desk
 
 SESSION = {
     "objective": "o",
@@ -31,6 +35,17 @@ DECISION = {"title": "t", "rationale": "r", "owner": "ada", "date": "2026-11-15"
 PATTERN = {"trigger": "t", "repeatable_steps": ["s"], "scope": "focus", "last_validated_at": None}
 CONTEXT = {"content": "c", "topic": "t", "scope": "global"}
 ENTITY = {"entity_name": "e", "fact": "f", "scope": "project"}
+
+
+def reader(kind: Kind) -> Callable[[object], Artifact]:
+    return lambda given: ARTIFACTS[kind].read(given, kind.value).artifact()
+
+
+read_session = reader(Kind.SESSION)
+read_decision = reader(Kind.DECISION)
+read_pattern = reader(Kind.PATTERN)
+read_context = reader(Kind.CONTEXT)
+read_entity = reader(Kind.ENTITY)
 
 
 def broken(read: Callable[[object], object], given: object) -> tuple[str, str, str]:
@@ -162,9 +177,8 @@ def test_an_id_may_have_any_letters() -> None:
 
 
 def test_relations_are_read() -> None:
-    (read,) = read_related(
-        [{"entity_id": "e", "relationship_type": "READS", "properties": {"a": 1, "b": "x", "c": None}}]
-    )
+    given = {"entity_id": "e", "relationship_type": "READS", "properties": {"a": 1, "b": "x", "c": None}}
+    read = RelatedEntity.read(given).related()
     assert (read.target, read.relation, read.properties) == (
         "e",
         Relation.READS,
@@ -206,23 +220,40 @@ def test_relations_are_read() -> None:
 )
 def test_a_wrong_relation_is_named(given: object, field: str) -> None:
     with pytest.raises(ArtifactError) as caught:
-        read_related([given])
+        UpsertEntity.read({"entity": ENTITY, "related_entities": [given]})
     assert caught.value.field == field
 
 
 def test_numbers_and_flags_of_a_call_are_checked() -> None:
-    known = ("limit", "flag", "text", "list")
-    assert Fields({}, "", known).whole("limit", 1, 9, 5) == 5
-    assert Fields({"limit": 3}, "", known).whole("limit", 1, 9, 5) == 3
-    for wrong in (0, 10, True, "3", 2.5):
-        with pytest.raises(ArtifactError, match="`limit` must be a whole number from 1 to 9"):
-            Fields({"limit": wrong}, "", known).whole("limit", 1, 9, 5)
-    assert Fields({"flag": True}, "", known).flag("flag") is True
-    assert Fields({}, "", known).flag("flag") is False
-    with pytest.raises(ArtifactError, match="`flag` must be true or false"):
-        Fields({"flag": "yes"}, "", known).flag("flag")
-    assert Fields({}, "", known).text("text", 9, is_required=False) is None
-    assert Fields({"text": "x"}, "", known).text("text", 9, is_required=False) == "x"
-    assert Fields({}, "", known).items("list", 9) is None
+    assert MemorySurface.read({"query": "x"}).limit is None
+    assert MemorySurface.read({"query": "x", "limit": 3}).limit == 3
+    for wrong in (0, 51, True, "3", 2.5):
+        with pytest.raises(ArtifactError, match="`limit` must be a whole number from 1 to 50"):
+            MemorySurface.read({"query": "x", "limit": wrong})
+    assert RunHygiene.read({"check_pending_only": True, "project_id": None}).check_pending_only is True
+    with pytest.raises(ArtifactError, match="`check_pending_only` must be true or false"):
+        RunHygiene.read({"check_pending_only": "yes"})
     with pytest.raises(ArtifactError, match="`arguments` must be an object"):
-        Fields(None, "", known)
+        RunHygiene.read(None)
+
+
+def test_every_tool_and_every_kind_of_artifact_has_a_model() -> None:
+    assert tuple(TOOL_MODELS) == TOOLS
+    saving = [tool for tool, model in TOOL_MODELS.items() if issubclass(model, WriteArguments)]
+    assert tuple(saving) == SAVING_TOOLS
+    assert set(ARTIFACTS) == set(SHAPES) == set(Kind)
+
+
+def test_the_definitions_in_the_file_are_those_of_the_models() -> None:
+    """When this fails, run `python -m remit.memory.tool_schema`."""
+    assert FILE.read_text(encoding="utf-8") == as_json()
+
+
+def test_every_tool_has_an_example_that_works(desk: Desk) -> None:
+    desk.project("shop")
+    with desk.memory() as memory:
+        memory.save("save_session", {**TOOL_MODELS["save_session"].example, "project_id": "shop-1"})
+        for tool in TOOLS:
+            name, _, arguments = example_call(tool, "shop-1").partition("(")
+            answer = memory.call(name, json.loads(arguments.removesuffix(")")))
+            assert str(getattr(answer, "status", "saved")) in ("saved", "duplicate_skip", "deleted"), tool

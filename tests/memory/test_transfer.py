@@ -6,8 +6,17 @@ from typing import Any
 import pytest
 
 from remit.errors import ArtifactError
-from remit.memory.artifacts import Kept, Kind, Relation, Status
-from remit.memory.export_format import EdgeRecord, FocusRecord, ProjectRecord, Record, read, written
+from remit.memory.artifacts import (
+    EdgeRecord,
+    FocusRecord,
+    Kept,
+    Kind,
+    ProjectRecord,
+    Record,
+    Relation,
+    Status,
+)
+from remit.memory.transfer import read_record, record_line
 
 
 def kept(kind: Kind, content: dict[str, Any], project_id: str = "shop", focus: str | None = None) -> Kept:
@@ -46,14 +55,14 @@ RECORDS: list[Record] = [
 
 @pytest.mark.parametrize("record", RECORDS)
 def test_a_record_is_read_back_as_it_was_written(record: Record) -> None:
-    line = written(record)
+    line = record_line(record)
     assert "\n" not in line
-    assert read(line) == record
-    assert written(read(line)) == line
+    assert read_record(line) == record
+    assert record_line(read_record(line)) == line
 
 
 def changed(record: Record, **changes: object) -> str:
-    ((sort, content),) = json.loads(written(record)).items()
+    ((sort, content),) = json.loads(record_line(record)).items()
     return json.dumps({sort: {**content, **changes}})
 
 
@@ -66,7 +75,7 @@ def changed(record: Record, **changes: object) -> str:
         ("{}", "artifact"),
         ('{"project": {}, "focus": {}}', "artifact"),
         ('{"thing": {}}', "thing"),
-        ('{"project": {"created_at": 1, "checked_at": 1}}', "project_id"),
+        ('{"project": {"created_at": 1, "checked_at": 1}}', "project.project_id"),
         (changed(RECORDS[0], project_id="a/b"), "project.project_id"),
         (changed(RECORDS[0], created_at=-1), "project.created_at"),
         (changed(RECORDS[2], relation="LIKES"), "edge.relation"),
@@ -80,5 +89,5 @@ def changed(record: Record, **changes: object) -> str:
 )
 def test_a_line_that_is_none_is_named(line: str, field: str) -> None:
     with pytest.raises(ArtifactError) as caught:
-        read(line)
+        read_record(line)
     assert caught.value.field == field

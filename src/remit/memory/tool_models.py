@@ -1,0 +1,411 @@
+"""The tools of memory as pydantic models: one model gives a tool's schema, its description and its checks."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Annotated, ClassVar, cast
+
+from pydantic import ConfigDict, Field
+
+from remit.errors import ArtifactError
+from remit.memory.artifacts import Artifact, Kind, Related, artifact
+from remit.memory.checked_model import (
+    ArtifactId,
+    CheckedModel,
+    Day,
+    Flag,
+    Identifier,
+    Kinds,
+    Limit,
+    Line,
+    Lines,
+    LongText,
+    Name,
+    ObservedType,
+    Properties,
+    Query,
+    RelationType,
+    Scope,
+    Share,
+    Time,
+    items,
+)
+from remit.memory.scope_gate import MemoryScope
+from remit.memory.value_checks import MAX_BATCH, MAX_RELATED
+from remit.memory.writer import Part, Plan
+
+
+class ArtifactModel(CheckedModel):
+    """The content of an artifact, with its scope."""
+
+    kind: ClassVar[Kind]
+    scope_field: ClassVar[str] = "scope"
+    example: ClassVar[Mapping[str, object]] = {}
+
+    def artifact(self) -> Artifact:
+        """Make the artifact."""
+        content = self.model_dump()
+        scope = content.pop(self.scope_field)
+        return artifact(self.kind, scope, content)
+
+
+class Session(ArtifactModel):
+    """A session."""
+
+    kind = Kind.SESSION
+    scope_field = "save_scope"
+    example: ClassVar[Mapping[str, object]] = {
+        "objective": "Move the login to OAuth",
+        "actions_taken": ["replaced the password form"],
+        "decisions_made": ["Use PKCE for every client"],
+        "open_items": ["the mobile app still asks for passwords"],
+        "next_actions": ["move the mobile app"],
+        "save_scope": "project",
+    }
+
+    objective: Line = Field(description="What the session was for.")
+    actions_taken: Lines
+    decisions_made: Lines
+    open_items: Lines
+    next_actions: Lines
+    save_scope: Scope
+
+
+class Decision(ArtifactModel):
+    """A decision."""
+
+    kind = Kind.DECISION
+    example: ClassVar[Mapping[str, object]] = {
+        "title": "Use SQLite for storage",
+        "rationale": "one file, no server",
+        "owner": "ada",
+        "date": "2026-11-15",
+        "scope": "project",
+    }
+
+    title: Name = Field(description="What was decided, such as `Use SQLite for storage`.")
+    rationale: LongText = Field(description="Why.")
+    owner: Name = Field(description="Who decided.")
+    date: Day = Field(description="YYYY-MM-DD")
+    scope: Scope
+    confidence: Share = 1.0
+
+
+class Pattern(ArtifactModel):
+    """A pattern."""
+
+    kind = Kind.PATTERN
+    example: ClassVar[Mapping[str, object]] = {
+        "trigger": "a migration fails halfway",
+        "repeatable_steps": ["restore the backup", "run it again with --verbose"],
+        "scope": "project",
+        "last_validated_at": None,
+    }
+
+    trigger: Line = Field(description="When it applies.")
+    repeatable_steps: Lines = Field(description="What to do.")
+    exclusions: Lines = Field(default_factory=list[str], description="When not to.")
+    scope: Scope
+    last_validated_at: Time = Field(description="When it last worked; null: never tried.")
+
+
+class Context(ArtifactModel):
+    """A context."""
+
+    kind = Kind.CONTEXT
+    example: ClassVar[Mapping[str, object]] = {
+        "content": "Tokens live for 15 minutes.",
+        "topic": "auth",
+        "scope": "project",
+    }
+
+    content: LongText
+    topic: Name
+    scope: Scope
+    relevance_score: Share = 1.0
+
+
+class Entity(ArtifactModel):
+    """An entity, with a fact about it."""
+
+    kind = Kind.ENTITY
+    example: ClassVar[Mapping[str, object]] = {
+        "entity_name": "login",
+        "fact": "is served by auth.py",
+        "scope": "project",
+    }
+
+    entity_name: Name
+    fact: LongText
+    scope: Scope
+
+
+class Observation(ArtifactModel):
+    """An observation; hooks make them, and no tool takes one."""
+
+    kind = Kind.OBSERVATION
+
+    type: ObservedType
+    text: LongText
+    scope: Scope
+
+
+ARTIFACTS: Mapping[Kind, type[ArtifactModel]] = {
+    model.kind: model for model in (Session, Decision, Pattern, Context, Entity, Observation)
+}
+
+
+def checked_content(kind: Kind, scope: MemoryScope, content: object) -> Mapping[str, object]:
+    """Check the content of an artifact that is kept elsewhere, and fill in its defaults.
+
+    Raises:
+        ArtifactError: it breaks a rule.
+    """
+    model = ARTIFACTS[kind]
+    given = (
+        dict(cast("Mapping[str, object]", content)) if isinstance(content, Mapping) else dict[str, object]()
+    )
+    return model.read({**given, model.scope_field: scope.value}, kind.value).artifact().content
+
+
+class RelatedEntity(CheckedModel):
+    """A relation of an entity to another node."""
+
+    entity_id: Name = Field(description="The id of an artifact of this project, or the name of an entity.")
+    relationship_type: RelationType
+    properties: Properties = Field(default_factory=dict[str, object])
+
+    def related(self) -> Related:
+        """Make the relation."""
+        return Related(target=self.entity_id, relation=self.relationship_type, properties=self.properties)
+
+
+ProjectId = Annotated[
+    Identifier | None, Field(description="The project's id, as the session context states it.")
+]
+Focus = Annotated[
+    Identifier | None,
+    Field(
+        description="A focus area of the project, such as `auth-refactor`; a new one is created by saving."
+    ),
+]
+Token = Annotated[
+    ArtifactId | None,
+    Field(description="The id of a person's approval of this very call; only for the scope `global`."),
+]
+
+
+class ToolArguments(CheckedModel):
+    """The arguments of a tool; the docstring of each tool's model is the tool's description."""
+
+    is_read_only: ClassVar[bool] = False
+    is_destructive: ClassVar[bool] = False
+    example: ClassVar[Mapping[str, object]] = {}
+
+    # A call without a project is answered by the scope gate, which says what to do: no tool requires one.
+    project_id: ProjectId = None
+
+
+class WriteArguments(ToolArguments):
+    """The arguments of a tool that saves."""
+
+    focus: Focus = None
+    governance_token: Token = None
+
+    def parts(self) -> Sequence[Part]:
+        """List the artifacts to save."""
+        raise NotImplementedError
+
+    def plan(self, tool: str) -> Plan:
+        """Plan the write.
+
+        Raises:
+            ArtifactError: an artifact belongs to a focus area, and the call names none.
+        """
+        parts = self.parts()
+        if self.focus is None and any(part.artifact.scope is MemoryScope.FOCUS for part in parts):
+            raise ArtifactError("focus", "given, for the scope is focus", "missing")
+        return Plan(
+            tool=tool,
+            project_id=self.project_id,
+            focus=self.focus,
+            token=self.governance_token,
+            parts=parts,
+            sizes=self.sizes(),
+        )
+
+    def sizes(self) -> tuple[int, int] | None:
+        """Count the decisions and the patterns of a batch; None of a single artifact."""
+        return None
+
+
+class GetScopeState(ToolArguments):
+    """Tell whether a project, and a focus area of it, have a memory: resolved, uncertain or unresolved."""
+
+    is_read_only = True
+
+    focus: Focus = None
+
+
+class SaveSession(WriteArguments):
+    """Keep what a session was about. Creates the project when it has no memory yet: call this first."""
+
+    example: ClassVar[Mapping[str, object]] = {"session": Session.example}
+
+    session: Session
+
+    def parts(self) -> Sequence[Part]:
+        """List the artifacts to save."""
+        return [Part(artifact=self.session.artifact())]
+
+
+class SaveDecision(WriteArguments):
+    """Keep a decision. One that is known is skipped, one that says the same anew replaces the old, one that
+    is much like another is held for review, and one that contradicts another is reported.
+    """
+
+    example: ClassVar[Mapping[str, object]] = {"decision": Decision.example}
+
+    decision: Decision
+    supersedes: Annotated[list[ArtifactId], items(MAX_RELATED)] | None = Field(
+        default=None,
+        description="Ids of the decisions that this one replaces; [] keeps all that are like it.",
+    )
+
+    def parts(self) -> Sequence[Part]:
+        """List the artifacts to save."""
+        return [Part(artifact=self.decision.artifact(), supersedes=self.supersedes)]
+
+
+class SavePattern(WriteArguments):
+    """Keep what to do when something comes up again."""
+
+    example: ClassVar[Mapping[str, object]] = {"pattern": Pattern.example}
+
+    pattern: Pattern
+
+    def parts(self) -> Sequence[Part]:
+        """List the artifacts to save."""
+        return [Part(artifact=self.pattern.artifact())]
+
+
+class SaveContext(WriteArguments):
+    """Keep something worth knowing."""
+
+    example: ClassVar[Mapping[str, object]] = {"context": Context.example}
+
+    context: Context
+
+    def parts(self) -> Sequence[Part]:
+        """List the artifacts to save."""
+        return [Part(artifact=self.context.artifact())]
+
+
+class UpsertEntity(WriteArguments):
+    """Keep a fact about something that has a name, in place of the former one, and what it is related to."""
+
+    example: ClassVar[Mapping[str, object]] = {"entity": Entity.example}
+
+    entity: Entity
+    related_entities: Annotated[list[RelatedEntity], items(MAX_RELATED)] | None = None
+
+    def parts(self) -> Sequence[Part]:
+        """List the artifacts to save."""
+        related = [each.related() for each in self.related_entities or ()]
+        return [Part(artifact=self.entity.artifact(), related=related)]
+
+
+class StoreSession(WriteArguments):
+    """Keep a session with its decisions and patterns, all at once."""
+
+    example: ClassVar[Mapping[str, object]] = {
+        "session": Session.example,
+        "decisions": [Decision.example],
+        "patterns": [Pattern.example],
+    }
+
+    session: Session
+    decisions: Annotated[list[Decision], items(MAX_BATCH)] | None = None
+    patterns: Annotated[list[Pattern], items(MAX_BATCH)] | None = None
+
+    def parts(self) -> Sequence[Part]:
+        """List the artifacts to save."""
+        saved = (self.session, *(self.decisions or ()), *(self.patterns or ()))
+        return [Part(artifact=each.artifact()) for each in saved]
+
+    def sizes(self) -> tuple[int, int] | None:
+        """Count the decisions and the patterns of a batch; None of a single artifact."""
+        return len(self.decisions or ()), len(self.patterns or ())
+
+
+class RetrieveContext(ToolArguments):
+    """Recall what is kept, from a scope outward: focus, project, global. With a keyword, what answers it, by
+    words and by meaning; else the newest.
+    """
+
+    is_read_only = True
+    example: ClassVar[Mapping[str, object]] = {"scope": "project", "keyword": "storage"}
+
+    scope: Scope
+    focus: Focus = None
+    categories: Kinds | None = None
+    keyword: Query | None = Field(default=None, description="What to look for, in your own words.")
+    topic: Query | None = Field(default=None, description="The same as keyword.")
+
+
+class MemorySurface(ToolArguments):
+    """Search all of a project's memory, its focus areas and what is global for what answers a query."""
+
+    is_read_only = True
+    example: ClassVar[Mapping[str, object]] = {"query": "where do tokens live"}
+
+    query: Query
+    limit: Limit | None = None
+
+
+class RunHygiene(ToolArguments):
+    """Look a project's memory through for what is stale, said twice, left hanging, held or never tried.
+    Changes nothing.
+    """
+
+    is_read_only = True
+
+    scope: Scope | None = None
+    check_pending_only: Flag | None = None
+
+
+class DeleteProject(ToolArguments):
+    """Erase a project's memory for good, with its focus areas and all that belongs to them."""
+
+    model_config = ConfigDict(json_schema_extra={"required": ["project_id"]})
+    is_destructive = True
+
+
+TOOL_MODELS: Mapping[str, type[ToolArguments]] = {
+    "get_scope_state": GetScopeState,
+    "save_session": SaveSession,
+    "save_decision": SaveDecision,
+    "save_pattern": SavePattern,
+    "save_context": SaveContext,
+    "upsert_entity_with_deps": UpsertEntity,
+    "store_session_with_learnings": StoreSession,
+    "retrieve_context": RetrieveContext,
+    "memory_surface": MemorySurface,
+    "run_hygiene": RunHygiene,
+    "delete_project": DeleteProject,
+}
+
+
+def example_call(tool: str, project_id: str) -> str:
+    """Write a call of a tool that works, for a model whose own call did not."""
+    given = {**TOOL_MODELS[tool].example, "project_id": project_id}
+    return f"{tool}({json.dumps(given, ensure_ascii=False)})"
+
+
+def plan(tool: str, arguments: Mapping[str, object]) -> Plan:
+    """Check the arguments of a tool that saves, and plan the write.
+
+    Raises:
+        ArtifactError: they break a rule.
+    """
+    model = cast("type[WriteArguments]", TOOL_MODELS[tool])
+    return model.read(arguments).plan(tool)
