@@ -1,7 +1,13 @@
-"""What the package offers to those who import it."""
+"""The package: its public names, and the distributions that it depends on."""
 
+import ast
+import re
 import subprocess
 import sys
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions
+from pathlib import Path
 
 import pytest
 
@@ -40,3 +46,30 @@ def test_a_use_can_be_recorded_from_a_process_that_lives_only_for_it(sandbox: Sa
     with sandbox.registry() as registry:
         used = {item.tool.name: item.tool.usage_count for item in registry.tools(registry.at(str(shop)))}
     assert used == {"mcp__till__*": 1, "mcp__till__ring": 1}
+
+
+ROOT = Path(__file__).parent.parent
+
+
+def imported(file: Path) -> Iterator[str]:
+    """List the top-level modules that a file imports, at its top or later."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (each.name.partition(".")[0] for each in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module.partition(".")[0]
+
+
+def test_every_module_that_is_imported_belongs_to_a_declared_dependency() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras: dict[str, list[str]] = project["optional-dependencies"]
+    declared = {plain(each) for group in (project["dependencies"], *extras.values()) for each in group}
+    modules = {name for file in (ROOT / "src").rglob("*.py") for name in imported(file)}
+    distributions = packages_distributions()
+    for module in sorted(modules - sys.stdlib_module_names - {"remit"}):
+        assert {plain(each) for each in distributions[module]} & declared, module
+
+
+def plain(requirement: str) -> str:
+    """Write the name of a distribution in its normal form, without versions."""
+    return re.split(r"[<>=!~\[; ]", requirement)[0].lower().replace("_", "-")

@@ -21,7 +21,7 @@ from remit.memory.tool_models import (
 )
 from remit.memory.tool_schema import FILE, as_json
 from remit.memory.value_checks import checked_id
-from support import Desk
+from support.sandbox import Sandbox
 
 SESSION = {
     "objective": "o",
@@ -249,9 +249,9 @@ def test_the_definitions_in_the_file_are_those_of_the_models() -> None:
     assert FILE.read_text(encoding="utf-8") == as_json()
 
 
-def test_every_tool_has_an_example_that_works(desk: Desk) -> None:
-    desk.project("shop")
-    with desk.memory() as memory:
+def test_every_tool_has_an_example_that_works(sandbox: Sandbox) -> None:
+    sandbox.project("shop")
+    with sandbox.memory() as memory:
         memory.save("save_session", {**TOOL_MODELS["save_session"].example, "project_id": "shop-1"})
         for tool in TOOLS:
             name, _, arguments = example_call(tool, "shop-1").partition("(")
