@@ -3,15 +3,20 @@ import pytest
 from remit.conditions.check import LOCATION, Flaw, Vocabulary, check, check_when
 from remit.conditions.condition import condition
 from remit.conditions.shorthand import LocationScope, StateScope
-from remit.conditions.syntax import Type
+from remit.conditions.syntax import CelType
 
 KNOWN = Vocabulary(
     states={"git-initialized", "project-loaded", "admin"},
     variables={
-        "git": {"branch": Type.STRING, "commits": Type.INT, "ratio": Type.DOUBLE, "dirty": Type.BOOL},
-        "tags": Type.LIST,
-        "env": Type.MAP,
-        "any": Type.DYN,
+        "git": {
+            "branch": CelType.STRING,
+            "commits": CelType.INT,
+            "ratio": CelType.DOUBLE,
+            "dirty": CelType.BOOL,
+        },
+        "tags": CelType.LIST,
+        "env": CelType.MAP,
+        "any": CelType.DYN,
         "location": LOCATION,
     },
 )
@@ -160,7 +165,7 @@ def test_states_and_locations_are_checked_without_a_text() -> None:
     (mistake,) = check(read_one, KNOWN)
     assert (mistake.flaw, mistake.hint, mistake.line) == (Flaw.NAME, "did you mean `admin`?", None)
     (other,) = check(
-        read_one, Vocabulary(states=("amin",), variables={"location": {"components": Type.STRING}})
+        read_one, Vocabulary(states=("amin",), variables={"location": {"components": CelType.STRING}})
     )
     assert other.message == "`location.components` is a string, and not a list"
 

@@ -2,13 +2,14 @@ import pytest
 
 from remit.conditions.condition import Condition
 from remit.conditions.parser import parse
-from remit.conditions.path_patterns import read
+from remit.conditions.path_patterns import path_pattern
 from remit.conditions.printer import write
 from remit.conditions.syntax import (
     And,
+    CelType,
     Compare,
     Has,
-    Listing,
+    ListLiteral,
     Literal,
     MatchPath,
     Method,
@@ -19,7 +20,6 @@ from remit.conditions.syntax import (
     Size,
     State,
     TextTest,
-    Type,
     Variable,
     walk,
 )
@@ -27,7 +27,7 @@ from remit.decision.snapshot import Snapshot
 from remit.errors import ConditionError
 
 A, B, C = Variable(("a",)), Variable(("b",)), Variable(("c",))
-ONE = Literal(1, Type.INT)
+ONE = Literal(1, CelType.INT)
 
 
 @pytest.mark.parametrize(
@@ -42,9 +42,9 @@ ONE = Literal(1, Type.INT)
         ("!!!a", Not(A)),
         ("!(!(a))", Not(Not(A))),
         ("a < b == c", Compare(Operator.EQUAL, Compare(Operator.LESS, A, B), C)),
-        ("a in [b, 1]", Compare(Operator.IN, A, Listing((B, ONE)))),
-        ("a in [1,]", Compare(Operator.IN, A, Listing((ONE,)))),
-        ("a in []", Compare(Operator.IN, A, Listing(()))),
+        ("a in [b, 1]", Compare(Operator.IN, A, ListLiteral((B, ONE)))),
+        ("a in [1,]", Compare(Operator.IN, A, ListLiteral((ONE,)))),
+        ("a in []", Compare(Operator.IN, A, ListLiteral(()))),
         ("a.b", Variable(("a", "b"))),
         ("a . b", Variable(("a", "b"))),
         ("(a).b", Variable(("a", "b"))),
@@ -53,10 +53,10 @@ ONE = Literal(1, Type.INT)
         ("has(a.b)", Has(Variable(("a", "b")))),
         ("has(a['x'].b)", Has(Variable(("a", "x", "b")))),
         ("size(a) >= 1", Compare(Operator.AT_LEAST, Size(A), ONE)),
-        ("a.contains('x')", TextTest(Method.CONTAINS, A, Literal("x", Type.STRING))),
-        ("'x'.startsWith(a)", TextTest(Method.STARTS_WITH, Literal("x", Type.STRING), A)),
+        ("a.contains('x')", TextTest(Method.CONTAINS, A, Literal("x", CelType.STRING))),
+        ("'x'.startsWith(a)", TextTest(Method.STARTS_WITH, Literal("x", CelType.STRING), A)),
         ("state('git-initialized')", State("git-initialized")),
-        ("matchPath(a, '/b/*')", MatchPath(A, read("/b/*"))),
+        ("matchPath(a, '/b/*')", MatchPath(A, path_pattern("/b/*"))),
         ("state", Variable(("state",))),
         ("\n a\t||\r\n\fb ", Or((A, B))),
     ],
@@ -68,31 +68,31 @@ def test_conditions_are_read(text: str, node: Node) -> None:
 @pytest.mark.parametrize(
     ("text", "value", "type_"),
     [
-        ("true", True, Type.BOOL),
-        ("false", False, Type.BOOL),
-        ("null", None, Type.NULL),
-        ("12", 12, Type.INT),
-        ("0012", 12, Type.INT),
-        ("-12", -12, Type.INT),
-        ("- 12", -12, Type.INT),
-        ("0x1F", 31, Type.INT),
-        ("-0x1f", -31, Type.INT),
-        ("9223372036854775807", 2**63 - 1, Type.INT),
-        ("-9223372036854775808", -(2**63), Type.INT),
-        ("1.5", 1.5, Type.DOUBLE),
-        ("-.5", -0.5, Type.DOUBLE),
-        ("1e3", 1000.0, Type.DOUBLE),
-        ("1.5E-3", 0.0015, Type.DOUBLE),
-        ("'it'", "it", Type.STRING),
-        (r"'it\'s'", "it's", Type.STRING),
-        ('"it\'s"', "it's", Type.STRING),
-        (r"'\a\b\f\n\r\t\v\\\"\`\?'", '\a\b\f\n\r\t\v\\"`?', Type.STRING),
-        (r"'\x41\X41\u0041\U00000041\101'", "AAAAA", Type.STRING),
-        (r"'\U0001F600é'", "😀é", Type.STRING),
-        (r"'\x00'", "\0", Type.STRING),
+        ("true", True, CelType.BOOL),
+        ("false", False, CelType.BOOL),
+        ("null", None, CelType.NULL),
+        ("12", 12, CelType.INT),
+        ("0012", 12, CelType.INT),
+        ("-12", -12, CelType.INT),
+        ("- 12", -12, CelType.INT),
+        ("0x1F", 31, CelType.INT),
+        ("-0x1f", -31, CelType.INT),
+        ("9223372036854775807", 2**63 - 1, CelType.INT),
+        ("-9223372036854775808", -(2**63), CelType.INT),
+        ("1.5", 1.5, CelType.DOUBLE),
+        ("-.5", -0.5, CelType.DOUBLE),
+        ("1e3", 1000.0, CelType.DOUBLE),
+        ("1.5E-3", 0.0015, CelType.DOUBLE),
+        ("'it'", "it", CelType.STRING),
+        (r"'it\'s'", "it's", CelType.STRING),
+        ('"it\'s"', "it's", CelType.STRING),
+        (r"'\a\b\f\n\r\t\v\\\"\`\?'", '\a\b\f\n\r\t\v\\"`?', CelType.STRING),
+        (r"'\x41\X41\u0041\U00000041\101'", "AAAAA", CelType.STRING),
+        (r"'\U0001F600é'", "😀é", CelType.STRING),
+        (r"'\x00'", "\0", CelType.STRING),
     ],
 )
-def test_values_are_read(text: str, value: object, type_: Type) -> None:
+def test_values_are_read(text: str, value: object, type_: CelType) -> None:
     node = parse(text)
     assert isinstance(node, Literal)
     assert (node.value, node.type) == (value, type_)

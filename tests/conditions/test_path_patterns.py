@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from remit.conditions.path_patterns import PathError, matches, matches_name, read, read_names
+from remit.conditions.path_patterns import PathError, matches, matches_name, name_pattern, path_pattern
 from remit.errors import ConditionError
 
 
@@ -35,7 +35,7 @@ from remit.errors import ConditionError
     ],
 )
 def test_a_path_matches(pattern: str, path: str) -> None:
-    assert matches(read(pattern), path)
+    assert matches(path_pattern(pattern), path)
 
 
 @pytest.mark.parametrize(
@@ -64,11 +64,11 @@ def test_a_path_matches(pattern: str, path: str) -> None:
     ],
 )
 def test_a_path_does_not_match(pattern: str, path: str) -> None:
-    assert not matches(read(pattern), path)
+    assert not matches(path_pattern(pattern), path)
 
 
 def test_a_slash_that_is_escaped_separates_nothing() -> None:
-    assert matches(read("/*"), "/a%2Fb")
+    assert matches(path_pattern("/*"), "/a%2Fb")
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_slash_that_is_escaped_separates_nothing() -> None:
 )
 def test_what_is_not_a_plain_path_neither_matches_nor_does_not(path: str, reason: str) -> None:
     with pytest.raises(PathError, match=reason):
-        matches(read("**"), path)
+        matches(path_pattern("**"), path)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_what_is_not_a_plain_path_neither_matches_nor_does_not(path: str, reason
 )
 def test_a_pattern_that_nothing_could_match_is_an_error(pattern: str, message: str) -> None:
     with pytest.raises(ConditionError) as caught:
-        read(pattern)
+        path_pattern(pattern)
     assert message in str(caught.value)
 
 
@@ -126,13 +126,13 @@ def test_a_pattern_that_nothing_could_match_is_an_error(pattern: str, message: s
     ],
 )
 def test_a_name_matches_with_any_sign_in_it(pattern: str, name: str) -> None:
-    assert matches_name(read_names(pattern), name)
+    assert matches_name(name_pattern(pattern), name)
 
 
 def test_a_name_that_does_not_match_or_is_too_long_does_not() -> None:
-    assert not matches_name(read_names("Blog*"), "Editor")
-    assert not matches_name(read_names("**"), "a" * 2049)
-    assert not matches_name(read_names("*"), "a/b")
+    assert not matches_name(name_pattern("Blog*"), "Editor")
+    assert not matches_name(name_pattern("**"), "a" * 2049)
+    assert not matches_name(name_pattern("*"), "a/b")
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_a_name_that_does_not_match_or_is_too_long_does_not() -> None:
     ],
 )
 def test_hostile_patterns_take_no_time(pattern: str, path: str) -> None:
-    read_one = read(pattern)
+    read_one = path_pattern(pattern)
     start = time.process_time()
     for _ in range(10):
         matches(read_one, path)

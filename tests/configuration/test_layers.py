@@ -9,7 +9,7 @@ from remit.configuration.condition_rules import mistakes_in, mistakes_of, vocabu
 from remit.configuration.config_model import ConfigurationFile, ConfigurationLayer, LoadedFile, base_dirs
 from remit.configuration.file_parser import read
 from remit.configuration.layers import Configuration, Transition, combine
-from remit.configuration.state_unlock import way_to
+from remit.configuration.state_unlock import state_unlock
 from remit.decision.projects import Workspace, identify
 from remit.decision.snapshot import StateValue
 from support.builders import SHOP
@@ -349,9 +349,9 @@ def test_a_state_that_nothing_can_make_true_is_told() -> None:
     ],
 )
 def test_a_person_is_told_what_would_make_a_state_true(text: str, expected: str | None) -> None:
-    assert way_to(trusting([project(f"[states.x]\n{text}")]).states["x"]) == expected
+    assert state_unlock(trusting([project(f"[states.x]\n{text}")]).states["x"]) == expected
 
 
 def test_what_waits_for_trust_is_first_to_be_looked_at() -> None:
     state = combine([project('[states.x]\ncommand = ["true"]')], {}).states["x"]
-    assert way_to(state) == "look at it with `remit trust x`, and trust it"
+    assert state_unlock(state) == "look at it with `remit trust x`, and trust it"

@@ -17,11 +17,11 @@ from cel_expr_python import cel  # pyright: ignore[reportMissingTypeStubs] - has
 from remit.conditions.check import Vocabulary, check_when
 from remit.conditions.condition import Condition, condition
 from remit.conditions.parser import parse
-from remit.conditions.path_patterns import matches, read
+from remit.conditions.path_patterns import matches, path_pattern
 from remit.conditions.printer import write
 from remit.conditions.satisfiability import contradiction
-from remit.conditions.syntax import Node, Type
-from remit.conditions.type_check import complaints
+from remit.conditions.syntax import CelType, Node
+from remit.conditions.type_check import type_complaints
 from remit.decision.snapshot import JsonValue, Snapshot, StateValue
 from remit.errors import ConditionError
 from support.condition_writer import MEMBERS, STATES, STRINGS, TypedWriter, Writer
@@ -60,10 +60,10 @@ WORLDS = (
     world(7, 0, NAN, 0, "tags", ["x"], True, -1),
 )
 SNAPSHOTS = tuple(Snapshot(states=VALUES, variables=each) for each in WORLDS)
-TYPES = {"branch": Type.STRING, "count": Type.INT, "ratio": Type.DOUBLE, "dirty": Type.BOOL} | {
-    "tags": Type.LIST,
-    "meta": Type.MAP,
-    "mixed": Type.DYN,
+TYPES = {"branch": CelType.STRING, "count": CelType.INT, "ratio": CelType.DOUBLE, "dirty": CelType.BOOL} | {
+    "tags": CelType.LIST,
+    "meta": CelType.MAP,
+    "mixed": CelType.DYN,
 }
 
 
@@ -72,7 +72,7 @@ def _state(name: str) -> bool:
 
 
 def _match_path(path: str, pattern: str) -> bool:
-    return matches(read(pattern), path)
+    return matches(path_pattern(pattern), path)
 
 
 def _oracle(variables: dict[str, cel.Type]) -> cel.Env:
@@ -124,7 +124,7 @@ def test_the_types_of_conditions_are_checked_as_cel_checks_them(part: int) -> No
         except RuntimeError:
             is_right = False
         right += is_right
-        found = complaints(parse(text), STATES, {"git": TYPES})
+        found = type_complaints(parse(text), STATES, {"git": TYPES})
         assert (not found) is is_right, (text, found)
     assert 0.1 < right / (CONDITIONS // PARTS // 2) < 0.9
 

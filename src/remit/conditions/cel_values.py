@@ -7,8 +7,8 @@ from collections.abc import Callable
 from operator import ge, gt, le, lt
 from typing import Any, cast
 
-from remit.conditions.path_patterns import PathError, Pattern, matches, matches_name
-from remit.conditions.syntax import TYPES, Operator, Type
+from remit.conditions.path_patterns import PathError, PathPattern, matches, matches_name
+from remit.conditions.syntax import TYPES, CelType, Operator
 from remit.decision.snapshot import JsonValue
 
 _ORDERS: dict[Operator, Callable[[Any, Any], bool]] = {
@@ -114,7 +114,7 @@ def size(value: JsonValue) -> int:
     return len(value)
 
 
-def match_path(pattern: Pattern, path: JsonValue) -> bool:
+def match_path(pattern: PathPattern, path: JsonValue) -> bool:
     """Tell whether a path matches a pattern.
 
     Raises:
@@ -128,7 +128,7 @@ def match_path(pattern: Pattern, path: JsonValue) -> bool:
         raise FailedError(f"{shown(path)} {error}") from None
 
 
-def match_any(pattern: Pattern, names: JsonValue) -> bool:
+def match_any(pattern: PathPattern, names: JsonValue) -> bool:
     """Tell whether one of some names matches a pattern.
 
     Raises:
@@ -144,6 +144,6 @@ def kind(value: JsonValue) -> str:
     return article(TYPES[type(value)])
 
 
-def article(type_: Type) -> str:
+def article(type_: CelType) -> str:
     """Put the article before a type."""
-    return "null" if type_ is Type.NULL else f"an {type_}" if type_ is Type.INT else f"a {type_}"
+    return "null" if type_ is CelType.NULL else f"an {type_}" if type_ is CelType.INT else f"a {type_}"

@@ -8,18 +8,18 @@ from remit.conditions.condition import Condition, condition
 from remit.conditions.lexer import position
 from remit.conditions.printer import write
 from remit.conditions.satisfiability import contradiction
-from remit.conditions.syntax import NOWHERE, Node, Type
-from remit.conditions.type_check import Schema, complaints
+from remit.conditions.syntax import NOWHERE, CelType, Node
+from remit.conditions.type_check import Schema, type_complaints
 from remit.errors import ConditionError
 
 LOCATION: Schema = {
-    "page": Type.STRING,
-    "route": Type.STRING,
-    "modal": Type.STRING,
-    "selected": Type.DYN,
-    "depth": Type.INT,
-    "components": Type.LIST,
-    "elements": Type.LIST,
+    "page": CelType.STRING,
+    "route": CelType.STRING,
+    "modal": CelType.STRING,
+    "selected": CelType.DYN,
+    "depth": CelType.INT,
+    "components": CelType.LIST,
+    "elements": CelType.LIST,
 }
 
 
@@ -33,7 +33,7 @@ class Flaw(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mistake:
+class ConditionMistake:
     """A mistake in a condition; without a place where it was made without writing a text."""
 
     flaw: Flaw
@@ -57,28 +57,28 @@ class Vocabulary:
     variables: Schema = field(default_factory=lambda: {"location": LOCATION})
 
 
-def check_when(text: str, vocabulary: Vocabulary) -> list[Mistake]:
+def check_when(text: str, vocabulary: Vocabulary) -> list[ConditionMistake]:
     """List the mistakes in the text of a `when`."""
     try:
         return check(condition(when=text), vocabulary)
     except ConditionError as error:
         return [
-            Mistake(
+            ConditionMistake(
                 flaw=Flaw.SYNTAX, message=str(error), hint=error.hint, line=error.line, column=error.column
             )
         ]
 
 
-def check(read: Condition, vocabulary: Vocabulary) -> list[Mistake]:
+def check(read: Condition, vocabulary: Vocabulary) -> list[ConditionMistake]:
     """List the mistakes in a condition that could be read."""
     found = [
         _mistake(Flaw.NAME if each.is_name else Flaw.TYPE, each.message, each.hint, each.node, read.when)
-        for each in complaints(read.root, vocabulary.states, vocabulary.variables)
+        for each in type_complaints(read.root, vocabulary.states, vocabulary.variables)
     ]
     return found or [*_never(read)]
 
 
-def _never(read: Condition) -> Iterator[Mistake]:
+def _never(read: Condition) -> Iterator[ConditionMistake]:
     match contradiction(read.root):
         case (one, other):
             message = f"`{write(one)}` and `{write(other)}` can never both hold"
@@ -89,8 +89,8 @@ def _never(read: Condition) -> Iterator[Mistake]:
             pass
 
 
-def _mistake(flaw: Flaw, message: str, hint: str | None, node: Node, text: str) -> Mistake:
+def _mistake(flaw: Flaw, message: str, hint: str | None, node: Node, text: str) -> ConditionMistake:
     if node.at == NOWHERE:
-        return Mistake(flaw=flaw, message=message, hint=hint)
+        return ConditionMistake(flaw=flaw, message=message, hint=hint)
     line, column = position(text, node.at)
-    return Mistake(flaw=flaw, message=message, hint=hint, line=line, column=column)
+    return ConditionMistake(flaw=flaw, message=message, hint=hint, line=line, column=column)

@@ -7,7 +7,7 @@ from remit.conditions.evaluator import truth
 from remit.conditions.failure_reasons import explain
 from remit.conditions.parser import parse
 from remit.conditions.shorthand import LocationScope, StateScope, of_location, of_states
-from remit.conditions.syntax import And, Literal, Node, State, Type, Variable, walk
+from remit.conditions.syntax import And, CelType, Literal, Node, State, Variable, walk
 from remit.decision.snapshot import Snapshot, StateValue
 
 
@@ -63,5 +63,5 @@ def condition(
         parts.append(parse(when))
     if location is not None:
         parts.extend(of_location(location))
-    root = parts[0] if len(parts) == 1 else And(tuple(parts)) if parts else Literal(True, Type.BOOL)
+    root = parts[0] if len(parts) == 1 else And(tuple(parts)) if parts else Literal(True, CelType.BOOL)
     return Condition(root, when or "")

@@ -23,7 +23,7 @@ from remit.conditions.syntax import (
     And,
     Compare,
     Has,
-    Listing,
+    ListLiteral,
     Literal,
     MatchAny,
     MatchPath,
@@ -108,7 +108,7 @@ def _literal(node: Literal, _snapshot: Snapshot) -> JsonValue:
     return node.value
 
 
-def _listing(node: Listing, snapshot: Snapshot) -> JsonValue:
+def _listing(node: ListLiteral, snapshot: Snapshot) -> JsonValue:
     return [evaluate(item, snapshot) for item in node.items]
 
 
@@ -159,7 +159,7 @@ _EVALUATORS: dict[type[Node], Callable[[Any, Snapshot], JsonValue]] = {
     State: _state,
     Compare: _compare,
     Literal: _literal,
-    Listing: _listing,
+    ListLiteral: _listing,
     Variable: _variable,
     Has: _has,
     Size: _size,

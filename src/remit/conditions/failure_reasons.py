@@ -40,7 +40,7 @@ _MOST_WAYS = 4  # that are told; the others are counted
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class UnmetPart:
     """The smallest part that has to change: what it should be, and what it is."""
 
     subject: str
@@ -49,7 +49,7 @@ class Need:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Alternatives:
     """Several ways, one of which is enough; each is all of its needs."""
 
     ways: "tuple[Needs, ...]"
@@ -68,7 +68,7 @@ def needs(root: Node, snapshot: Snapshot) -> Needs:
     return tuple(dict.fromkeys(_unmet(root, True, snapshot)))
 
 
-def _unmet(node: Node, wanted: bool, snapshot: Snapshot) -> "Iterator[Need | Choice]":
+def _unmet(node: Node, wanted: bool, snapshot: Snapshot) -> "Iterator[UnmetPart | Alternatives]":
     failure = None
     try:
         if truth(node, snapshot) is wanted:
@@ -84,10 +84,12 @@ def _unmet(node: Node, wanted: bool, snapshot: Snapshot) -> "Iterator[Need | Cho
         case And(parts) | Or(parts):
             yield from _one_of([tuple(_unmet(part, wanted, snapshot)) for part in parts])
         case State(name):
-            yield Need(name, f"state {name}{'' if wanted else ' to be false'}", snapshot.state(name).in_words)
+            yield UnmetPart(
+                name, f"state {name}{'' if wanted else ' to be false'}", snapshot.state(name).in_words
+            )
         case _:
             subjects = tuple(dict.fromkeys(_subjects(node)))
-            yield Need(
+            yield UnmetPart(
                 ", ".join(map(write, subjects)),
                 _wish(node, wanted),
                 failure or _fact(node, subjects, snapshot),
@@ -96,7 +98,7 @@ def _unmet(node: Node, wanted: bool, snapshot: Snapshot) -> "Iterator[Need | Cho
 
 def _one_of(ways: list[Needs]) -> Needs:
     different = tuple(dict.fromkeys(ways))
-    return different[0] if len(different) == 1 else (Choice(different),)
+    return different[0] if len(different) == 1 else (Alternatives(different),)
 
 
 def _wish(node: Node, wanted: bool) -> str:
@@ -144,14 +146,15 @@ def _subjects(node: Node) -> Iterator[Node]:
 def _all_of(wanted: Needs) -> str:
     if len(wanted) == 1:
         return _in_words(wanted[0])
-    simple_first = sorted(wanted, key=lambda each: isinstance(each, Choice))
+    simple_first = sorted(wanted, key=lambda each: isinstance(each, Alternatives))
     return " and ".join(
-        f"either {_in_words(each)}" if isinstance(each, Choice) else _in_words(each) for each in simple_first
+        f"either {_in_words(each)}" if isinstance(each, Alternatives) else _in_words(each)
+        for each in simple_first
     )
 
 
-def _in_words(need: Need | Choice) -> str:
-    if isinstance(need, Need):
+def _in_words(need: UnmetPart | Alternatives) -> str:
+    if isinstance(need, UnmetPart):
         return f"{need.wanted} ({need.fact})"
     told = need.ways[:_MOST_WAYS]
     texts = [text for _, ways in groupby(told, key=_common) for text in _merged([*ways])]
@@ -162,11 +165,11 @@ def _in_words(need: Need | Choice) -> str:
 def _common(way: Needs) -> tuple[str, str] | None:
     """What ways have in common that differ only in what is wanted of one thing."""
     only = way[0] if len(way) == 1 else None
-    return (only.subject, only.fact) if isinstance(only, Need) else None
+    return (only.subject, only.fact) if isinstance(only, UnmetPart) else None
 
 
 def _merged(ways: list[Needs]) -> list[str]:
     if _common(ways[0]) is None:
         return [*map(_all_of, ways)]
-    single = [cast(Need, way[0]) for way in ways]
+    single = [cast(UnmetPart, way[0]) for way in ways]
     return [f"{' or '.join(need.wanted for need in single)} ({single[0].fact})"]

@@ -10,7 +10,7 @@ from remit.errors import ConditionError
 MAX_LENGTH = 4096
 
 
-class Sort(Enum):
+class TokenKind(Enum):
     """What a token is."""
 
     NAME = auto()
@@ -24,7 +24,7 @@ class Sort(Enum):
 class Token(NamedTuple):
     """A word or sign, and where it begins."""
 
-    sort: Sort
+    sort: TokenKind
     text: str
     at: int
 
@@ -38,7 +38,15 @@ _TOKEN = re.compile(
     r"|('(?:[^'\\\n\r]|\\[^\n\r])*'|\"(?:[^\"\\\n\r]|\\[^\n\r])*\")"
     r"|(\|\||&&|==|!=|<=|>=|[!<>()\[\].,-])"
 )
-_SORTS = (Sort.END, Sort.END, Sort.NAME, Sort.DOUBLE, Sort.INT, Sort.STRING, Sort.SIGN)  # of its groups
+_SORTS = (
+    TokenKind.END,
+    TokenKind.END,
+    TokenKind.NAME,
+    TokenKind.DOUBLE,
+    TokenKind.INT,
+    TokenKind.STRING,
+    TokenKind.SIGN,
+)  # of its groups
 _SPACE = 1
 _ESCAPE = re.compile(
     r"\\(?:x([0-9a-fA-F]{2})|X([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2})|(.))"
@@ -91,7 +99,7 @@ def tokens(text: str) -> Iterator[Token]:
             yield Token(_SORTS[found.lastindex or 0], found[0], found.start())
     if at < len(text):
         raise error(text, at, f"`{text[at]}` is not understood", _HINTS.get(text[at]))
-    yield Token(Sort.END, "", at)
+    yield Token(TokenKind.END, "", at)
 
 
 def unquote(token: Token, text: str) -> str:

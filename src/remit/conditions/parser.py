@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Sequence
 
-from remit.conditions.lexer import Sort, Token, error, tokens, unquote
-from remit.conditions.path_patterns import read
+from remit.conditions.lexer import Token, TokenKind, error, tokens, unquote
+from remit.conditions.path_patterns import path_pattern
 from remit.conditions.syntax import (
     And,
+    CelType,
     Compare,
     Has,
-    Listing,
+    ListLiteral,
     Literal,
     MatchPath,
     Method,
@@ -19,7 +20,6 @@ from remit.conditions.syntax import (
     Size,
     State,
     TextTest,
-    Type,
     Variable,
     walk,
 )
@@ -48,7 +48,7 @@ _RESERVED = frozenset(
     }
     | {"package", "return", "var", "void", "while"}
 )
-_CONSTANTS = {"true": (True, Type.BOOL), "false": (False, Type.BOOL), "null": (None, Type.NULL)}
+_CONSTANTS = {"true": (True, CelType.BOOL), "false": (False, CelType.BOOL), "null": (None, CelType.NULL)}
 _KEYWORDS = frozenset({*_CONSTANTS, "in"})
 _WORDS = {"and": "write `&&`", "or": "write `||`"}
 _OPERATORS = frozenset(Operator)
@@ -83,7 +83,7 @@ class _Reader:
 
     def whole(self) -> Node:
         node = self._either()
-        if self._next.sort is not Sort.END:
+        if self._next.sort is not TokenKind.END:
             raise self._unexpected("`&&`, `||` or the end")
         return node
 
@@ -126,7 +126,7 @@ class _Reader:
 
     def _selected(self, node: Node) -> Node:
         name = self._take()
-        if name.sort is not Sort.NAME or name.text in _KEYWORDS:
+        if name.sort is not TokenKind.NAME or name.text in _KEYWORDS:
             raise self._unexpected("the name of a member", name)
         if self._next.text != "(":
             return self._of(node, name.text, name)
@@ -151,17 +151,17 @@ class _Reader:
 
     def _primary(self) -> Node:
         token = self._take()
-        if token.sort is Sort.STRING:
-            return Literal(unquote(token, self._text), Type.STRING, token.at)
-        if token.sort in (Sort.INT, Sort.DOUBLE):
+        if token.sort is TokenKind.STRING:
+            return Literal(unquote(token, self._text), CelType.STRING, token.at)
+        if token.sort in (TokenKind.INT, TokenKind.DOUBLE):
             return self._number(token, token.at, "")
         if token.text == "-":
             return self._negative(token)
         if token.text == "(":
             return self._grouped()
         if token.text == "[":
-            return Listing(tuple(self._items("]", token)), token.at)
-        if token.sort is Sort.NAME and token.text != "in":
+            return ListLiteral(tuple(self._items("]", token)), token.at)
+        if token.sort is TokenKind.NAME and token.text != "in":
             return self._named(token)
         raise self._unexpected("a value", token)
 
@@ -173,18 +173,18 @@ class _Reader:
         return node
 
     def _negative(self, sign: Token) -> Literal:
-        if self._next.sort not in (Sort.INT, Sort.DOUBLE):
+        if self._next.sort not in (TokenKind.INT, TokenKind.DOUBLE):
             raise self._unexpected("a number after `-`")
         return self._number(self._take(), sign.at, "-")
 
     def _number(self, token: Token, at: int, sign: str) -> Literal:
-        if token.sort is Sort.DOUBLE:
-            return Literal(float(sign + token.text), Type.DOUBLE, at)
+        if token.sort is TokenKind.DOUBLE:
+            return Literal(float(sign + token.text), CelType.DOUBLE, at)
         digits = token.text.removeprefix("0x")
         value = int(sign + digits, 10 if digits == token.text else 16)
         if value not in _INT64:
             raise error(self._text, at, "the number does not fit into 64 bits", "write it with `.0`")
-        return Literal(value, Type.INT, at)
+        return Literal(value, CelType.INT, at)
 
     def _named(self, token: Token) -> Node:
         if token.text in _CONSTANTS:
@@ -215,7 +215,7 @@ class _Reader:
 
     def _has(self, name: Token) -> Has:
         (argument,) = self._arguments(name, 1)
-        is_member = self._tokens[self._at - 2].sort is Sort.NAME  # and not `a['b']`
+        is_member = self._tokens[self._at - 2].sort is TokenKind.NAME  # and not `a['b']`
         if not isinstance(argument, Variable) or len(argument.path) < 2 or not is_member:
             raise error(self._text, name.at, "`has` takes a member of a variable: `has(a.b)`")
         return Has(argument, name.at)
@@ -224,7 +224,7 @@ class _Reader:
         operand, pattern = self._arguments(name, 2)
         text = self._written(pattern, "the pattern of `matchPath` is written down: `matchPath(a.b, '/c/**')`")
         try:
-            return MatchPath(operand, read(text), name.at)
+            return MatchPath(operand, path_pattern(text), name.at)
         except ConditionError as mistake:
             raise error(self._text, pattern.at, str(mistake), mistake.hint) from None
 
@@ -266,7 +266,7 @@ class _Reader:
 
     def _take(self) -> Token:
         token = self._next
-        if token.sort is not Sort.END:
+        if token.sort is not TokenKind.END:
             self._at += 1
             self._next = self._tokens[self._at]
         return token
@@ -278,7 +278,7 @@ class _Reader:
         return True
 
     def _string(self, wanted: str) -> str:
-        if self._next.sort is not Sort.STRING:
+        if self._next.sort is not TokenKind.STRING:
             raise self._unexpected(wanted)
         return unquote(self._take(), self._text)
 
@@ -289,7 +289,7 @@ class _Reader:
 
     def _unexpected(self, wanted: str, token: Token | None = None) -> ConditionError:
         token = token or self._next
-        found = "the end" if token.sort is Sort.END else f"`{token.text}`"
+        found = "the end" if token.sort is TokenKind.END else f"`{token.text}`"
         return error(self._text, token.at, f"expected {wanted}, found {found}", _WORDS.get(token.text))
 
     def _unknown(self, name: Token, known: Sequence[str], what: str) -> ConditionError:

@@ -22,7 +22,7 @@ Segment = tuple[str, ...]  # what stands around each `*`; one part means just it
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class PathPattern:
     """A pattern that was read: runs of segments, with any number of segments between two runs."""
 
     text: str
@@ -33,7 +33,7 @@ class PathError(ValueError):
     """A text that is to be matched is not a plain path."""
 
 
-def read(text: str) -> Pattern:
+def path_pattern(text: str) -> PathPattern:
     """Read a pattern of paths.
 
     Raises:
@@ -45,7 +45,7 @@ def read(text: str) -> Pattern:
     return _pattern(text, parts)
 
 
-def read_names(text: str) -> Pattern:
+def name_pattern(text: str) -> PathPattern:
     """Read a pattern of names, such as those of components: any sign may stand in them.
 
     Raises:
@@ -62,14 +62,14 @@ def _bounded(text: str) -> str:
     return text
 
 
-def _pattern(text: str, parts: Sequence[str]) -> Pattern:
+def _pattern(text: str, parts: Sequence[str]) -> PathPattern:
     runs: list[list[Segment]] = [[]]
     for part in parts:
         if part == "**":
             runs.append([])
         else:
             runs[-1].append(_ANY if _PARAM.fullmatch(part) else tuple(part.split("*")))
-    return Pattern(text, tuple(map(tuple, runs)))
+    return PathPattern(text, tuple(map(tuple, runs)))
 
 
 def _check(part: str, text: str) -> None:
@@ -131,7 +131,7 @@ def _decoded(part: str) -> str:
         raise PathError("has escapes that are no text") from None
 
 
-def matches(pattern: Pattern, path: str) -> bool:
+def matches(pattern: PathPattern, path: str) -> bool:
     """Tell whether a path matches a pattern.
 
     Raises:
@@ -140,7 +140,7 @@ def matches(pattern: Pattern, path: str) -> bool:
     return _matches(pattern.runs, segments(path))
 
 
-def matches_name(pattern: Pattern, name: str) -> bool:
+def matches_name(pattern: PathPattern, name: str) -> bool:
     """Tell whether a name matches a pattern; a name that is too long matches none."""
     return len(name) <= MAX_PATH and _matches(pattern.runs, tuple(name.split("/")))
 

@@ -7,7 +7,7 @@ from remit.conditions.syntax import (
     And,
     Compare,
     Has,
-    Listing,
+    ListLiteral,
     Literal,
     MatchAny,
     MatchPath,
@@ -45,7 +45,7 @@ def write(node: Node) -> str:
             return f"!{_inside(operand, (*_LOOSE, Not))}"
         case TextTest(method, operand, argument):
             return f"{_inside(operand, (*_LOOSE, Not))}.{method}({write(argument)})"
-        case Listing(items):
+        case ListLiteral(items):
             return f"[{', '.join(map(write, items))}]"
         case _:
             return _simple(node)

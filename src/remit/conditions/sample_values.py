@@ -14,9 +14,10 @@ from remit.conditions.cel_values import FailedError
 from remit.conditions.evaluator import truth
 from remit.conditions.syntax import (
     TYPES,
+    CelType,
     Compare,
     Has,
-    Listing,
+    ListLiteral,
     Literal,
     MatchPath,
     Node,
@@ -24,7 +25,6 @@ from remit.conditions.syntax import (
     Size,
     State,
     TextTest,
-    Type,
     Variable,
     walk,
 )
@@ -49,7 +49,7 @@ class _Value(NamedTuple):
 def subject(question: Node) -> Node:
     """Tell what a question is about; one that nothing is known of is about itself."""
     match question:
-        case Compare(Operator.IN, asked, Listing(items)) if all(map(_is_known, items)):
+        case Compare(Operator.IN, asked, ListLiteral(items)) if all(map(_is_known, items)):
             about = asked
         case Compare(operator, asked, other) if _is_known(other) and operator is not Operator.IN:
             about = asked
@@ -151,4 +151,4 @@ def _is_known(node: Node) -> bool:
     """Tell whether a literal is compared with everything as one would think."""
     if not isinstance(node, Literal):
         return False
-    return node.type not in (Type.INT, Type.DOUBLE) or abs(cast(float, node.value)) < _LARGEST
+    return node.type not in (CelType.INT, CelType.DOUBLE) or abs(cast(float, node.value)) < _LARGEST

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from remit.conditions.path_patterns import read, read_names
+from remit.conditions.path_patterns import name_pattern, path_pattern
 from remit.conditions.syntax import MatchAny, MatchPath, Node, Not, Or, State, Variable
 from remit.errors import ConditionError
 
@@ -56,11 +56,11 @@ def of_location(scope: LocationScope) -> Iterator[Node]:
 
 
 def _place(name: str, patterns: tuple[str, ...]) -> Node:
-    return _one_of([MatchPath(Variable(("location", name)), read(pattern)) for pattern in patterns])
+    return _one_of([MatchPath(Variable(("location", name)), path_pattern(pattern)) for pattern in patterns])
 
 
 def _shown(name: str, patterns: tuple[str, ...]) -> Iterator[Node]:
-    return (MatchAny(Variable(("location", name)), read_names(pattern)) for pattern in patterns)
+    return (MatchAny(Variable(("location", name)), name_pattern(pattern)) for pattern in patterns)
 
 
 def _one_of(parts: list[State] | list[MatchPath]) -> Node:

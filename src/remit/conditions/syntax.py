@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
-from remit.conditions.path_patterns import Pattern
+from remit.conditions.path_patterns import PathPattern
 from remit.decision.snapshot import JsonValue
 
 NOWHERE = -1  # the place of a part that no text was written for
 
 
-class Type(StrEnum):
+class CelType(StrEnum):
     """What a value is."""
 
     STRING = "string"
@@ -28,13 +28,13 @@ class Type(StrEnum):
 
 
 TYPES = {
-    str: Type.STRING,
-    int: Type.INT,
-    float: Type.DOUBLE,
-    bool: Type.BOOL,
-    type(None): Type.NULL,
-    list: Type.LIST,
-    dict: Type.MAP,
+    str: CelType.STRING,
+    int: CelType.INT,
+    float: CelType.DOUBLE,
+    bool: CelType.BOOL,
+    type(None): CelType.NULL,
+    list: CelType.LIST,
+    dict: CelType.MAP,
 }
 
 
@@ -63,12 +63,12 @@ class Literal:
     """A value that is written down."""
 
     value: JsonValue
-    type: Type  # because to Python `1`, `1.0` and `true` are equal
+    type: CelType  # because to Python `1`, `1.0` and `true` are equal
     at: int = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class ListLiteral:
     """A list of values."""
 
     items: "tuple[Node, ...]"
@@ -122,7 +122,7 @@ class MatchPath:
     """Whether a path matches a pattern."""
 
     operand: "Node"
-    pattern: Pattern
+    pattern: PathPattern
     at: int = field(default=NOWHERE, compare=False)
 
 
@@ -131,7 +131,7 @@ class MatchAny:
     """Whether one of a list of paths matches a pattern; only a location scope says this."""
 
     operand: Variable
-    pattern: Pattern
+    pattern: PathPattern
     at: int = field(default=NOWHERE, compare=False)
 
 
@@ -171,7 +171,7 @@ class Or:
 
 Node: TypeAlias = (
     Literal
-    | Listing
+    | ListLiteral
     | Variable
     | State
     | Has
@@ -189,7 +189,7 @@ Node: TypeAlias = (
 def children(node: Node) -> "tuple[Node, ...]":
     """List the parts that a part is made of."""
     match node:
-        case And(parts) | Or(parts) | Listing(parts):
+        case And(parts) | Or(parts) | ListLiteral(parts):
             return parts
         case Compare(_, left, right) | TextTest(_, left, right):
             return left, right

@@ -13,9 +13,10 @@ from remit.conditions.cel_values import article
 from remit.conditions.printer import path_of, write
 from remit.conditions.syntax import (
     And,
+    CelType,
     Compare,
     Has,
-    Listing,
+    ListLiteral,
     Literal,
     MatchAny,
     MatchPath,
@@ -26,7 +27,6 @@ from remit.conditions.syntax import (
     Size,
     State,
     TextTest,
-    Type,
     Variable,
 )
 from remit.text.spelling import did_you_mean
@@ -35,11 +35,11 @@ Schema: TypeAlias = "Mapping[str, Type | Schema]"
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class StaticType:
     """A type; of a list, with that of its items."""
 
-    type: Type
-    items: "Kind | None" = None  # not known, or none
+    type: CelType
+    items: "StaticType | None" = None  # not known, or none
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +52,16 @@ class Complaint:
     hint: str | None
 
 
-_DYN, _BOOL, _INT = Kind(Type.DYN), Kind(Type.BOOL), Kind(Type.INT)
-_ORDERED = frozenset({Type.STRING, Type.INT, Type.DOUBLE, Type.BOOL, Type.DYN})
+_DYN, _BOOL, _INT = StaticType(CelType.DYN), StaticType(CelType.BOOL), StaticType(CelType.INT)
+_ORDERED = frozenset({CelType.STRING, CelType.INT, CelType.DOUBLE, CelType.BOOL, CelType.DYN})
 _UNQUOTED = re.compile(r"true|false|-?[0-9]+(\.[0-9]+)?")
-_SIZED = frozenset({Type.STRING, Type.LIST, Type.MAP, Type.DYN})
+_SIZED = frozenset({CelType.STRING, CelType.LIST, CelType.MAP, CelType.DYN})
 
 
-def complaints(root: Node, states: Collection[str], variables: Schema) -> list[Complaint]:
+def type_complaints(root: Node, states: Collection[str], variables: Schema) -> list[Complaint]:
     """List what is wrong with the names and the types of a condition, in the order of the text."""
     judge = _Judge(states, variables)
-    judge.expect(root, Type.BOOL)
+    judge.expect(root, CelType.BOOL)
     return sorted(judge.found, key=lambda each: each.node.at)
 
 
@@ -73,46 +73,46 @@ class _Judge:
         self._variables = variables
         self.found: list[Complaint] = []
 
-    def expect(self, node: Node, wanted: Type) -> None:
+    def expect(self, node: Node, wanted: CelType) -> None:
         kind = self._kind(node)
-        if kind.type not in (wanted, Type.DYN):
-            words = "true or false" if wanted is Type.BOOL else article(wanted)
+        if kind.type not in (wanted, CelType.DYN):
+            words = "true or false" if wanted is CelType.BOOL else article(wanted)
             self._complain(node, f"`{write(node)}` is {article(kind.type)}, and not {words}")
 
-    def _kind(self, node: Node) -> Kind:
+    def _kind(self, node: Node) -> StaticType:
         match node:
             case And(parts) | Or(parts):
                 for part in parts:
-                    self.expect(part, Type.BOOL)
+                    self.expect(part, CelType.BOOL)
                 return _BOOL
             case Not(operand):
-                self.expect(operand, Type.BOOL)
+                self.expect(operand, CelType.BOOL)
                 return _BOOL
             case Compare():
                 self._compare(node)
                 return _BOOL
             case Literal(_, type_):
-                return Kind(type_)
-            case Listing(items):
-                return Kind(Type.LIST, _common([self._kind(item) for item in items]))
+                return StaticType(type_)
+            case ListLiteral(items):
+                return StaticType(CelType.LIST, _common([self._kind(item) for item in items]))
             case Variable(path):
                 return self._variable(node, path)
             case _:
                 return self._called(node)
 
-    def _called(self, node: State | Has | Size | TextTest | MatchPath | MatchAny) -> Kind:
+    def _called(self, node: State | Has | Size | TextTest | MatchPath | MatchAny) -> StaticType:
         match node:
             case State(name):
                 self._state(node, name)
             case Has(variable):
                 self._variable(variable, variable.path)
             case TextTest(_, operand, argument):
-                self.expect(operand, Type.STRING)
-                self.expect(argument, Type.STRING)
+                self.expect(operand, CelType.STRING)
+                self.expect(argument, CelType.STRING)
             case MatchPath(operand):
-                self.expect(operand, Type.STRING)
+                self.expect(operand, CelType.STRING)
             case MatchAny(operand):
-                self.expect(operand, Type.LIST)
+                self.expect(operand, CelType.LIST)
             case _:
                 self._sized(node.operand)
                 return _INT
@@ -123,10 +123,10 @@ class _Judge:
             hint = did_you_mean(name, self._states) or "declare it, or see `remit states` for those there are"
             self._complain(node, f"unknown state `{name}`", hint, is_name=True)
 
-    def _variable(self, node: Variable, path: tuple[str, ...]) -> Kind:
-        known: Type | Schema = self._variables
+    def _variable(self, node: Variable, path: tuple[str, ...]) -> StaticType:
+        known: CelType | Schema = self._variables
         for depth, name in enumerate(path):
-            if isinstance(known, Type):
+            if isinstance(known, CelType):
                 return self._inside(node, known, path[:depth])
             if name not in known:
                 before = path[:depth]
@@ -135,10 +135,10 @@ class _Judge:
                 self._complain(node, f"unknown variable `{path_of(path[: depth + 1])}`", hint, is_name=True)
                 return _DYN
             known = known[name]
-        return Kind(known if isinstance(known, Type) else Type.MAP)
+        return StaticType(known if isinstance(known, CelType) else CelType.MAP)
 
-    def _inside(self, node: Variable, known: Type, path: tuple[str, ...]) -> Kind:
-        if known not in (Type.MAP, Type.DYN):
+    def _inside(self, node: Variable, known: CelType, path: tuple[str, ...]) -> StaticType:
+        if known not in (CelType.MAP, CelType.DYN):
             self._complain(node, f"`{path_of(path)}` is {article(known)}, which has no members")
         return _DYN
 
@@ -160,13 +160,13 @@ class _Judge:
         elif node.operator not in (Operator.EQUAL, Operator.DIFFERENT):
             self._ordered(node, left, right)
 
-    def _ordered(self, node: Compare, left: Kind, right: Kind) -> None:
+    def _ordered(self, node: Compare, left: StaticType, right: StaticType) -> None:
         for type_ in {left.type, right.type} - _ORDERED:
             self._complain(node, f"`{write(node)}` orders {article(type_)}, which has no order")
 
-    def _within(self, node: Compare, left: Kind, right: Kind) -> None:
-        if right.type not in (Type.LIST, Type.MAP, Type.DYN):
-            hint = "write `.contains(...)` to look inside a text" if right.type is Type.STRING else None
+    def _within(self, node: Compare, left: StaticType, right: StaticType) -> None:
+        if right.type not in (CelType.LIST, CelType.MAP, CelType.DYN):
+            hint = "write `.contains(...)` to look inside a text" if right.type is CelType.STRING else None
             self._complain(node, f"nothing is `in` {article(right.type)}", hint)
         elif right.items is not None and not _agree(left, right.items):
             items = article(right.items.type)
@@ -176,26 +176,26 @@ class _Judge:
         self.found.append(Complaint(node, is_name, message, hint))
 
 
-def _common(kinds: list[Kind]) -> Kind | None:
+def _common(kinds: list[StaticType]) -> StaticType | None:
     if not kinds:
         return None
     return reduce(lambda one, other: one if one == other else _DYN, kinds)
 
 
-def _agree(one: Kind, other: Kind) -> bool:
-    if Type.DYN in (one.type, other.type):
+def _agree(one: StaticType, other: StaticType) -> bool:
+    if CelType.DYN in (one.type, other.type):
         return True
     if one.items is not None and other.items is not None:
         return _agree(one.items, other.items)
     return one.type is other.type
 
 
-def _other(left: Kind, right: Kind) -> str:
+def _other(left: StaticType, right: StaticType) -> str:
     return "a list of others" if left.type is right.type else article(right.type)
 
 
-def _hint(node: Compare, left: Kind, right: Kind) -> str | None:
-    if {left.type, right.type} == {Type.INT, Type.DOUBLE}:
+def _hint(node: Compare, left: StaticType, right: StaticType) -> str | None:
+    if {left.type, right.type} == {CelType.INT, CelType.DOUBLE}:
         return "write whole numbers with `.0` to compare them with doubles, and without for ints"
     for side in (node.left, node.right):
         if isinstance(side, Literal) and isinstance(side.value, str) and _UNQUOTED.fullmatch(side.value):

@@ -3,10 +3,10 @@
 from collections.abc import Collection, Iterator, Sequence
 
 from remit.conditions.check import LOCATION, Flaw, Vocabulary, check
-from remit.conditions.check import Mistake as Flawed
+from remit.conditions.check import ConditionMistake as Flawed
 from remit.conditions.condition import Condition, Mentions, condition
 from remit.conditions.shorthand import LocationScope, StateScope
-from remit.conditions.syntax import And, Node, Not, Or, State, Type
+from remit.conditions.syntax import And, CelType, Node, Not, Or, State
 from remit.conditions.type_check import Schema
 from remit.configuration.config_model import (
     OF_A_PROJECT,
@@ -22,25 +22,27 @@ from remit.errors import ConditionError, StateError
 from remit.text.spelling import did_you_mean
 
 GIT: Schema = {
-    "repository": Type.BOOL,
-    "branch": Type.STRING,
-    "detached": Type.BOOL,
-    "merging": Type.BOOL,
-    "rebasing": Type.BOOL,
+    "repository": CelType.BOOL,
+    "branch": CelType.STRING,
+    "detached": CelType.BOOL,
+    "merging": CelType.BOOL,
+    "rebasing": CelType.BOOL,
 }
 ENTITIES = "entities"
 VARIABLES: Schema = {
     "git": GIT,
     "location": LOCATION,
-    "project": {"name": Type.STRING, "path": Type.STRING},
-    "workspace": {"path": Type.STRING},
-    "client": Type.STRING,
-    "agent": {"name": Type.STRING},
-    "os": Type.STRING,
+    "project": {"name": CelType.STRING, "path": CelType.STRING},
+    "workspace": {"path": CelType.STRING},
+    "client": CelType.STRING,
+    "agent": {"name": CelType.STRING},
+    "os": CelType.STRING,
 }
 
 
-_ANYWHERE = Vocabulary(variables={**VARIABLES, "env": Type.MAP, ENTITIES: Type.MAP})  # whatever others say
+_ANYWHERE = Vocabulary(
+    variables={**VARIABLES, "env": CelType.MAP, ENTITIES: CelType.MAP}
+)  # whatever others say
 
 
 class RuleCondition:
@@ -216,7 +218,7 @@ def vocabulary(configuration: Configuration, file: ConfigurationFile) -> Vocabul
     if is_project:
         states |= configuration.waiting
     counted = {
-        name: Type.INT
+        name: CelType.INT
         for name, state in configuration.states.items()
         if name in states and state.entry.detector is not None and state.entry.detector.counts
     }
@@ -224,7 +226,7 @@ def vocabulary(configuration: Configuration, file: ConfigurationFile) -> Vocabul
         states=states,
         variables={
             **VARIABLES,
-            "env": dict.fromkeys(configuration.env, Type.STRING),
+            "env": dict.fromkeys(configuration.env, CelType.STRING),
             ENTITIES: counted,
         },
     )

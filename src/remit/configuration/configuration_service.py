@@ -25,7 +25,7 @@ from remit.configuration.layers import Configuration, Trusted, TrustRequest, com
 from remit.configuration.policy_compiler import CompiledPolicy, compile_policy
 from remit.configuration.session_settings import SessionSettings, violations
 from remit.configuration.session_settings import session_settings as tell
-from remit.configuration.state_unlock import way_to
+from remit.configuration.state_unlock import state_unlock
 from remit.configuration.stored_configuration import StoredConfiguration, StoredFile
 from remit.decision.problems import Problem, Severity
 from remit.decision.requirements import NO_REQUIREMENTS, Requirement, Requirements
@@ -251,7 +251,7 @@ class ConfigurationService:
                 for compile_policy in configuration.rules
                 if compile_policy.entry.has_condition
             ),
-            {name: way for name, state in configuration.states.items() if (way := way_to(state))},
+            {name: way for name, state in configuration.states.items() if (way := state_unlock(state))},
         )
 
 

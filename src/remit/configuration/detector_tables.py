@@ -5,7 +5,7 @@ from collections.abc import Callable
 from remit.conditions.count_comparison import SOME, Comparison, comparison
 from remit.configuration.config_model import ASKS_GIT, Detector, DetectorKind, GitFact
 from remit.configuration.detector_bounds import is_plain_path, problem_of_url
-from remit.configuration.table_fields import Fields, listed
+from remit.configuration.table_fields import TableFields, listed
 from remit.text.secrets import may_be_secret, names_a_secret
 
 _MOST_PATHS = 20
@@ -32,7 +32,7 @@ BELONGS = {  # the keys that may stand beside a detector's own
 }
 
 
-def read_detector(fields: Fields) -> Detector | None:
+def read_detector(fields: TableFields) -> Detector | None:
     """Read the detector of a state; None where it has none, or one that cannot be used."""
     given = fields.given(DetectorKind)
     if len(given) > 1:
@@ -45,7 +45,7 @@ def read_detector(fields: Fields) -> Detector | None:
     return None if found is None else _timed(fields, found)
 
 
-def _timed(fields: Fields, found: Detector) -> Detector:
+def _timed(fields: TableFields, found: Detector) -> Detector:
     lifetime = _LIFETIMES.get(found.kind, 0.0)
     if found.kind is DetectorKind.GIT and found.fact not in ASKS_GIT:
         lifetime = 0.0
@@ -55,7 +55,7 @@ def _timed(fields: Fields, found: Detector) -> Detector:
     )
 
 
-def _paths(fields: Fields, kind: DetectorKind) -> Detector | None:
+def _paths(fields: TableFields, kind: DetectorKind) -> Detector | None:
     paths = fields.text_or_texts(kind)
     if len(paths) > _MOST_PATHS:
         fields.note(kind, f"{len(paths)} paths are more than {_MOST_PATHS}")
@@ -63,7 +63,7 @@ def _paths(fields: Fields, kind: DetectorKind) -> Detector | None:
     return Detector(kind, paths=paths) if paths and _are_inside(fields, kind, paths) else None
 
 
-def _are_inside(fields: Fields, name: str, paths: tuple[str, ...]) -> bool:
+def _are_inside(fields: TableFields, name: str, paths: tuple[str, ...]) -> bool:
     for path in paths:
         if not is_plain_path(path):
             fields.note(
@@ -75,21 +75,21 @@ def _are_inside(fields: Fields, name: str, paths: tuple[str, ...]) -> bool:
     return True
 
 
-def _glob(fields: Fields, kind: DetectorKind) -> Detector | None:
+def _glob(fields: TableFields, kind: DetectorKind) -> Detector | None:
     pattern = fields.text(kind)
     if pattern is None or not _are_inside(fields, kind, (pattern,)) or not _is_glob(fields, kind, pattern):
         return None
     return Detector(kind, glob=pattern, amount=_count(fields, "count"))
 
 
-def _is_glob(fields: Fields, name: str, pattern: str) -> bool:
+def _is_glob(fields: TableFields, name: str, pattern: str) -> bool:
     if all("**" not in part or part == "**" for part in pattern.split("/")):
         return True
     fields.note(name, "`**` stands for whole directories", "write `*` inside a name")
     return False
 
 
-def _count(fields: Fields, name: str) -> Comparison | None:
+def _count(fields: TableFields, name: str) -> Comparison | None:
     if name not in fields:
         return None
     given = fields.scalar(name)
@@ -99,7 +99,7 @@ def _count(fields: Fields, name: str) -> Comparison | None:
     return found
 
 
-def _git(fields: Fields, kind: DetectorKind) -> Detector | None:
+def _git(fields: TableFields, kind: DetectorKind) -> Detector | None:
     if fields.is_table(kind):
         table = fields.table(kind)
         table.only((GitFact.BRANCH,))
@@ -111,7 +111,7 @@ def _git(fields: Fields, kind: DetectorKind) -> Detector | None:
     return None if fact is None else Detector(kind, fact=GitFact(fact))
 
 
-def _env(fields: Fields, kind: DetectorKind) -> Detector | None:
+def _env(fields: TableFields, kind: DetectorKind) -> Detector | None:
     if not fields.is_table(kind):
         name = fields.text(kind)
         return None if name is None else Detector(kind, variable=name)
@@ -127,7 +127,7 @@ def _env(fields: Fields, kind: DetectorKind) -> Detector | None:
     return Detector(kind, variable=name, equals=equals)
 
 
-def _value(fields: Fields, kind: DetectorKind) -> Detector | None:
+def _value(fields: TableFields, kind: DetectorKind) -> Detector | None:
     table = fields.table(kind)
     if not fields.is_table(kind):
         return None
@@ -144,14 +144,14 @@ def _value(fields: Fields, kind: DetectorKind) -> Detector | None:
     return Detector(kind, paths=(file,), keys=keys, equals=equals) if is_good and keys else None
 
 
-def _has_values(table: Fields, file: str) -> bool:
+def _has_values(table: TableFields, file: str) -> bool:
     if file.endswith((".json", ".toml", ".yaml", ".yml")):
         return True
     table.note("file", "not the name of a JSON, TOML or YAML file", "it ends in .json, .toml, .yaml or .yml")
     return False
 
 
-def _keys(table: Fields) -> tuple[str, ...] | None:
+def _keys(table: TableFields) -> tuple[str, ...] | None:
     if table.is_list("at"):
         return table.texts("at")
     text = table.text("at")
@@ -161,7 +161,7 @@ def _keys(table: Fields) -> tuple[str, ...] | None:
     return tuple(text.split("."))
 
 
-def _command(fields: Fields, kind: DetectorKind) -> Detector | None:
+def _command(fields: TableFields, kind: DetectorKind) -> Detector | None:
     if kind in fields and not fields.is_list(kind):
         fields.note(
             kind,
@@ -179,7 +179,7 @@ def _command(fields: Fields, kind: DetectorKind) -> Detector | None:
     return Detector(kind, argv=argv, exits=fields.wholes("exit", 0, 255) or (0,))
 
 
-def _http(fields: Fields, kind: DetectorKind) -> Detector | None:
+def _http(fields: TableFields, kind: DetectorKind) -> Detector | None:
     url = fields.text(kind)
     if url is None:
         return None
@@ -189,7 +189,7 @@ def _http(fields: Fields, kind: DetectorKind) -> Detector | None:
     return Detector(kind, url=url, statuses=fields.wholes("status", 100, 599))
 
 
-def _entities(fields: Fields, kind: DetectorKind) -> Detector | None:
+def _entities(fields: TableFields, kind: DetectorKind) -> Detector | None:
     table = fields.table(kind)
     if not fields.is_table(kind):
         return None
@@ -215,7 +215,7 @@ def _entities(fields: Fields, kind: DetectorKind) -> Detector | None:
     return Detector(kind, database=path, table=name, amount=count)
 
 
-def _push(fields: Fields, kind: DetectorKind) -> Detector | None:
+def _push(fields: TableFields, kind: DetectorKind) -> Detector | None:
     if fields.flag(kind) is not True:
         fields.note(kind, "expected true")
         return None
@@ -227,7 +227,7 @@ def is_showable(variable: str) -> bool:
     return not names_a_secret(variable)
 
 
-_READERS: dict[DetectorKind, Callable[[Fields, DetectorKind], Detector | None]] = {
+_READERS: dict[DetectorKind, Callable[[TableFields, DetectorKind], Detector | None]] = {
     DetectorKind.FILE: _paths,
     DetectorKind.DIRECTORY: _paths,
     DetectorKind.GLOB: _glob,

@@ -18,7 +18,7 @@ from remit.configuration.config_model import (
     ToolEntry,
 )
 from remit.configuration.detector_tables import BELONGS, is_showable, read_detector
-from remit.configuration.table_fields import Fields, listed
+from remit.configuration.table_fields import TableFields, listed
 from remit.text.spelling import did_you_mean
 
 DANGERS = ("safe", "low", "moderate", "destructive", "critical")
@@ -49,7 +49,7 @@ _LONGEST_ANSWER = 10_000  # characters of a hook that reach a model; more ends u
 def read(content: object) -> tuple[ConfigurationContent, list[ConfigurationMistake]]:
     """Read what a file says; with a mistake in it, none of it is to be used."""
     mistakes: list[ConfigurationMistake] = []
-    top = Fields(content, (), mistakes)
+    top = TableFields(content, (), mistakes)
     top.only(_SECTIONS)
     memory = top.table("memory")
     found = ConfigurationContent(
@@ -72,7 +72,7 @@ def read(content: object) -> tuple[ConfigurationContent, list[ConfigurationMista
     return found, mistakes
 
 
-def _variables(top: Fields) -> tuple[str, ...]:
+def _variables(top: TableFields) -> tuple[str, ...]:
     names = top.texts("env") or ()
     for name in names:
         if not is_showable(name):
@@ -80,7 +80,7 @@ def _variables(top: Fields) -> tuple[str, ...]:
     return names
 
 
-def _state(name: str, fields: Fields) -> StateEntry:
+def _state(name: str, fields: TableFields) -> StateEntry:
     fields.only((*_STATE, *DetectorKind, *_beside(fields)))
     if not is_state_name(name):
         fields.note(
@@ -111,7 +111,7 @@ def _state(name: str, fields: Fields) -> StateEntry:
     )
 
 
-def _beside(fields: Fields) -> tuple[str, ...]:
+def _beside(fields: TableFields) -> tuple[str, ...]:
     return tuple(key for kind in fields.given(DetectorKind) for key in BELONGS.get(DetectorKind(kind), ()))
 
 
@@ -120,7 +120,7 @@ def is_state_name(name: str) -> bool:
     return len(name) <= _LONGEST_NAME and re.fullmatch(_NAME, name) is not None
 
 
-def _tool(pattern: str, fields: Fields) -> ToolEntry:
+def _tool(pattern: str, fields: TableFields) -> ToolEntry:
     fields.only(_TOOL)
     if not pattern.strip():
         fields.note("", "the pattern is empty", "write `*` for all tools")
@@ -136,7 +136,7 @@ def _tool(pattern: str, fields: Fields) -> ToolEntry:
     )
 
 
-def _asked(fields: Fields) -> RequiredStates | None:
+def _asked(fields: TableFields) -> RequiredStates | None:
     if "states" not in fields:
         return None
     if not fields.is_table("states"):
@@ -148,7 +148,7 @@ def _asked(fields: Fields) -> RequiredStates | None:
     )
 
 
-def _place(fields: Fields) -> RequiredLocation | None:
+def _place(fields: TableFields) -> RequiredLocation | None:
     if "location" not in fields:
         return None
     table = fields.table("location")
@@ -156,7 +156,7 @@ def _place(fields: Fields) -> RequiredLocation | None:
     return RequiredLocation(*(table.texts(name) for name in RequiredLocation._fields))
 
 
-def _own_tools(top: Fields) -> tuple[str, ...] | None:
+def _own_tools(top: TableFields) -> tuple[str, ...] | None:
     named = top.texts("own_tools")
     for name in named or ():
         if name not in OWN_TOOLS:
@@ -165,18 +165,18 @@ def _own_tools(top: Fields) -> tuple[str, ...] | None:
     return named
 
 
-def _agent(name: str, fields: Fields) -> AccessLists:
+def _agent(name: str, fields: TableFields) -> AccessLists:
     fields.only(("allow", "block", *_PRESENTATION))
     return _both(name, fields)._replace(presentation=_presentation(fields))
 
 
-def _server(name: str, fields: Fields) -> AccessLists:
+def _server(name: str, fields: TableFields) -> AccessLists:
     fields.only(("allow", "block", "trusted", *_SERVER_OPTIONS))
     options = _server_options(fields) if fields.given(_SERVER_OPTIONS) else None
     return _both(name, fields)._replace(trusted=fields.flag("trusted"), options=options)
 
 
-def _server_options(fields: Fields) -> ServerOptions:
+def _server_options(fields: TableFields) -> ServerOptions:
     inherited = fields.texts if fields.is_list("inherit_env") else fields.flag
     return ServerOptions(
         prefix=fields.flag("prefix"),
@@ -186,17 +186,17 @@ def _server_options(fields: Fields) -> ServerOptions:
     )
 
 
-def _presentation(fields: Fields) -> PresentationOptions:
+def _presentation(fields: TableFields) -> PresentationOptions:
     return PresentationOptions(
         fields.one_of("strategy", tuple(Strategy)), fields.whole("token_budget", 0, _LARGEST_BUDGET)
     )
 
 
-def _both(name: str, fields: Fields) -> AccessLists:
+def _both(name: str, fields: TableFields) -> AccessLists:
     return AccessLists(name, allow=fields.texts("allow"), block=fields.texts("block") or ())
 
 
-def _session(context: Fields, suggestions: Fields, memory: Fields) -> SessionOptions:
+def _session(context: TableFields, suggestions: TableFields, memory: TableFields) -> SessionOptions:
     context.only(("characters", "tokens", "tools"))
     suggestions.only(("enabled", "shared_patterns"))
     return SessionOptions(
@@ -209,11 +209,11 @@ def _session(context: Fields, suggestions: Fields, memory: Fields) -> SessionOpt
     )
 
 
-def _memory(fields: Fields) -> str | None:
+def _memory(fields: TableFields) -> str | None:
     fields.only(("tools", "observe"))
     return fields.one_of("tools", (FOUND, LISTED, OFF))
 
 
-def _room(name: str, fields: Fields) -> Room:
+def _room(name: str, fields: TableFields) -> Room:
     fields.only(("description", "tools", *_PRESENTATION))
     return Room(name, fields.text("description") or "", fields.texts("tools") or (), _presentation(fields))

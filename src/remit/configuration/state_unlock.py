@@ -4,7 +4,7 @@ from remit.configuration.config_model import ASKS_GIT, Detector, DetectorKind, G
 from remit.configuration.layers import DeclaredState
 
 
-def way_to(state: DeclaredState) -> str | None:
+def state_unlock(state: DeclaredState) -> str | None:
     """Say what a person could do so that a state holds; None where that is not known."""
     entry = state.entry
     if not state.may_run:

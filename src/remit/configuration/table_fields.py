@@ -17,7 +17,7 @@ _MOST_ITEMS = 500  # in one list
 _MOST_CHARACTERS = 4096  # in one text
 
 
-class Fields:
+class TableFields:
     """One table of a file, read with its types checked; what is wrong is noted and reads as missing."""
 
     def __init__(self, table: object, path: KeyPath, mistakes: list[ConfigurationMistake]) -> None:
@@ -49,14 +49,14 @@ class Fields:
         """List those of some keys that are there."""
         return [name for name in names if name in self._table]
 
-    def tables(self, name: str) -> "list[tuple[str, Fields]]":
+    def tables(self, name: str) -> "list[tuple[str, TableFields]]":
         """Read a table of tables; a missing one is empty."""
         section = self.table(name)
         return [(key, section.table(key)) for key in section._table]
 
-    def table(self, name: str) -> "Fields":
+    def table(self, name: str) -> "TableFields":
         """Read a table; a missing one is empty."""
-        return Fields(self._table.get(name, {}), (*self.path, name), self._mistakes)
+        return TableFields(self._table.get(name, {}), (*self.path, name), self._mistakes)
 
     def is_table(self, name: str) -> bool:
         """Tell whether a key is there and is a table."""

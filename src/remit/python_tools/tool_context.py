@@ -7,7 +7,7 @@ from threading import Lock
 from remit.bootstrap import open_registry
 from remit.catalog.contexts import ALL_CLIENTS
 from remit.conditions.check import LOCATION, Vocabulary
-from remit.conditions.syntax import Type
+from remit.conditions.syntax import CelType
 from remit.configuration.condition_rules import ENTITIES, VARIABLES
 from remit.decision.context import Context
 from remit.decision.projects import Workspace, identify
@@ -21,7 +21,7 @@ Location = Mapping[str, object]
 
 _BY_ITS_DETECTOR = "its detector, a function of this program, has to say so"
 _NOWHERE = Workspace(dir="", checkout="", project=identify(""))
-_OF_A_PROJECT = {**VARIABLES, "env": Type.MAP, ENTITIES: Type.MAP}  # its own files say what is in these
+_OF_A_PROJECT = {**VARIABLES, "env": CelType.MAP, ENTITIES: CelType.MAP}  # its own files say what is in these
 
 
 class Surroundings:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from remit.configuration.config_model import ConfigurationLayer, Detector, DetectorKind, StateEntry, base_dirs
 from remit.configuration.file_parser import LOCATION, WORKFLOW
-from remit.configuration.state_unlock import way_to
+from remit.configuration.state_unlock import state_unlock
 from remit.decision.snapshot import Snapshot, StateValue
 from remit.errors import StateError, UnknownStateError
 from remit.states.location import check_location
@@ -161,7 +161,7 @@ class Situation:
     def ways(self, workspace: Workspace) -> dict[str, str]:
         """Say for each state what would make it true, where that is known."""
         states = self.configuration(workspace).states
-        return {name: way for name, state in states.items() if (way := way_to(state))}
+        return {name: way for name, state in states.items() if (way := state_unlock(state))}
 
     def set_state(self, name: str, workspace: Workspace) -> None:
         """Set a workflow state, until it is cleared.

@@ -423,7 +423,7 @@ def test_whoever_keeps_a_programs_output_open_is_not_waited_for(shop: Path) -> N
     )
     ended = command_exit.run((sys.executable, "-c", script), str(shop), machine, timeout=3, until_output=True)
     os.kill(int((shop / "pid").read_text()), signal.SIGKILL)
-    assert ended == command_exit.Ended(exit_code=0)
+    assert ended == command_exit.ProgramResult(exit_code=0)
 
 
 class Answers(BaseHTTPRequestHandler):

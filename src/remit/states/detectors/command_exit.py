@@ -38,7 +38,7 @@ _PARTING = 1.0  # seconds in which a program that was ended has gone
 _OWN = {"REMIT_DEPTH": "1", "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}
 
 
-class Ended(NamedTuple):
+class ProgramResult(NamedTuple):
     """How a program ended, or why it did not."""
 
     exit_code: int | None = None
@@ -58,7 +58,7 @@ def detect(detector: Detector, bases: Sequence[str], workspace: Workspace, machi
 
 def run(
     argv: Sequence[str], place: str, machine: Machine, *, timeout: float, until_output: bool = False
-) -> Ended:
+) -> ProgramResult:
     """Run a program until it ends, or until it says something."""
     try:
         process = subprocess.Popen(  # noqa: S603 - the user trusts exactly these words
@@ -72,17 +72,17 @@ def run(
         )
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else None
-        return Ended(trouble=f"cannot be started: {(reason or 'it is no program').lower()}")
+        return ProgramResult(trouble=f"cannot be started: {(reason or 'it is no program').lower()}")
     deadline = time.monotonic() + timeout
     listening = None if process.stdout is None else _Listening(process.stdout)
     try:
         if listening is not None:
             listening.join(timeout)
             if listening.has_heard:
-                return Ended(has_output=True)
-        return Ended(process.wait(max(0.0, deadline - time.monotonic())))
+                return ProgramResult(has_output=True)
+        return ProgramResult(process.wait(max(0.0, deadline - time.monotonic())))
     except subprocess.TimeoutExpired:
-        return Ended(trouble=f"did not end within {timeout:g} s")
+        return ProgramResult(trouble=f"did not end within {timeout:g} s")
     finally:
         _kill(process)
         with suppress(subprocess.TimeoutExpired):  # another user's program may be none of ours to end

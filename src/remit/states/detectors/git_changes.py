@@ -6,7 +6,7 @@ from remit.configuration.config_model import Detector, GitFact
 from remit.decision.projects import Workspace
 from remit.files.bounded_reader import Machine
 from remit.states.detectors.command_exit import run
-from remit.states.detectors.git_facts import facts
+from remit.states.detectors.git_facts import git_facts
 from remit.states.observations import Observation
 
 _STATUS = (  # without what a repository's settings could make it run, as far as git lets one say so
@@ -23,7 +23,7 @@ _STATUS = (  # without what a repository's settings could make it run, as far as
 
 def detect(detector: Detector, _bases: Sequence[str], workspace: Workspace, machine: Machine) -> Observation:
     """Ask git for what is not committed, until it names something."""
-    if not facts(workspace).is_repository:
+    if not git_facts(workspace).is_repository:
         return Observation(False, "there is no repository")
     ended = run(_STATUS, workspace.checkout, machine, timeout=detector.timeout, until_output=True)
     if ended.trouble is not None:

@@ -18,7 +18,7 @@ _MERGE = "MERGE_HEAD"
 _REBASES = ("rebase-merge", "rebase-apply")
 
 
-class Facts(NamedTuple):
+class GitFacts(NamedTuple):
     """What is known of a checkout without starting git."""
 
     is_repository: bool
@@ -29,19 +29,19 @@ class Facts(NamedTuple):
     trouble: str | None = None  # why nothing else is known
 
 
-def facts(workspace: Workspace) -> Facts:
+def git_facts(workspace: Workspace) -> GitFacts:
     """Read git's own files."""
     if not os.path.lexists(os.path.join(workspace.checkout, ".git")):
-        return Facts(False)
+        return GitFacts(False)
     directory = git_directory(workspace.checkout)
     if not _belongs(directory, workspace):
-        return Facts(True, trouble="`.git` points at another place")
+        return GitFacts(True, trouble="`.git` points at another place")
     try:
         head = read_text(os.path.join(directory, "HEAD"), limit=_HEAD_LIMIT)
     except FileError as error:
-        return Facts(True, trouble=f"HEAD: {error.reason}")
+        return GitFacts(True, trouble=f"HEAD: {error.reason}")
     line = (head or "").strip()
-    return Facts(
+    return GitFacts(
         is_repository=True,
         branch=line.removeprefix(_REFS) if line.startswith(_REFS) else None,
         is_detached=bool(line) and not line.startswith("ref: "),
@@ -51,7 +51,7 @@ def facts(workspace: Workspace) -> Facts:
     )
 
 
-def places(workspace: Workspace) -> Iterator[str]:
+def git_files(workspace: Workspace) -> Iterator[str]:
     """Name the files and directories that tell."""
     yield os.path.join(workspace.checkout, ".git")
     directory = git_directory(workspace.checkout)
@@ -59,7 +59,7 @@ def places(workspace: Workspace) -> Iterator[str]:
         yield from (os.path.join(directory, name) for name in ("HEAD", _MERGE, *_REBASES))
 
 
-def tell(detector: Detector, found: Facts, workspace: Workspace) -> Observation:
+def observe_git(detector: Detector, found: GitFacts, workspace: Workspace) -> Observation:
     """Tell one fact of git."""
     if detector.fact is GitFact.REPOSITORY:
         place = os.path.basename(workspace.checkout) or workspace.checkout
@@ -73,7 +73,7 @@ def tell(detector: Detector, found: Facts, workspace: Workspace) -> Observation:
     return _told(detector, found)
 
 
-def _told(detector: Detector, found: Facts) -> Observation:
+def _told(detector: Detector, found: GitFacts) -> Observation:
     match detector.fact:
         case GitFact.BRANCH:
             on = "no branch" if found.branch is None else f"branch {found.branch}"

@@ -10,8 +10,8 @@ from remit.configuration.config_model import Detector, DetectorKind
 from remit.decision.projects import Workspace
 from remit.files.bounded_reader import FileError, Machine, fingerprint
 from remit.states.detectors.detector_modules import Detect, load, module_of
-from remit.states.detectors.git_facts import Facts, facts, tell
-from remit.states.detectors.git_facts import places as git_places
+from remit.states.detectors.git_facts import GitFacts, git_facts, observe_git
+from remit.states.detectors.git_facts import git_files as git_places
 from remit.states.detectors.project_files import look
 from remit.states.observations import Observation
 from remit.text.secrets import may_be_secret
@@ -72,7 +72,7 @@ class LocalLook:
     def _detect(self, detector: Detector, bases: Sequence[str]) -> Observation:
         try:
             if detector.kind is DetectorKind.GIT and not detector.runs:
-                return tell(detector, self._git, self._workspace)
+                return observe_git(detector, self._git, self._workspace)
             name = module_of(detector)
             if name not in self._loaded:
                 self._loaded[name] = load(name)
@@ -115,8 +115,8 @@ class LocalLook:
         }
 
     @cached_property
-    def _git(self) -> Facts:
-        return facts(self._workspace)
+    def _git(self) -> GitFacts:
+        return git_facts(self._workspace)
 
     def _shown(self, env: Sequence[str]) -> Sequence[tuple[str, str]]:
         given = [(name, self._machine.variables.get(name)) for name in env]
