@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from remit.configuration.configuration_service import ConfigurationFinding
-    from remit.configuration.layers import TrustRequest
+    from remit.configuration.merged_configuration import TrustRequest
     from remit.configuration.session_settings import SessionSettings
     from remit.decision.context import Context
     from remit.decision.decide import Decision, ToolDecision

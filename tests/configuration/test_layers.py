@@ -8,7 +8,8 @@ import pytest
 from remit.configuration.condition_rules import mistakes_in, mistakes_of, vocabulary
 from remit.configuration.config_model import ConfigurationFile, ConfigurationLayer, LoadedFile, base_dirs
 from remit.configuration.file_parser import read
-from remit.configuration.layers import Configuration, Transition, combine
+from remit.configuration.layers import combine
+from remit.configuration.merged_configuration import Configuration, Transition
 from remit.configuration.state_unlock import state_unlock
 from remit.decision.projects import Workspace, identify
 from remit.decision.snapshot import StateValue

@@ -15,7 +15,7 @@ from remit.decision.decide import Verdict
 from remit.decision.direct_calls import agent_context, decide_call
 from remit.decision.gates import Gate
 from remit.decision.kinds import Authority, ConfigStatus, Kind
-from remit.decision.policy import Mode
+from remit.decision.policy_rules import Mode
 from remit.decision.scopes import Scope
 from remit.decision.tools import Tool, Winner
 from support.builders import CLIENT, context, server

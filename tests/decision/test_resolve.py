@@ -2,11 +2,12 @@ from dataclasses import replace
 
 import pytest
 
-from remit.decision.client_settings import ClientSettings, Effect, SettingsLevel, SettingsRule
+from remit.decision.client_settings import ClientSettings
 from remit.decision.declarations import Declaration
 from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.resolve import resolve
 from remit.decision.scopes import Scope
+from remit.decision.settings_rules import Effect, SettingsLevel, SettingsRule
 from support.builders import declared
 
 

@@ -5,13 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from remit.decision.client_settings import ClientSettings, Effect, SettingsLevel, SettingsRule
+from remit.decision.client_settings import ClientSettings
 from remit.decision.declarations import Declaration, Resolved
 from remit.decision.kinds import Authority, ConfigStatus, Kind
 from remit.decision.launch import Launch, Transport, VariableSyntax
 from remit.decision.problems import Problem, Severity
 from remit.decision.resolve import resolve
 from remit.decision.scopes import Scope
+from remit.decision.settings_rules import Effect, SettingsLevel, SettingsRule
 from remit.decision.tool_names import tool_name
 from remit.decision.tools import Tool
 from remit.doctor.checks.broken_files import broken_files

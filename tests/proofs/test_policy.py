@@ -15,7 +15,7 @@ from remit.catalog.summary import summarize
 from remit.cli.json_output import listing
 from remit.decision.context import Context
 from remit.decision.decide import Verdict
-from remit.decision.policy import Mode
+from remit.decision.policy_rules import Mode
 from remit.policy.approvals import Approval, digest_of_arguments
 from remit.registry import Registry
 from support.databases import run_sql

@@ -10,7 +10,7 @@ from remit.decision.agents import check_servers, resolve_agent
 from remit.decision.context import Context
 from remit.decision.decide import ToolDecision
 from remit.decision.kinds import Kind, ToolStatus
-from remit.decision.policy import Mode
+from remit.decision.policy_rules import Mode
 from remit.decision.tool_names import full_label, storable
 from remit.decision.views import Flags
 from remit.errors import NoSuchFileError, UnknownClientError

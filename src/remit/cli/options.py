@@ -12,7 +12,7 @@ import click
 
 from remit.bootstrap import open_registry
 from remit.catalog.contexts import DEFAULT_CLIENT
-from remit.decision.policy import Mode
+from remit.decision.policy_rules import Mode
 from remit.errors import RemitError
 
 if TYPE_CHECKING:

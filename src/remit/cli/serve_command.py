@@ -12,7 +12,7 @@ from remit.catalog.contexts import ALL_CLIENTS, DEFAULT_CLIENT
 from remit.cli import render
 from remit.cli.options import PROJECT
 from remit.configuration.config_model import Strategy
-from remit.decision.policy import Mode
+from remit.decision.policy_rules import Mode
 from remit.decision.views import runs_headless
 from remit.errors import ServingError
 from remit.gateway.ports import EndpointSpec

@@ -17,7 +17,7 @@ from remit.decision.context import Context, shorten
 from remit.errors import UnknownServerError
 
 if TYPE_CHECKING:
-    from remit.configuration.layers import TrustRequest
+    from remit.configuration.merged_configuration import TrustRequest
     from remit.registry import Registry
     from remit.trust.trust_rule import Trustable
 

@@ -12,10 +12,10 @@ from remit.clients.parsing import platform_paths
 from remit.clients.parsing.client_reader import Client, ConfigFile, Origin, Parsed, Reader, declare_servers
 from remit.clients.parsing.entry_fields import EntryError, Fields
 from remit.clients.parsing.server_files import origin
-from remit.decision.client_settings import Effect, SettingsLevel, SettingsRule
 from remit.decision.launch import VariableSyntax
 from remit.decision.projects import Workspace
 from remit.decision.scopes import Scope, ancestors
+from remit.decision.settings_rules import Effect, SettingsLevel, SettingsRule
 from remit.files.bounded_reader import Machine
 
 CONFIG_DIR = "CLAUDE_CONFIG_DIR"

@@ -11,10 +11,10 @@ from remit.clients.parsing import platform_paths
 from remit.clients.parsing.client_reader import Client, Origin, Reader
 from remit.clients.parsing.entry_fields import EntryError, Fields
 from remit.clients.parsing.layered_files import Layer, declare_layers, deep_merge, last_word
-from remit.decision.client_settings import NEVER_ASKS, Effect, SettingsLevel, SettingsRule
 from remit.decision.declarations import Declaration
 from remit.decision.launch import VariableSyntax
 from remit.decision.scopes import Scope, ancestors
+from remit.decision.settings_rules import NEVER_ASKS, Effect, SettingsLevel, SettingsRule
 from remit.files.bounded_reader import Machine
 from remit.files.formats import parse_toml
 

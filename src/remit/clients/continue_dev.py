@@ -7,10 +7,10 @@ from remit.clients.parsing.client_reader import Client, ConfigFile, Parsed, Read
 from remit.clients.parsing.entry_fields import EntryError, Fields
 from remit.clients.parsing.server_entries import EntryRule
 from remit.clients.parsing.server_files import checkout_dirs, origin
-from remit.decision.client_settings import NEVER_ASKS
 from remit.decision.launch import VariableSyntax
 from remit.decision.projects import Workspace
 from remit.decision.scopes import Scope
+from remit.decision.settings_rules import NEVER_ASKS
 from remit.files.formats import parse_jsonc, parse_yaml
 
 NAME = "continue"

@@ -6,10 +6,10 @@ from remit.clients.parsing.client_reader import Client, ConfigFile, Parsed, Read
 from remit.clients.parsing.entry_fields import Fields
 from remit.clients.parsing.server_entries import EntryRule
 from remit.clients.parsing.server_files import ServerFiles
-from remit.decision.client_settings import ApprovalPrompt, ClientBehavior, Effect, SettingsLevel, SettingsRule
 from remit.decision.launch import Transport, VariableSyntax
 from remit.decision.projects import Workspace
 from remit.decision.scopes import Scope, is_at_or_below
+from remit.decision.settings_rules import ApprovalPrompt, ClientBehavior, Effect, SettingsLevel, SettingsRule
 from remit.files.formats import parse_jsonc
 
 NAME = "copilot-cli"

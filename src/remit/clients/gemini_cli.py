@@ -11,9 +11,9 @@ from remit.clients.parsing.client_reader import Client, Origin, Reader
 from remit.clients.parsing.entry_fields import Fields
 from remit.clients.parsing.layered_files import Layer, declare_layers, last_word
 from remit.clients.parsing.server_entries import Entry, process, remote
-from remit.decision.client_settings import NEVER_ASKS, Effect, SettingsLevel, SettingsRule
 from remit.decision.launch import Transport, VariableSyntax
 from remit.decision.scopes import Scope
+from remit.decision.settings_rules import NEVER_ASKS, Effect, SettingsLevel, SettingsRule
 from remit.files.bounded_reader import is_only_roots
 from remit.files.formats import parse_commented_json
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from remit.clients.parsing.client_reader import Reader
 from remit.clients.parsing.entry_fields import EntryError, Fields
-from remit.decision.client_settings import Effect, SettingsLevel, SettingsRule
 from remit.decision.scopes import is_at_or_below
+from remit.decision.settings_rules import Effect, SettingsLevel, SettingsRule
 from remit.files.formats import parse_commented_json
 
 TRUSTED_FOLDERS = "GEMINI_CLI_TRUSTED_FOLDERS_PATH"

@@ -6,10 +6,10 @@ from remit.clients.claude.markdown_tools import Shelf, read_folder
 from remit.clients.parsing.client_reader import Client, Reader
 from remit.clients.parsing.server_entries import EntryRule
 from remit.clients.parsing.server_files import ServerFiles
-from remit.decision.client_settings import NEVER_ASKS
 from remit.decision.kinds import Kind
 from remit.decision.launch import Transport
 from remit.decision.scopes import Scope
+from remit.decision.settings_rules import NEVER_ASKS
 
 NAME = "klaude"
 

@@ -9,9 +9,9 @@ from remit.clients.parsing.client_reader import Client, Origin, Parsed, Reader
 from remit.clients.parsing.entry_fields import EntryError, Fields
 from remit.clients.parsing.layered_files import Layer, declare_layers, deep_merge
 from remit.clients.parsing.server_entries import Entry, remote
-from remit.decision.client_settings import NEVER_ASKS
 from remit.decision.launch import Launch, Transport, VariableSyntax
 from remit.decision.scopes import Scope, ancestors
+from remit.decision.settings_rules import NEVER_ASKS
 from remit.files.bounded_reader import FileError, Machine
 from remit.files.formats import parse_jsonc
 

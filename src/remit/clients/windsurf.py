@@ -5,9 +5,9 @@ import os
 from remit.clients.parsing.client_reader import Client, Reader
 from remit.clients.parsing.server_entries import EntryRule
 from remit.clients.parsing.server_files import ServerFiles
-from remit.decision.client_settings import NEVER_ASKS
 from remit.decision.launch import VariableSyntax
 from remit.decision.scopes import Scope
+from remit.decision.settings_rules import NEVER_ASKS
 
 NAME = "windsurf"
 

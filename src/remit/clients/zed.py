@@ -7,8 +7,8 @@ from remit.clients.parsing.client_reader import Client, Reader
 from remit.clients.parsing.entry_fields import Fields
 from remit.clients.parsing.server_entries import Entry, EntryRule
 from remit.clients.parsing.server_files import ServerFiles
-from remit.decision.client_settings import NEVER_ASKS
 from remit.decision.scopes import Scope
+from remit.decision.settings_rules import NEVER_ASKS
 from remit.files.formats import parse_jsonc
 
 NAME = "zed"

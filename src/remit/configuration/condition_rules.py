@@ -15,7 +15,7 @@ from remit.configuration.config_model import (
     ConfigurationMistake,
     ToolEntry,
 )
-from remit.configuration.layers import Configuration, ToolRule
+from remit.configuration.merged_configuration import Configuration, ToolRule
 from remit.decision.requirements import Dependencies
 from remit.decision.snapshot import Implications, Snapshot, StateValue
 from remit.errors import ConditionError, StateError

@@ -21,7 +21,8 @@ from remit.configuration.config_model import (
     key_path,
 )
 from remit.configuration.file_parser import read
-from remit.configuration.layers import Configuration, Trusted, TrustRequest, combine
+from remit.configuration.layers import Trusted, combine
+from remit.configuration.merged_configuration import Configuration, TrustRequest
 from remit.configuration.policy_compiler import CompiledPolicy, compile_policy
 from remit.configuration.session_settings import SessionSettings, violations
 from remit.configuration.session_settings import session_settings as tell

@@ -24,17 +24,17 @@ from remit.configuration.config_model import (
     key_path,
 )
 from remit.configuration.file_parser import OFF
-from remit.configuration.layers import Trusted, TrustRequest, owner
+from remit.configuration.layers import Trusted, owner
+from remit.configuration.merged_configuration import TrustRequest
 from remit.decision.danger import LEVELS, Danger
 from remit.decision.globs import Glob, glob, tool_globs
-from remit.decision.policy import (
-    NO_POLICY,
+from remit.decision.policy import NO_POLICY, Policy
+from remit.decision.policy_rules import (
     AnnotationTrust,
     ConfigLocation,
     ListTarget,
     Mode,
     ModeSetting,
-    Policy,
     RuleStrength,
     SafetyRule,
     ToolList,

@@ -1,7 +1,7 @@
 """Says what would make a state true."""
 
 from remit.configuration.config_model import ASKS_GIT, Detector, DetectorKind, GitFact, StateEntry
-from remit.configuration.layers import DeclaredState
+from remit.configuration.merged_configuration import DeclaredState
 
 
 def state_unlock(state: DeclaredState) -> str | None:

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from remit.decision.client_settings import ASKS_AT_A_TERMINAL, ClientBehavior, SettingsRule
 from remit.decision.declarations import Declaration, Key
 from remit.decision.problems import Problem
 from remit.decision.scopes import Scope
+from remit.decision.settings_rules import ASKS_AT_A_TERMINAL, ClientBehavior, SettingsRule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

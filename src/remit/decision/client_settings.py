@@ -8,86 +8,21 @@ switched off here.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
-from fnmatch import fnmatchcase
-from typing import NamedTuple
 
 from remit.decision.declarations import Declaration
 from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.scopes import Scope
+from remit.decision.server_matchers import _is_allowed, matches
+from remit.decision.settings_rules import (
+    ASKS_AT_A_TERMINAL,
+    FORGOTTEN_URL,
+    ApprovalPrompt,
+    ClientBehavior,
+    Effect,
+    SettingsLevel,
+    SettingsRule,
+)
 from remit.decision.tool_names import full_label, normalise
-
-
-class SettingsLevel(StrEnum):
-    """Whose settings a rule stands in, strongest first."""
-
-    MANAGED = "managed"
-    LOCAL = "local"
-    PROJECT = "project"
-    USER = "user"
-    STATE = "state"  # what the client wrote down of the user's own answers
-
-
-class Effect(StrEnum):
-    """What a rule does to the servers it names."""
-
-    EXCLUDES = "excludes"  # managed servers exist: all others are left out
-    TRUSTS = "trusts"  # subject `project`: the repository; `folder`: the launch directory or one above it
-    APPROVES_ALL = "approves_all"  # subject `true` or `false`
-    APPROVES = "approves"  # exact name
-    REJECTS = "rejects"  # normalised name
-    DENIES = "denies"  # a matcher
-    ALLOWS = "allows"  # a matcher, or empty: the list exists
-    ALLOWS_MANAGED_ONLY = "allows_managed_only"
-    ADMITS_REMIT = "admits_remit"  # a matcher: Remit put itself on a list, which counts for nothing else here
-    SWITCHES_PLUGIN = "switches_plugin"  # `<plugin>=true` or `=false`; the strongest level decides
-    DISABLES = "disables"  # exact name, a plugin's as `plugin:<plugin>:<server>`
-    OVERRIDES_SKILL = "overrides_skill"  # `<skill or command>=off`, or another word; the strongest decides
-    ADMITS_PLUGINS_ONLY = "admits_plugins_only"  # subject `mcp`, `skills` or `agents`
-    WITHHOLDS = "withholds"  # the directory whose servers wait until it is trusted; empty: all servers wait
-
-
-class ApprovalPrompt(StrEnum):
-    """When a client asks its user before it uses a project's servers."""
-
-    NEVER = "never"
-    AT_A_TERMINAL = "at_a_terminal"
-    ALWAYS = "always"  # without a terminal, what was not approved before is left out
-
-
-class ClientBehavior(NamedTuple):
-    """What a client does in its own way, whatever its settings say."""
-
-    asks: ApprovalPrompt = ApprovalPrompt.AT_A_TERMINAL
-    off_shadows: bool = True  # an entry that is switched off stands in the way of weaker ones of its name
-
-
-ASKS_AT_A_TERMINAL = ClientBehavior()
-NEVER_ASKS = ClientBehavior(asks=ApprovalPrompt.NEVER)
-
-
-FORGOTTEN_URL = "forgotten-url"  # a matcher of which only this much was stored
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SettingsRule:
-    """One line of one settings file.
-
-    A matcher is `name:<exact name>`, `command:<digest of the exact words>` or `url:<pattern>`; of a pattern,
-    which may hold a secret, nothing is stored but that there is one.
-    """
-
-    source: str
-    level: SettingsLevel
-    effect: Effect
-    subject: str = ""
-
-    @property
-    def storable_subject(self) -> str:
-        """The subject as it may be stored."""
-        is_pattern = self.effect in (Effect.DENIES, Effect.ALLOWS) and self.subject.startswith("url:")
-        return FORGOTTEN_URL if is_pattern else self.subject
 
 
 class ClientSettings:
@@ -244,58 +179,3 @@ def _needs_approval(declaration: Declaration) -> bool:
 def _full_label(declaration: Declaration) -> str:
     label = declaration.name if declaration.server is None else declaration.server
     return full_label(label, declaration.plugin)
-
-
-def matches(matcher: str, declaration: Declaration) -> bool:
-    """Tell whether a policy's matcher means a declaration."""
-    sort, _, value = matcher.partition(":")
-    match sort:
-        case "name":
-            return value == _full_label(declaration)
-        case "command":
-            return _url(declaration) is None and value == declaration.endpoint
-        case "url":
-            url = _url(declaration)
-            return url is not None and url_matches(value, url)
-        case _:
-            return False
-
-
-def _url(declaration: Declaration) -> str | None:
-    launch = declaration.launch
-    return launch.url if launch is not None and launch.is_remote else None
-
-
-def _is_allowed(allowed: Sequence[str], declaration: Declaration) -> bool:
-    """A remote server must match a URL where any is listed, a process a command; otherwise names count."""
-    decisive = "url:" if _url(declaration) is not None else "command:"
-    strict = [matcher for matcher in allowed if matcher.startswith(decisive)]
-    return any(matches(matcher, declaration) for matcher in strict or allowed)
-
-
-def url_matches(pattern: str, url: str) -> bool:
-    """Match a URL against a pattern with `*`; hosts in any case, no path means any path.
-
-    A pattern with `*` in its host and no port covers every port; one without `*` only the usual port.
-    """
-    if pattern == "*":
-        return True
-    scheme, separator, rest = pattern.partition("://")
-    url_scheme, _, url_rest = url.partition("://")
-    if not separator or (scheme != "*" and scheme != url_scheme.lower()):
-        return False
-    host, slash, path = rest.partition("/")
-    url_host, _, url_path = url_rest.partition("/")
-    url_name, _, url_port = url_host.rpartition("@")[2].lower().partition(":")
-    name, _, port = host.lower().partition(":")
-    if not _glob(name, url_name) or not _is_port_covered(port, url_port, any_port="*" in name):
-        return False
-    return not slash or _glob(path, url_path)
-
-
-def _is_port_covered(pattern: str, port: str, *, any_port: bool) -> bool:
-    return _glob(pattern, port) if pattern else any_port or not port
-
-
-def _glob(pattern: str, text: str) -> bool:
-    return fnmatchcase(text, pattern.replace("[", "[[]").replace("?", "[?]"))

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from remit.decision.agents import Agent
-from remit.decision.policy import NO_POLICY, Mode, Policy
+from remit.decision.policy import NO_POLICY, Policy
+from remit.decision.policy_rules import Mode
 from remit.decision.projects import Workspace
 from remit.decision.requirements import NO_REQUIREMENTS, Requirements
 from remit.decision.views import USUAL, Flags, View

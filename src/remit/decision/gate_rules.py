@@ -10,7 +10,7 @@ from remit.decision.context import Context, shorten
 from remit.decision.danger import Danger, Rating
 from remit.decision.demotion import in_words
 from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
-from remit.decision.policy import ConfigLocation, Mode, ToolDanger
+from remit.decision.policy_rules import ConfigLocation, Mode, ToolDanger
 from remit.decision.scopes import Scope, in_scope
 from remit.decision.tool_names import REMIT, full_label
 from remit.decision.tools import Tool

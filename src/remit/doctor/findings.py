@@ -6,13 +6,13 @@ A patient holds launches, which may hold secrets: it lives in memory, and no fin
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from remit.decision.client_settings import SettingsRule
 from remit.decision.context import Context
 from remit.decision.declarations import Declaration, Resolved
 from remit.decision.kinds import Kind
 from remit.decision.launch import Launch
 from remit.decision.problems import Problem, Severity
 from remit.decision.scopes import Scope
+from remit.decision.settings_rules import SettingsRule
 from remit.decision.tools import Tool
 from remit.upstream.launch.launch_facts import LaunchFacts
 from remit.upstream.launch.start_obstacles import started_servers

@@ -8,13 +8,13 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from remit.configuration.config_model import key_path
-from remit.configuration.layers import Configuration
+from remit.configuration.merged_configuration import Configuration
 from remit.decision.context import Context
 from remit.decision.decide import ToolDecision
 from remit.decision.decision_index import DecisionIndex
 from remit.decision.declarations import Declaration, Key, Resolved
 from remit.decision.globs import glob, tool_globs
-from remit.decision.policy import ConfigLocation, ListTarget, ToolList
+from remit.decision.policy_rules import ConfigLocation, ListTarget, ToolList
 from remit.decision.snapshot import Snapshot
 from remit.decision.tool_names import MCP, OWN
 from remit.errors import UnknownRoomError

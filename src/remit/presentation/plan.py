@@ -13,7 +13,8 @@ from remit.configuration.config_model import (
     Strategy,
 )
 from remit.configuration.file_parser import LISTED, OWN_TOOLS
-from remit.configuration.layers import Configuration, may_present
+from remit.configuration.layers import may_present
+from remit.configuration.merged_configuration import Configuration
 from remit.decision.context import Context
 from remit.decision.globs import Glob, glob, tool_globs
 from remit.decision.requirements import NO_REQUIREMENTS

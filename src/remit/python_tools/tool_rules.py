@@ -12,7 +12,7 @@ from remit.decision.decide import Decision, ExplainedGate, Verdict
 from remit.decision.gate_rules import GateResult
 from remit.decision.globs import Glob
 from remit.decision.kinds import Authority, ConfigStatus, Kind
-from remit.decision.policy import ConfigLocation, RuleStrength, SafetyRule
+from remit.decision.policy_rules import ConfigLocation, RuleStrength, SafetyRule
 from remit.decision.requirements import Requirement
 from remit.decision.scopes import Scope
 from remit.decision.tools import Tool

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.catalog.listing import Listings
-from remit.configuration.layers import Configuration, combine
+from remit.configuration.layers import combine
+from remit.configuration.merged_configuration import Configuration
 from remit.decision.context import Context
 from remit.decision.decide import ToolDecision
 from remit.decision.declarations import Declaration, Key, Resolved

@@ -15,7 +15,7 @@ from remit.states.state_watch import Watch
 
 if TYPE_CHECKING:
     from remit.configuration.configuration_service import ConfigurationFinding, CurrentConfiguration
-    from remit.configuration.layers import TrustRequest
+    from remit.configuration.merged_configuration import TrustRequest
     from remit.decision.context import Context
     from remit.decision.problems import Problem
     from remit.decision.tools import Tool

@@ -19,7 +19,7 @@ from remit.text.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from remit.configuration.configuration_service import ConfigurationService
-    from remit.configuration.layers import Configuration, DeclaredState
+    from remit.configuration.merged_configuration import Configuration, DeclaredState
     from remit.decision.context import Context
     from remit.decision.projects import Workspace
     from remit.decision.requirements import Dependencies

@@ -8,9 +8,9 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.decision.client_reading import ClientReading, StoredReading
-from remit.decision.client_settings import Effect, SettingsLevel, SettingsRule
 from remit.decision.declarations import Changes, Declaration, Key, Resolved
 from remit.decision.kinds import ConfigStatus
+from remit.decision.settings_rules import Effect, SettingsLevel, SettingsRule
 from remit.decision.tools import Definition
 from remit.decision.views import USUAL, View
 from remit.store import row_values

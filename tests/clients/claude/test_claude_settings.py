@@ -4,8 +4,8 @@ import pytest
 
 from remit.clients.claude.claude_settings import parse_settings
 from remit.clients.parsing.client_reader import ConfigFile, Parsed
-from remit.decision.client_settings import SettingsLevel
 from remit.decision.launch import command_digest
+from remit.decision.settings_rules import SettingsLevel
 from support.builders import SHOP, servers
 from support.sandbox import Sandbox
 

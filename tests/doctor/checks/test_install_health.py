@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from remit.decision.client_settings import ClientSettings, Effect, SettingsLevel, SettingsRule
+from remit.decision.client_settings import ClientSettings
 from remit.decision.declarations import Declaration
 from remit.decision.launch import Launch, Transport, command_digest
 from remit.decision.problems import Severity
 from remit.decision.resolve import resolve
 from remit.decision.scopes import Scope
+from remit.decision.settings_rules import Effect, SettingsLevel, SettingsRule
 from remit.doctor.checks.install_health import loaded_twice, lost_installs, missing_remit, unloaded_servers
 from remit.doctor.findings import Patient
 from support.builders import context, declared

@@ -10,8 +10,8 @@ from remit.clients.claude.markdown_tools import FOLDERS, dashed, project_dirs
 from remit.clients.claude.plugin_manifests import Plugin, manifest_path, read_fields, read_plugin
 from remit.clients.parsing.client_reader import Reader, off_status
 from remit.clients.parsing.entry_fields import EntryError, Fields
-from remit.decision.client_settings import Effect, SettingsLevel, SettingsRule
 from remit.decision.kinds import ConfigStatus, Kind
+from remit.decision.settings_rules import Effect, SettingsLevel, SettingsRule
 
 _EVERYWHERE = ("user", "managed")
 

@@ -10,9 +10,9 @@ from remit.clients.claude.claude_entries import NAME, read_entry
 from remit.clients.claude.own_settings import ALLOWED, before_install
 from remit.clients.parsing.client_reader import Origin, Parsed, declare_servers
 from remit.clients.parsing.entry_fields import EntryError, Fields
-from remit.decision.client_settings import Effect, SettingsLevel, SettingsRule
 from remit.decision.launch import Transport, command_digest
 from remit.decision.scopes import Scope, ancestors
+from remit.decision.settings_rules import Effect, SettingsLevel, SettingsRule
 from remit.decision.tool_names import normalise, storable
 from remit.install.record import SERVER, EditedFile
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from remit.clients.parsing.entry_fields import EntryError, Fields
 from remit.clients.parsing.server_entries import Entry
 from remit.decision.client_reading import ClientReading
-from remit.decision.client_settings import ASKS_AT_A_TERMINAL, ClientBehavior, SettingsRule
 from remit.decision.declarations import Declaration
 from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.launch import Launch, VariableSyntax
 from remit.decision.problems import Problem
 from remit.decision.projects import Workspace
 from remit.decision.scopes import Scope
+from remit.decision.settings_rules import ASKS_AT_A_TERMINAL, ClientBehavior, SettingsRule
 from remit.decision.tool_names import server_name, storable
 from remit.decision.views import View
 from remit.files.bounded_reader import (

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 
-from remit.decision.client_settings import ClientSettings, Effect, SettingsLevel
+from remit.decision.client_settings import ClientSettings
 from remit.decision.context import shorten
 from remit.decision.gate_rules import status_reason
 from remit.decision.kinds import RUNS
 from remit.decision.problems import Severity
 from remit.decision.scopes import Scope
+from remit.decision.settings_rules import Effect, SettingsLevel
 from remit.doctor.findings import Finding, Patient, about
 from remit.install.record import SERVER, is_served
 

@@ -1,0 +1,62 @@
+"""Matches servers against the matchers of a client's policy: a name, a command or a URL pattern."""
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+
+from remit.decision.client_settings import _full_label
+from remit.decision.declarations import Declaration
+
+
+def matches(matcher: str, declaration: Declaration) -> bool:
+    """Tell whether a policy's matcher means a declaration."""
+    sort, _, value = matcher.partition(":")
+    match sort:
+        case "name":
+            return value == _full_label(declaration)
+        case "command":
+            return _url(declaration) is None and value == declaration.endpoint
+        case "url":
+            url = _url(declaration)
+            return url is not None and url_matches(value, url)
+        case _:
+            return False
+
+
+def _url(declaration: Declaration) -> str | None:
+    launch = declaration.launch
+    return launch.url if launch is not None and launch.is_remote else None
+
+
+def _is_allowed(allowed: Sequence[str], declaration: Declaration) -> bool:
+    """A remote server must match a URL where any is listed, a process a command; otherwise names count."""
+    decisive = "url:" if _url(declaration) is not None else "command:"
+    strict = [matcher for matcher in allowed if matcher.startswith(decisive)]
+    return any(matches(matcher, declaration) for matcher in strict or allowed)
+
+
+def url_matches(pattern: str, url: str) -> bool:
+    """Match a URL against a pattern with `*`; hosts in any case, no path means any path.
+
+    A pattern with `*` in its host and no port covers every port; one without `*` only the usual port.
+    """
+    if pattern == "*":
+        return True
+    scheme, separator, rest = pattern.partition("://")
+    url_scheme, _, url_rest = url.partition("://")
+    if not separator or (scheme != "*" and scheme != url_scheme.lower()):
+        return False
+    host, slash, path = rest.partition("/")
+    url_host, _, url_path = url_rest.partition("/")
+    url_name, _, url_port = url_host.rpartition("@")[2].lower().partition(":")
+    name, _, port = host.lower().partition(":")
+    if not _glob(name, url_name) or not _is_port_covered(port, url_port, any_port="*" in name):
+        return False
+    return not slash or _glob(path, url_path)
+
+
+def _is_port_covered(pattern: str, port: str, *, any_port: bool) -> bool:
+    return _glob(pattern, port) if pattern else any_port or not port
+
+
+def _glob(pattern: str, text: str) -> bool:
+    return fnmatchcase(text, pattern.replace("[", "[[]").replace("?", "[?]"))
