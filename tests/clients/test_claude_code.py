@@ -5,8 +5,8 @@ import pytest
 from remit.clients.claude_code import CLIENT, parse_project_file, parse_state_file
 from remit.clients.parsing.client_reader import ConfigFile, Parsed, read_client
 from remit.decision.client_reading import ClientReading
+from remit.decision.projects import View
 from remit.decision.scopes import Scope
-from remit.decision.views import View
 from remit.files.bounded_reader import Machine
 from remit.files.checkout import locate
 from support.builders import SHOP, servers

@@ -9,8 +9,8 @@ from remit.decision.client_settings import ClientSettings
 from remit.decision.declarations import Declaration
 from remit.decision.kinds import ConfigStatus
 from remit.decision.launch import Transport
+from remit.decision.projects import View
 from remit.decision.resolve import resolve
-from remit.decision.views import View
 from remit.files.bounded_reader import Machine
 from remit.files.checkout import locate
 from support.builders import servers

@@ -8,8 +8,8 @@ from remit.clients.parsing.client_reader import Parsed, read_client
 from remit.clients.parsing.entry_fields import Fields
 from remit.decision.client_reading import ClientReading
 from remit.decision.client_settings import ClientSettings
+from remit.decision.projects import View
 from remit.decision.resolve import resolve
-from remit.decision.views import View
 from remit.files.bounded_reader import Machine
 from remit.files.checkout import locate
 from support.processes import git

@@ -2,7 +2,7 @@
 
 from remit.memory.artifacts import DAY, Content, Kept, Kind
 from remit.memory.session_sections import RECENT, memory_sections, since
-from remit.text.sections import assemble
+from remit.text.limits import assemble
 
 
 def kept(kind: Kind, content: Content) -> Kept:

@@ -27,12 +27,11 @@ from remit.decision.decide import UNKNOWN
 from remit.decision.declarations import Declaration
 from remit.decision.kinds import Authority, Kind, ToolStatus
 from remit.decision.launch import Launch
-from remit.decision.projects import Workspace, identify
+from remit.decision.projects import View, Workspace, identify
 from remit.decision.scopes import Scope, in_scope, is_at_or_below
 from remit.decision.settings_rules import Effect, SettingsLevel, SettingsRule
 from remit.decision.tool_names import server_name
 from remit.decision.tools import Definition
-from remit.decision.views import View
 from remit.doctor.diagnosis import diagnose
 from remit.files.file_stamps import Stamps
 from remit.registry import Registry

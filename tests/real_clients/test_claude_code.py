@@ -21,8 +21,8 @@ from remit.decision.client_settings import ClientSettings
 from remit.decision.declarations import Resolved
 from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.launch import command_digest
+from remit.decision.projects import View
 from remit.decision.resolve import resolve
-from remit.decision.views import View
 from remit.files.bounded_reader import Machine
 from remit.files.checkout import locate
 from support.processes import git

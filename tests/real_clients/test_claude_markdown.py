@@ -23,8 +23,8 @@ from remit.clients.claude_code import CLIENT
 from remit.clients.parsing.client_reader import read_client
 from remit.decision.client_settings import ClientSettings
 from remit.decision.kinds import ConfigStatus, Kind
+from remit.decision.projects import View
 from remit.decision.resolve import resolve
-from remit.decision.views import View
 from remit.files.bounded_reader import Machine
 from remit.files.checkout import locate
 from support.processes import git

@@ -9,8 +9,8 @@ from remit.decision.client_reading import ClientReading
 from remit.decision.client_reports import CallOutcome, ReportedTool
 from remit.decision.declarations import Declaration, Resolved
 from remit.decision.kinds import Authority, ConfigStatus
+from remit.decision.projects import View
 from remit.decision.tools import Definition
-from remit.decision.views import View
 from remit.policy.audit import AuditEntry
 from remit.store.row_values import define
 from remit.store.sqlite_store import SqliteStore

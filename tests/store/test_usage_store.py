@@ -10,11 +10,10 @@ from remit.decision.client_reports import CallOutcome, ReportedTool
 from remit.decision.client_settings import ClientSettings
 from remit.decision.declarations import Declaration
 from remit.decision.kinds import Authority
-from remit.decision.projects import Workspace
+from remit.decision.projects import LaunchFlags, View, Workspace
 from remit.decision.resolve import resolve
 from remit.decision.scopes import Scope
 from remit.decision.tools import Definition, Tool
-from remit.decision.views import Flags, View
 from remit.store.sqlite_store import SqliteStore
 from support.builders import BLOG, CLIENT, SHOP, declared
 from support.databases import run_sql
@@ -67,7 +66,7 @@ class Book:
         self.scanned.add(workspace)
 
     def rows(self, workspace: Workspace = SHOP, name: str = TOOL) -> list[Tool]:
-        return [tool for tool in self.store.catalog(workspace, Flags()) if tool.name == name]
+        return [tool for tool in self.store.catalog(workspace, LaunchFlags()) if tool.name == name]
 
     def counts(self, workspace: Workspace = SHOP, name: str = TOOL) -> list[tuple[str, int]]:
         return [(tool.scope, tool.usage_count) for tool in self.rows(workspace, name)]

@@ -14,9 +14,9 @@ from remit.decision.declarations import Resolved
 from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.launch import Launch, Transport, command_digest
 from remit.decision.problems import Problem
+from remit.decision.projects import View
 from remit.decision.resolve import resolve
 from remit.decision.scopes import strength
-from remit.decision.views import View
 from remit.files.bounded_reader import Machine
 from remit.files.checkout import locate
 from support.processes import git

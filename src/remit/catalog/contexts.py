@@ -11,8 +11,8 @@ from remit.decision.context import Context
 from remit.decision.decide import ToolDecision
 from remit.decision.kinds import Kind, ToolStatus
 from remit.decision.policy_rules import Mode
+from remit.decision.projects import LaunchFlags
 from remit.decision.tool_names import full_label, storable
-from remit.decision.views import Flags
 from remit.errors import NoSuchFileError, UnknownClientError
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Contexts:
         return Context(
             workspace=self._sources.locate(directory),
             client=None if client == ALL_CLIENTS else client,
-            flags=Flags(is_headless=is_headless, mcp_configs=tuple(map(self._existing, mcp_configs))),
+            flags=LaunchFlags(is_headless=is_headless, mcp_configs=tuple(map(self._existing, mcp_configs))),
             home=self._sources.home,
             starts_servers=client != ALL_CLIENTS and self._sources.leaves_servers(client),
             mode=None if mode is None else Mode(mode),

@@ -13,7 +13,7 @@ from remit.cli import render
 from remit.cli.options import PROJECT
 from remit.configuration.config_model import Strategy
 from remit.decision.policy_rules import Mode
-from remit.decision.views import runs_headless
+from remit.decision.projects import runs_headless
 from remit.errors import ServingError
 from remit.gateway.ports import EndpointSpec
 from remit.gateway.transports.host_check import origin

@@ -17,6 +17,8 @@ from remit.configuration.config_model import (
     ConfigurationFile,
     ConfigurationMistake,
     LoadedFile,
+    StoredConfiguration,
+    StoredFile,
     TomlDocument,
     key_path,
 )
@@ -27,7 +29,6 @@ from remit.configuration.policy_compiler import CompiledPolicy, compile_policy
 from remit.configuration.session_settings import SessionSettings, violations
 from remit.configuration.session_settings import session_settings as tell
 from remit.configuration.state_unlock import state_unlock
-from remit.configuration.stored_configuration import StoredConfiguration, StoredFile
 from remit.decision.problems import Problem, Severity
 from remit.decision.requirements import NO_REQUIREMENTS, Requirement, Requirements
 

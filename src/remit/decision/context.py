@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from remit.decision.agents import Agent
 from remit.decision.policy import NO_POLICY, Policy
 from remit.decision.policy_rules import Mode
-from remit.decision.projects import Workspace
+from remit.decision.projects import DEFAULT_FLAGS, LaunchFlags, View, Workspace
 from remit.decision.requirements import NO_REQUIREMENTS, Requirements
-from remit.decision.views import USUAL, Flags, View
 
 if TYPE_CHECKING:
     from remit.decision.declarations import Key
@@ -23,7 +22,7 @@ class Context:
 
     workspace: Workspace
     client: str | None  # None: an inventory over all clients
-    flags: Flags = USUAL
+    flags: LaunchFlags = DEFAULT_FLAGS
     agent: Agent | None = None  # None: the main session
     home: str = ""  # shortens paths in reasons
     starts_servers: bool = False  # Remit starts them itself, so a project's servers must be trusted

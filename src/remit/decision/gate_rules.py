@@ -8,12 +8,11 @@ from typing import NamedTuple
 from remit.decision.agents import server_refusal, tool_refusal
 from remit.decision.context import Context, shorten
 from remit.decision.danger import Danger, Rating
-from remit.decision.demotion import in_words
 from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
 from remit.decision.policy_rules import ConfigLocation, Mode, ToolDanger
 from remit.decision.scopes import Scope, in_scope
 from remit.decision.tool_names import REMIT, full_label
-from remit.decision.tools import Tool
+from remit.decision.tools import Tool, demotion_reason
 
 UNKNOWN_TOOL = "no tool of this name is known here"
 
@@ -228,7 +227,7 @@ _UNDECLARED = {Authority.REPORT: "reported by an agent", Authority.HOOK: "seen i
 def origin(tool: Tool, context: Context) -> str:
     """Say where a tool comes from, and what demoted it."""
     declared = _declared(tool, context)
-    return f"{declared}; {in_words(tool.outcomes)}" if tool.status is ToolStatus.DEMOTED else declared
+    return f"{declared}; {demotion_reason(tool.outcomes)}" if tool.status is ToolStatus.DEMOTED else declared
 
 
 def _declared(tool: Tool, context: Context) -> str:

@@ -78,3 +78,16 @@ class Definition:
     output_schema: str | None = None
     annotations: str | None = None
     raw: str | None = None  # all of it as it came, also what is of no use here; it is served so
+
+
+DEMOTING_FAILURES = 3
+
+
+def is_demoted(outcomes: str) -> bool:
+    """Tell whether a tool with these outcomes ranks below others."""
+    return outcomes.endswith("-") and outcomes.count("-") >= DEMOTING_FAILURES
+
+
+def demotion_reason(outcomes: str) -> str:
+    """Say what demoted a tool."""
+    return f"{outcomes.count('-')} of its last {len(outcomes)} calls here failed"

@@ -11,7 +11,7 @@ from unicodedata import bidirectional, category
 from remit.decision.tool_names import full_label
 from remit.gateway.json_members import members
 from remit.protocol.constants import URL_NEEDED
-from remit.text.one_line import one_line
+from remit.text.limits import one_line
 from remit.upstream.ports import Answer, JsonRpcError, Params, RequestContext, UpstreamPool
 from remit.upstream.upstream_model import Upstream
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from remit.decision.client_reports import ClientCall
 from remit.decision.gates import Basis, Gate
-from remit.decision.views import Flags
+from remit.decision.projects import LaunchFlags
 from remit.errors import StoreError
 from remit.hooks.hook_context import CLIENT, SYSTEM, HookContext, HookEnvironment, open_context
 
@@ -46,7 +46,7 @@ def decide_call(
         NoSuchDirectoryError: there is no such directory.
         StoreError: the database cannot be used.
     """
-    flags = Flags(is_headless=is_headless)
+    flags = LaunchFlags(is_headless=is_headless)
     with open_context(directory, environment, client) as context:
         known = _load(call, _inputs_digest(call, context, flags), context, flags)
         before = None if known is None else _states_digest(known.watch, context)
@@ -73,7 +73,7 @@ class _Entry(NamedTuple):
     answers: dict[str | None, CallDecision]  # by the digest of those states
 
 
-def _load(call: ClientCall, digest: str | None, context: HookContext, flags: Flags) -> _Entry | None:
+def _load(call: ClientCall, digest: str | None, context: HookContext, flags: LaunchFlags) -> _Entry | None:
     if digest is None:
         return None
     found = context.store.cached_decision(_subject(call, context, flags), digest)
@@ -83,7 +83,7 @@ def _load(call: ClientCall, digest: str | None, context: HookContext, flags: Fla
     return _Entry(digest, watch, {states: CallDecision(*answer) for states, answer in answers.items()})
 
 
-def _save(entry: _Entry, call: ClientCall, context: HookContext, flags: Flags) -> None:
+def _save(entry: _Entry, call: ClientCall, context: HookContext, flags: LaunchFlags) -> None:
     answer = json.dumps([entry.watch, entry.answers])
     subject = _subject(call, context, flags)
     context.store.cache_decision(subject, entry.digest, answer, context.environment.now())
@@ -116,7 +116,7 @@ def _states_digest(watch: str, context: HookContext) -> str | None:
     return states_digest(read_watch(json.loads(watch)), context)
 
 
-def _inputs_digest(call: ClientCall, context: HookContext, flags: Flags) -> str | None:
+def _inputs_digest(call: ClientCall, context: HookContext, flags: LaunchFlags) -> str | None:
     """Digest everything else that a decision depends on; None if a file changed since the last scan."""
     from remit import __version__
 
@@ -127,11 +127,11 @@ def _inputs_digest(call: ClientCall, context: HookContext, flags: Flags) -> str 
     return sha256(json.dumps(everything).encode()).hexdigest()
 
 
-def _catalog_inputs(call: ClientCall, context: HookContext, flags: Flags) -> object:
+def _catalog_inputs(call: ClientCall, context: HookContext, flags: LaunchFlags) -> object:
     return context.store.decision_inputs(call.names, flags)
 
 
-def _configuration_inputs(_call: ClientCall, context: HookContext, _flags: Flags) -> object:
+def _configuration_inputs(_call: ClientCall, context: HookContext, _flags: LaunchFlags) -> object:
     return [context.configuration_fingerprints(), context.store.trusted_parts()]
 
 
@@ -140,7 +140,7 @@ _INPUTS = {Basis.CATALOG: _catalog_inputs, Basis.CONFIGURATION: _configuration_i
 _BASES = sorted({basis for gate in Gate for basis in gate.bases} - {Basis.STATES})
 
 
-def _subject(call: ClientCall, context: HookContext, flags: Flags) -> str:
+def _subject(call: ClientCall, context: HookContext, flags: LaunchFlags) -> str:
     return json.dumps([context.client, flags.key, *call])
 
 

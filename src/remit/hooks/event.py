@@ -5,8 +5,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, cast
 
+from remit.decision.projects import runs_headless
 from remit.decision.tool_names import MCP, served_name, storable
-from remit.decision.views import runs_headless
 
 _MAX_TEXT = 1_000  # characters of a name or an id
 _MAX_DURATION = 2**53  # milliseconds

@@ -11,8 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from remit.configuration.file_paths import configuration_paths
-from remit.decision.projects import Workspace
-from remit.decision.views import USUAL, Flags
+from remit.decision.projects import DEFAULT_FLAGS, LaunchFlags, Workspace
 from remit.files.bounded_reader import Machine, are_unchanged, fingerprint, this_machine
 from remit.files.checkout import locate
 from remit.settings import DATABASE, data_directory
@@ -63,7 +62,7 @@ class HookContext(NamedTuple):
     client: str
     environment: HookEnvironment
 
-    def is_scanned(self, flags: Flags = USUAL) -> bool:
+    def is_scanned(self, flags: LaunchFlags = DEFAULT_FLAGS) -> bool:
         """Tell whether the last scan is up to date."""
         return are_unchanged(self.store.inputs(flags), self.machine, now_ns=self.environment.now_ns())
 
@@ -85,7 +84,7 @@ class HookContext(NamedTuple):
         service = ConfigurationService(self.store.states(), files, self.environment.now)
         service.current(self.workspace)
 
-    def watched_files(self, flags: Flags = USUAL) -> list[str]:
+    def watched_files(self, flags: LaunchFlags = DEFAULT_FLAGS) -> list[str]:
         """List the files to watch: the client's, and Remit's own."""
         paths = (*self.store.inputs(flags), *self._configuration_paths())
         # A missing folder cannot be watched; the client itself reports other changes.
@@ -210,7 +209,7 @@ def rescan(
         NoSuchDirectoryError: there is no such directory.
         StoreError: the database cannot be used.
     """
-    views = [USUAL, Flags(is_headless=True)] if is_headless else [USUAL]
+    views = [DEFAULT_FLAGS, LaunchFlags(is_headless=True)] if is_headless else [DEFAULT_FLAGS]
     with open_context(directory, environment, client) as context:
         if not all(context.is_scanned(flags) for flags in views):
             with environment.open_registry() as registry:

@@ -6,7 +6,7 @@ import time
 from remit.errors import RemitError
 from remit.files.bounded_reader import this_machine
 from remit.settings import data_directory
-from remit.text.one_line import one_line
+from remit.text.limits import one_line
 
 FILE = "hooks.log"
 MAX_BYTES = 256 * 1024  # then only the newer half is kept

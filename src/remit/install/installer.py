@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from remit.decision.client_settings import ClientSettings
 from remit.decision.declarations import Declaration, Key
 from remit.decision.kinds import ConfigStatus, Kind
+from remit.decision.projects import View
 from remit.decision.resolve import resolve
-from remit.decision.views import View
 from remit.errors import FileChangeError, InstallError, NoSuchDirectoryError, NotInstalledError
 from remit.install.file_edits import Document, Taken, UneditableError, is_in_place, put_in, take_out
 from remit.install.own_entries import own_keys, starts

@@ -36,9 +36,9 @@ from remit.memory.write_queue import Arguments, PendingWrites, WriteQueue
 from remit.memory.writer import Bound, Plan, Turn, Writer, Written, place, summed
 from remit.policy.approvals import Approval
 from remit.search.ports import Engine
+from remit.text.limits import Section
 from remit.text.redaction import redact
 from remit.text.secrets import secrets_in
-from remit.text.sections import Section
 
 if TYPE_CHECKING:
     from remit.memory.transfer import Imported

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from remit.memory.artifacts import DAY, Kept, Kind, Observed, body_of, name_of
-from remit.text.one_line import one_line
-from remit.text.sections import Section
+from remit.text.limits import Section, one_line
 
 _MOST = 200  # characters of a line
 

@@ -6,7 +6,7 @@ from remit.memory.artifacts import Kept, Kind
 from remit.memory.ports import Home, MemoryStore
 from remit.memory.session_sections import RECENT, Recent, memory_sections, since
 from remit.memory.traces import Left
-from remit.text.sections import Section
+from remit.text.limits import Section
 
 
 def sections(store: MemoryStore, project_id: str, now: int, left: Sequence[Left] = ()) -> list[Section]:

@@ -10,7 +10,7 @@ from itertools import dropwhile
 from typing import cast
 
 from remit.memory.traces import COMMITTED, EDITED, FAILS, PASSES, READ, SEARCHED, WROTE, Sort, Trace
-from remit.text.one_line import one_line
+from remit.text.limits import one_line
 from remit.text.redaction import redact, redact_url
 from remit.text.secrets import Word, names_a_secret, secrets_in, shown, words_of
 

@@ -8,7 +8,7 @@ from remit.decision.danger import of_command
 from remit.decision.globs import glob
 from remit.names.name_tree import Command, Names
 from remit.names.scopes_file import read_scopes
-from remit.text.one_line import one_line
+from remit.text.limits import one_line
 
 _HEAD = """\
 # Who may use which command of `{package}`, and when. `remit names label` adds new commands at the end,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from remit.text.one_line import one_line
+from remit.text.limits import one_line
 from remit.text.token_estimate import estimate
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from remit.presentation.own_tools import OwnTool
 from remit.presentation.plan import ServingPlan
 from remit.presentation.served_names import group_name
 from remit.presentation.tool_items import EMPTY_SCHEMA, Item
-from remit.text.one_line import one_line
+from remit.text.limits import one_line
 
 _MOST_NAMED = 12  # tools that the entry of a group names
 HOW_TO_CALL = "Call them by `call_tool`."

@@ -16,8 +16,7 @@ from remit.install.record_path import record_path
 if TYPE_CHECKING:
     from remit.decision.client_reading import ClientReading
     from remit.decision.declarations import Declaration
-    from remit.decision.projects import Workspace
-    from remit.decision.views import View
+    from remit.decision.projects import View, Workspace
     from remit.upstream.launch.launch_facts import LaunchFacts
 
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from remit.decision.client_reading import ClientReading
     from remit.decision.declarations import Declaration
-    from remit.decision.projects import Workspace
-    from remit.decision.views import View
+    from remit.decision.projects import View, Workspace
     from remit.files.file_stamps import Stamps
     from remit.upstream.launch.launch_facts import LaunchFacts
     from remit.upstream.upstream_model import Offer, Upstream

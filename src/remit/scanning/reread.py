@@ -11,9 +11,9 @@ from remit.decision.client_settings import ClientSettings
 from remit.decision.declarations import Changes, Declaration, Resolved
 from remit.decision.kinds import Kind
 from remit.decision.problems import Problem
+from remit.decision.projects import View
 from remit.decision.resolve import resolve
 from remit.decision.tool_names import REMIT
-from remit.decision.views import View
 from remit.memory.own_server import beside, is_own, own_offer
 from remit.scanning.scanner import Presence
 

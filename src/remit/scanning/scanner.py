@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from remit.decision.decide import ToolDecision
     from remit.decision.declarations import Changes, Key, Resolved
     from remit.decision.problems import Problem
-    from remit.decision.views import View
+    from remit.decision.projects import View
     from remit.scanning.ports import Sources
     from remit.scanning.reread import Rereading
     from remit.store.ports import Clock, Store

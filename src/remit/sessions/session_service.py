@@ -36,7 +36,7 @@ from remit.sessions.suggestions import (
     write,
 )
 from remit.states.context_states import States
-from remit.text.sections import Section, assemble
+from remit.text.limits import Section, assemble
 from remit.usage.familiarity import familiarities
 from remit.usage.reports import ProjectUse, Proposal, Usage, proposals, usage
 

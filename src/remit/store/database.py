@@ -13,9 +13,8 @@ from typing import Any
 
 import apsw
 
-from remit.decision.projects import Workspace
+from remit.decision.projects import View, Workspace
 from remit.decision.scopes import ancestors
-from remit.decision.views import View
 from remit.errors import StoreCorruptError, StoreTimeoutError, StoreTooNewError, StoreUnavailableError
 
 Value = str | int | bytes | None

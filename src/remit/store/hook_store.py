@@ -7,8 +7,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from remit.decision.projects import Workspace
-from remit.decision.views import Flags, View
+from remit.decision.projects import LaunchFlags, View, Workspace
 from remit.policy.audit import AUDIT_LIFETIME, MOST_AUDITED, AuditEntry
 from remit.store.database import Database, Row, scope_parameters, view_parameters
 
@@ -36,7 +35,7 @@ class HookStore:
         """Close the database; a later process runs the checkpoint."""
         self._database.close_without_checkpoint()
 
-    def inputs(self, flags: Flags) -> dict[str, str]:
+    def inputs(self, flags: LaunchFlags) -> dict[str, str]:
         """List the inputs of the last scan with their fingerprints."""
         view = View(self._client, self._workspace, flags)
         return dict(self._database.rows("inputs", **view_parameters(view)))
@@ -46,7 +45,7 @@ class HookStore:
         scope = scope_parameters(self._workspace)
         return bool(self._database.rows("tool_known", name=name, client=self._client, **scope))
 
-    def decision_inputs(self, names: Sequence[str], flags: Flags) -> list[Row]:
+    def decision_inputs(self, names: Sequence[str], flags: LaunchFlags) -> list[Row]:
         """List the stored facts that a decision about tools of these names depends on."""
         return self._database.rows(
             "decision_inputs",

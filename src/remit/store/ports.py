@@ -6,15 +6,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from remit.configuration.stored_configuration import StoredConfiguration, StoredFile
+    from remit.configuration.config_model import StoredConfiguration, StoredFile
     from remit.decision.client_reading import ClientReading, StoredReading
     from remit.decision.client_reports import CallOutcome, ReportedTool
     from remit.decision.declarations import Changes, Declaration, Key, Resolved
     from remit.decision.problems import Problem
-    from remit.decision.projects import Project, Workspace
+    from remit.decision.projects import LaunchFlags, Project, View, Workspace
     from remit.decision.scopes import Scope
     from remit.decision.tools import Definition, Tool
-    from remit.decision.views import Flags, View
     from remit.memory.ports import MemoryStore
     from remit.memory.traces import Left
     from remit.policy.approvals import Approval, Binding
@@ -167,7 +166,7 @@ class Store(Protocol):
 
     def revision(self) -> int: ...  # another one whenever somebody else has written
 
-    def catalog(self, workspace: Workspace, flags: Flags) -> Sequence[Tool]: ...
+    def catalog(self, workspace: Workspace, flags: LaunchFlags) -> Sequence[Tool]: ...
 
     def inputs(self, view: View) -> Mapping[str, str]: ...
 

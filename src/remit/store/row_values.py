@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from remit.decision.agents import AgentProfile
 from remit.decision.danger import Danger, by_annotations
-from remit.decision.demotion import is_demoted
 from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
 from remit.decision.scopes import Scope
-from remit.decision.tools import Definition, Tool, Winner
+from remit.decision.tools import Definition, Tool, Winner, is_demoted
 from remit.text.token_estimate import definition_tokens
 from remit.trust.trust_rule import needs_trust
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from remit.decision.client_reading import ClientReading, StoredReading
 from remit.decision.declarations import Changes, Declaration, Key, Resolved
 from remit.decision.kinds import ConfigStatus
+from remit.decision.projects import DEFAULT_FLAGS, View
 from remit.decision.settings_rules import Effect, SettingsLevel, SettingsRule
 from remit.decision.tools import Definition
-from remit.decision.views import USUAL, View
 from remit.store import row_values
 from remit.store.database import Database, Row, scope_parameters, view_parameters
 from remit.store.row_values import define
@@ -77,7 +77,7 @@ class SqliteScans:
             is_as_before = not (changes.added or changes.removed or changes.changed)
             self._save_view(reading, resolved, ids, view, at, is_as_before=is_as_before)
             self._save_rules(reading, project)
-            if view.flags == USUAL:  # sessions started in other ways say nothing about the usual ones
+            if view.flags == DEFAULT_FLAGS:  # sessions started in other ways say nothing about the usual ones
                 assign_to_servers(self._database, view.client, workspace, at)
         return changes
 

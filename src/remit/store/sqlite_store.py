@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from remit.decision.client_reading import ClientReading, StoredReading
     from remit.decision.client_reports import CallOutcome, ReportedTool
     from remit.decision.declarations import Changes, Key, Resolved
+    from remit.decision.projects import LaunchFlags, View
     from remit.decision.scopes import Scope
     from remit.decision.tools import Definition, Tool
-    from remit.decision.views import Flags, View
     from remit.store.approval_store import SqliteApprovals
     from remit.store.document_store import SqliteDocuments
     from remit.store.memory_store import SqliteMemory
@@ -84,7 +84,7 @@ class SqliteStore:
         """Give a number that is another one whenever somebody else has written."""
         return self.database.revision()
 
-    def catalog(self, workspace: Workspace, flags: Flags) -> list[Tool]:
+    def catalog(self, workspace: Workspace, flags: LaunchFlags) -> list[Tool]:
         """List every tool in scope for a workspace, with how its client's configuration resolved it there."""
         found = self.database.rows("catalog", flags=flags.key, **scope_parameters(workspace))
         return [row_values.tool(row, workspace) for row in found]

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from remit.configuration.stored_configuration import StoredConfiguration, StoredFile
+from remit.configuration.config_model import StoredConfiguration, StoredFile
 from remit.states.observations import Kept, Known, Observation, Pushed, Step
 from remit.store.usage_store import advance_workflow
 

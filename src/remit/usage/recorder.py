@@ -11,11 +11,10 @@ from remit.catalog.contexts import DEFAULT_CLIENT
 from remit.decision.client_reports import CallOutcome, ReportedTool
 from remit.decision.context import Context
 from remit.decision.kinds import Authority
-from remit.decision.projects import Project
+from remit.decision.projects import DEFAULT_FLAGS, Project
 from remit.decision.scopes import Scope
 from remit.decision.tool_names import canonical, classify, storable
 from remit.decision.tools import Definition
-from remit.decision.views import USUAL
 from remit.errors import NoSuchDirectoryError, UnknownProjectError
 from remit.scanning.scanner import Scanner
 from remit.states.context_states import States
@@ -107,7 +106,9 @@ class Recording:
         server: str | None,
         scope: Scope | None = None,
     ) -> ReportedTool:
-        self._scanner.refresh(replace(context, flags=USUAL))  # the usual view tells where a tool belongs
+        self._scanner.refresh(
+            replace(context, flags=DEFAULT_FLAGS)
+        )  # the usual view tells where a tool belongs
         self._states.read_configuration(context)  # a success may change a state
         return ReportedTool(
             name=name,

@@ -5,9 +5,8 @@ from typing import NamedTuple
 
 from remit.catalog.costs import is_sent
 from remit.decision.decide import ToolDecision
-from remit.decision.demotion import in_words
 from remit.decision.kinds import Kind, ToolStatus
-from remit.decision.tools import Tool
+from remit.decision.tools import Tool, demotion_reason
 from remit.usage.familiarity import Place, owner_of, place_of
 
 DAY = 86_400_000  # milliseconds
@@ -109,7 +108,7 @@ def proposals(found: Usage, *, now: int) -> list[Proposal]:
             proposed.append(Proposal(tool.name, _unused_for(days, missed), tool.tokens))
     for each in found.used:
         if each.tool.status is ToolStatus.DEMOTED and each.tool.kind is not Kind.BUILTIN:
-            proposed.append(Proposal(each.tool.name, in_words(each.tool.outcomes), each.tool.tokens))
+            proposed.append(Proposal(each.tool.name, demotion_reason(each.tool.outcomes), each.tool.tokens))
     return sorted(proposed, key=lambda each: (-(each.tokens or 0), each.name))
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from remit.clients import CLIENTS, load
 from remit.clients.parsing.client_reader import read_client
-from remit.decision.views import View
+from remit.decision.projects import View
 from remit.files.bounded_reader import Machine
 from remit.files.checkout import locate
 from support.sandbox import Sandbox

@@ -12,11 +12,10 @@ from remit.decision.declarations import Declaration
 from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.launch import Launch, VariableSyntax
 from remit.decision.problems import Problem
-from remit.decision.projects import Workspace
+from remit.decision.projects import View, Workspace
 from remit.decision.scopes import Scope
 from remit.decision.settings_rules import ASKS_AT_A_TERMINAL, ClientBehavior, SettingsRule
 from remit.decision.tool_names import server_name, storable
-from remit.decision.views import View
 from remit.files.bounded_reader import (
     HOME,
     FileError,

@@ -4,12 +4,12 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from importlib import import_module
 from itertools import takewhile
 
 from remit.configuration.config_model import Detector, DetectorKind
 from remit.decision.projects import Workspace
 from remit.files.bounded_reader import FileError, Machine, fingerprint
-from remit.states.detectors.detector_modules import Detect, load, module_of
 from remit.states.detectors.git_facts import GitFacts, git_facts, observe_git
 from remit.states.detectors.git_facts import git_files as git_places
 from remit.states.detectors.project_files import look
@@ -121,3 +121,29 @@ class LocalLook:
     def _shown(self, env: Sequence[str]) -> Sequence[tuple[str, str]]:
         given = [(name, self._machine.variables.get(name)) for name in env]
         return [(name, value) for name, value in given if value and not may_be_secret(value, name)]
+
+
+Detect = Callable[[Detector, Sequence[str], Workspace, Machine], Observation]
+
+
+DETECTORS = {  # each with its module
+    DetectorKind.FILE: "file_exists",
+    DetectorKind.DIRECTORY: "file_exists",
+    DetectorKind.GLOB: "glob_count",
+    DetectorKind.GIT: "git_changes",  # what git's own files tell, a look has read
+    DetectorKind.ENV: "env_variable",
+    DetectorKind.VALUE: "file_value",
+    DetectorKind.COMMAND: "command_exit",
+    DetectorKind.HTTP: "http_status",
+    DetectorKind.ENTITIES: "entity_count",
+}
+
+
+def load(name: str) -> Detect:
+    """Load a detector's module."""
+    return import_module(f"remit.states.detectors.{name}").detect
+
+
+def module_of(detector: Detector) -> str:
+    """Name the module of a detector."""
+    return DETECTORS[detector.kind]

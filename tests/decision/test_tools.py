@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remit.decision.demotion import in_words, is_demoted
+from remit.decision.tools import demotion_reason, is_demoted
 
 
 @pytest.mark.parametrize(
@@ -32,4 +32,4 @@ def test_the_last_five_outcomes_alone_say_what_the_rule_says_step_by_step(calls:
 
 
 def test_a_demotion_is_said_in_numbers() -> None:
-    assert in_words("+--+-") == "3 of its last 5 calls here failed"
+    assert demotion_reason("+--+-") == "3 of its last 5 calls here failed"

@@ -1,10 +1,19 @@
-"""Sections of a text with a budget: when space is short, whole sections go."""
+"""Fits text into limits: one line, or sections within a budget."""
 
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from remit.text.token_estimate import estimate
+
+
+def one_line(text: str, most: int) -> str:
+    """Write a text as one line of printable characters, cut where it is too long.
+
+    Servers write descriptions: a line break in one must not start a section of its own.
+    """
+    plain = " ".join("".join(char if char.isprintable() else " " for char in text).split())
+    return plain if len(plain) <= most else plain[: most - 1].rstrip() + "…"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

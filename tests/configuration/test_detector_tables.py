@@ -2,7 +2,7 @@
 
 import pytest
 
-from remit.configuration.detector_bounds import is_plain_path, problem_of_url
+from remit.configuration.detector_tables import is_plain_path, problem_of_url
 
 
 @pytest.mark.parametrize("path", ["a", "a/b.c", ".github/workflows/", "..a/b", "requirements/**/*.md", "ä b"])
