@@ -31,10 +31,10 @@ LIST_COLD = """
 import sys, time
 from remit.files.checkout import locate
 from remit.store.sqlite_store import SqliteStore
-from remit.decision.views import USUAL
+from remit.decision.projects import DEFAULT_FLAGS
 here = locate(sys.argv[2])
 start = time.perf_counter()
-tools = SqliteStore(sys.argv[1]).catalog(here, USUAL)
+tools = SqliteStore(sys.argv[1]).catalog(here, DEFAULT_FLAGS)
 print(time.perf_counter() - start, len(tools))
 """
 

@@ -52,10 +52,10 @@ class UnmetPart:
 class Alternatives:
     """Several ways, one of which is enough; each is all of its needs."""
 
-    ways: "tuple[Needs, ...]"
+    ways: "tuple[UnmetParts, ...]"
 
 
-Needs: TypeAlias = "tuple[Need | Choice, ...]"
+UnmetParts: TypeAlias = "tuple[UnmetPart | Alternatives, ...]"
 
 
 def explain(root: Node, snapshot: Snapshot) -> str:
@@ -63,7 +63,7 @@ def explain(root: Node, snapshot: Snapshot) -> str:
     return f"needs {_all_of(needs(root, snapshot))}"
 
 
-def needs(root: Node, snapshot: Snapshot) -> Needs:
+def needs(root: Node, snapshot: Snapshot) -> UnmetParts:
     """List all that has to change for a condition to hold; nothing where it does."""
     return tuple(dict.fromkeys(_unmet(root, True, snapshot)))
 
@@ -96,7 +96,7 @@ def _unmet(node: Node, wanted: bool, snapshot: Snapshot) -> "Iterator[UnmetPart 
             )
 
 
-def _one_of(ways: list[Needs]) -> Needs:
+def _one_of(ways: list[UnmetParts]) -> UnmetParts:
     different = tuple(dict.fromkeys(ways))
     return different[0] if len(different) == 1 else (Alternatives(different),)
 
@@ -143,7 +143,7 @@ def _subjects(node: Node) -> Iterator[Node]:
                 yield from _subjects(child)
 
 
-def _all_of(wanted: Needs) -> str:
+def _all_of(wanted: UnmetParts) -> str:
     if len(wanted) == 1:
         return _in_words(wanted[0])
     simple_first = sorted(wanted, key=lambda each: isinstance(each, Alternatives))
@@ -162,13 +162,13 @@ def _in_words(need: UnmetPart | Alternatives) -> str:
     return ", or ".join([*texts, f"{more} more ways"] if more else texts)
 
 
-def _common(way: Needs) -> tuple[str, str] | None:
+def _common(way: UnmetParts) -> tuple[str, str] | None:
     """What ways have in common that differ only in what is wanted of one thing."""
     only = way[0] if len(way) == 1 else None
     return (only.subject, only.fact) if isinstance(only, UnmetPart) else None
 
 
-def _merged(ways: list[Needs]) -> list[str]:
+def _merged(ways: list[UnmetParts]) -> list[str]:
     if _common(ways[0]) is None:
         return [*map(_all_of, ways)]
     single = [cast(UnmetPart, way[0]) for way in ways]

@@ -31,7 +31,7 @@ from remit.conditions.syntax import (
 )
 from remit.text.spelling import did_you_mean
 
-Schema: TypeAlias = "Mapping[str, Type | Schema]"
+Schema: TypeAlias = "Mapping[str, CelType | Schema]"
 
 
 @dataclass(frozen=True, slots=True)

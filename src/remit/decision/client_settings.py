@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from remit.decision.declarations import Declaration
 from remit.decision.kinds import ConfigStatus, Kind
 from remit.decision.scopes import Scope
-from remit.decision.server_matchers import _is_allowed, matches
+from remit.decision.server_matchers import declared_label, is_allowed, matches
 from remit.decision.settings_rules import (
     ASKS_AT_A_TERMINAL,
     FORGOTTEN_URL,
@@ -22,7 +22,7 @@ from remit.decision.settings_rules import (
     SettingsLevel,
     SettingsRule,
 )
-from remit.decision.tool_names import full_label, normalise
+from remit.decision.tool_names import normalise
 
 
 class ClientSettings:
@@ -79,17 +79,17 @@ class ClientSettings:
             return ConfigStatus.PENDING
         if declaration.own_status is not None:
             return declaration.own_status
-        if declaration.kind is Kind.MCP_SERVER and _full_label(declaration) in self._disabled:
+        if declaration.kind is Kind.MCP_SERVER and declared_label(declaration) in self._disabled:
             return ConfigStatus.DISABLED
         if override := self._override(declaration):
             return override
         return ConfigStatus.ITSELF if declaration.is_remit else ConfigStatus.ENABLED
 
     def _is_rejected(self, declaration: Declaration) -> bool:
-        return normalise(_full_label(declaration)) in self._rejected
+        return normalise(declared_label(declaration)) in self._rejected
 
     def _is_approved(self, declaration: Declaration) -> bool:
-        return not self._asks or self._approves_all or _full_label(declaration) in self._approved
+        return not self._asks or self._approves_all or declared_label(declaration) in self._approved
 
     def _is_withheld(self, declaration: Declaration) -> bool:
         # Also without a terminal: a client that does not trust a folder leaves out what is declared in it.
@@ -111,7 +111,7 @@ class ClientSettings:
         if self._allowed is None or is_managed:
             return False
         own = self._own if declaration.is_remit else ()
-        return not _is_allowed([*self._allowed, *own], declaration)
+        return not is_allowed([*self._allowed, *own], declaration)
 
     def _cannot_judge(self, declaration: Declaration) -> bool:
         """Tell whether a broken file holds a URL or pattern that is needed: then the last verdict stands."""
@@ -174,8 +174,3 @@ def _needs_approval(declaration: Declaration) -> bool:
     """A project's servers need it; those that one of its agents brings along are that agent's own."""
     is_server = declaration.kind is Kind.MCP_SERVER and declaration.agent is None
     return is_server and declaration.scope is Scope.PROJECT
-
-
-def _full_label(declaration: Declaration) -> str:
-    label = declaration.name if declaration.server is None else declaration.server
-    return full_label(label, declaration.plugin)

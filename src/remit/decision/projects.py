@@ -8,8 +8,6 @@ from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from typing import NamedTuple
 
-from remit.decision.projects import Workspace
-
 
 class Project(NamedTuple):
     """The identity of a repository: the canonical root of its main checkout."""

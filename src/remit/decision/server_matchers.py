@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
-from remit.decision.client_settings import _full_label
 from remit.decision.declarations import Declaration
+from remit.decision.tool_names import full_label
 
 
 def matches(matcher: str, declaration: Declaration) -> bool:
@@ -12,7 +12,7 @@ def matches(matcher: str, declaration: Declaration) -> bool:
     sort, _, value = matcher.partition(":")
     match sort:
         case "name":
-            return value == _full_label(declaration)
+            return value == declared_label(declaration)
         case "command":
             return _url(declaration) is None and value == declaration.endpoint
         case "url":
@@ -27,7 +27,7 @@ def _url(declaration: Declaration) -> str | None:
     return launch.url if launch is not None and launch.is_remote else None
 
 
-def _is_allowed(allowed: Sequence[str], declaration: Declaration) -> bool:
+def is_allowed(allowed: Sequence[str], declaration: Declaration) -> bool:
     """A remote server must match a URL where any is listed, a process a command; otherwise names count."""
     decisive = "url:" if _url(declaration) is not None else "command:"
     strict = [matcher for matcher in allowed if matcher.startswith(decisive)]
@@ -60,3 +60,9 @@ def _is_port_covered(pattern: str, port: str, *, any_port: bool) -> bool:
 
 def _glob(pattern: str, text: str) -> bool:
     return fnmatchcase(text, pattern.replace("[", "[[]").replace("?", "[?]"))
+
+
+def declared_label(declaration: Declaration) -> str:
+    """Return the name of a server as clients' settings write it."""
+    label = declaration.name if declaration.server is None else declaration.server
+    return full_label(label, declaration.plugin)

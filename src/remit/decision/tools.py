@@ -53,7 +53,7 @@ class Tool(NamedTuple):
     updated_at: int = 0
     endpoint: str | None = None  # a digest: servers with the same one are the same program or URL
     tokens: int | None = None  # what sending its definition costs; a server's is that of its tools
-    outcomes: str = ""  # of its last calls in the project that asks; see `remit.decision.demotion`
+    outcomes: str = ""  # of its last calls in the project that asks; see `is_demoted`
     document_id: int | None = None  # what search reads of it, once it was made ready for search
     danger: "Danger | None" = None  # what its server says of it; None: nothing
     is_held_back: bool = False  # the gateway lists it only once it is used or wanted

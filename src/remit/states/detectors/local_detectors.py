@@ -10,14 +10,28 @@ from itertools import takewhile
 from remit.configuration.config_model import Detector, DetectorKind
 from remit.decision.projects import Workspace
 from remit.files.bounded_reader import FileError, Machine, fingerprint
-from remit.states.detectors.git_facts import GitFacts, git_facts, observe_git
-from remit.states.detectors.git_facts import git_files as git_places
+from remit.states.detectors.git_facts import GitFacts, git_facts, git_files, observe_git
 from remit.states.detectors.project_files import look
 from remit.states.observations import Observation
 from remit.text.secrets import may_be_secret
 
 MOST_SECONDS = 5.0  # that one look may take for all that is not trusted to run something
 _OF_A_FILE = (DetectorKind.VALUE, DetectorKind.ENTITIES)
+
+Detect = Callable[[Detector, Sequence[str], Workspace, Machine], Observation]
+
+
+_MODULES = {  # loaded when a state needs one: most states need no detector
+    DetectorKind.FILE: "file_exists",
+    DetectorKind.DIRECTORY: "file_exists",
+    DetectorKind.GLOB: "glob_count",
+    DetectorKind.GIT: "git_changes",  # what git's own files tell, a look has read
+    DetectorKind.ENV: "env_variable",
+    DetectorKind.VALUE: "file_value",
+    DetectorKind.COMMAND: "command_exit",
+    DetectorKind.HTTP: "http_status",
+    DetectorKind.ENTITIES: "entity_count",
+}
 
 
 class LocalDetectors:
@@ -73,9 +87,9 @@ class LocalLook:
         try:
             if detector.kind is DetectorKind.GIT and not detector.runs:
                 return observe_git(detector, self._git, self._workspace)
-            name = module_of(detector)
+            name = _module_of(detector)
             if name not in self._loaded:
-                self._loaded[name] = load(name)
+                self._loaded[name] = _load(name)
             return self._loaded[name](detector, bases, self._workspace, self._machine)
         except Exception as error:  # one detector that fails must not take all tools with it
             return Observation(None, f"the detector failed: {type(error).__name__}")
@@ -93,7 +107,7 @@ class LocalLook:
     def places(self, detector: Detector, bases: Sequence[str]) -> Iterator[str]:
         """Name the files and directories that an answer depends on, where it depends on such."""
         if detector.kind is DetectorKind.GIT:
-            yield from git_places(self._workspace)
+            yield from git_files(self._workspace)
         below = [path.removesuffix("/").split("/") for path in (*detector.paths, detector.database) if path]
         if detector.glob:
             below.append([*takewhile(lambda part: "*" not in part, detector.glob.split("/"))])
@@ -123,27 +137,11 @@ class LocalLook:
         return [(name, value) for name, value in given if value and not may_be_secret(value, name)]
 
 
-Detect = Callable[[Detector, Sequence[str], Workspace, Machine], Observation]
-
-
-DETECTORS = {  # each with its module
-    DetectorKind.FILE: "file_exists",
-    DetectorKind.DIRECTORY: "file_exists",
-    DetectorKind.GLOB: "glob_count",
-    DetectorKind.GIT: "git_changes",  # what git's own files tell, a look has read
-    DetectorKind.ENV: "env_variable",
-    DetectorKind.VALUE: "file_value",
-    DetectorKind.COMMAND: "command_exit",
-    DetectorKind.HTTP: "http_status",
-    DetectorKind.ENTITIES: "entity_count",
-}
-
-
-def load(name: str) -> Detect:
+def _load(name: str) -> Detect:
     """Load a detector's module."""
     return import_module(f"remit.states.detectors.{name}").detect
 
 
-def module_of(detector: Detector) -> str:
+def _module_of(detector: Detector) -> str:
     """Name the module of a detector."""
-    return DETECTORS[detector.kind]
+    return _MODULES[detector.kind]
