@@ -18,10 +18,10 @@ from typing import Any
 
 from remit.errors import EmbeddingError
 from remit.search.engine import open_engine
-from remit.search.evaluation import Measures, Trial, mean, measure, percentile
-from remit.search.given_tools import Brought
+from remit.search.evaluation import EvaluationSet, RankingMetrics, mean, measure, percentile
+from remit.search.given_tools import GivenTool
 from remit.search.search_service import Searcher
-from remit.search.tool_collection import Collection
+from remit.search.tool_collection import ToolCollection
 from remit.text.words import split
 from search_sets import Set, dev_sets, real_sets, real_tools, thinned
 
@@ -75,10 +75,10 @@ def ask_peers(sets: Sequence[Set], peers: Path) -> None:
     subprocess.run(command, env=environment, check=True)
 
 
-def ask_ours(trial: Trial, provider: str) -> dict[str, Any] | None:
+def ask_ours(trial: EvaluationSet, provider: str) -> dict[str, Any] | None:
     """Let Remit answer; None where a provider is not installed."""
     try:
-        searcher = Collection(trial.tools, open_engine(provider)).searcher()
+        searcher = ToolCollection(trial.tools, open_engine(provider)).searcher()
     except EmbeddingError as failure:
         print(f"not measured: {provider}: {failure}", file=sys.stderr)
         return None
@@ -108,7 +108,7 @@ def judged(one: Set, answers: dict[str, Any]) -> dict[str, Any]:
     return systems
 
 
-def quality(figures: Measures) -> dict[str, float]:
+def quality(figures: RankingMetrics) -> dict[str, float]:
     return {
         "recall@1": round(figures.recall_at_1, 4),
         "recall@5": round(figures.recall_at_5, 4),
@@ -133,7 +133,7 @@ def first_by_name(data: Path, provider: str) -> dict[str, int] | None:
     """Ask for each real tool by its exact name; count how often one of that name comes first."""
     tools, _ = real_tools(data)
     try:
-        searcher = Collection(tools, open_engine(provider)).searcher()
+        searcher = ToolCollection(tools, open_engine(provider)).searcher()
     except EmbeddingError:
         return None
     tops = [searcher.search(tool.name, limit=1).results for tool in tools]
@@ -151,7 +151,7 @@ def timed(data: Path, provider: str, size: int) -> dict[str, Any] | None:
     tools = many(real_tools(data)[0], size)
     start = time.perf_counter()
     try:
-        searcher = Collection(tools, open_engine(provider)).searcher()
+        searcher = ToolCollection(tools, open_engine(provider)).searcher()
     except EmbeddingError:
         return None
     queries = thinned([q.text for one in dev_sets(data) for q in one.trial.questions], QUERIES)
@@ -160,7 +160,7 @@ def timed(data: Path, provider: str, size: int) -> dict[str, Any] | None:
     return {"tools": size, "ready_s": round(built, 2), **latency(asked(searcher, queries)["ms"])}
 
 
-def many(tools: Sequence[Brought], size: int) -> list[Brought]:
+def many(tools: Sequence[GivenTool], size: int) -> list[GivenTool]:
     """Repeat tools, each time with a number in the name and a few more words in the description."""
     lots = random.Random(7)  # noqa: S311 - the same tools each time
     words = [word for tool in tools for word in tool.document.description.split()[:20]]
@@ -169,7 +169,7 @@ def many(tools: Sequence[Brought], size: int) -> list[Brought]:
         tool = tools[len(made) % len(tools)]
         name = f"{tool.name}_{len(made) // len(tools)}"
         about = f"{tool.document.description} {' '.join(lots.choices(words, k=5))}"
-        made.append(Brought(name, tool.server, tool.document._replace(name=split(name), description=about)))
+        made.append(GivenTool(name, tool.server, tool.document._replace(name=split(name), description=about)))
     return made
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
 
 from remit.search import evaluation_folder
-from remit.search.documents import document
-from remit.search.evaluation import Question, Trial
-from remit.search.given_tools import Brought
+from remit.search.documents import build_document
+from remit.search.evaluation import EvaluationQuery, EvaluationSet
+from remit.search.given_tools import GivenTool
 from remit.text.words import split
 
 MOST_QUERIES = 250  # of a set; every n-th of more
@@ -24,14 +24,14 @@ class Set(NamedTuple):
     """A trial with its name, and its tools as their sources write them."""
 
     name: str
-    trial: Trial
+    trial: EvaluationSet
     texts: Sequence[dict[str, Any]]
 
 
 def dev_sets(data: Path) -> Iterator[Set]:
     """The sets that weights were chosen on."""
     for place in sorted((data / "tool-retrieval" / "dev").iterdir()):
-        trial = evaluation_folder.read(str(place))
+        trial = evaluation_folder.read_evaluation_folder(str(place))
         rows = [
             json.loads(line) for line in (place / evaluation_folder.TOOLS).read_text("utf-8").splitlines()
         ]
@@ -39,16 +39,16 @@ def dev_sets(data: Path) -> Iterator[Set]:
         yield Set(place.name, trial._replace(questions=thinned(trial.questions)), texts)
 
 
-def real_tools(data: Path) -> tuple[list[Brought], list[dict[str, Any]]]:
+def real_tools(data: Path) -> tuple[list[GivenTool], list[dict[str, Any]]]:
     """What real servers list, as search reads it and as they write it."""
-    tools: list[Brought] = []
+    tools: list[GivenTool] = []
     texts: list[dict[str, Any]] = []
     for file in sorted((data / "real-mcp-tools").glob("*.json")):
         for row in json.loads(file.read_text("utf-8"))["tools"]:
             schema: dict[str, Any] = row.get("inputSchema") or {}
-            params = evaluation_folder.parameters({"type": "object", **schema})
-            read = document(row["name"], file.stem, row.get("description"), params, row.get("title"))
-            tools.append(Brought(row["name"], file.stem, read))
+            params = evaluation_folder.parse_parameters({"type": "object", **schema})
+            read = build_document(row["name"], file.stem, row.get("description"), params, row.get("title"))
+            tools.append(GivenTool(row["name"], file.stem, read))
             texts.append(_text(row["name"], row.get("description"), schema))
     return tools, texts
 
@@ -60,15 +60,15 @@ def real_sets(data: Path) -> list[Set]:
     for at, tool in enumerate(tools):
         alike[tool.name].add(at)
         alike[tool.document.description, "description"].add(at)
-    names = [Question(tool.name, frozenset(alike[tool.name])) for tool in tools]
+    names = [EvaluationQuery(tool.name, frozenset(alike[tool.name])) for tool in tools]
     sentences = [
-        Question(said, frozenset(alike[tool.document.description, "description"]))
+        EvaluationQuery(said, frozenset(alike[tool.document.description, "description"]))
         for tool in tools
         if len((said := _without_name(tool)).split()) >= _FEWEST_WORDS
     ]
     return [
-        Set("real tools by name", Trial(tools, thinned(names)), texts),
-        Set("real tools by description", Trial(tools, thinned(sentences)), texts),
+        Set("real tools by name", EvaluationSet(tools, thinned(names)), texts),
+        Set("real tools by description", EvaluationSet(tools, thinned(sentences)), texts),
     ]
 
 
@@ -77,7 +77,7 @@ def thinned(items: Sequence[Item], most: int = MOST_QUERIES) -> list[Item]:
     return list(items[:: -(-len(items) // most)]) if items else []
 
 
-def _without_name(tool: Brought) -> str:
+def _without_name(tool: GivenTool) -> str:
     first = _SENTENCE_END.split(tool.document.description, maxsplit=1)[0]
     words = {word.lower() for word in split(tool.name).split()}
     return " ".join(word for word in first.split() if split(word).lower() not in words)
@@ -86,6 +86,6 @@ def _without_name(tool: Brought) -> str:
 def _text(name: str, description: str | None, given: object) -> dict[str, Any]:
     schema = cast(dict[str, Any], given) if isinstance(given, dict) else {}
     if "properties" not in schema:
-        names = evaluation_folder.parameters(cast(object, given))
+        names = evaluation_folder.parse_parameters(cast(object, given))
         schema = {"type": "object", "properties": {param: {"type": "string"} for param in names}}
     return {"name": name, "description": description or "", "parameters": schema}

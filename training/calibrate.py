@@ -19,13 +19,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from remit.search.documents import query_parts, read_query
+from remit.search.documents import parse_query, query_parts
 from remit.search.engine import open_engine
-from remit.search.evaluation import Trial, mean, measure
-from remit.search.evaluation_folder import read
+from remit.search.evaluation import EvaluationSet, mean, measure
+from remit.search.evaluation_folder import read_evaluation_folder
 from remit.search.ranking import Fusion, Hit
 from remit.search.search_service import WORDS_ALONE
-from remit.search.tool_collection import Collection
+from remit.search.tool_collection import ToolCollection
 
 DEPTH = 20  # tools of a query that are looked at
 WIDE = 200  # and that are ranked again with other weights
@@ -72,9 +72,11 @@ def main() -> None:
     print(json.dumps(chosen, indent=2))
 
 
-def calibrate(provider: str, dev: dict[str, Trial], train: dict[str, Trial]) -> dict[str, Any]:
+def calibrate(
+    provider: str, dev: dict[str, EvaluationSet], train: dict[str, EvaluationSet]
+) -> dict[str, Any]:
     """Choose for one provider."""
-    opened = {name: Collection(trial.tools, open_engine(provider)) for name, trial in dev.items()}
+    opened = {name: ToolCollection(trial.tools, open_engine(provider)) for name, trial in dev.items()}
     hits = {name: [found(opened[name], q.text, WIDE) for q in dev[name].questions] for name in dev}
     fusion = _fusion(opened["mongodb-mcp"])
     sweep = {weight: _ndcg(dev, hits, replace(fusion, word_weight=weight)) for weight in WEIGHTS}
@@ -102,16 +104,16 @@ def calibrate(provider: str, dev: dict[str, Trial], train: dict[str, Trial]) -> 
     }
 
 
-def found(collection: Collection, query: str, depth: int) -> Sequence[Hit]:
+def found(collection: ToolCollection, query: str, depth: int) -> Sequence[Hit]:
     """What the index finds for a query."""
     embedder = collection.embedder
     parts = query_parts(query) if embedder is not None and embedder.fusion.part_weight else []
     vectors = [] if embedder is None else [embedder.embed_query(text) for text in (query, *parts)]
     among = collection.index.select(range(len(collection.listed)))
-    return collection.index.hits(read_query(query), vectors, among, depth)
+    return collection.index.hits(parse_query(query), vectors, among, depth)
 
 
-def judge(trial: Trial, hits: Sequence[Sequence[Hit]], fusion: Fusion) -> Judged:
+def judge(trial: EvaluationSet, hits: Sequence[Sequence[Hit]], fusion: Fusion) -> Judged:
     """Say of the best hits which are right."""
     rows = [
         (fusion.raw(hit), _best_words(row, fusion), hit.document_id in question.relevant)
@@ -171,7 +173,7 @@ def lowest(share: float, lost: Callable[[float], float]) -> float:
     return low
 
 
-def lost(trial: Trial, hits: Sequence[Sequence[Hit]], fusion: Fusion) -> float:
+def lost(trial: EvaluationSet, hits: Sequence[Sequence[Hit]], fusion: Fusion) -> float:
     """Of the queries with an answer among ten, how many lose it because all or it is taken for noise."""
     kept, known = 0, 0
     for question, row in zip(trial.questions, hits, strict=True):
@@ -182,12 +184,12 @@ def lost(trial: Trial, hits: Sequence[Sequence[Hit]], fusion: Fusion) -> float:
     return 1 - kept / known
 
 
-def _seen(provider: str, trial: Trial, fusion: Fusion) -> Judged:
-    collection = Collection(trial.tools, open_engine(provider))
+def _seen(provider: str, trial: EvaluationSet, fusion: Fusion) -> Judged:
+    collection = ToolCollection(trial.tools, open_engine(provider))
     return judge(trial, [found(collection, q.text, DEPTH) for q in trial.questions], fusion)
 
 
-def _rejected(collection: Collection, trial: Trial, fusion: Fusion) -> float:
+def _rejected(collection: ToolCollection, trial: EvaluationSet, fusion: Fusion) -> float:
     """How many queries find nothing that is good enough."""
     scores = [fusion.scores(found(collection, question.text, DEPTH)) for question in trial.questions]
     return float(np.mean([max(row.values(), default=0.0) < fusion.confidence for row in scores]))
@@ -202,7 +204,7 @@ def _best(row: Sequence[Hit], fusion: Fusion) -> list[Hit]:
     return sorted(row, key=lambda hit: (-fusion.raw(hit), hit.document_id))
 
 
-def _ndcg(dev: dict[str, Trial], hits: dict[str, list[Sequence[Hit]]], fusion: Fusion) -> float:
+def _ndcg(dev: dict[str, EvaluationSet], hits: dict[str, list[Sequence[Hit]]], fusion: Fusion) -> float:
     means = [
         mean(
             [
@@ -224,7 +226,7 @@ def _best_words(row: Sequence[Hit], fusion: Fusion) -> float:
     return max(map(fusion.by_words, row), default=0.0)
 
 
-def _fusion(collection: Collection) -> Fusion:
+def _fusion(collection: ToolCollection) -> Fusion:
     return WORDS_ALONE if collection.embedder is None else collection.embedder.fusion
 
 
@@ -232,8 +234,8 @@ def _constants(fusion: Fusion) -> dict[str, float]:
     return {name: round(value, 3) for name, value in asdict(fusion).items()}
 
 
-def _trial(place: Path) -> Trial:
-    trial = read(str(place))
+def _trial(place: Path) -> EvaluationSet:
+    trial = read_evaluation_folder(str(place))
     step = -(-len(trial.questions) // MOST)
     return trial._replace(questions=trial.questions[::step])
 

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from remit.memory.project_memory import Memory
     from remit.registry import Registry
     from remit.scanning.ports import Notifier, Upstreams
-    from remit.search.evaluation import Trial
+    from remit.search.evaluation import EvaluationSet
     from remit.states.state_service import Situation
-    from remit.store.memory_sign_search import Held
+    from remit.store.memory_sign_search import SignIndex
     from remit.store.ports import Clock, Store
     from remit.upstream.launch.resources import LaunchResources, Reaching
     from remit.upstream.ports import ServerLists, UpstreamPool
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 MEMORY_PATIENCE = 5.0  # seconds that a write of memory waits for others before it is queued
 
 
-def read_trial(folder: str) -> "Trial":
+def read_trial(folder: str) -> "EvaluationSet":
     """Read a folder of tools and of queries whose answers are known.
 
     Raises:
@@ -43,9 +43,9 @@ def read_trial(folder: str) -> "Trial":
         NoSuchDirectoryError: there is no such folder.
         NoSuchFileError: one of its two files is missing.
     """
-    from remit.search.evaluation_folder import read
+    from remit.search.evaluation_folder import read_evaluation_folder
 
-    return read(folder)
+    return read_evaluation_folder(folder)
 
 
 def open_registry() -> "Registry":
@@ -312,10 +312,10 @@ def _data_directory(machine: "Machine") -> str:
     return settings.data_directory(machine.variables, sys.platform, machine.home)
 
 
-def _open_codes(width: int) -> "Held":
-    from remit.search.sign_index import HeldCodes
+def _open_codes(width: int) -> "SignIndex":
+    from remit.search.sign_index import NumpySignIndex
 
-    return HeldCodes(width)
+    return NumpySignIndex(width)
 
 
 def _machine() -> "Machine":

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from remit.scanning.scanner import Scanner
     from remit.scanning.watch import Follower
     from remit.search.ports import Engine
-    from remit.search.search_service import Search
+    from remit.search.search_service import SearchService
     from remit.sessions.session_service import Sessions
     from remit.states.context_states import States
     from remit.store.ports import Clock, Store
@@ -75,11 +75,11 @@ class Parts:
         return Recording(self._store, self._sources, self._scanner, self._states, self._clock)
 
     @cached_property
-    def search(self) -> Search:
+    def search(self) -> SearchService:
         """What finds tools by words and meaning."""
-        from remit.search.search_service import Search
+        from remit.search.search_service import SearchService
 
-        return Search(self._store.documents, self._engine)
+        return SearchService(self._store.documents, self._engine)
 
     @cached_property
     def sessions(self) -> Sessions:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from remit.scanning.ports import Notifier, Sources, Upstreams
     from remit.scanning.watch import Follower
     from remit.search.ports import Engine
-    from remit.search.ranking import Found
+    from remit.search.ranking import SearchResults
     from remit.search.search_service import Searcher
     from remit.sessions.session_service import SessionStart, Suggestions
     from remit.states.state_watch import Watch
@@ -244,7 +244,7 @@ class Registry:
         limit: int = DEFAULT_LIMIT,
         include_hidden: bool = False,
         min_score: float | None = None,
-    ) -> Found:
+    ) -> SearchResults:
         """Find the tools here that answer a query; for many queries, see `searcher`.
 
         Raises:

@@ -7,7 +7,7 @@ from remit.memory import reader
 from remit.memory.artifacts import Kept, Kind, Observed
 from remit.memory.project_memory import Memory, Seen
 from remit.memory.transfer import HEAD, record_line
-from remit.store.memory_search import MANY
+from remit.store.memory_index import MANY
 from support.databases import run_sql
 from support.memory_calls import decide, note, one, recalled, session, start
 from support.sandbox import Sandbox

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from remit.decision.scopes import Scope
-from remit.search.ranking import Found
+from remit.search.ranking import SearchResults
 from support.sandbox import Sandbox
 
 SEARCHES = int(os.environ.get("REMIT_PROOF_EXAMPLES", "5000")) // 10
@@ -68,9 +68,9 @@ def query(chance: random.Random) -> str:
     return " ".join(chance.choices((*WORDS, *PROJECTS), k=chance.randint(1, 8)))
 
 
-def names(found: Found) -> Sequence[str]:
+def names(found: SearchResults) -> Sequence[str]:
     return [*(item.tool.name for item in found.results), *found.nearest]
 
 
-def strangers(found: Found, home: str) -> list[str]:
+def strangers(found: SearchResults, home: str) -> list[str]:
     return [name for name in names(found) if not name.startswith((f"/{home}-", "/everywhere"))]

@@ -5,14 +5,14 @@ import pytest
 from remit.decision.tools import Definition
 from remit.search.documents import (
     Document,
-    Sought,
-    columns,
-    document,
-    document_of,
-    params_of,
+    QueryTerms,
+    build_document,
+    definition_document,
+    indexed_columns,
+    params_from_json,
+    parse_query,
     query_parts,
     query_words,
-    read_query,
 )
 from remit.text.words import split
 
@@ -44,30 +44,33 @@ def test_a_tool_goes_by_its_own_name_and_its_servers_label() -> None:
             '{"properties": {"repoPath": {"description": "Where"}, "message": {"description": 1}, "x": 2}}'
         ),
     )
-    assert document_of(definition) == Document(
+    assert definition_document(definition) == Document(
         "git commit", "git", "Records changes.", ("repo Path", "message", "x"), "Commit", "Where"
     )
 
 
 def test_a_tool_whose_own_name_is_not_known_goes_by_the_last_part_of_its_name() -> None:
-    assert document_of(Definition(name="mcp__git__git_commit", server="git")).name == "git commit"
+    assert definition_document(Definition(name="mcp__git__git_commit", server="git")).name == "git commit"
 
 
 def test_a_server_goes_by_its_label() -> None:
-    assert document_of(Definition(name="mcp__brave-search__*", server="brave-search")).name == "brave search"
+    assert (
+        definition_document(Definition(name="mcp__brave-search__*", server="brave-search")).name
+        == "brave search"
+    )
 
 
 def test_what_has_neither_server_nor_description_is_read_by_its_name() -> None:
-    assert document_of(Definition(name="/commit")) == Document("commit")
+    assert definition_document(Definition(name="/commit")) == Document("commit")
 
 
 @pytest.mark.parametrize("schema", [None, "[]", "true", '{"properties": []}', "{}"])
 def test_a_schema_of_another_shape_names_no_parameters(schema: str | None) -> None:
-    assert params_of(schema) == {}
+    assert params_from_json(schema) == {}
 
 
 def test_an_identifier_in_a_description_is_found_by_its_words_too() -> None:
-    body = columns(document("x", description="Calls getUser and list_all.", title="Users")).body
+    body = indexed_columns(build_document("x", description="Calls getUser and list_all.", title="Users")).body
     assert body == "Users Calls getUser and list_all. get User list all"
 
 
@@ -90,12 +93,12 @@ def test_a_query_without_words_has_none(query: str) -> None:
 
 
 def test_words_side_by_side_are_sought_as_pairs_and_so_are_those_with_little_between_them() -> None:
-    assert read_query("open the pull request") == Sought(
+    assert parse_query("open the pull request") == QueryTerms(
         words=["open", "pull", "request"],
         pairs=["open pull", "pull request", "open the", "the pull"],
     )
-    assert read_query("open").pairs == []
-    assert len(read_query(" ".join(f"word{i}" for i in range(10_000))).pairs) == 64
+    assert parse_query("open").pairs == []
+    assert len(parse_query(" ".join(f"word{i}" for i in range(10_000))).pairs) == 64
 
 
 @pytest.mark.parametrize(
@@ -119,6 +122,6 @@ def test_of_the_parts_of_a_long_query_the_first_ones_count() -> None:
 
 
 def test_what_is_said_of_parameters_is_cut_where_search_stops_reading() -> None:
-    read = document("x", params={"one": "word " * 500, "two": "never"})
+    read = build_document("x", params={"one": "word " * 500, "two": "never"})
     assert read.params == ("one", "two")
     assert len(read.details) == 600

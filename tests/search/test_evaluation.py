@@ -4,16 +4,16 @@ import math
 
 import pytest
 
-from remit.search.evaluation import Measures, mean, measure, percentile
+from remit.search.evaluation import RankingMetrics, mean, measure, percentile
 
 
 def test_one_answer_that_comes_first_is_perfect() -> None:
-    assert measure([4, 1, 2], {4}) == Measures(1, 1, 1, 1, 1)
+    assert measure([4, 1, 2], {4}) == RankingMetrics(1, 1, 1, 1, 1)
 
 
 def test_nothing_that_answers_is_nothing() -> None:
-    assert measure([1, 2, 3], {4}) == Measures(0, 0, 0, 0, 0)
-    assert measure([], {4}) == Measures(0, 0, 0, 0, 0)
+    assert measure([1, 2, 3], {4}) == RankingMetrics(0, 0, 0, 0, 0)
+    assert measure([], {4}) == RankingMetrics(0, 0, 0, 0, 0)
 
 
 def test_recall_is_a_share_of_each_querys_answers() -> None:
@@ -30,7 +30,7 @@ def test_an_answer_counts_less_the_lower_it_stands() -> None:
 
 def test_what_stands_below_the_tenth_place_counts_for_the_first_answer_alone() -> None:
     found = measure([*range(100, 111), 1], {1})
-    assert found == Measures(0, 0, 0, 0, 1 / 12)
+    assert found == RankingMetrics(0, 0, 0, 0, 1 / 12)
 
 
 def test_more_than_ten_answers_can_still_be_ranked_perfectly() -> None:
@@ -38,7 +38,7 @@ def test_more_than_ten_answers_can_still_be_ranked_perfectly() -> None:
 
 
 def test_every_query_counts_the_same() -> None:
-    assert mean([Measures(1, 1, 1, 1, 1), Measures(0, 0, 0.5, 0.5, 0.25)]) == Measures(
+    assert mean([RankingMetrics(1, 1, 1, 1, 1), RankingMetrics(0, 0, 0.5, 0.5, 0.25)]) == RankingMetrics(
         0.5, 0.5, 0.75, 0.75, 0.625
     )
 

@@ -8,9 +8,9 @@ import pytest
 
 from remit.errors import BadFileError, NoSuchDirectoryError, NoSuchFileError
 from remit.search.documents import Document
-from remit.search.evaluation import Question
-from remit.search.evaluation_folder import parameters, read
-from remit.search.given_tools import Brought
+from remit.search.evaluation import EvaluationQuery
+from remit.search.evaluation_folder import parse_parameters, read_evaluation_folder
+from remit.search.given_tools import GivenTool
 
 READ = {"id": "r", "name": "readFile", "description": "Read a\nfile", "server": "files"}
 MAIL = {"id": "m", "name": "send"}
@@ -27,20 +27,22 @@ def write(folder: Path, tools: object, queries: object) -> str:
 
 
 def test_tools_and_queries_are_read(tmp_path: Path) -> None:
-    trial = read(
+    trial = read_evaluation_folder(
         write(tmp_path, [READ, MAIL], [ASK, {"id": "q2", "text": "mail it", "relevant": ["m", "r"]}])
     )
-    assert trial.tools[0] == Brought("readFile", "files", Document("read File", "files", "Read a file"))
-    assert trial.tools[1] == Brought("send", None, Document("send"))
+    assert trial.tools[0] == GivenTool("readFile", "files", Document("read File", "files", "Read a file"))
+    assert trial.tools[1] == GivenTool("send", None, Document("send"))
     assert trial.questions == [
-        Question("show me the file", frozenset({0})),
-        Question("mail it", frozenset({0, 1})),
+        EvaluationQuery("show me the file", frozenset({0})),
+        EvaluationQuery("mail it", frozenset({0, 1})),
     ]
 
 
 def test_queries_that_no_tool_answers_are_left_out_and_counted(tmp_path: Path) -> None:
     others: list[object] = [{"text": "x", "relevant": ["gone"]}, {"text": "y", "relevant": []}]
-    trial = read(write(tmp_path, [READ], [ASK, *others, {"text": "z", "relevant": ["gone", "r", 7]}]))
+    trial = read_evaluation_folder(
+        write(tmp_path, [READ], [ASK, *others, {"text": "z", "relevant": ["gone", "r", 7]}])
+    )
     assert [question.text for question in trial.questions] == ["show me the file", "z"]
     assert trial.left_out == 2
 
@@ -59,7 +61,7 @@ def test_queries_that_no_tool_answers_are_left_out_and_counted(tmp_path: Path) -
     ],
 )
 def test_parameters_are_named_in_whichever_form(given: object, names: list[str]) -> None:
-    assert list(parameters(given)) == names
+    assert list(parse_parameters(given)) == names
 
 
 @pytest.mark.parametrize(
@@ -84,27 +86,27 @@ def test_what_is_wrong_is_told_by_file_line_and_cause(
     tmp_path: Path, tools: object, queries: object, message: str
 ) -> None:
     with pytest.raises(BadFileError) as raised:
-        read(write(tmp_path, tools, queries))
+        read_evaluation_folder(write(tmp_path, tools, queries))
     assert message in str(raised.value)
 
 
 def test_a_missing_folder_and_a_missing_file_are_named(tmp_path: Path) -> None:
     with pytest.raises(NoSuchDirectoryError, match="nowhere is not a folder"):
-        read(str(tmp_path / "nowhere"))
+        read_evaluation_folder(str(tmp_path / "nowhere"))
     with pytest.raises(NoSuchFileError, match=r"tools\.jsonl does not exist"):
-        read(str(tmp_path))
+        read_evaluation_folder(str(tmp_path))
     (tmp_path / "tools.jsonl").mkdir()
     with pytest.raises(BadFileError, match=r"tools\.jsonl is not a file"):
-        read(str(tmp_path))
+        read_evaluation_folder(str(tmp_path))
 
 
 def test_what_is_said_of_a_parameter_is_read() -> None:
     given = {"type": "object", "properties": {"path": {"description": "Where it lies"}, "mode": {}}}
-    assert parameters(given) == {"path": "Where it lies", "mode": ""}
+    assert parse_parameters(given) == {"path": "Where it lies", "mode": ""}
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names here")
 def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "tools.jsonl")
     with pytest.raises(BadFileError, match="is not a file"):
-        read(str(tmp_path))
+        read_evaluation_folder(str(tmp_path))

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from remit.search.documents import Document
-from remit.search.given_tools import Brought, listed, read
+from remit.search.given_tools import GivenTool, as_listed, read_tool
 
 SCHEMA = {"type": "object", "properties": {"repoPath": {"type": "string"}, "message": {}}}
-WANTED = Brought(
+WANTED = GivenTool(
     "git_commit",
     None,
     Document("git commit", description="Record changes", params=("repo Path", "message")),
@@ -37,7 +37,7 @@ WANTED = Brought(
     ],
 )
 def test_a_tool_is_read_in_the_shapes_of_mcp_openai_and_anthropic(tool: object) -> None:
-    assert read(tool) == WANTED
+    assert read_tool(tool) == WANTED
 
 
 def test_a_function_is_read_by_its_name_its_docstring_and_its_parameters() -> None:
@@ -48,8 +48,8 @@ def test_a_function_is_read_by_its_name_its_docstring_and_its_parameters() -> No
         """
 
     wanted = Document("send email", description="Send a message. To one person.", params=("to", "subject"))
-    assert read(send_email) == Brought("send_email", None, wanted)
-    assert read(partial(send_email, "ada")).document.name == "send email"
+    assert read_tool(send_email) == GivenTool("send_email", None, wanted)
+    assert read_tool(partial(send_email, "ada")).document.name == "send email"
 
 
 def test_methods_and_objects_that_can_be_called_are_functions_too() -> None:
@@ -61,11 +61,11 @@ def test_methods_and_objects_that_can_be_called_are_functions_too() -> None:
 
         def __call__(self, to: str) -> None: ...
 
-    assert read(Mailer().send) == Brought("send", None, Document("send", "", "Send one.", ("to",)))
-    assert read(Mailer()) == Brought("Mailer", None, Document("Mailer", "", "Sends mails.", ("to",)))
-    assert read(dict.fromkeys).name == "fromkeys"
-    assert read(print).name == "print"
-    assert read(type("Odd", (), {"__call__": 1, "__signature__": "none"})()).name == "Odd"
+    assert read_tool(Mailer().send) == GivenTool("send", None, Document("send", "", "Send one.", ("to",)))
+    assert read_tool(Mailer()) == GivenTool("Mailer", None, Document("Mailer", "", "Sends mails.", ("to",)))
+    assert read_tool(dict.fromkeys).name == "fromkeys"
+    assert read_tool(print).name == "print"
+    assert read_tool(type("Odd", (), {"__call__": 1, "__signature__": "none"})()).name == "Odd"
 
 
 def test_a_tool_that_says_little_is_read_by_its_name() -> None:
@@ -76,28 +76,34 @@ def test_a_tool_that_says_little_is_read_by_its_name() -> None:
         {"type": "search"},
         {"type": "mcp", "server_label": "search"},
     ]
-    assert [read(tool) for tool in bare] == [Brought("search", None, Document("search"))] * 5
+    assert [read_tool(tool) for tool in bare] == [GivenTool("search", None, Document("search"))] * 5
 
 
 def test_the_title_of_a_tool_is_read() -> None:
-    assert read({"name": "commit", "title": "Git Commit"}).document.title == "Git Commit"
+    assert read_tool({"name": "commit", "title": "Git Commit"}).document.title == "Git Commit"
 
 
 def test_a_canonical_name_is_that_of_a_server_and_its_tool() -> None:
-    assert read({"name": "mcp__git__git_commit"}) == Brought(
+    assert read_tool({"name": "mcp__git__git_commit"}) == GivenTool(
         "git_commit", "git", Document("git commit", server="git")
     )
-    assert read({"name": "mcp__git"}) == Brought("mcp__git", None, Document("mcp git"))
+    assert read_tool({"name": "mcp__git"}) == GivenTool("mcp__git", None, Document("mcp git"))
 
 
 @pytest.mark.parametrize("tool", [{}, {"description": "x"}, 7, None, "git_commit", {"name": ""}])
 def test_what_is_no_tool_is_an_error_that_says_what_one_is(tool: object) -> None:
     with pytest.raises(TypeError, match="a tool is a mapping or an object with a name, or a function, not"):
-        read(tool)
+        read_tool(tool)
 
 
 def test_tools_are_listed_as_in_a_catalog_each_by_its_place() -> None:
-    tools = listed([read({"name": "mcp__git__commit"}), read({"name": "commit"}), read({"name": "commit"})])
+    tools = as_listed(
+        [
+            read_tool({"name": "mcp__git__commit"}),
+            read_tool({"name": "commit"}),
+            read_tool({"name": "commit"}),
+        ]
+    )
     assert [(item.tool.name, item.tool.server, item.tool.document_id) for item in tools] == [
         ("mcp__git__commit", "git", 0),
         ("commit", None, 1),

@@ -6,8 +6,8 @@ from remit.decision.decide import Decision, ToolDecision, Verdict
 from remit.decision.kinds import Authority, Kind, ToolStatus
 from remit.decision.scopes import Scope
 from remit.decision.tools import Tool
-from remit.search.name_matches import Match, NameMatches, is_one_letter_off
-from remit.search.ranking import Fusion, Hit, Ranked, RankFusion, rank
+from remit.search.name_matches import NameMatch, NameMatches, is_one_letter_off
+from remit.search.ranking import Fusion, Hit, RankedTool, RankFusion, rank
 
 VISIBLE = Decision(verdict=Verdict.VISIBLE, gate=None, reason="declared", unlock=None)
 HIDDEN = Decision(verdict=Verdict.HIDDEN, gate=None, reason="disabled", unlock=None)
@@ -38,11 +38,11 @@ def listed(
     return ToolDecision(tool, decision)
 
 
-def ordered(query: str, found: list[ToolDecision], scores: dict[int, float]) -> list[Ranked]:
+def ordered(query: str, found: list[ToolDecision], scores: dict[int, float]) -> list[RankedTool]:
     return rank(query, found, scores, NameMatches(item.tool for item in found).find(query))
 
 
-def names(ranked: list[Ranked]) -> list[str]:
+def names(ranked: list[RankedTool]) -> list[str]:
     return [item.tool.name for item in ranked]
 
 
@@ -195,12 +195,12 @@ def test_one_letter_may_be_wrong(one: str, other: str, is_off: bool) -> None:
 def test_a_short_name_has_no_letter_to_spare() -> None:
     found = NameMatches([listed("get").tool])
     assert found.find("gat") == {}
-    assert found.find("GET") == {"get": Match.SAME_WORDS}
+    assert found.find("GET") == {"get": NameMatch.SAME_WORDS}
 
 
 def test_a_command_is_named_with_and_without_its_sign() -> None:
     found = NameMatches([listed("/deploy", kind=Kind.SLASH_COMMAND).tool])
-    assert found.find("deploy") == found.find("/deploy") == {"/deploy": Match.EXACT}
+    assert found.find("deploy") == found.find("/deploy") == {"/deploy": NameMatch.EXACT}
 
 
 @pytest.mark.parametrize("query", ["", "   ", "!!", "mcp__files__read_file " * 20])
@@ -211,8 +211,8 @@ def test_a_query_without_letters_names_nothing(query: str) -> None:
 def test_a_word_of_another_name_is_not_taken_for_a_mistyped_one() -> None:
     clean, cache = listed("clean").tool, listed("clear_cache").tool
     assert NameMatches([clean, cache]).find("clear") == {}
-    assert NameMatches([clean, cache]).find("cleam") == {"clean": Match.ONE_LETTER}
-    assert NameMatches([clean]).find("clear") == {"clean": Match.ONE_LETTER}
+    assert NameMatches([clean, cache]).find("cleam") == {"clean": NameMatch.ONE_LETTER}
+    assert NameMatches([clean]).find("clear") == {"clean": NameMatch.ONE_LETTER}
 
 
 def test_of_tools_with_the_name_that_was_asked_for_those_that_can_be_used_come_first() -> None:

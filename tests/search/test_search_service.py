@@ -9,7 +9,7 @@ import pytest
 from remit.decision.scopes import Scope
 from remit.decision.tools import Definition
 from remit.registry import Registry
-from remit.search.ranking import Found
+from remit.search.ranking import SearchResults
 from remit.store.document_store import extension
 from remit.store.sqlite_store import SqliteStore
 from remit.upstream.upstream_model import Offer, Upstream
@@ -68,13 +68,13 @@ def registry(sandbox: Sandbox) -> Registry:
     return registry
 
 
-def found(registry: Registry, query: str, directory: Path, **options: object) -> Found:
+def found(registry: Registry, query: str, directory: Path, **options: object) -> SearchResults:
     context = registry.at(str(directory))
     registry.index(context)
     return registry.search(query, context, **options)  # pyright: ignore[reportArgumentType]
 
 
-def names(found: Found) -> list[str]:
+def names(found: SearchResults) -> list[str]:
     return [item.tool.name for item in found.results]
 
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remit.search.sign_index import HeldCodes
+from remit.search.sign_index import NumpySignIndex
 
 Row = tuple[int, str, int, bytes]
 CODES = st.binary(min_size=3, max_size=3)
@@ -23,7 +23,7 @@ def test_those_that_differ_least_are_found_in_the_homes_and_kinds_that_are_asked
     homes: set[int],
     kinds: set[str],
 ) -> None:
-    held = HeldCodes(3)
+    held = NumpySignIndex(3)
     known: dict[int, Row] = {}
     for batch in batches:
         for home, kind, node, code in batch:
@@ -43,7 +43,7 @@ def test_those_that_differ_least_are_found_in_the_homes_and_kinds_that_are_asked
 
 
 def test_what_is_dropped_makes_room_for_others() -> None:
-    held = HeldCodes(1)
+    held = NumpySignIndex(1)
     for round in range(50):
         nodes = range(round * 10, round * 10 + 10)
         held.put(1, ["context"] * 10, nodes, [bytes([number]) for number in range(10)])
@@ -52,7 +52,7 @@ def test_what_is_dropped_makes_room_for_others() -> None:
 
 
 def test_nothing_is_found_where_nothing_is_held() -> None:
-    held = HeldCodes(32)
+    held = NumpySignIndex(32)
     assert held.nearest(bytes(32), [1], ["context"], 5) == []
     assert held.among([1, 2], [1], ["context"]) == []
     assert not held.drop([1])

@@ -10,7 +10,7 @@ import remit
 from remit.search.documents import Document
 from remit.search.ports import Vector
 from remit.search.ranking import Fusion
-from remit.search.tool_collection import Vectors
+from remit.search.tool_collection import VectorCache
 from remit.search.tool_filter import ToolFilter, filter_tools
 
 
@@ -158,7 +158,7 @@ class Counting:
 
 
 def test_a_tool_that_was_seen_before_is_not_embedded_again() -> None:
-    vectors, model = Vectors(), Counting("one")
+    vectors, model = VectorCache(), Counting("one")
     read, write = Document("read"), Document("write")
     assert len(vectors.of([read, write, read], model)) == 3
     vectors.of([write, read, Document("new")], model)
@@ -166,14 +166,14 @@ def test_a_tool_that_was_seen_before_is_not_embedded_again() -> None:
 
 
 def test_vectors_of_one_model_are_none_of_another() -> None:
-    vectors, one, other = Vectors(), Counting("one"), Counting("other")
+    vectors, one, other = VectorCache(), Counting("one"), Counting("other")
     vectors.of([Document("read")], one)
     vectors.of([Document("read")], other)
     assert other.asked == ["read"]
 
 
 def test_only_so_many_vectors_are_kept_those_used_last() -> None:
-    vectors, model = Vectors(most=2), Counting("one")
+    vectors, model = VectorCache(most=2), Counting("one")
     for name in ("a", "b", "a", "c", "a", "b"):
         vectors.of([Document(name)], model)
     assert model.asked == ["a", "b", "c", "b"]

@@ -10,8 +10,8 @@ import apsw
 import numpy as np
 import pytest
 
-from remit.search.documents import PAIR_WEIGHT, Columns, query_words, read_query
-from remit.search.word_index import Terms, build
+from remit.search.documents import PAIR_WEIGHT, Columns, parse_query, query_words
+from remit.search.word_index import Tokenizer, build_word_index
 
 TEXT = """
     read reads reading file files folder list listing create created git commit commits branch naïve Über mail
@@ -22,7 +22,7 @@ WORDS = TEXT.split()
 
 def in_sql(documents: Sequence[Columns], query: str) -> dict[int, float]:
     """What SQLite says of the words, and half of what it says of those that stand side by side."""
-    sought = read_query(query)
+    sought = parse_query(query)
     scores = fts5(documents, sought.words)
     for at, score in fts5(documents, sought.pairs).items():
         scores[at] = scores.get(at, 0.0) + PAIR_WEIGHT * score
@@ -46,9 +46,9 @@ def fts5(documents: Sequence[Columns], query: Sequence[str]) -> dict[int, float]
 
 
 def in_memory(documents: Sequence[Columns], query: str) -> dict[int, float]:
-    terms, sought = Terms(), read_query(query)
+    terms, sought = Tokenizer(), parse_query(query)
     totals = np.zeros(len(documents), np.float32)
-    build(documents, terms).add(terms(" ".join(sought.words)), map(terms, sought.pairs), totals)
+    build_word_index(documents, terms).add(terms(" ".join(sought.words)), map(terms, sought.pairs), totals)
     return {int(at): float(totals[at]) for at in np.flatnonzero(totals)}
 
 
@@ -93,11 +93,11 @@ def test_nothing_is_found_where_there_is_nothing() -> None:
 
 
 def test_a_word_of_a_query_is_one_term_in_whatever_script() -> None:
-    terms = Terms()
+    terms = Tokenizer()
     letters = [chr(code) for code in range(sys.maxunicode + 1) if re.match(r"\w", chr(code))]
     cut = [letter for letter in letters for word in query_words(f"a{letter}b") if len(terms(word)) > 1]
     assert cut == []
 
 
 def test_half_a_character_is_no_error() -> None:
-    assert Terms()("read \ud800 file") == ["read", "file"]
+    assert Tokenizer()("read \ud800 file") == ["read", "file"]

@@ -10,10 +10,10 @@ import pytest
 from remit.memory.artifacts import Kind, Status, artifact
 from remit.memory.ports import Home
 from remit.memory.scope_gate import MemoryScope
-from remit.search.documents import read_query
+from remit.search.documents import parse_query
 from remit.search.ports import Vector
 from remit.search.ranking import Hit
-from remit.search.sign_index import HeldCodes
+from remit.search.sign_index import NumpySignIndex
 from remit.store.database import Database
 from remit.store.memory_store import SqliteMemory
 from support.databases import run_sql
@@ -38,9 +38,9 @@ class Place:
         self.home = self.holding.create_project("shop", 1)
         self.count = 0
 
-    def open(self, width: int) -> HeldCodes:
+    def open(self, width: int) -> NumpySignIndex:
         self.opened.append(width)
-        return HeldCodes(width)
+        return NumpySignIndex(width)
 
     def vector(self, width: int = WIDTH) -> Vector:
         return struct.pack(f"<{width}f", *(self.chance.uniform(-1, 1) for _ in range(width)))
@@ -64,7 +64,7 @@ class Place:
         """Search several times, and see that holding codes makes no difference."""
         found: list[Hit] = []
         for kinds in ([Kind.DECISION], [Kind.CONTEXT], list(Kind)):
-            asked = read_query("tea a"), self.vector(width), homes or [self.home], kinds, 3
+            asked = parse_query("tea a"), self.vector(width), homes or [self.home], kinds, 3
             found = sorted(self.holding.hits(*asked))
             assert found == sorted(self.plain.hits(*asked))
         return found
@@ -81,7 +81,7 @@ def place(tmp_path: Path) -> Generator[Place]:
 def test_a_place_is_held_when_it_is_searched_a_second_time(place: Place) -> None:
     place.add(30)
     place.read()
-    asked = read_query("tea"), place.vector(), [place.home], list(Kind), 3
+    asked = parse_query("tea"), place.vector(), [place.home], list(Kind), 3
     first = place.holding.hits(*asked)
     assert place.opened == []
     assert sorted(place.holding.hits(*asked)) == sorted(first)
@@ -93,7 +93,7 @@ def test_a_small_place_is_never_held(place: Place) -> None:
     place.add(30)
     place.read()
     for _ in range(3):
-        assert small.hits(read_query("tea"), place.vector(), [place.home], list(Kind), 3)
+        assert small.hits(parse_query("tea"), place.vector(), [place.home], list(Kind), 3)
     assert place.opened == []
 
 

@@ -14,8 +14,8 @@ from remit.cli.options import JSON
 from remit.decision.defaults import MAX_LIMIT
 from remit.errors import EmbeddingError
 from remit.search.engine import PROVIDERS, open_engine, providers
-from remit.search.evaluation import Measures, Trial, mean, measure, percentile
-from remit.search.tool_collection import Collection
+from remit.search.evaluation import EvaluationSet, RankingMetrics, mean, measure, percentile
+from remit.search.tool_collection import ToolCollection
 
 _MEASURES = ("recall@1", "recall@5", "recall@10", "ndcg@10", "mrr")
 _TIMES = ("p50_ms", "p95_ms")
@@ -51,7 +51,7 @@ def evaluate(*, folder: str, wanted: tuple[str, ...], as_json: bool) -> None:
 class Outcome(NamedTuple):
     """How good and how fast a search was over many queries."""
 
-    measures: Measures
+    measures: RankingMetrics
     p50_ms: float
     p95_ms: float
 
@@ -63,7 +63,7 @@ class Outcome(NamedTuple):
         }
 
 
-def run(trial: Trial, collection: Collection, name: str) -> Outcome:
+def run(trial: EvaluationSet, collection: ToolCollection, name: str) -> Outcome:
     """Ask each query the way `remit search` does, and measure what comes back and how long it takes.
 
     Raises:
@@ -71,7 +71,7 @@ def run(trial: Trial, collection: Collection, name: str) -> Outcome:
     """
     searcher = collection.searcher()
     searcher.search(trial.questions[0].text)  # the first search makes ready what the others use
-    measures: list[Measures] = []
+    measures: list[RankingMetrics] = []
     times: list[float] = []
     with _progress(name, len(trial.questions)) as advance:
         for question in trial.questions:
@@ -86,11 +86,11 @@ def run(trial: Trial, collection: Collection, name: str) -> Outcome:
     return Outcome(mean(measures), percentile(times, 0.5), percentile(times, 0.95))
 
 
-def _opened(trial: Trial, wanted: Sequence[str]) -> Iterator[tuple[str, Collection]]:
+def _opened(trial: EvaluationSet, wanted: Sequence[str]) -> Iterator[tuple[str, ToolCollection]]:
     """Open the providers that are asked for, or else all that can be."""
     for name in dict.fromkeys(wanted or providers()):
         try:
-            collection = Collection(trial.tools, open_engine(name))
+            collection = ToolCollection(trial.tools, open_engine(name))
         except EmbeddingError as failure:
             if wanted:
                 raise
@@ -99,7 +99,7 @@ def _opened(trial: Trial, wanted: Sequence[str]) -> Iterator[tuple[str, Collecti
             yield name, collection
 
 
-def _show(trial: Trial, outcomes: Mapping[str, Outcome]) -> None:
+def _show(trial: EvaluationSet, outcomes: Mapping[str, Outcome]) -> None:
     render.out(f"{len(trial.tools):,} tools, {len(trial.questions):,} queries")
     render.out()
     columns = ("provider", *_MEASURES, *_TIMES)

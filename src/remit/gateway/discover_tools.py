@@ -15,7 +15,7 @@ from remit.gateway.published_lists import PublishedLists
 from remit.gateway.registry_worker import RegistryWorker
 from remit.presentation.discovery_text import TOKEN_BUDGET, present
 from remit.registry import Registry
-from remit.search.ranking import Found
+from remit.search.ranking import SearchResults
 from remit.search.search_service import Searcher
 from remit.upstream.ports import Answer
 
@@ -91,7 +91,7 @@ class ToolDiscovery:
             self._registry.close()
 
 
-def _served(found: Found, catalog: EndpointCatalog) -> Found:
+def _served(found: SearchResults, catalog: EndpointCatalog) -> SearchResults:
     """Tell of tools by the names that a model can call."""
     named = {tool.name: catalog.served_name(tool) for tools in catalog.rows.values() for tool in tools}
     results = [item._replace(tool=_renamed(item.tool, catalog)) for item in found.results]

@@ -8,7 +8,7 @@ from remit.errors import EmbeddingError, StoreUnavailableError
 from remit.memory.artifacts import Kind
 from remit.memory.ports import Home, MemoryStore
 from remit.memory.results import Found
-from remit.search.documents import document, read_query
+from remit.search.documents import build_document, parse_query
 from remit.search.ports import Embedder, Engine, Vector
 from remit.search.search_service import BATCH, WORDS_ALONE
 
@@ -30,7 +30,7 @@ class ArtifactSearch:
         """Find what answers a query, the best first."""
         embedder = self._embedder()
         vector = self._vector(embedder, query)
-        hits = self._store.hits(read_query(query), vector, homes, kinds, limit)
+        hits = self._store.hits(parse_query(query), vector, homes, kinds, limit)
         fusion = self._engine.fusion or (
             WORDS_ALONE if vector is None or embedder is None else embedder.fusion
         )
@@ -66,7 +66,7 @@ class ArtifactSearch:
         found: dict[int, Vector] = {}
         items = iter(unread.items())
         while batch := list(islice(items, BATCH)):
-            texts = [document(name, None, body) for _, (name, body) in batch]
+            texts = [build_document(name, None, body) for _, (name, body) in batch]
             found |= zip((id for id, _ in batch), embedder.embed_tools(texts), strict=True)
         return found
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # a port is a shape: whoever runs needs nothing of what it is
     from remit.memory.artifacts import Artifact, Kept, Kind, Record, Related, Status
     from remit.memory.hygiene import Checked
     from remit.policy.approvals import Binding
-    from remit.search.documents import Sought
+    from remit.search.documents import QueryTerms
     from remit.search.ports import Vector
     from remit.search.ranking import Hit
 
@@ -83,7 +83,7 @@ class MemoryStore(Protocol):
 
     def hits(
         self,
-        sought: Sought,
+        sought: QueryTerms,
         vector: Vector | None,
         homes: Sequence[Home],
         kinds: Sequence[Kind],

@@ -13,7 +13,7 @@ from remit.text.token_estimate import estimate
 if TYPE_CHECKING:
     from remit.decision.declarations import Key
     from remit.decision.tools import Definition, Tool
-    from remit.search.ranking import Found, Ranked
+    from remit.search.ranking import RankedTool, SearchResults
 
 TOKEN_BUDGET = 2_000
 MAX_DESCRIPTION = 160
@@ -33,7 +33,7 @@ class DiscoveryText(NamedTuple):
 
 
 def present(
-    found: Found, definitions: Mapping[Key, Definition] | None = None, *, budget: float = TOKEN_BUDGET
+    found: SearchResults, definitions: Mapping[Key, Definition] | None = None, *, budget: float = TOKEN_BUDGET
 ) -> DiscoveryText:
     """Tell what a search found; with definitions, each tool's whole description and input schema, too.
 
@@ -46,7 +46,7 @@ def present(
     return made
 
 
-def _discovery(found: Found, entries: list[_Entry], count: int) -> DiscoveryText:
+def _discovery(found: SearchResults, entries: list[_Entry], count: int) -> DiscoveryText:
     content: dict[str, object] = {
         "query": found.query,
         "tools": [entry.data for entry in entries[:count]],
@@ -62,7 +62,7 @@ class _Entry(NamedTuple):
     data: dict[str, object]
 
 
-def _entry(item: Ranked, definitions: Mapping[Key, Definition] | None) -> _Entry:
+def _entry(item: RankedTool, definitions: Mapping[Key, Definition] | None) -> _Entry:
     tool, decision, score = item
     data: dict[str, object] = {
         "name": tool.name,
@@ -87,13 +87,13 @@ def _in_one_line(tool: Tool) -> str | None:
     return None if tool.description is None else one_line(tool.description, MAX_DESCRIPTION)
 
 
-def _headline(item: Ranked) -> str:
+def _headline(item: RankedTool) -> str:
     description = _in_one_line(item.tool)
     name = one_line(item.tool.name, MAX_DESCRIPTION)
     return f"{name}: {description}" if description else name
 
 
-def _facts(item: Ranked) -> str:
+def _facts(item: RankedTool) -> str:
     tool, decision, score = item
     uses = f"{tool.usage_count} uses" if tool.usage_count else "never used"
     last = [] if tool.last_used_at is None else [f"last {_day(tool.last_used_at)}"]
@@ -101,7 +101,7 @@ def _facts(item: Ranked) -> str:
     return "   " + " | ".join([f"[{tool.scope}]", uses, *last, f"score {score:.2f}", *hidden])
 
 
-def _text(found: Found, shown: list[_Entry]) -> str:
+def _text(found: SearchResults, shown: list[_Entry]) -> str:
     lines = [f"{at}. {entry.lines[0]}\n" + "\n".join(entry.lines[1:]) for at, entry in enumerate(shown, 1)]
     left_out = len(found.results) - len(shown)
     if left_out:

@@ -8,27 +8,27 @@ FADING = 0.5  # what a message counts, against the one after it
 _SPEAKERS = ("user", "assistant", "human", "model")
 
 
-class Said(NamedTuple):
+class WeightedText(NamedTuple):
     """A text, and how much it counts: the newest 1."""
 
     text: str
     weight: float
 
 
-def last_said(query: str | Iterable[object]) -> list[Said]:
+def weighted_texts(query: str | Iterable[object]) -> list[WeightedText]:
     """What counts of a query or of a conversation, the newest first.
 
     Each message counts half of the one after it, but the last one of the user counts in full: what an agent
     says on its way leads to the next tool, and the user's words say what for.
     """
     if isinstance(query, str):
-        return [Said(query, 1.0)]
+        return [WeightedText(query, 1.0)]
     messages = [query] if _is_mapping(query) else query
     spoken = [(role, text) for role, text in map(_read, messages) if role in _SPEAKERS and text.strip()][::-1]
     asked = next((at for at, (role, _) in enumerate(spoken) if role in ("user", "human")), None)
     weights = [1.0 if at == asked else FADING**at for at in range(len(spoken))]
     kept = [at for at in range(len(spoken)) if at < MOST_MESSAGES or at == asked]
-    return [Said(spoken[at][1], weights[at]) for at in kept]
+    return [WeightedText(spoken[at][1], weights[at]) for at in kept]
 
 
 def _read(message: object) -> tuple[str, str]:

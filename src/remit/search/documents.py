@@ -51,14 +51,14 @@ class Columns(NamedTuple):
     details: str = ""
 
 
-class Sought(NamedTuple):
+class QueryTerms(NamedTuple):
     """What a query looks for by word."""
 
     words: Sequence[str]
     pairs: Sequence[str]  # two words side by side: `pull request` is more than its words
 
 
-def document(
+def build_document(
     name: str,
     server: str | None = None,
     description: str | None = None,
@@ -78,24 +78,24 @@ def document(
     )
 
 
-def document_of(definition: Definition) -> Document:
+def definition_document(definition: Definition) -> Document:
     """Read a definition; a tool goes by its own name, without its server's."""
     own = definition.tool or definition.name.rpartition("__")[2].removesuffix("*")
-    return document(
+    return build_document(
         own or definition.server or definition.name,
         definition.server,
         definition.description,
-        params_of(definition.input_schema),
+        params_from_json(definition.input_schema),
         definition.title,
     )
 
 
-def params_of(input_schema: str | None) -> dict[str, str]:
+def params_from_json(input_schema: str | None) -> dict[str, str]:
     """Name the parameters of a tool, by its schema as JSON text, with what it says of each."""
-    return params_in(json.loads(input_schema) if input_schema else None)
+    return params_from_schema(json.loads(input_schema) if input_schema else None)
 
 
-def params_in(schema: object) -> dict[str, str]:
+def params_from_schema(schema: object) -> dict[str, str]:
     """Name the parameters in a schema, with what it says of each; a schema of another shape has none."""
     properties = _members(_members(schema).get("properties"))
     said = {name: _members(about).get("description") for name, about in properties.items()}
@@ -106,18 +106,18 @@ def _members(value: object) -> Mapping[str, object]:
     return cast(Mapping[str, object], value) if isinstance(value, Mapping) else {}
 
 
-def columns(document: Document) -> Columns:
+def indexed_columns(document: Document) -> Columns:
     """The texts to index; an identifier in a description counts as its words, too."""
     compounds = " ".join(map(split, _COMPOUND.findall(document.description)))
     body = " ".join(filter(None, (document.title, document.description, compounds)))
     return Columns(document.name, document.server, body, " ".join(document.params), document.details)
 
 
-def read_query(text: str) -> Sought:
+def parse_query(text: str) -> QueryTerms:
     """Read what a query looks for."""
     words = query_words(text)
     neighbours = dict.fromkeys((*pairwise(words), *filter(_is_telling, pairwise(_words(text)))))
-    return Sought(words, [f"{one} {other}" for one, other in neighbours][:MOST_PAIRS])
+    return QueryTerms(words, [f"{one} {other}" for one, other in neighbours][:MOST_PAIRS])
 
 
 def query_words(text: str) -> list[str]:

@@ -11,7 +11,7 @@ from remit import settings
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping
 
-    from remit.search.embeddings.static_embedder import Adder, Table
+    from remit.search.embeddings.static_embedder import EmbeddingTable, VectorSums
     from remit.search.ports import Embedder, Index, IndexEntry
     from remit.search.ranking import Fusion, RankFusion
 
@@ -52,9 +52,9 @@ class SearchEngine:
 
     def in_memory(self, entries: Iterable[IndexEntry], fusion: Fusion) -> Index:
         """Make an index in memory."""
-        from remit.search.memory_index import Arrays
+        from remit.search.array_index import ArrayIndex
 
-        return Arrays(entries, fusion)
+        return ArrayIndex(entries, fusion)
 
 
 def open_engine(provider: str | None = None) -> SearchEngine:
@@ -93,7 +93,7 @@ def open_embedder(chosen: settings.Embeddings) -> Embedder:
         from remit.search.embeddings.static_embedder import StaticEmbedder
 
         with _damage_translated():
-            return StaticEmbedder(_open_arrays)
+            return StaticEmbedder(_open_sums)
     if chosen.provider == "onnx":
         return _open_onnx()
     from remit.search.embeddings.endpoint_embedder import EndpointEmbedder
@@ -101,10 +101,10 @@ def open_embedder(chosen: settings.Embeddings) -> Embedder:
     return EndpointEmbedder(chosen.provider, chosen.model, chosen.key)
 
 
-def _open_arrays(table: Table) -> Adder:
-    from remit.search.embeddings.numpy_sums import Arrays
+def _open_sums(table: EmbeddingTable) -> VectorSums:
+    from remit.search.embeddings.numpy_sums import NumpySums
 
-    return Arrays(table)
+    return NumpySums(table)
 
 
 def _open_onnx() -> Embedder:

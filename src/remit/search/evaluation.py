@@ -4,27 +4,27 @@ import math
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from remit.search.given_tools import Brought
+from remit.search.given_tools import GivenTool
 
 DEPTH = 10
 
 
-class Question(NamedTuple):
+class EvaluationQuery(NamedTuple):
     """A query, and the places of the tools that answer it."""
 
     text: str
     relevant: frozenset[int]
 
 
-class Trial(NamedTuple):
+class EvaluationSet(NamedTuple):
     """Tools, and queries whose answers among them are known."""
 
-    tools: Sequence[Brought]
-    questions: Sequence[Question]
+    tools: Sequence[GivenTool]
+    questions: Sequence[EvaluationQuery]
     left_out: int = 0  # queries that none of the tools answers
 
 
-class Measures(NamedTuple):
+class RankingMetrics(NamedTuple):
     """How good a ranking is: each a fraction of 1."""
 
     recall_at_1: float  # of the tools that answer, how many are first; at most one is
@@ -34,11 +34,11 @@ class Measures(NamedTuple):
     mrr: float  # one divided by the rank of the first
 
 
-def measure(found: Sequence[int], relevant: Collection[int]) -> Measures:
+def measure(found: Sequence[int], relevant: Collection[int]) -> RankingMetrics:
     """Measure one ranking, the best first, against the tools that answer."""
     ranks = [rank for rank, place in enumerate(found, start=1) if place in relevant]
     ideal = sum(_gain(rank) for rank in range(1, min(len(relevant), DEPTH) + 1))
-    return Measures(
+    return RankingMetrics(
         recall_at_1=_within(1, ranks) / len(relevant),
         recall_at_5=_within(5, ranks) / len(relevant),
         recall_at_10=_within(DEPTH, ranks) / len(relevant),
@@ -47,9 +47,9 @@ def measure(found: Sequence[int], relevant: Collection[int]) -> Measures:
     )
 
 
-def mean(measures: Sequence[Measures]) -> Measures:
+def mean(measures: Sequence[RankingMetrics]) -> RankingMetrics:
     """Average over queries, each of which counts the same."""
-    return Measures(*(math.fsum(column) / len(measures) for column in zip(*measures, strict=True)))
+    return RankingMetrics(*(math.fsum(column) / len(measures) for column in zip(*measures, strict=True)))
 
 
 def percentile(samples: Sequence[float], share: float) -> float:

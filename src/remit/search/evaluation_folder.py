@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard, cast
 
 from remit.errors import BadFileError, NoSuchDirectoryError, NoSuchFileError
-from remit.search.documents import document, params_in
-from remit.search.evaluation import Question, Trial
-from remit.search.given_tools import Brought
+from remit.search.documents import build_document, params_from_schema
+from remit.search.evaluation import EvaluationQuery, EvaluationSet
+from remit.search.given_tools import GivenTool
 
 TOOLS, QUERIES = "tools.jsonl", "queries.jsonl"
 
@@ -38,7 +38,7 @@ class _Line(NamedTuple):
         return BadFileError(f"{self.file}, line {self.number}: {cause}")
 
 
-def read(folder: str) -> Trial:
+def read_evaluation_folder(folder: str) -> EvaluationSet:
     """Read tools and queries; a relevant tool that is not among the tools does not count.
 
     Raises:
@@ -49,7 +49,7 @@ def read(folder: str) -> Trial:
     place = Path(folder)
     if not place.is_dir():
         raise NoSuchDirectoryError(f"{folder} is not a folder", hint=f"name one with {TOOLS} and {QUERIES}")
-    tools: dict[str, Brought] = {}
+    tools: dict[str, GivenTool] = {}
     for line in _lines(place / TOOLS):
         name = line.text("id", required=True)
         if name in tools:
@@ -62,17 +62,17 @@ def read(folder: str) -> Trial:
     answered = [question for question in questions if question.relevant]
     if not answered:
         raise BadFileError(f"{place / QUERIES} has no query with a relevant tool that is in {TOOLS}")
-    return Trial(list(tools.values()), answered, len(questions) - len(answered))
+    return EvaluationSet(list(tools.values()), answered, len(questions) - len(answered))
 
 
-def parameters(given: object) -> dict[str, str]:
+def parse_parameters(given: object) -> dict[str, str]:
     """Name the parameters of a tool, with what is said of each.
 
     They come as a JSON schema, as a mapping by name, or as a list of named ones.
     """
     if _is_mapping(given):
         if _is_mapping(given.get("properties")) and "type" in given:
-            return params_in(given)
+            return params_from_schema(given)
         if not isinstance(given.get("required"), list):
             return {name: _about(entry) for name, entry in given.items() if _is_mapping(entry)}
         given = [*_items(given.get("required")), *_items(given.get("optional"))]
@@ -89,18 +89,20 @@ def _about(entry: object) -> str:
     return text if isinstance(text, str) else ""
 
 
-def _tool(line: _Line) -> Brought:
+def _tool(line: _Line) -> GivenTool:
     name, server = line.text("name", required=True), line.text("server_name") or line.text("server")
-    read = document(name, server, line.text("description"), parameters(line.fields.get("parameters")))
-    return Brought(name, server or None, read)
+    read = build_document(
+        name, server, line.text("description"), parse_parameters(line.fields.get("parameters"))
+    )
+    return GivenTool(name, server or None, read)
 
 
-def _question(line: _Line, places: Mapping[str, int]) -> Question:
+def _question(line: _Line, places: Mapping[str, int]) -> EvaluationQuery:
     relevant = line.fields.get("relevant")
     if not isinstance(relevant, list):
         raise line.error("`relevant` is not a list of ids of tools")
     found = (places.get(name) for name in cast(list[object], relevant) if isinstance(name, str))
-    return Question(line.text("text", required=True), frozenset(at for at in found if at is not None))
+    return EvaluationQuery(line.text("text", required=True), frozenset(at for at in found if at is not None))
 
 
 def _lines(file: Path) -> Iterator[_Line]:

@@ -12,14 +12,14 @@ from remit.decision.kinds import Authority, Kind
 from remit.decision.scopes import Scope
 from remit.decision.tool_names import MCP, tool_name
 from remit.decision.tools import Tool
-from remit.search.documents import Document, document, params_in
+from remit.search.documents import Document, build_document, params_from_schema
 
 _BROUGHT = Decision(verdict=Verdict.VISIBLE, gate=None, reason="brought along", unlock=None)
 _SCHEMAS = ("inputSchema", "input_schema", "parameters", "params_json_schema")
 _NAMES = ("name", "server_label", "type")  # tools that a provider hosts have a type alone
 
 
-class Brought(NamedTuple):
+class GivenTool(NamedTuple):
     """A tool as its bringer names it, and what search reads of it."""
 
     name: str
@@ -27,12 +27,12 @@ class Brought(NamedTuple):
     document: Document
 
 
-def listed(tools: Sequence[Brought]) -> list[ToolDecision]:
+def as_listed(tools: Sequence[GivenTool]) -> list[ToolDecision]:
     """Write tools as a catalog has them; the `document_id` of each is its place."""
     return [ToolDecision(_tool(tool, at), _BROUGHT) for at, tool in enumerate(tools)]
 
 
-def read(tool: object) -> Brought:
+def read_tool(tool: object) -> GivenTool:
     """Read a tool in any of the shapes.
 
     Raises:
@@ -44,35 +44,35 @@ def read(tool: object) -> Brought:
     given = inner if _is_mapping(inner) or isinstance(_field(inner, "name"), str) else tool
     name = next((found for field in _NAMES if isinstance(found := _field(given, field), str) and found), None)
     if name is not None:
-        return brought(name, _text(given, "description"), _params(given), _text(given, "title"))
+        return given_tool(name, _text(given, "description"), _params(given), _text(given, "title"))
     if callable(tool):
         return _function(tool)
     raise TypeError(f"a tool is a mapping or an object with a name, or a function, not {type(tool).__name__}")
 
 
-def brought(
+def given_tool(
     name: str, description: str | None, params: Mapping[str, str], title: str | None = None
-) -> Brought:
+) -> GivenTool:
     """Make a tool of its parts; `mcp__git__commit` is the tool `commit` of the server `git`."""
     server, _, own = name.removeprefix(MCP).partition("__") if name.startswith(MCP) else ("", "", name)
     if not own:
         server, own = "", name
-    return Brought(own, server or None, document(own, server, description, params, title))
+    return GivenTool(own, server or None, build_document(own, server, description, params, title))
 
 
-def _function(tool: Callable[..., Any]) -> Brought:
+def _function(tool: Callable[..., Any]) -> GivenTool:
     inner = getattr(tool, "func", tool)  # of a partial
     name = getattr(inner, "__name__", None) or type(inner).__name__
     try:
         params = {name: "" for name in inspect.signature(tool).parameters if name not in ("self", "cls")}
     except (TypeError, ValueError):  # some of those written in C tell nothing
         params = {}
-    return brought(name, inspect.getdoc(inner), params)
+    return given_tool(name, inspect.getdoc(inner), params)
 
 
 def _params(given: object) -> dict[str, str]:
     """Name the parameters of the first schema that a tool has, with what it says of each."""
-    found = (params for field in _SCHEMAS if (params := params_in(_field(given, field))))
+    found = (params for field in _SCHEMAS if (params := params_from_schema(_field(given, field))))
     return next(found, dict[str, str]())
 
 
@@ -89,7 +89,7 @@ def _is_mapping(value: object) -> TypeGuard[Mapping[str, object]]:
     return isinstance(value, Mapping)
 
 
-def _tool(tool: Brought, at: int) -> Tool:
+def _tool(tool: GivenTool, at: int) -> Tool:
     return Tool(
         name=tool_name(tool.server, tool.name) if tool.server else tool.name,
         kind=Kind.MCP_TOOL,

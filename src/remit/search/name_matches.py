@@ -14,7 +14,7 @@ _LONGEST = 80
 _LONGEST_QUERY = 300  # characters; a longer one is no name
 
 
-class Match(IntEnum):
+class NameMatch(IntEnum):
     """How a query names a tool, the surest first."""
 
     EXACT = 0
@@ -31,25 +31,25 @@ class NameMatches:
         for tool in tools:
             for name in dict.fromkeys(_names(tool)):
                 self._exact.setdefault(name, []).append(tool.name)
-                self._plain.setdefault(plain(name), []).append(tool.name)
+                self._plain.setdefault(normalized(name), []).append(tool.name)
         self._near: dict[tuple[int, str], list[str]] = {}
         for name in filter(_is_comparable, self._plain):
             for end in (name[0], "$" + name[-1]):
                 self._near.setdefault((len(name), end), []).append(name)
 
-    def find(self, query: str) -> dict[str, Match]:
+    def find(self, query: str) -> dict[str, NameMatch]:
         """Find the names of the tools that a query names, with how it does."""
-        found: dict[str, Match] = {}
+        found: dict[str, NameMatch] = {}
         if len(query) > _LONGEST_QUERY:
             return found
         for form in spellings(query.strip()):
-            found |= dict.fromkeys(self._exact.get(form, ()), Match.EXACT)
-        wanted = plain(query)
+            found |= dict.fromkeys(self._exact.get(form, ()), NameMatch.EXACT)
+        wanted = normalized(query)
         if not found and wanted:
-            found = dict.fromkeys(self._plain.get(wanted, ()), Match.SAME_WORDS)
+            found = dict.fromkeys(self._plain.get(wanted, ()), NameMatch.SAME_WORDS)
         if not found and _is_comparable(wanted) and len(query.split()) == 1:  # a sentence is no slip
             names = (name for name in self._alike(wanted) if is_one_letter_off(wanted, name))
-            found = {tool: Match.ONE_LETTER for name in names for tool in self._plain[name]}
+            found = {tool: NameMatch.ONE_LETTER for name in names for tool in self._plain[name]}
             if (
                 found and wanted in self._words
             ):  # `clear` is not `clean` mistyped where `clear_cache` is known
@@ -69,7 +69,7 @@ class NameMatches:
         )
 
 
-def plain(name: str) -> str:
+def normalized(name: str) -> str:
     """Write a name without what people leave out or write differently: case, signs, spaces."""
     return "".join(filter(str.isalnum, name)).lower()
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from remit.search.documents import Columns, Document, Sought
+    from remit.search.documents import Columns, Document, QueryTerms
     from remit.search.ranking import Fusion, Hit, RankFusion
 
 
@@ -43,7 +43,7 @@ class Index(Protocol):
     def drop(self, among: Selection) -> None: ...
 
     def hits(
-        self, sought: Sought, vectors: Sequence[Vector], among: Selection, depth: int
+        self, sought: QueryTerms, vectors: Sequence[Vector], among: Selection, depth: int
     ) -> Sequence[Hit]: ...
 
 

@@ -15,12 +15,12 @@ from remit.decision.kinds import Kind, ToolStatus
 from remit.decision.lookup import closest_to_being_visible
 from remit.decision.tools import Tool
 from remit.search.documents import query_words
-from remit.search.name_matches import Match
+from remit.search.name_matches import NameMatch
 from remit.text.words import split
 
 RRF_K = 60
 
-_CERTAINTY = {Match.EXACT: 1.0, Match.SAME_WORDS: 0.99, Match.ONE_LETTER: 0.98}
+_CERTAINTY = {NameMatch.EXACT: 1.0, NameMatch.SAME_WORDS: 0.99, NameMatch.ONE_LETTER: 0.98}
 _UNNAMED = 0.96  # the most that a tool gets which the query does not name
 _LESS_LIKELY = {ToolStatus.STALE: 0.5, ToolStatus.DEMOTED: 0.7}
 _BUILT_IN = 0.8  # an agent knows them without a search
@@ -35,7 +35,7 @@ class Hit(NamedTuple):
     part: float | None = None  # the best cosine of the query's parts, where it has parts
 
 
-class Ranked(NamedTuple):
+class RankedTool(NamedTuple):
     """A tool that was found, with the decision about it."""
 
     tool: Tool
@@ -44,11 +44,11 @@ class Ranked(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class SearchResults:
     """What a search found, the best first."""
 
     query: str
-    results: Sequence[Ranked]
+    results: Sequence[RankedTool]
     nearest: Sequence[str] = ()  # where nothing is good enough: the names that come closest
     note: str | None = None  # why meaning had no part in it, where it had none
 
@@ -119,8 +119,8 @@ def rank(
     query: str,
     found: Iterable[ToolDecision],
     scores: Mapping[int, float],
-    matches: Mapping[str, Match],
-) -> list[Ranked]:
+    matches: Mapping[str, NameMatch],
+) -> list[RankedTool]:
     """Order the tools that were found by how well they answer a query, the best first, each name once.
 
     `scores` are those of the tools' documents; `matches` say which names the query means.
@@ -129,17 +129,19 @@ def rank(
     return _servers_or_tools(query, ranked, matches)
 
 
-def _ranked(item: ToolDecision, scores: Mapping[int, float], matches: Mapping[str, Match]) -> Ranked:
+def _ranked(item: ToolDecision, scores: Mapping[int, float], matches: Mapping[str, NameMatch]) -> RankedTool:
     tool, decision = item
     score = scores.get(tool.document_id or 0, 0.0)
     if (match := matches.get(tool.name)) is not None:
         # Among those that the query names alike, the nearer in meaning comes first.
-        return Ranked(tool, decision, _CERTAINTY[match] - 0.01 * (1 - score) * (match is not Match.EXACT))
+        return RankedTool(
+            tool, decision, _CERTAINTY[match] - 0.01 * (1 - score) * (match is not NameMatch.EXACT)
+        )
     score *= _UNNAMED * _LESS_LIKELY.get(tool.status, 1.0)
-    return Ranked(tool, decision, score * (_BUILT_IN if tool.kind is Kind.BUILTIN else 1.0))
+    return RankedTool(tool, decision, score * (_BUILT_IN if tool.kind is Kind.BUILTIN else 1.0))
 
 
-def _best_first(item: Ranked) -> tuple[float, bool, float, int, str, str]:
+def _best_first(item: RankedTool) -> tuple[float, bool, float, int, str, str]:
     tool, decision, score = item
     likely = _LESS_LIKELY.get(tool.status, 1.0)  # counts where a name makes scores equal
     return -score, not decision.is_available, -likely, -tool.usage_count, tool.name, tool.client
@@ -156,7 +158,9 @@ def _each_once(found: Iterable[ToolDecision]) -> list[ToolDecision]:
     return list(best.values())
 
 
-def _servers_or_tools(query: str, ranked: Sequence[Ranked], matches: Mapping[str, Match]) -> list[Ranked]:
+def _servers_or_tools(
+    query: str, ranked: Sequence[RankedTool], matches: Mapping[str, NameMatch]
+) -> list[RankedTool]:
     """Keep a server's row where the query speaks of the server alone, else its tools, if any are known."""
     servers = {_home(it.tool): it.tool for it in ranked if it.tool.kind is Kind.MCP_SERVER}
     if not servers:

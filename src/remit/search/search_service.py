@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from remit.decision.defaults import DEFAULT_LIMIT, MAX_LIMIT
 from remit.decision.scopes import Scope
 from remit.errors import EmbeddingError
-from remit.search.documents import query_parts, read_query
+from remit.search.documents import parse_query, query_parts
 from remit.search.name_matches import NameMatches
-from remit.search.ranking import Found, Fusion, Hit, Ranked, RankFusion, rank
+from remit.search.ranking import Fusion, Hit, RankedTool, RankFusion, SearchResults, rank
 
 if TYPE_CHECKING:
     from remit.decision.decide import ToolDecision
@@ -50,7 +50,7 @@ class Searcher:
         limit: int = DEFAULT_LIMIT,
         include_hidden: bool = False,
         min_score: float | None = None,
-    ) -> Found:
+    ) -> SearchResults:
         """Find the tools that answer a query; without `min_score`, those that are no mere noise.
 
         Raises:
@@ -61,7 +61,7 @@ class Searcher:
         asked = query[:_LONGEST_QUERY]
         selected = self._select(scope, include_hidden)
         vectors, note = self._embedded(asked)
-        hits = self.index.hits(read_query(asked), vectors, selected.among, _DEPTH * limit)
+        hits = self.index.hits(parse_query(asked), vectors, selected.among, _DEPTH * limit)
         if vectors and hits and all(hit.meaning is None for hit in hits):
             vectors, note = [], NO_VECTORS
         ranked = self._ranked(asked, hits, self._fusion(vectors), selected)
@@ -69,7 +69,7 @@ class Searcher:
         good = [item for item in ranked if item.score >= least]
         is_asked = bool(asked.strip())  # nothing is near to nothing
         nearest = [item.tool.name for item in ranked[:_NEAREST]] if is_asked and not good else []
-        return Found(query=query, results=good[:limit], nearest=nearest, note=note)
+        return SearchResults(query=query, results=good[:limit], nearest=nearest, note=note)
 
     def close(self) -> None:
         """Let go of what the index keeps for this searcher."""
@@ -79,7 +79,7 @@ class Searcher:
 
     def _ranked(
         self, query: str, hits: Sequence[Hit], fusion: Fusion | RankFusion, selected: _Selected
-    ) -> list[Ranked]:
+    ) -> list[RankedTool]:
         matches = selected.names.find(query)
         found = [item for hit in hits for item in selected.by_document.get(hit.document_id, ())]
         found += [item for name in matches for item in selected.by_name[name]]
@@ -112,13 +112,13 @@ class Searcher:
         return self._selections[key]
 
 
-def _least(ranked: Sequence[Ranked], fusion: Fusion | RankFusion) -> float:
+def _least(ranked: Sequence[RankedTool], fusion: Fusion | RankFusion) -> float:
     """The score that a result needs: more, where not even the best is sure."""
     is_sure = bool(ranked) and ranked[0].score >= fusion.confidence
     return fusion.noise if is_sure else fusion.confidence
 
 
-class Search:
+class SearchService:
     """Makes tools ready to be searched, and opens what searches them."""
 
     def __init__(self, documents: DocumentStore, engine: Engine) -> None:

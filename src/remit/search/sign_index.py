@@ -13,7 +13,7 @@ _BITS = 64  # of a machine word
 _NOWHERE = 0  # the place of what was dropped
 
 
-class HeldCodes:
+class NumpySignIndex:
     """Codes, compared all at once: an array of the first machine word of each, one of the second, and so on.
 
     A home and a kind are a place, which has a number here.

@@ -4,15 +4,15 @@ from collections import OrderedDict
 from collections.abc import Sequence
 
 from remit.decision.decide import ToolDecision
-from remit.search.documents import Document, columns
-from remit.search.given_tools import Brought, listed
+from remit.search.documents import Document, indexed_columns
+from remit.search.given_tools import GivenTool, as_listed
 from remit.search.ports import Embedder, Engine, Index, IndexEntry, Vector
 from remit.search.search_service import WORDS_ALONE, Searcher
 
 MOST_VECTORS = 20_000  # of 1 KB each, with the bundled model
 
 
-class Vectors:
+class VectorCache:
     """The vectors of tools by their content; those that were longest without use are forgotten."""
 
     def __init__(self, most: int = MOST_VECTORS) -> None:
@@ -37,19 +37,21 @@ class Vectors:
         return vectors
 
 
-class Collection:
+class ToolCollection:
     """Tools that are known by their places: a result's `document_id` is one."""
 
-    def __init__(self, tools: Sequence[Brought], engine: Engine, vectors: Vectors | None = None) -> None:
+    def __init__(
+        self, tools: Sequence[GivenTool], engine: Engine, vectors: VectorCache | None = None
+    ) -> None:
         """Make tools ready for search.
 
         Raises:
             EmbeddingError: texts cannot be turned into vectors.
         """
-        self.listed = listed(tools)
+        self.listed = as_listed(tools)
         self.embedder = None if engine.model is None else engine.embedder()
         self._fusion = engine.fusion
-        self.index = self._open(tools, engine, vectors or Vectors(len(tools)))
+        self.index = self._open(tools, engine, vectors or VectorCache(len(tools)))
 
     def searcher(self, among: Sequence[ToolDecision] | None = None) -> Searcher:
         """Make ready to search all of the tools, or some."""
@@ -57,13 +59,13 @@ class Collection:
             self.listed if among is None else among, self.index, self.embedder, fusion=self._fusion
         )
 
-    def _open(self, tools: Sequence[Brought], engine: Engine, vectors: Vectors) -> Index:
+    def _open(self, tools: Sequence[GivenTool], engine: Engine, vectors: VectorCache) -> Index:
         documents = [tool.document for tool in tools]
         known: Sequence[Vector | None] = [None] * len(tools)
         if self.embedder is not None:
             known = vectors.of(documents, self.embedder)
         entries = (
-            IndexEntry(at, columns(document), vector)
+            IndexEntry(at, indexed_columns(document), vector)
             for at, (document, vector) in enumerate(zip(documents, known, strict=True))
         )
         return engine.in_memory(entries, WORDS_ALONE if self.embedder is None else self.embedder.fusion)

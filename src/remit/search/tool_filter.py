@@ -7,12 +7,12 @@ from threading import Lock
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from remit.decision.defaults import DEFAULT_LIMIT, MAX_LIMIT
-from remit.search.conversation import last_said
+from remit.search.conversation import weighted_texts
 from remit.search.engine import open_engine
-from remit.search.given_tools import Brought, read
+from remit.search.given_tools import GivenTool, read_tool
 from remit.search.ports import Engine
 from remit.search.search_service import Searcher
-from remit.search.tool_collection import Collection, Vectors
+from remit.search.tool_collection import ToolCollection, VectorCache
 
 AnyTool = TypeVar("AnyTool")
 Patterns = tuple[str, ...]
@@ -40,7 +40,7 @@ def filter_tools(
         TypeError: a tool is in no shape that can be read.
         ValueError: `top_k` is not between 1 and 50.
     """
-    chosen = _KEPT.filtered([read(tool) for tool in tools]).choose(
+    chosen = _KEPT.filtered([read_tool(tool) for tool in tools]).choose(
         query_or_messages, top_k, min_score, _patterns(always_include), _patterns(exclude)
     )
     return [tools[place] for place in chosen]
@@ -57,7 +57,7 @@ class ToolFilter(Generic[AnyTool]):
             TypeError: a tool is in no shape that can be read.
         """
         self._tools = list(tools)
-        self._filtered = _KEPT.filtered([read(tool) for tool in tools])
+        self._filtered = _KEPT.filtered([read_tool(tool) for tool in tools])
 
     def __call__(
         self,
@@ -84,8 +84,8 @@ class _Choice(NamedTuple):
 class _Filtered:
     """Some tools, chosen from by their places."""
 
-    def __init__(self, tools: Sequence[Brought], engine: Engine, vectors: Vectors) -> None:
-        self._collection = Collection(tools, engine, vectors)
+    def __init__(self, tools: Sequence[GivenTool], engine: Engine, vectors: VectorCache) -> None:
+        self._collection = ToolCollection(tools, engine, vectors)
         self._names = [
             {item.tool.name, tool.name} for item, tool in zip(self._collection.listed, tools, strict=True)
         ]
@@ -124,10 +124,10 @@ class _Kept:
     def __init__(self) -> None:
         self._lock = Lock()
         self._engine: Engine | None = None
-        self._vectors = Vectors()
-        self._lists: OrderedDict[tuple[Brought, ...], _Filtered] = OrderedDict()
+        self._vectors = VectorCache()
+        self._lists: OrderedDict[tuple[GivenTool, ...], _Filtered] = OrderedDict()
 
-    def filtered(self, tools: Sequence[Brought]) -> _Filtered:
+    def filtered(self, tools: Sequence[GivenTool]) -> _Filtered:
         """Make tools ready to choose from, or find that they are."""
         key = tuple(tools)
         with self._lock:
@@ -148,7 +148,7 @@ def _found(
 ) -> list[int]:
     """The places of what was found, the best first; a tool counts by the message that asks for it most."""
     scores: dict[int, float] = {}
-    for text, weight in last_said(query_or_messages):
+    for text, weight in weighted_texts(query_or_messages):
         least = None if min_score is None else min_score / weight
         for tool, _, score in searcher.search(text, limit=MAX_LIMIT, min_score=least).results:
             place = tool.document_id or 0

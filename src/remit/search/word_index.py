@@ -19,7 +19,7 @@ Floats = NDArray[np.float32]
 Rows = NDArray[np.int32]
 
 
-class Terms:
+class Tokenizer:
     """Cuts text into terms with FTS5's own tokenizer, `porter unicode61`."""
 
     def __init__(self) -> None:
@@ -59,7 +59,7 @@ class Postings:
 
 
 @dataclass(frozen=True, slots=True)
-class Lexicon:
+class WordIndex:
     """What each term, and each two terms side by side, are worth in each document."""
 
     numbers: dict[str, int]  # of terms
@@ -85,7 +85,7 @@ class Lexicon:
             self.pair_postings.add(at, totals, PAIR_WEIGHT)
 
 
-def build(documents: Sequence[Columns], terms: Terms) -> Lexicon:
+def build_word_index(documents: Sequence[Columns], terms: Tokenizer) -> WordIndex:
     """Work out beforehand what each term is worth in each document."""
     numbers = _Numbers()
     used = array("i")
@@ -100,7 +100,7 @@ def build(documents: Sequence[Columns], terms: Terms) -> Lexicon:
     ids = np.frombuffer(used, np.int32).astype(np.int64)
     pairs = (ids[:-1] << _SHIFT) | ids[1:]
     distinct, pair_ids = np.unique(pairs[places.has_next], return_inverse=True)
-    return Lexicon(
+    return WordIndex(
         dict(numbers),
         _postings(ids, len(numbers), places.rows, places.weights, lengths),
         distinct,

@@ -11,7 +11,14 @@ from itertools import count, islice
 from typing import TYPE_CHECKING
 
 from remit.decision.tools import Definition
-from remit.search.documents import PAIR_WEIGHT, Columns, Document, Sought, columns, document_of
+from remit.search.documents import (
+    PAIR_WEIGHT,
+    Columns,
+    Document,
+    QueryTerms,
+    definition_document,
+    indexed_columns,
+)
 from remit.search.ports import IndexEntry, Vector
 from remit.search.ranking import Hit
 from remit.store.database import Database, scope_parameters
@@ -101,7 +108,7 @@ class SqlIndex:
         """Forget a selection."""
         self._database.run("drop_selection", among=among)
 
-    def hits(self, sought: Sought, vectors: Sequence[Vector], among: int, depth: int) -> list[Hit]:
+    def hits(self, sought: QueryTerms, vectors: Sequence[Vector], among: int, depth: int) -> list[Hit]:
         """Find the documents that share words with a query, and those nearest to it in meaning."""
         deep = max(depth, _LEAST_DEPTH)
         by_words = self._by_words(sought, among)
@@ -120,7 +127,7 @@ class SqlIndex:
             for id in best
         ]
 
-    def _by_words(self, sought: Sought, among: int) -> dict[int, float]:
+    def _by_words(self, sought: QueryTerms, among: int) -> dict[int, float]:
         """Score documents by words, and by half as much for words that stand side by side, best first."""
         found = self._matching(sought.words, among)
         for id, score in self._matching(sought.pairs, among).items():
@@ -163,10 +170,12 @@ def _read(database: Database, workspace: Workspace) -> None:
 
 
 def _add(database: Database, definition: Definition) -> int:
-    read = document_of(definition)
+    read = definition_document(definition)
     text = json.dumps(read, ensure_ascii=False)
     digest = sha256(text.encode()).hexdigest()
-    return database.rows("add_document", digest=digest, document=text, **columns(read)._asdict())[0][0]
+    return database.rows("add_document", digest=digest, document=text, **indexed_columns(read)._asdict())[0][
+        0
+    ]
 
 
 def _document(text: str) -> Document:

@@ -13,7 +13,7 @@ from remit.memory.ports import Home
 from remit.store.database import Database
 
 
-class Held(Protocol):
+class SignIndex(Protocol):
     """Holds codes in memory."""
 
     def put(self, home: int, kinds: Sequence[str], nodes: Sequence[int], codes: Sequence[bytes]) -> None: ...
@@ -25,7 +25,7 @@ class Held(Protocol):
     def nearest(self, code: bytes, homes: Sequence[int], kinds: Sequence[str], most: int) -> list[int]: ...
 
 
-OpenHeld = Callable[[int], Held]  # for codes of so many bytes
+OpenSignIndex = Callable[[int], SignIndex]  # for codes of so many bytes
 
 
 class _State(NamedTuple):
@@ -35,14 +35,14 @@ class _State(NamedTuple):
     width: int | None  # None: there are none
 
 
-class MemoryCodes:
+class SignSearch:
     """The codes of artifacts, and those of the places that were searched more than once in memory."""
 
-    def __init__(self, database: Database, open_held: OpenHeld | None) -> None:
+    def __init__(self, database: Database, open_held: OpenSignIndex | None) -> None:
         self._database = database
         self._open_held = open_held
         self._searched: set[int] = set()
-        self._held: Held | None = None
+        self._held: SignIndex | None = None
         self._of: _State | None = None
         self._rounds: dict[int, int] = {}  # by home, up to which its codes are held
 
@@ -70,7 +70,9 @@ class MemoryCodes:
         """Hold nodes no longer that are gone; False where they were not held."""
         return self._held is not None and self._held.drop(nodes)
 
-    def _synchronised(self, state: _State, homes: Sequence[int], last: int, open_held: OpenHeld) -> Held:
+    def _synchronised(
+        self, state: _State, homes: Sequence[int], last: int, open_held: OpenSignIndex
+    ) -> SignIndex:
         if self._held is None or self._of != state:
             self._held, self._of, self._rounds = open_held(state.width or 0), state, {}
         for home in homes:

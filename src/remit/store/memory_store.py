@@ -26,14 +26,14 @@ from remit.memory.ports import Home
 from remit.memory.scope_gate import memory_id
 from remit.memory.similarity import can_be_like, telling_words, words_of
 from remit.policy.approvals import Binding
-from remit.search.documents import Sought
+from remit.search.documents import QueryTerms
 from remit.search.ports import Vector
 from remit.search.ranking import Hit
 from remit.store.approval_store import use_up
 from remit.store.database import Database, Row
 from remit.store.document_store import extension
-from remit.store.memory_search import MANY, MemoryIndex
-from remit.store.memory_sign_search import OpenHeld
+from remit.store.memory_index import MANY, MemoryIndex
+from remit.store.memory_sign_search import OpenSignIndex
 
 _GLOBAL = ""
 _MOST_ALIKE = 50  # decisions that share words with a new one, those that share most
@@ -42,7 +42,7 @@ _MOST_ALIKE = 50  # decisions that share words with a new one, those that share 
 class SqliteMemory:
     """The part of the store that is memory."""
 
-    def __init__(self, database: Database, open_held: OpenHeld | None = None, many: int = MANY) -> None:
+    def __init__(self, database: Database, open_held: OpenSignIndex | None = None, many: int = MANY) -> None:
         self._database = database
         self._index = MemoryIndex(database, open_held, many)
 
@@ -193,7 +193,12 @@ class SqliteMemory:
         return [kept(row) for row in found]
 
     def hits(
-        self, sought: Sought, vector: Vector | None, homes: Sequence[Home], kinds: Sequence[Kind], depth: int
+        self,
+        sought: QueryTerms,
+        vector: Vector | None,
+        homes: Sequence[Home],
+        kinds: Sequence[Kind],
+        depth: int,
     ) -> list[Hit]:
         """Find the artifacts that share words with a query, and those nearest to it in meaning."""
         return self._index.hits(sought, vector, homes, kinds, depth) if homes and kinds else []

@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 
 from remit.errors import EmbeddingError
-from remit.search.documents import document
+from remit.search.documents import build_document
 from remit.search.embeddings.endpoint_connection import is_loopback
-from remit.search.embeddings.endpoint_embedder import EndpointEmbedder, Patience, written
+from remit.search.embeddings.endpoint_embedder import EndpointEmbedder, RetryLimits, tool_text
 from remit.search.ports import Vector
 
 KEY = "sk-very-secret"
-READ = document("read_file", "disk", "Reads a file.", ["path"])
+READ = build_document("read_file", "disk", "Reads a file.", ["path"])
 
 
 @dataclass
@@ -117,7 +117,7 @@ def test_a_query_is_posted_with_its_model_and_comes_back_at_length_one(service: 
 
 
 def test_tools_are_sent_as_texts_in_batches_and_answers_are_put_in_order(service: Service) -> None:
-    tools = [document("a" * number) for number in range(1, 131)]
+    tools = [build_document("a" * number) for number in range(1, 131)]
     found = [numbers(one) for one in service.embedder().embed_tools(tools)]
     assert [len(request["input"]) for request in service.requests] == [64, 64, 2]
     assert [round(x / y) for x, y, _ in found] == list(range(1, 131))
@@ -130,9 +130,9 @@ def test_no_tools_are_no_request(service: Service) -> None:
 
 def test_a_tool_is_written_so_that_anyone_can_read_it() -> None:
     text = "read file (disk): Reads a file. | path"
-    assert written(READ) == text, "change `EndpointEmbedder.model`, too: it names how texts are written"
-    assert written(document("ping")) == "ping"
-    assert written(document("ping", title="Knock")) == "ping: Knock"
+    assert tool_text(READ) == text, "change `EndpointEmbedder.model`, too: it names how texts are written"
+    assert tool_text(build_document("ping")) == "ping"
+    assert tool_text(build_document("ping", title="Knock")) == "ping: Knock"
 
 
 def test_a_path_with_a_slash_and_parameters_of_the_url_stay(service: Service) -> None:
@@ -288,7 +288,7 @@ def test_an_answer_that_breaks_off_is_an_error(service: Service) -> None:
 
 def test_an_endpoint_that_says_nothing_is_given_up(service: Service) -> None:
     service.is_silent = True
-    hasty = EndpointEmbedder(service.url, "small", KEY, query=Patience(timeout=0.2, attempts=1, pause=0))
+    hasty = EndpointEmbedder(service.url, "small", KEY, query=RetryLimits(timeout=0.2, attempts=1, pause=0))
     assert failure(hasty) == f"the embeddings of `{service.host}`: it takes too long"
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from remit.search.documents import Document, document
+from remit.search.documents import Document, build_document
 from remit.search.embeddings.weights import data_file
 from remit.search.ports import Embedder, Vector
 
@@ -15,10 +15,10 @@ pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: `pip in
 
 from remit.search.embeddings.onnx_embedder import OnnxEmbedder
 
-FILE = document("fs_access", "disk", "Read and write files.", ["path"])
-MAIL = document("send_mail", "post", "Sends an email to a person.", ["to", "body"])
-SHOT = document("browser_take_screenshot", "playwright", "Capture an image of the current page.")
-LONG = document("n " * 50, "s " * 30, "a " * 200 + ". " + "b " * 300, ["p " * 10] * 20)
+FILE = build_document("fs_access", "disk", "Read and write files.", ["path"])
+MAIL = build_document("send_mail", "post", "Sends an email to a person.", ["to", "body"])
+SHOT = build_document("browser_take_screenshot", "playwright", "Capture an image of the current page.")
+LONG = build_document("n " * 50, "s " * 30, "a " * 200 + ". " + "b " * 300, ["p " * 10] * 20)
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def test_every_query_has_a_vector_of_length_one(strong: OnnxEmbedder, text: str)
 
 
 def test_every_tool_has_a_vector_of_length_one(strong: OnnxEmbedder) -> None:
-    for vector in strong.embed_tools([FILE, LONG, document("ping"), document("🙂")]):
+    for vector in strong.embed_tools([FILE, LONG, build_document("ping"), build_document("🙂")]):
         assert math.hypot(*numbers(vector)) == pytest.approx(1, abs=1e-5)
 
 

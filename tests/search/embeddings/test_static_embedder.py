@@ -9,22 +9,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remit.search.documents import Document, document
-from remit.search.embeddings.numpy_sums import Arrays
+from remit.search.documents import Document, build_document
+from remit.search.embeddings.numpy_sums import NumpySums
 from remit.search.embeddings.static_embedder import FIRST_WORD, StaticEmbedder
 from remit.search.embeddings.token_sequences import query_ids, tool_ids
 from remit.search.embeddings.weights import data_file, read_tensors
 from remit.search.embeddings.wordpiece import WordPiece, vocabulary
 from remit.search.ports import Embedder, Vector
 
-FILE = document("fs_access", "disk", "Read and write files.", ["path"])
-MAIL = document("send_mail", "post", "Sends an email to a person.", ["to", "body"])
-SHOT = document("browser_take_screenshot", "playwright", "Capture an image of the current page.")
-RAIN = document("forecast", "sky", "Tells the weather of the next days.", ["city"])
+FILE = build_document("fs_access", "disk", "Read and write files.", ["path"])
+MAIL = build_document("send_mail", "post", "Sends an email to a person.", ["to", "body"])
+SHOT = build_document("browser_take_screenshot", "playwright", "Capture an image of the current page.")
+RAIN = build_document("forecast", "sky", "Tells the weather of the next days.", ["city"])
 
 
 def embedder() -> StaticEmbedder:
-    return StaticEmbedder(Arrays)
+    return StaticEmbedder(NumpySums)
 
 
 QUICK = embedder()
@@ -55,7 +55,7 @@ def test_other_weights_have_another_name() -> None:
 
 
 def test_vectors_of_texts_that_are_read_otherwise_have_another_name() -> None:
-    tool = document(
+    tool = build_document(
         "listDBIndexes", "mongo db", "Lists all indexes. For one collection.", ["dbName", "limit"]
     )
     pieces = WordPiece(vocabulary())
@@ -110,7 +110,7 @@ PLAIN = embedder()
 def test_every_tool_has_a_vector_of_length_one(
     name: str, server: str, description: str, params: list[str]
 ) -> None:
-    (vector,) = QUICK.embed_tools([document(name, server, description, params)])
+    (vector,) = QUICK.embed_tools([build_document(name, server, description, params)])
     assert math.hypot(*numbers(vector)) == pytest.approx(1, abs=1e-5)
 
 
@@ -123,21 +123,22 @@ def test_every_query_has_a_vector_of_length_one(text: str) -> None:
 
 
 def test_a_query_and_a_tool_without_a_known_word_are_not_alike() -> None:
-    (tool,) = QUICK.embed_tools([document("🙂", None, "")])
+    (tool,) = QUICK.embed_tools([build_document("🙂", None, "")])
     assert abs(near(QUICK.embed_query("🙂"), tool)) < 1e-6
 
 
 def test_a_tool_without_description_is_found_by_its_name_and_its_server() -> None:
-    bare = document("delete_branch", "github")
+    bare = build_document("delete_branch", "github")
     assert nearest("remove a git branch", bare, MAIL, RAIN) == bare
     assert (
-        nearest("something on github", document("run", "github"), document("run", "slack")).server == "github"
+        nearest("something on github", build_document("run", "github"), build_document("run", "slack")).server
+        == "github"
     )
 
 
 def test_a_name_counts_more_than_the_same_words_in_a_description() -> None:
-    named = document("merge_rows", "db", "Works on a sheet.")
-    told = document("work_on", "db", "Sheet: merge rows.")
+    named = build_document("merge_rows", "db", "Works on a sheet.")
+    told = build_document("work_on", "db", "Sheet: merge rows.")
     assert nearest("merge rows", told, named) == named
 
 

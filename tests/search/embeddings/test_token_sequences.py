@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remit.search.documents import Document, document
+from remit.search.documents import Document, build_document
 from remit.search.embeddings.token_sequences import (
     FIRST,
     MARK,
@@ -47,7 +47,7 @@ TAUGHT = TEXT.WordPiece(ENTRIES)
 
 
 def test_a_tool_is_read_by_name_server_first_sentence_rest_and_parameters() -> None:
-    tool = document("readFile", "disk", "Reads a file. Fast.", ["path", "max_bytes"])
+    tool = build_document("readFile", "disk", "Reads a file. Fast.", ["path", "max_bytes"])
     assert read(tool) == "[CLS] read file ( disk ) : reads a file . fast . | path , max bytes [SEP]"
     assert fields(tool) == [
         *(MARK, NAME, NAME, MARK, SERVER, MARK, MARK),
@@ -57,16 +57,16 @@ def test_a_tool_is_read_by_name_server_first_sentence_rest_and_parameters() -> N
 
 
 def test_what_a_tool_does_not_say_leaves_no_brackets_and_no_bar() -> None:
-    assert read(document("ping")) == "[CLS] ping : [SEP]"
+    assert read(build_document("ping")) == "[CLS] ping : [SEP]"
 
 
 def test_a_title_is_read_where_there_is_no_description() -> None:
-    assert read(document("ping", title="Knock")) == "[CLS] ping : knock [SEP]"
-    assert read(document("ping", description="Ask.", title="Knock")) == "[CLS] ping : ask . [SEP]"
+    assert read(build_document("ping", title="Knock")) == "[CLS] ping : knock [SEP]"
+    assert read(build_document("ping", description="Ask.", title="Knock")) == "[CLS] ping : ask . [SEP]"
 
 
 def test_a_long_tool_keeps_some_of_each_field() -> None:
-    tool = document("n " * 50, "s " * 30, "a " * 200 + ". " + "b " * 300, ["p " * 10] * 20)
+    tool = build_document("n " * 50, "s " * 30, "a " * 200 + ". " + "b " * 300, ["p " * 10] * 20)
     ids, marks = tool_ids(tool, WORDS)
     assert len(ids) == 128
     assert [marks.count(field) for field in (NAME, SERVER, FIRST)] == [20, 10, 56]
@@ -81,6 +81,6 @@ def test_a_query_is_cut_where_a_model_stops_reading() -> None:
 def test_search_reads_a_tool_as_training_does(
     name: str, server: str, description: str, params: list[str]
 ) -> None:
-    tool = document(name, server, description, params)
+    tool = build_document(name, server, description, params)
     fields = TEXT.Fields(**{field: getattr(tool, field, "") for field in TEXT.Fields._fields})
     assert tuple(tool_ids(tool, WORDS)) == TEXT.tool_sequence(TAUGHT.segments(fields))

@@ -25,7 +25,7 @@ _WORDS: Mapping[type[BaseException], str] = {
 }
 
 
-class Answer(NamedTuple):
+class EndpointReply(NamedTuple):
     """What came back."""
 
     status: int
@@ -33,11 +33,11 @@ class Answer(NamedTuple):
     retry_after: float  # seconds; 0 where nothing is said
 
 
-class NoAnswerError(Exception):
+class NoReplyError(Exception):
     """Nothing came back, or nothing that could be read, for the cause it names."""
 
 
-class Response(Protocol):
+class HttpResponse(Protocol):
     """What is read of an answer, be it good or bad."""
 
     @property
@@ -46,7 +46,7 @@ class Response(Protocol):
     def read1(self, n: int = -1, /) -> bytes: ...
 
 
-class Line:
+class EndpointConnection:
     """A URL to send to, with the key to show there."""
 
     def __init__(self, address: SplitResult, key: str | None) -> None:
@@ -56,7 +56,7 @@ class Line:
         proxies = urllib.request.ProxyHandler({} if is_loopback(address.hostname) else None)
         self._opener = urllib.request.build_opener(proxies, _NoRedirects)
 
-    def send(self, body: bytes, timeout: float) -> Answer:
+    def send(self, body: bytes, timeout: float) -> EndpointReply:
         """Post JSON; an answer of any status is an answer.
 
         Raises:
@@ -72,9 +72,9 @@ class Line:
                 return _answer(response.status, response, deadline)
         except urllib.error.HTTPError as error:
             with error:
-                return Answer(error.code, b"", _retry_after(error.headers))
+                return EndpointReply(error.code, b"", _retry_after(error.headers))
         except (OSError, http.client.HTTPException) as error:
-            raise NoAnswerError(_cause(error)) from None
+            raise NoReplyError(_cause(error)) from None
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -94,15 +94,15 @@ def is_loopback(host: str | None) -> bool:
         return False
 
 
-def _answer(status: int, response: Response, deadline: float) -> Answer:
+def _answer(status: int, response: HttpResponse, deadline: float) -> EndpointReply:
     chunks: list[bytes] = []
     while chunk := response.read1(_CHUNK):
         chunks.append(chunk)
         if sum(map(len, chunks)) > _MOST_BYTES:
-            raise NoAnswerError("answers without end")
+            raise NoReplyError("answers without end")
         if time.monotonic() > deadline:
-            raise NoAnswerError(_WORDS[TimeoutError])
-    return Answer(status, b"".join(chunks), _retry_after(response.headers))
+            raise NoReplyError(_WORDS[TimeoutError])
+    return EndpointReply(status, b"".join(chunks), _retry_after(response.headers))
 
 
 def _retry_after(headers: Message) -> float:

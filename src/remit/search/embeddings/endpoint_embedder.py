@@ -12,8 +12,13 @@ from urllib.parse import SplitResult, urlsplit
 
 from remit.errors import EmbeddingError
 from remit.search.documents import Document
-from remit.search.embeddings.endpoint_connection import Answer, Line, NoAnswerError, is_loopback
-from remit.search.embeddings.endpoint_response import vectors_of
+from remit.search.embeddings.endpoint_connection import (
+    EndpointConnection,
+    EndpointReply,
+    NoReplyError,
+    is_loopback,
+)
+from remit.search.embeddings.endpoint_response import parse_vectors
 from remit.search.ports import Vector
 from remit.search.ranking import Fusion
 
@@ -22,7 +27,7 @@ _MOST_TEXT = 8000  # characters
 _FIRST_PAUSE = 0.5  # seconds before the second attempt; each later pause is twice as long
 
 
-class Patience(NamedTuple):
+class RetryLimits(NamedTuple):
     """How long an endpoint may take."""
 
     timeout: float  # seconds
@@ -30,8 +35,8 @@ class Patience(NamedTuple):
     pause: float  # seconds between two attempts, at most
 
 
-TOOLS = Patience(timeout=60, attempts=4, pause=30)
-QUERY = Patience(timeout=10, attempts=2, pause=2)
+TOOLS = RetryLimits(timeout=60, attempts=4, pause=30)
+QUERY = RetryLimits(timeout=10, attempts=2, pause=2)
 
 
 class EndpointEmbedder:
@@ -46,8 +51,8 @@ class EndpointEmbedder:
         model: str,
         key: str | None = None,
         *,
-        tools: Patience = TOOLS,
-        query: Patience = QUERY,
+        tools: RetryLimits = TOOLS,
+        query: RetryLimits = QUERY,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         """Make ready to ask; nothing is sent yet.
@@ -60,7 +65,7 @@ class EndpointEmbedder:
         self._host, self._name = address.netloc, model
         self.model = f"{model}@{self._host}"
         self._tools, self._query, self._sleep = tools, query, sleep
-        self._line = Line(address._replace(path=address.path.rstrip("/") + "/embeddings"), key)
+        self._line = EndpointConnection(address._replace(path=address.path.rstrip("/") + "/embeddings"), key)
 
     def embed_query(self, text: str) -> Vector:
         """The vector of a query.
@@ -76,21 +81,21 @@ class EndpointEmbedder:
         Raises:
             EmbeddingError: the endpoint does not answer with vectors.
         """
-        texts = [written(document) for document in documents]
+        texts = [tool_text(document) for document in documents]
         batches = (texts[start : start + _BATCH] for start in range(0, len(texts), _BATCH))
         return [vector for batch in batches for vector in self._embed(batch, self._tools)]
 
-    def _embed(self, texts: Sequence[str], patience: Patience) -> list[Vector]:
+    def _embed(self, texts: Sequence[str], patience: RetryLimits) -> list[Vector]:
         body = json.dumps({"model": self._name, "input": [_sendable(text) for text in texts]}).encode()
         answer = self._ask(body, patience)
         if not 200 <= answer.status < 300:
             raise self._error(f"answers {_phrase(answer.status)}", _advice(answer.status))
         try:
-            return vectors_of(answer.body, len(texts))
+            return parse_vectors(answer.body, len(texts))
         except ValueError as error:
             raise self._error(f"answers without the vectors that were asked for: {error}") from None
 
-    def _ask(self, body: bytes, patience: Patience) -> Answer:
+    def _ask(self, body: bytes, patience: RetryLimits) -> EndpointReply:
         """Send a request, and again while the endpoint is busy, as often and as late as patience allows."""
         answer, pause = self._send(body, patience), _FIRST_PAUSE
         for _ in range(patience.attempts - 1):
@@ -101,10 +106,10 @@ class EndpointEmbedder:
             answer, pause = self._send(body, patience), 2 * pause
         return answer
 
-    def _send(self, body: bytes, patience: Patience) -> Answer:
+    def _send(self, body: bytes, patience: RetryLimits) -> EndpointReply:
         try:
             return self._line.send(body, patience.timeout)
-        except NoAnswerError as error:
+        except NoReplyError as error:
             raise self._error(str(error)) from None
 
     def _error(self, cause: str, advice: str = "check `REMIT_EMBEDDINGS`") -> EmbeddingError:
@@ -127,7 +132,7 @@ def _require_safe(key: str | None, address: SplitResult) -> None:
         )
 
 
-def written(document: Document) -> str:
+def tool_text(document: Document) -> str:
     """A tool as a text to read: `name (server): description | parameters`."""
     server = f" ({document.server})" if document.server else ""
     about = document.description or document.title

@@ -8,7 +8,7 @@ from typing import TypeGuard, cast
 from remit.search.ports import Vector
 
 
-def vectors_of(body: bytes, count: int) -> list[Vector]:
+def parse_vectors(body: bytes, count: int) -> list[Vector]:
     """The vectors of an answer, in the order of the texts, each of length one.
 
     Raises:

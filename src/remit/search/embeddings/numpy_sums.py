@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from remit.search.embeddings.static_embedder import FIRST_WORD, Table, nothing
-from remit.search.embeddings.token_sequences import MARK, NAME, Reading
+from remit.search.embeddings.static_embedder import FIRST_WORD, EmbeddingTable, fallback_vector
+from remit.search.embeddings.token_sequences import MARK, NAME, TokenSequence
 from remit.search.ports import Vector
 
 Floats = NDArray[np.float32]
@@ -15,10 +15,10 @@ _BATCH = 1024  # tools at once
 _LEAST = np.float32(1e-12)  # a length to divide by
 
 
-class Arrays:
+class NumpySums:
     """The table as arrays, over the same memory."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: EmbeddingTable) -> None:
         self._rows = np.frombuffer(table.rows, np.int8).reshape(-1, table.width)
         # An id without a row counts nothing; all of them share the first one.
         self._query_scales = _from_the_first_id(table.query_scales)
@@ -26,19 +26,19 @@ class Arrays:
         whole = [*table.fields, 0.0]  # a mark counts nothing
         self._fields = np.array([whole, [float(field == NAME) for field in range(MARK + 1)]], np.float32)
         self._name = np.array(table.name, np.float32)
-        self._no_query, self._no_tool = (np.array(nothing(table.width, run), "<f4") for run in (1, 2))
+        self._no_query, self._no_tool = (np.array(fallback_vector(table.width, run), "<f4") for run in (1, 2))
 
     def query(self, ids: Sequence[int]) -> Vector:
         """A query's vector."""
         at = np.array(ids, np.intp)
         return _vectors(self._query_scales[at] @ self._at(at), self._no_query)[0]
 
-    def tools(self, readings: Sequence[Reading]) -> list[Vector]:
+    def tools(self, readings: Sequence[TokenSequence]) -> list[Vector]:
         """The vectors of tools, each with some more of its name's."""
         starts = range(0, len(readings), _BATCH)
         return [vector for start in starts for vector in self._tools(readings[start : start + _BATCH])]
 
-    def _tools(self, readings: Sequence[Reading]) -> list[Vector]:
+    def _tools(self, readings: Sequence[TokenSequence]) -> list[Vector]:
         sums = np.empty((len(readings), 2, self._rows.shape[1]), np.float32)
         for both, (ids, fields) in zip(sums, readings, strict=True):
             at = np.array(ids, np.intp)

@@ -15,7 +15,7 @@ from remit.search.ports import Vector
 from remit.search.ranking import Fusion
 
 
-class Session(Protocol):
+class OnnxSession(Protocol):
     """What is used of onnxruntime."""
 
     def run(
@@ -51,7 +51,7 @@ class OnnxEmbedder:
         return vector.astype("<f4").tobytes()
 
 
-def _open(path: str) -> Session:
+def _open(path: str) -> OnnxSession:
     runtime: Any = onnxruntime
     options = runtime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1  # a search must not take the machine

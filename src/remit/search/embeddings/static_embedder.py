@@ -10,7 +10,7 @@ from itertools import chain
 from typing import NamedTuple, Protocol
 
 from remit.search.documents import Document
-from remit.search.embeddings.token_sequences import MARK, Reading, query_ids, tool_ids
+from remit.search.embeddings.token_sequences import MARK, TokenSequence, query_ids, tool_ids
 from remit.search.embeddings.weights import data_file, read_tensors
 from remit.search.embeddings.wordpiece import WordPiece, vocabulary
 from remit.search.ports import Vector
@@ -19,7 +19,7 @@ from remit.search.ranking import Fusion
 FIRST_WORD = 999  # lower ids are special or unused: they have no row
 
 
-class Table(NamedTuple):
+class EmbeddingTable(NamedTuple):
     """Vectors in eight bits, the weight of each in a query and in a tool in sixteen, as bytes."""
 
     width: int
@@ -30,12 +30,12 @@ class Table(NamedTuple):
     name: float  # of the vector of a tool's name, beside that of the whole tool
 
 
-class Adder(Protocol):
+class VectorSums(Protocol):
     """Makes vectors of ids."""
 
     def query(self, ids: Sequence[int]) -> Vector: ...
 
-    def tools(self, readings: Sequence[Reading]) -> list[Vector]: ...
+    def tools(self, readings: Sequence[TokenSequence]) -> list[Vector]: ...
 
 
 class StaticEmbedder:
@@ -44,33 +44,33 @@ class StaticEmbedder:
     model = "static-1"
     fusion = Fusion(word_weight=0.02, part_weight=0.35)
 
-    def __init__(self, open_arrays: Callable[[Table], Adder]) -> None:
+    def __init__(self, open_arrays: Callable[[EmbeddingTable], VectorSums]) -> None:
         self._open_arrays = open_arrays
         self._pieces = WordPiece(vocabulary())
         self._table = read_table(data_file("static.safetensors"))
-        self._arrays: Adder | None = None
+        self._arrays: VectorSums | None = None
 
     def embed_query(self, text: str) -> Vector:
         """The vector of a query."""
         ids = query_ids(text, self._pieces)
         ids += [i for _, i in self._pieces.pairs(ids)]
-        return self._arrays.query(ids) if self._arrays else add_query(self._table, ids)
+        return self._arrays.query(ids) if self._arrays else sum_query(self._table, ids)
 
     def embed_tools(self, documents: Sequence[Document]) -> list[Vector]:
         """The vectors of tools; whoever asks for none has numpy loaded, and faster queries from then on."""
         self._arrays = self._arrays or self._open_arrays(self._table)
         return self._arrays.tools([self._read(document) for document in documents])
 
-    def _read(self, document: Document) -> Reading:
+    def _read(self, document: Document) -> TokenSequence:
         ids, fields = tool_ids(document, self._pieces)
         pairs = self._pieces.pairs(ids)
-        return Reading([*ids, *(i for _, i in pairs)], [*fields, *(fields[at] for at, _ in pairs)])
+        return TokenSequence([*ids, *(i for _, i in pairs)], [*fields, *(fields[at] for at, _ in pairs)])
 
 
-def read_table(path: str) -> Table:
+def read_table(path: str) -> EmbeddingTable:
     """Read a table."""
     tensors = read_tensors(path)
-    return Table(
+    return EmbeddingTable(
         width=tensors["rows"].shape[1],
         rows=tensors["rows"].content,
         query_scales=tensors["query_scales"].content,
@@ -80,7 +80,7 @@ def read_table(path: str) -> Table:
     )
 
 
-def add_query(table: Table, ids: Sequence[int]) -> Vector:
+def sum_query(table: EmbeddingTable, ids: Sequence[int]) -> Vector:
     """Add up a query's vector without numpy."""
     width, rows = table.width, table.rows.cast("b")
     total = [0.0] * width
@@ -88,11 +88,11 @@ def add_query(table: Table, ids: Sequence[int]) -> Vector:
         (scale,) = struct.unpack_from("<e", table.query_scales, 2 * at)
         total = [a + scale * b for a, b in zip(total, rows[at * width : at * width + width], strict=True)]
     length = math.sqrt(sum(a * a for a in total))
-    unit = [a / length for a in total] if length else nothing(width, 1)
+    unit = [a / length for a in total] if length else fallback_vector(width, 1)
     return struct.pack(f"<{width}f", *unit)
 
 
-def nothing(width: int, run: int) -> list[float]:
+def fallback_vector(width: int, run: int) -> list[float]:
     """A vector for a text without a known word.
 
     Those of queries (`run` 1) and of tools (`run` 2) are at right angles: nothing is not like nothing.

@@ -20,7 +20,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?]) ")
 Part = tuple[Sequence[int], int]
 
 
-class Reading(NamedTuple):
+class TokenSequence(NamedTuple):
     """The ids of a tool, and the field of each."""
 
     ids: list[int]
@@ -32,7 +32,7 @@ def query_ids(text: str, pieces: WordPiece) -> list[int]:
     return pieces(text[:_MOST_QUERY])[: QUERY_LENGTH - 2]
 
 
-def tool_ids(document: Document, pieces: WordPiece) -> Reading:
+def tool_ids(document: Document, pieces: WordPiece) -> TokenSequence:
     """Read a tool as `[CLS] name ( server ) : first sentence, rest | parameters [SEP]`.
 
     The brackets and the bar around nothing are left out.
@@ -58,11 +58,11 @@ def _fields(document: Document, pieces: WordPiece) -> Iterable[Sequence[int]]:
     return (*map(pieces, texts), params)
 
 
-def _joined(parts: Iterable[Part]) -> Reading:
+def _joined(parts: Iterable[Part]) -> TokenSequence:
     ids: list[int] = []
     fields: list[int] = []
     for part, field in parts:
         ids += part
         # A parameter's name holds no comma of its own: the commas there are marks.
         fields += [MARK if i == COMMA else field for i in part] if field == PARAMS else [field] * len(part)
-    return Reading(ids, fields)
+    return TokenSequence(ids, fields)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from remit.search.documents import Columns, Sought
+from remit.search.documents import Columns, QueryTerms
 from remit.search.ports import Selection, Vector
 from remit.search.ranking import Fusion, Hit
-from remit.search.word_index import Floats, Terms, build
+from remit.search.word_index import Floats, Tokenizer, build_word_index
 
 _DIGITS = 6  # beyond them, numbers differ with the order in which they were added up
 _NOISE = 10.0**-_DIGITS
@@ -20,22 +20,22 @@ Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class RowSelection:
     """Tools to search among, as rows of the arrays."""
 
     numbers: Numbers
     is_all: bool
 
 
-class Arrays:
+class ArrayIndex:
     """Finds tools by words and by meaning; those of an `Index` in SQL, in the same order."""
 
     def __init__(self, entries: Iterable[Entry], fusion: Fusion) -> None:
         rows = sorted(entries, key=lambda entry: entry[0])
         self._fusion = fusion
         self._ids = np.array([row[0] for row in rows], np.int64)
-        self._terms = Terms()
-        self._lexicon = build([row[1] for row in rows], self._terms)
+        self._terms = Tokenizer()
+        self._lexicon = build_word_index([row[1] for row in rows], self._terms)
         self._vectors, self._has_vector = _matrix([row[2] for row in rows])
         self._has_vectors = bool(self._has_vector.all())
         self._width = self._vectors.shape[1] * self._vectors.itemsize  # of a vector, in bytes
@@ -52,17 +52,19 @@ class Arrays:
         arrays += tuple(array for it in both for array in (it.starts, it.rows, it.impacts))
         return sum(array.nbytes for array in arrays)
 
-    def select(self, documents: Iterable[int]) -> Rows:
+    def select(self, documents: Iterable[int]) -> RowSelection:
         """Prepare to search among some documents; those that are not in the index are not found."""
         wanted = np.isin(self._ids, np.fromiter(documents, np.int64))
-        return Rows(np.flatnonzero(wanted), bool(wanted.all()))
+        return RowSelection(np.flatnonzero(wanted), bool(wanted.all()))
 
     def drop(self, among: Selection) -> None:
         """Forget a selection; it holds on to nothing here."""
 
-    def hits(self, sought: Sought, vectors: Sequence[Vector], among: Selection, depth: int) -> Sequence[Hit]:
+    def hits(
+        self, sought: QueryTerms, vectors: Sequence[Vector], among: Selection, depth: int
+    ) -> Sequence[Hit]:
         """Find the best by the sum of both arms, equal ones by their document's id."""
-        assert isinstance(among, Rows)  # noqa: S101 - a selection goes back to the index that made it
+        assert isinstance(among, RowSelection)  # noqa: S101 - a selection goes back to the index that made it
         by_words = self._by_words(sought, among)
         by_meaning = self._by_meaning(vectors[0] if vectors else None, among)
         sums, found = by_words, np.flatnonzero(by_words)
@@ -73,13 +75,13 @@ class Arrays:
         meanings = None if by_meaning is None else self._known(rows, by_meaning[best])
         return self._hits(rows, by_words[best], meanings, self._by_parts(vectors[1:], rows))
 
-    def _by_words(self, sought: Sought, among: Rows) -> Floats:
+    def _by_words(self, sought: QueryTerms, among: RowSelection) -> Floats:
         totals = np.zeros(len(self), np.float32)
         words = self._terms(" ".join(sought.words))
         self._lexicon.add(words, [self._terms(pair) for pair in sought.pairs], totals)
         return totals if among.is_all else totals[among.numbers]
 
-    def _by_meaning(self, vector: Vector | None, among: Rows) -> Floats | None:
+    def _by_meaning(self, vector: Vector | None, among: RowSelection) -> Floats | None:
         if vector is None or not self._vectors.size or len(vector) != self._width:
             return None
         query = np.frombuffer(vector, "<f4")
@@ -89,7 +91,7 @@ class Arrays:
             return self._vectors[among.numbers] @ query
         return (self._vectors @ query)[among.numbers]
 
-    def _sums(self, by_words: Floats, by_meaning: Floats, among: Rows) -> Floats:
+    def _sums(self, by_words: Floats, by_meaning: Floats, among: RowSelection) -> Floats:
         sums = by_words * np.float32(self._fusion.word_weight)
         sums += by_meaning
         if not self._has_vectors:
@@ -103,7 +105,7 @@ class Arrays:
         parts = np.stack([np.frombuffer(vector, "<f4") for vector in vectors])
         return self._known(rows, (self._vectors[rows] @ parts.T).max(axis=1))
 
-    def _comparable(self, by_words: Floats, among: Rows) -> Numbers | None:
+    def _comparable(self, by_words: Floats, among: RowSelection) -> Numbers | None:
         """Name the places of tools that have a vector or share a word; None when those are all."""
         if self._has_vectors:
             return None

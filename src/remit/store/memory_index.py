@@ -7,11 +7,11 @@ from itertools import islice
 
 from remit.memory.artifacts import Kind
 from remit.memory.ports import Home
-from remit.search.documents import Sought
+from remit.search.documents import QueryTerms
 from remit.search.ports import Vector
 from remit.search.ranking import Hit
 from remit.store.database import Database
-from remit.store.memory_sign_search import MemoryCodes, OpenHeld
+from remit.store.memory_sign_search import OpenSignIndex, SignSearch
 
 MANY = 5_000  # artifacts: a place that has more is likely to hold most of what there is
 _MATCHES = 8_000  # artifacts that share a word with a query; past them that says next to nothing
@@ -21,13 +21,18 @@ _DEEP = 400  # documents of each arm: what is good by both may be first by neith
 class MemoryIndex:
     """Finds artifacts among those of some homes."""
 
-    def __init__(self, database: Database, open_held: OpenHeld | None = None, many: int = MANY) -> None:
+    def __init__(self, database: Database, open_held: OpenSignIndex | None = None, many: int = MANY) -> None:
         self._database = database
-        self._codes = MemoryCodes(database, open_held)
+        self._codes = SignSearch(database, open_held)
         self._many = many
 
     def hits(
-        self, sought: Sought, vector: Vector | None, homes: Sequence[Home], kinds: Sequence[Kind], depth: int
+        self,
+        sought: QueryTerms,
+        vector: Vector | None,
+        homes: Sequence[Home],
+        kinds: Sequence[Kind],
+        depth: int,
     ) -> list[Hit]:
         """Find the artifacts that share words with a query, and those nearest to it in meaning."""
         size = self._size(homes)
