@@ -66,7 +66,7 @@ def compile_policy(said: Sequence[LoadedFile], trusted: Trusted) -> CompiledPoli
     asked = [_setting(each, "ask_from") for each in said if each.content.ask_from]
     policy = Policy(
         lists=[item for each in said for item in _lists(each)],
-        labels=[item for each in said for item in _labels(each, granted)],
+        safety_rules=[item for each in said for item in _safety_rules(each, granted)],
         annotation_trust=[item for each in said for item in _annotation_trust(each)],
         ask_from=min(((LEVELS[word], origin) for word, origin in asked), default=None),
         mode=_mode(said, ConfigurationLayer.MACHINE),
@@ -78,10 +78,10 @@ def compile_policy(said: Sequence[LoadedFile], trusted: Trusted) -> CompiledPoli
 
 def _says_anything(said: LoadedFile) -> bool:
     content = said.content
-    is_labelled = any(_is_label(entry) for entry in content.tools)
+    has_safety_rule = any(_is_safety_rule(entry) for entry in content.tools)
     lists = (content.everyone, *content.servers, *content.agents)
     has_list = any(each.allow is not None or each.block or each.trusted is not None for each in lists)
-    if is_labelled or has_list or content.mode is not None or content.ask_from is not None:
+    if has_safety_rule or has_list or content.mode is not None or content.ask_from is not None:
         return True
     if content.memory == OFF:
         return True
@@ -89,7 +89,7 @@ def _says_anything(said: LoadedFile) -> bool:
     return said.file.layer in OF_A_PROJECT and (is_run or any(True for _ in _unpresentable(content)))
 
 
-def _is_label(entry: ToolEntry) -> bool:
+def _is_safety_rule(entry: ToolEntry) -> bool:
     return not (entry.danger is None and entry.approval is None and entry.ai_enabled is None)
 
 
@@ -136,8 +136,8 @@ def own_globs(pattern: str) -> tuple[Glob, ...]:
     return (Glob(tuple(map(normalise, pattern.split("*")))),)
 
 
-def _labels(said: LoadedFile, granted: Iterable[tuple[str, str]]) -> Iterator[SafetyRule]:
-    for entry in filter(_is_label, said.content.tools):
+def _safety_rules(said: LoadedFile, granted: Iterable[tuple[str, str]]) -> Iterator[SafetyRule]:
+    for entry in filter(_is_safety_rule, said.content.tools):
         strength = rule_strength(said.file)
         if (said.file.path, _subject(entry)) in granted:
             strength = RuleStrength.TRUSTED

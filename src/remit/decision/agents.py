@@ -1,8 +1,8 @@
-"""Agents: which servers one has, and which tools its lists admit.
+"""Agents: which servers an agent has, and which tools its lists allow.
 
-An agent that lists servers has those and no others. One that lists none has the project's, unless it says
-not to inherit them, and its parent's too where it asks for them. No child exceeds the lists of tools of those
-above it, though it may name servers that its parent did not load.
+An agent that lists servers has only those. An agent that lists none inherits the project's servers, unless
+it opts out, and its parent's servers if it asks for them. A child never exceeds the tool lists of the agents
+above it, but it may list servers that its parent did not load.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from remit.errors import AgentError
 
 MAX_DEPTH = 3  # agents below the main session
 
-# Tools with which a model reaches what is no tool of its own.
+# The tools a model calls to use skills, commands and subagents.
 _THROUGH: dict[Kind, frozenset[str]] = {
     Kind.SKILL: frozenset({"Skill"}),
     Kind.SLASH_COMMAND: frozenset({"Skill", "SlashCommand"}),
@@ -24,10 +24,10 @@ _THROUGH: dict[Kind, frozenset[str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentProfile:
-    """What an agent's definition says about its tools."""
+    """The servers and tools that an agent's definition lists."""
 
-    servers: tuple[str, ...] | None = None  # None: it lists none; empty: it wants none
-    own_servers: tuple[str, ...] = ()  # of these, the ones whose entry it brings along
+    servers: tuple[str, ...] | None = None  # None: not listed; empty: no servers
+    own_servers: tuple[str, ...] = ()  # those that its definition declares itself
     inherits_project: bool = True
     inherits_parent: bool = False
     tools: tuple[str, ...] | None = None  # None: all
@@ -37,7 +37,7 @@ class AgentProfile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agent:
-    """An agent at work: its name and profile, and those above it, the nearest first."""
+    """A running agent: its name and profile, and its parents, nearest first."""
 
     name: str
     profile: AgentProfile
@@ -45,10 +45,10 @@ class Agent:
 
 
 def resolve_agent(name: str, parents: Sequence[str], profiles: Mapping[str, AgentProfile]) -> Agent:
-    """Put an agent to work below its parents, the nearest first.
+    """Build an agent below its parents, nearest first.
 
     Raises:
-        AgentError: a name is unknown, a parent may not start its child, or they are too many.
+        AgentError: a name is unknown, a parent may not start its child, or the chain is too deep.
     """
     chain = [_find(each, profiles) for each in (name, *parents)]
     if len(chain) > MAX_DEPTH:
@@ -66,7 +66,7 @@ def resolve_agent(name: str, parents: Sequence[str], profiles: Mapping[str, Agen
 
 
 def _find(name: str, profiles: Mapping[str, AgentProfile]) -> str:
-    """Find an agent by its name, in whatever case where only one can be meant."""
+    """Find an agent by name, ignoring case if only one matches."""
     if name in profiles:
         return name
     alike = [each for each in profiles if each.casefold() == name.casefold()]
@@ -85,10 +85,10 @@ def _check_leave(parent: Agent, child: str) -> None:
 
 
 def check_servers(agent: Agent, known: Sequence[str]) -> None:
-    """Check that every server that an agent or one above it lists exists.
+    """Check that every server listed by an agent or its parents exists.
 
     Raises:
-        AgentError: one does not.
+        AgentError: a listed server does not exist.
     """
     for each in (agent, *agent.parents):
         for server in each.profile.servers or ():
@@ -104,7 +104,7 @@ def _known(what: str, names: Sequence[str] | Mapping[str, object]) -> str:
 
 
 def server_refusal(agent: Agent, labels: Sequence[str], *, owner: str | None) -> str | None:
-    """Tell why an agent does not have a server, known by its labels and the agent that brings it along."""
+    """Return why an agent does not have a server; `owner` is the agent that declares the server."""
     name, profile = f"agent `{agent.name}`", agent.profile
     if owner == agent.name:
         return None
@@ -125,7 +125,7 @@ def server_refusal(agent: Agent, labels: Sequence[str], *, owner: str | None) ->
 
 
 def tool_refusal(agent: Agent, name: str, kind: Kind) -> str | None:
-    """Tell why the lists of an agent, or of one above it, exclude a tool."""
+    """Return why the lists of an agent or its parents exclude a tool."""
     startable = agent.profile.allowed_agents
     if kind is Kind.SUBAGENT and startable is not None and name not in startable:
         return f"agent `{agent.name}` may not start it"
@@ -143,13 +143,13 @@ def _is_admitted(entries: Sequence[str], name: str, kind: Kind) -> bool:
         return True
     if kind in _THROUGH:
         return any(_base(entry) in _THROUGH[kind] for entry in entries)
-    if kind is Kind.MCP_SERVER:  # a server is there as soon as one of its tools may be
+    if kind is Kind.MCP_SERVER:  # a server is available as soon as one of its tools may be
         return any(_means_all_of(entry, name) or is_covered(entry, name) for entry in entries)
     return any(_means_all_of(entry, name) for entry in entries)
 
 
 def _means_all_of(entry: str, name: str) -> bool:
-    """An entry is a tool's name, perhaps with a pattern of arguments, a server's: `mcp__git`, or `*`."""
+    """Match a list entry: a tool (with an optional argument pattern), a server such as `mcp__git`, or `*`."""
     base = _base(entry)
     if base in (name, "*"):
         return True

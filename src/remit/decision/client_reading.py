@@ -1,4 +1,4 @@
-"""A reading: all that one client's files say for one workspace."""
+"""What a scan reads from one client's files for one workspace."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,24 +11,28 @@ from remit.decision.settings_rules import ASKS_AT_A_TERMINAL, ClientBehavior, Se
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientReading:
-    """What was found, and what was looked at to find it."""
+    """The declarations and rules in a client's files, and the files that were read."""
 
     client: str
     declarations: Sequence[Declaration]
     rules: Sequence[SettingsRule] = ()
-    inputs: dict[str, str]  # each file or variable that was looked at, with its fingerprint
-    unreadable: frozenset[str] = frozenset()  # files that exist but could not be used
-    lost: frozenset[Scope] = frozenset()  # scopes whose files one of those leads to: not all were found
+    inputs: dict[str, str]  # each file or variable that was read, with its fingerprint
+    unreadable: frozenset[str] = frozenset()  # files that exist but are invalid
+    lost: frozenset[Scope] = (
+        frozenset()
+    )  # scopes that an unreadable file leads to: their declarations may be incomplete
     problems: Sequence[Problem] = ()
-    files: Sequence[str] = ()  # those that exist, of all that were looked for
+    files: Sequence[str] = ()  # the files that exist
     behavior: ClientBehavior = ASKS_AT_A_TERMINAL
-    own_rules: Sequence[SettingsRule] = ()  # those that Remit wrote: they count for the client, and not here
+    own_rules: Sequence[
+        SettingsRule
+    ] = ()  # rules that Remit wrote: the client follows them, Remit ignores them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredReading:
-    """What is still known of files that cannot be read."""
+    """What the store still knows about files that cannot be read."""
 
     declarations: Sequence[Declaration]
     rules: Sequence[SettingsRule]
-    denied: Mapping[Key, bool]  # what policies made of every declaration, by its key
+    denied: Mapping[Key, bool]  # whether a policy denied each declaration

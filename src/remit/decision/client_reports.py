@@ -1,4 +1,4 @@
-"""Sightings and calls: somebody used a tool, said that it exists, or is about to call it.
+"""Reports of clients and agents: a tool that was used or announced, and a call about to be made.
 
 Named tuples, not dataclasses: a hook process lives for milliseconds and imports this module.
 """
@@ -12,23 +12,23 @@ from remit.decision.tool_names import MCP, canonical, served_name, server_rows
 
 
 class ReportedTool(NamedTuple):
-    """A tool that somebody used or reported, and where."""
+    """A tool that a client used or an agent reported, and where."""
 
     name: str
     client: str
     workspace: Workspace
     authority: Authority
     at: int
-    # Whether the last scan of the workspace still holds. If not, the tool is kept to the workspace until the
-    # next scan says which server it belongs to.
+    # Whether the last scan of the workspace is current. If not, the tool stays local to the workspace until
+    # the next scan finds its server.
     is_scanned: bool
-    server: str | None = None  # as the client names it, where it says so
-    scope: Scope | None = None  # where the sender claims to know it
-    subject: str | None = None  # of a tool that starts something: the skill, command or agent
+    server: str | None = None  # as the client names it, if it does
+    scope: Scope | None = None  # if the reporter knows it
+    subject: str | None = None  # the skill, command or agent that the tool starts
 
 
 class CallOutcome(NamedTuple):
-    """What is known of one call."""
+    """The outcome of one call."""
 
     session_id: str | None = None
     call_id: str | None = None
@@ -37,32 +37,32 @@ class CallOutcome(NamedTuple):
 
 
 class ClientCall(NamedTuple):
-    """A call as a client's hook tells of it."""
+    """A call as a client's hook reports it."""
 
     name: str  # as the client calls it
     server: str | None = None
-    source: str | None = None  # where the client has the server from
-    subject: str | None = None  # of a tool that starts something: the skill, command or agent
-    agent: str | None = None  # whose call it is, where it is not the main session's
+    source: str | None = None  # where the client declares the server
+    subject: str | None = None  # the skill, command or agent that the tool starts
+    agent: str | None = None  # the agent that calls; None: the main session
     mode: str | None = None  # the client's
-    is_anothers: bool = False  # of a server that has Remit's name, and is another
+    is_anothers: bool = False  # the server is called `remit` but is not Remit
 
     @property
     def is_own(self) -> bool:
-        """Whether it goes through the gateway, which decides itself."""
+        """Whether the call goes through the gateway, which decides itself."""
         return not self.is_anothers and served_name(self.name) is not None
 
     @property
     def tool(self) -> str:
-        """The canonical name of what is called."""
+        """The canonical name of the tool."""
         own = served_name(self.name) if self.is_own else None
         return canonical(self.name if own is None else MCP + own)
 
     @property
     def names(self) -> list[str]:
-        """The names of all rows that have a say in it."""
+        """The names of all rows that the decision depends on."""
         subjects = () if self.subject is None else (self.subject, f"/{self.subject}")
         agents = () if self.agent is None else (self.agent,)
-        called = canonical(self.name)  # another tool, where the server is not what its name says
+        called = canonical(self.name)  # differs if the server is not what its name suggests
         tools = (self.tool, *server_rows(self.tool), called, *server_rows(called))
         return list(dict.fromkeys((*tools, *subjects, *agents)))

@@ -1,10 +1,9 @@
-"""What a client's settings make of a declaration, by the rules observed on the real Claude Code.
+"""Applies a client's settings to declarations, by the rules observed on the real Claude Code.
 
-Other clients have fewer rules, and behavior of their own.
+Other clients have fewer rules, and their own behavior.
 
-Approval comes first: a project's server that is rejected or waits for approval takes no part. Then policy:
-any deny rule blocks, and where there is an allow list, only what it names is let through. Then what the user
-switched off here.
+Approval comes first: a rejected or pending project server shadows nothing. Then policy: any deny rule blocks,
+and with an allow list, only the servers on it pass. Then what the user switched off.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,7 +25,7 @@ from remit.decision.tool_names import normalise
 
 
 class ClientSettings:
-    """All rules that a client has for one workspace, indexed by what they do."""
+    """A client's rules for one workspace, indexed by effect."""
 
     def __init__(
         self,
@@ -56,9 +55,9 @@ class ClientSettings:
         self._forgot_urls = FORGOTTEN_URL in (*self._denied, *(self._allowed or ()))
 
     def can_shadow(self, declaration: Declaration) -> bool:
-        """Tell whether a declaration can stand in another's way: a project's only once it is approved.
+        """Tell whether a declaration can shadow others; a project's server can only once it is approved.
 
-        What only a person may invoke does not: the model is told of the next one of that name.
+        Tools that only a person may invoke do not: the model sees the next declaration of the name.
         """
         if declaration.own_status is ConfigStatus.MANUAL or self._is_withheld(declaration):
             return False
@@ -69,7 +68,7 @@ class ClientSettings:
         return not self._is_rejected(declaration) and self._is_approved(declaration)
 
     def status(self, declaration: Declaration) -> ConfigStatus:
-        """Tell what becomes of one declaration."""
+        """Return the status of a declaration."""
         needs_approval = _needs_approval(declaration)
         if needs_approval and self._is_rejected(declaration):
             return ConfigStatus.REJECTED
@@ -92,11 +91,11 @@ class ClientSettings:
         return not self._asks or self._approves_all or declared_label(declaration) in self._approved
 
     def _is_withheld(self, declaration: Declaration) -> bool:
-        # Also without a terminal: a client that does not trust a folder leaves out what is declared in it.
+        # Even without a terminal, a client ignores the declarations of a folder that it does not trust.
         return "" in self._withheld or declaration.dir in self._withheld
 
     def _is_blocked(self, declaration: Declaration) -> bool:
-        """Policies are about servers; an administrator's own need no leave, but can be denied."""
+        """Tell whether a policy blocks a declaration; managed servers need no allow list."""
         is_managed = declaration.scope is Scope.MANAGED
         if _SURFACES.get(declaration.kind) in self._plugins_only and not is_managed:
             return declaration.scope is not Scope.PLUGIN
@@ -114,13 +113,13 @@ class ClientSettings:
         return not is_allowed([*self._allowed, *own], declaration)
 
     def _cannot_judge(self, declaration: Declaration) -> bool:
-        """Tell whether a broken file holds a URL or pattern that is needed: then the last verdict stands."""
+        """Tell whether a broken file held a URL or pattern that is needed; if so, the last result stands."""
         if declaration.launch is None:
             return declaration.was_denied is not None
         return declaration.launch.is_remote and self._forgot_urls
 
     def _override(self, declaration: Declaration) -> ConfigStatus | None:
-        """What the settings say of a skill or command by its name; a plugin's cannot be overridden."""
+        """Return the override for a skill or command; a plugin's cannot be overridden."""
         if _SURFACES.get(declaration.kind) != "skills" or declaration.plugin is not None:
             return None
         return _OVERRIDES.get(self._overrides.get(declaration.name.removeprefix("/"), ""))
@@ -130,7 +129,7 @@ class ClientSettings:
         rules = self._of(Effect.OVERRIDES_SKILL)
         for rule in sorted(rules, key=lambda rule: order.index(rule.level), reverse=True):
             name, _, word = rule.subject.rpartition("=")
-            found[name] = word  # the strongest comes last
+            found[name] = word  # strongest last
         return found
 
     def _reads_approval_of_all(self) -> bool:
@@ -150,8 +149,8 @@ class ClientSettings:
         return [rule.subject for rule in rules] if rules else None
 
     def _counts(self, rule: SettingsRule) -> bool:
-        """Tell whether a level may approve: a repository's own files only once the repository is trusted,
-        what the user wrote or answered there also when the folder is.
+        """Tell whether a level may approve: a repository's files only once the repository is trusted,
+        the user's own files there also once the folder is.
         """
         if rule.level is SettingsLevel.PROJECT:
             return "project" in self._trusted
@@ -171,6 +170,6 @@ _OVERRIDES = {"off": ConfigStatus.DISABLED, "user-invocable-only": ConfigStatus.
 
 
 def _needs_approval(declaration: Declaration) -> bool:
-    """A project's servers need it; those that one of its agents brings along are that agent's own."""
+    """Tell whether a declaration needs approval: a project's servers do, those of its agents do not."""
     is_server = declaration.kind is Kind.MCP_SERVER and declaration.agent is None
     return is_server and declaration.scope is Scope.PROJECT

@@ -1,6 +1,6 @@
-"""Danger: how much harm a tool may do, from what its server says of it or from the words of its name.
+"""Danger levels of tools, from their server's annotations or the words of their names.
 
-Nothing but a configuration makes a tool `critical`.
+Only a configuration makes a tool `critical`.
 """
 
 import json
@@ -15,17 +15,17 @@ from remit.text.words import split
 
 
 class Danger(IntEnum):
-    """The levels, the most harmless first."""
+    """The danger levels, lowest first."""
 
-    SAFE = 0  # reads, and only here
-    LOW = 1  # reads, perhaps what strangers wrote
-    MODERATE = 2  # changes what can be changed back
+    SAFE = 0  # reads local data
+    LOW = 1  # reads, perhaps untrusted content
+    MODERATE = 2  # makes reversible changes
     DESTRUCTIVE = 3  # may destroy
-    CRITICAL = 4  # money, production, credentials: only a configuration says so
+    CRITICAL = 4  # money, production, credentials
 
     @property
     def word(self) -> str:
-        """The level as configurations and answers write it."""
+        """The level as configurations and JSON write it."""
         return self.name.lower()
 
 
@@ -40,9 +40,9 @@ class Rating(NamedTuple):
 
 
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
-_NAMED = (Kind.MCP_TOOL, Kind.BUILTIN)  # what others do goes through tools, which are rated themselves
+_NAMED = (Kind.MCP_TOOL, Kind.BUILTIN)  # the other kinds act through tools, which are rated themselves
 
-_READS = "count describe get has is list show view"  # what follows them is a thing
+_READS = "count describe get has is list show view"  # followed by a noun
 _TELLS = """
     cat check diff doctor find help info inspect log logs ls print read report routes search stat stats
     status tree version which whoami why
@@ -72,9 +72,9 @@ _PLAIN = Rating(Danger.LOW, "nothing says more")
 
 
 def by_annotations(annotations: str | None) -> Danger | None:
-    """Rate a tool by what its server says of it, as JSON; None where it says nothing.
+    """Rate a tool by its annotations, as JSON; None if they have no hints.
 
-    Where it gives any hint, those that are missing or no plain answer count as the worst that they could be.
+    If there is any hint, missing or malformed ones count as the worst they could be.
     """
     if annotations is None:
         return None
@@ -87,7 +87,7 @@ def by_annotations(annotations: str | None) -> Danger | None:
 
 
 def derive(tool: Tool, *, trusts_annotations: bool) -> Rating:
-    """Rate a tool of which no configuration says anything; who is not believed can only make it worse."""
+    """Rate a tool without configured danger; untrusted annotations can only raise it."""
     named = by_name(tool.name) if tool.kind in _NAMED else _PLAIN
     if tool.danger is None:
         return named
@@ -97,7 +97,7 @@ def derive(tool: Tool, *, trusts_annotations: bool) -> Rating:
 
 @lru_cache(maxsize=65_536)
 def by_name(name: str) -> Rating:
-    """Rate a tool by the words of its name: the worst of them counts, but what is read is a thing.
+    """Rate a tool by the worst word of its name; the words after a reading verb are nouns.
 
     So `get_update_status` changes nothing, and `get_and_update` does.
     """
@@ -112,7 +112,7 @@ def by_name(name: str) -> Rating:
 
 
 def of_command(name: str) -> Danger:
-    """Rate a command by its own last name: as any tool, but `safe` where a word says that it reads."""
+    """Rate a command by the last part of its name, `safe` if a word says that it reads."""
     own = name.rpartition(".")[2]
     level = by_name(own).level
     reads = not _HARMLESS.isdisjoint(split(own).lower().split())

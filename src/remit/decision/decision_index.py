@@ -1,4 +1,4 @@
-"""A roster: the decisions about a catalog, of which only those are made again that a new snapshot changes."""
+"""Keeps the decisions about a catalog; a new snapshot repeats only those that it can change."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -16,7 +16,7 @@ _AFTER_STATES = _ORDER[_ORDER.index(Gate.STATE) + 1 :]
 
 
 class DecisionIndex:
-    """Follows the states for those who list the same tools again and again."""
+    """The decisions about a catalog, updated snapshot by snapshot."""
 
     def __init__(self, tools: Iterable[Tool], context: Context) -> None:
         self._context = replace(context, snapshot=None)
@@ -36,7 +36,7 @@ class DecisionIndex:
         self._by_variable = _index(self._needing, lambda each: each.condition.dependencies().variables)
 
     def at(self, snapshot: Snapshot) -> list[ToolDecision]:
-        """List the tools with the decisions about them, as the states are."""
+        """List the tools with their decisions under a snapshot."""
         context = replace(self._context, snapshot=snapshot)
         for needed in self._affected(snapshot):
             self._decide(self._needing[needed], context)
@@ -52,7 +52,7 @@ class DecisionIndex:
         return dict.fromkeys((*states, *variables))
 
     def _decide(self, members: list[int], context: Context) -> None:
-        """Decide once for tools that need the same: what depends on the moment is the same for them all."""
+        """Decide once for all tools with the same requirements."""
         tools = [self._tools[at] for at in members]
         first = decide_by(SNAPSHOT_GATES, tools[0], context)
         decisions: Iterable[Decision] = (

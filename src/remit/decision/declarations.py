@@ -1,4 +1,4 @@
-"""Declarations: what clients' configuration files say, before it is worked out which of it is in force."""
+"""Declarations: the entries of clients' configuration files, before they are resolved."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -24,31 +24,31 @@ class Declaration:
     dir: str | None = None
     server: str | None = None  # as written in the file
     plugin: str | None = None
-    agent: str | None = None  # the one that brings this server along
+    agent: str | None = None  # the agent whose definition declares this server
     endpoint: str | None = None  # of its launch, as is the digest
     digest: str | None = None
-    launch: Launch | None = field(default=None, repr=False, compare=False)  # while it is read, never stored
+    launch: Launch | None = field(default=None, repr=False, compare=False)  # in memory only, never stored
     is_remit: bool = False
     description: str | None = None
     profile: AgentProfile | None = None  # of a subagent
-    own_status: ConfigStatus | None = None  # what its own entry or record makes of it, where it does
-    # Only while a file is broken: whether a policy denied it when all could be read.
+    own_status: ConfigStatus | None = None  # set by the entry itself
+    # Only while a file is broken: whether a policy denied it when the file was last readable.
     was_denied: bool | None = field(default=None, compare=False)
 
     @property
     def key(self) -> Key:
-        """What makes its row one of a kind: as in the index of the table, and as `Tool.key`."""
+        """The unique key of its row, equal to `Tool.key`."""
         place = (self.client, self.kind, self.scope, self.project_hash, self.dir)
         return *place, self.agent, self.server, self.name
 
     def is_called(self, name: str) -> bool:
-        """Tell whether a person may mean it by a name: as written in the file, or as rows have it."""
+        """Tell whether a name means this declaration, as written in the file or in canonical form."""
         return name in (self.server, self.name, self.name.removesuffix("__*"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolved:
-    """A declaration with what became of it."""
+    """A declaration with its status and the one that shadows it."""
 
     declaration: Declaration
     config_status: ConfigStatus
@@ -57,7 +57,7 @@ class Resolved:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
-    """What a scan found different from the last one of the same workspace."""
+    """The differences between two scans of a workspace."""
 
     added: Sequence[Declaration] = ()
     removed: Sequence[Declaration] = ()

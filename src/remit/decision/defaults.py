@@ -1,4 +1,4 @@
-"""What counts where nobody says otherwise; apart, so that to name a default loads nothing else."""
+"""Default values, in a module that imports nothing, so commands can show them cheaply."""
 
 DEFAULT_LIMIT = 20  # results of a search
 MAX_LIMIT = 50

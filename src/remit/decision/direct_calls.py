@@ -1,7 +1,7 @@
-"""Judging: what becomes of a call that a client is about to make by itself, and not through Remit.
+"""Decides about a call that a client is about to make itself, not through the gateway.
 
-It is decided like everything else. What the client says it has, and no file that is read declares, is judged
-by its name: so that lists and modes count for it, and nothing is refused only because it was never seen.
+The gates apply as everywhere. A tool that the client has but no scanned file declares is decided by its name,
+so lists and modes apply to it, and it is not refused only because it is unknown.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,24 +19,24 @@ from remit.decision.scopes import Scope
 from remit.decision.tool_names import classify, server_rows
 from remit.decision.tools import Tool
 
-# What a client's mode makes narrower; one that makes it wider does not count.
+# The client's modes that narrow; the others are ignored.
 _NARROWING = {"plan": Mode.PLAN, "dontAsk": Mode.DONT_ASK}
-# Where a client has a server from whose file is read.
+# The client's sources whose files Remit reads.
 _READ = frozenset({"user", "project", "local", "plugin", "managed", "enterprise", "agent"})
 _IN_FORCE = (ConfigStatus.ENABLED, ConfigStatus.ITSELF)
 _ORDER = {Verdict.VISIBLE: 0, Verdict.ASK: 1, Verdict.HIDDEN: 2}
 
 
 def decide_call(call: ClientCall, catalog: Iterable[Tool], context: Context) -> Decision:
-    """Decide about a call; the catalog need only have the rows that it names."""
-    context = replace(context, starts_servers=False)  # the client has started what it is about to call
+    """Decide about a call; the catalog needs only the rows in `call.names`."""
+    context = replace(context, starts_servers=False)  # the client has already started the server
     tools = adopt([tool for tool in catalog if tool.client == context.client])
     call = call._replace(is_anothers=_is_anothers(call, tools))
     as_agent = _as_caller(call, tools, context)
     subjects = _subjects(call, tools, context)
     if not call.is_own:
         return _worst(_decided(call, rows, as_agent) for rows in subjects)
-    # The gateway knows nothing of who calls: only what an agent may not, and the main session may, is said.
+    # The gateway does not know the agent: report only what the agent may not do and the main session may.
     agents = _worst(_decided(call, rows, as_agent) for rows in subjects)
     everybodys = _worst(_decided(call, rows, context) for rows in subjects)
     return agents if _ORDER[agents.verdict] > _ORDER[everybodys.verdict] else _SILENT
@@ -46,7 +46,7 @@ _SILENT = Decision(verdict=Verdict.VISIBLE, gate=None, reason="the gateway decid
 
 
 def _is_anothers(call: ClientCall, tools: Sequence[Tool]) -> bool:
-    """Tell whether a call only looks as if it went through the gateway: any server may be called `remit`."""
+    """Tell whether another server uses the name `remit`, so the call does not reach the gateway."""
     names = frozenset(server_rows(call.name)) if call.is_own else frozenset[str]()
     rows = [tool for tool in tools if tool.name in names and tool.config_status in _IN_FORCE]
     rows = [tool for tool in rows if call.server in (None, tool.server)] or rows
@@ -55,10 +55,10 @@ def _is_anothers(call: ClientCall, tools: Sequence[Tool]) -> bool:
 
 
 def _decided(call: ClientCall, rows: Sequence[Tool], context: Context) -> Decision:
-    """Decide about rows of one name, of which the one in force is meant."""
+    """Decide about the rows of one name; the one in force counts."""
     modes = [context.mode]
     narrower = _NARROWING.get(call.mode or "")
-    # In its plan mode a client keeps its own tools to the plan: one of them writes it down.
+    # In plan mode the client limits its own tools itself; one of them writes the plan.
     if narrower is not None and (narrower is not Mode.PLAN or rows[0].kind is not Kind.BUILTIN):
         modes.append(narrower)
     return _worst(_nearest(rows, replace(context, mode=mode)) for mode in modes)
@@ -74,7 +74,7 @@ def _worst(decisions: Iterable[Decision]) -> Decision:
 
 
 def _subjects(call: ClientCall, tools: Sequence[Tool], context: Context) -> list[Sequence[Tool]]:
-    """List all that a call would use, each with the rows that may be meant."""
+    """List everything the call uses, each with its candidate rows."""
     rows = [tool for tool in tools if tool.name == call.tool and tool.kind is not Kind.MCP_SERVER]
     rows = [tool for tool in rows if call.server in (None, tool.server)] or rows
     if call.is_own:
@@ -89,7 +89,7 @@ def _subjects(call: ClientCall, tools: Sequence[Tool], context: Context) -> list
 
 
 def _assumed(call: ClientCall, tools: Sequence[Tool], context: Context, is_read: bool) -> Tool:
-    """Make the row of a tool that only the client knows of."""
+    """Make a row for a tool that only the client knows."""
     named = classify(call.tool)
     is_of_server = named.kind is Kind.MCP_TOOL
     made = Tool(
@@ -106,7 +106,7 @@ def _assumed(call: ClientCall, tools: Sequence[Tool], context: Context, is_read:
 
 
 def agent_context(name: str | None, tools: Iterable[Tool], context: Context) -> Context:
-    """Have a context be an agent's; of one that is not known, only its name counts."""
+    """Return the context of an agent; an unknown agent has only a name."""
     if name is None:
         return context
     profiles = [tool.profile for tool in tools if tool.kind is Kind.SUBAGENT and tool.name == name]
@@ -115,10 +115,10 @@ def agent_context(name: str | None, tools: Iterable[Tool], context: Context) -> 
 
 
 def _as_caller(call: ClientCall, tools: Sequence[Tool], context: Context) -> Context:
-    """Have a context be that of who calls."""
+    """Return the context of the caller."""
     context = agent_context(call.agent, tools, context)
     if call.is_own and context.agent is not None and context.agent.profile.tools is not None:
-        # Where its list has the name that it calls, the list says nothing of the tool behind it.
+        # If its list has the gateway's name of the tool, the list does not restrict the tool behind it.
         agent, profile = context.agent, context.agent.profile
         listed = replace(agent, profile=AgentProfile(tools=profile.tools))
         if tool_refusal(listed, call.name, Kind.MCP_TOOL) is None:

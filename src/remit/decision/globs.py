@@ -1,6 +1,6 @@
-"""Patterns of names, in which `*` stands for any run of characters.
+"""Patterns of names, in which `*` matches any run of characters.
 
-Matching takes no longer than the pattern times the name: there is nothing to go back to.
+Matching takes at most the length of the pattern times that of the name: it never backtracks.
 """
 
 from functools import lru_cache
@@ -12,7 +12,7 @@ _MARK = "*"
 
 
 class Glob(NamedTuple):
-    """A pattern, as the parts around each `*`; one part means just itself."""
+    """A pattern, as the parts around each `*`; a single part matches literally."""
 
     parts: tuple[str, ...]
 
@@ -34,27 +34,27 @@ class Glob(NamedTuple):
         return True
 
     def may_match(self, prefix: str) -> bool:
-        """Tell whether any name that begins so could match."""
+        """Tell whether any name with this prefix could match."""
         first = self.parts[0]
         return first.startswith(prefix) or (not self.is_name and prefix.startswith(first))
 
     @property
     def is_name(self) -> bool:
-        """Whether it means one name only."""
+        """Whether it matches exactly one name."""
         return len(self.parts) == 1
 
 
 def glob(text: str) -> Glob:
-    """Read a pattern."""
+    """Parse a pattern."""
     return Glob(tuple(text.split(_MARK)))
 
 
 @lru_cache(maxsize=16_384)
 def tool_globs(text: str) -> tuple[Glob, ...]:
-    """Read a pattern of tools, however a client or the gateway writes it: the canonical names it may mean.
+    """Parse a pattern of tool names, as a client or the gateway writes it, into canonical patterns.
 
-    A name with `__` may be what the gateway serves; one without `mcp__` may be a built-in's, a command's, or
-    that of a tool which is defined in Python.
+    A name with `__` may be one that the gateway serves; one without `mcp__` may be a built-in, a command, or
+    a tool defined in Python.
     """
     own = served_name(text)
     if own is not None and own != _MARK:

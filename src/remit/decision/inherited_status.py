@@ -1,9 +1,9 @@
-"""Adoption: a tool that was only seen or reported is judged with the server it falls under here.
+"""Gives a tool that was only used or reported the status of the server it belongs to.
 
-Otherwise a tool that was seen before its server was disabled, or in a directory above the one that disables
-it, would outlive its server. A server that only an agent brings along has its tools for that agent. What was
-seen of a server that left the files is stale with it; what an agent reported as its own stays, as long as no
-file stands against it.
+Otherwise a tool used before its server was disabled, or in a directory above the one that disables it, would
+outlive its server. Tools of a server that an agent declares belong to that agent. Tools that were used become
+stale when their server leaves the files; tools that an agent reported stay as long as no file contradicts
+them.
 """
 
 from collections.abc import Sequence
@@ -12,17 +12,17 @@ from remit.decision.kinds import Authority, ConfigStatus, Kind, ToolStatus
 from remit.decision.tool_names import classify, server_rows
 from remit.decision.tools import Tool
 
-Servers = dict[tuple[str, str], list[Tool]]  # by client and name: several may be named alike
+Servers = dict[tuple[str, str], list[Tool]]  # by client and name: several may share a name
 
 
 def adopt(tools: Sequence[Tool]) -> list[Tool]:
-    """Give every tool that no configuration stands behind the status of the server its name falls under."""
+    """Give every undeclared tool the status of the server that covers its name."""
     servers = servers_in_force(tools)
     return [_adopted(tool, servers) for tool in tools] if servers else list(tools)
 
 
 def servers_in_force(tools: Sequence[Tool]) -> Servers:
-    """Find the servers that each server's name may stand for here."""
+    """Group the declared servers by client and name."""
     servers: Servers = {}
     for tool in tools:
         if tool.kind is Kind.MCP_SERVER and tool.authority is Authority.CONFIG:
@@ -31,7 +31,7 @@ def servers_in_force(tools: Sequence[Tool]) -> Servers:
 
 
 def server_of(tool: Tool, servers: Servers) -> Tool | None:
-    """Find the server that a tool's name falls under; of several, the one in force."""
+    """Find the server that covers a tool's name; of several, the one in force."""
     found = [
         server
         for pattern in server_rows(tool.name)
@@ -41,13 +41,13 @@ def server_of(tool: Tool, servers: Servers) -> Tool | None:
 
 
 def _of_label(tool: Tool, servers: list[Tool]) -> list[Tool]:
-    """Choose the servers of a tool's own label, else those that it may stand for."""
+    """Choose the servers with the tool's own label, or else all that the label may mean."""
     exact = [server for server in servers if server.server == tool.server]
     return exact or (servers if tool.server == classify(tool.name).server else [])
 
 
 def _weakness(server: Tool) -> tuple[bool, bool, int, bool, bool]:
-    """Order servers, the likeliest first: still declared, everybody's, of the longest name, in force."""
+    """Order servers, likeliest first: declared, not an agent's own, longest name, in force."""
     is_absent = server.config_status in (ConfigStatus.PENDING, ConfigStatus.REJECTED)
     is_shadowed = server.shadowed_by is not None
     return _has_left(server), server.agent is not None, -len(server.name), is_shadowed, is_absent

@@ -1,10 +1,10 @@
-"""The closed sets of words that describe a tool."""
+"""The enumerations that describe a tool."""
 
 from enum import IntEnum, StrEnum
 
 
 class Kind(StrEnum):
-    """What a tool is, in the order in which listings show them."""
+    """What a tool is, in the order of listings."""
 
     MCP_SERVER = "mcp_server"
     SLASH_COMMAND = "slash_command"
@@ -16,7 +16,7 @@ class Kind(StrEnum):
 
 
 class Authority(IntEnum):
-    """Who told us about a tool; only an equal or higher authority may change its scope."""
+    """The source of a row; only an equal or higher authority may change its scope."""
 
     HOOK = 1
     REPORT = 2
@@ -24,15 +24,15 @@ class Authority(IntEnum):
 
 
 class ToolStatus(StrEnum):
-    """Where a row stands in its life."""
+    """The life cycle of a row."""
 
     ACTIVE = "active"
-    STALE = "stale"  # declared once, and not in the files that were read last
-    DEMOTED = "demoted"  # its calls in this project fail: ranked below what works
+    STALE = "stale"  # no longer in the files that declared it
+    DEMOTED = "demoted"  # its calls in this project fail, so it ranks lower
 
 
 class ConfigStatus(StrEnum):
-    """What a client's own settings make of a declaration, in one workspace."""
+    """The status of a declaration under the client's own settings, in one workspace."""
 
     ENABLED = "enabled"
     DISABLED = "disabled"
@@ -41,15 +41,15 @@ class ConfigStatus(StrEnum):
     DENIED = "denied"
     MANUAL = "manual"  # only a person may invoke it
     ITSELF = "itself"  # the entry that starts Remit: shown, never an upstream
-    UNSERVED = "unserved"  # what comes with the gateway, where the client does not start that
+    UNSERVED = "unserved"  # ships with the gateway, which the client does not start
 
 
-# Tools with which a model starts what is no tool of its own, as clients call them.
+# The tools a model calls to use skills, commands and subagents, and the kinds they start.
 STARTERS: dict[str, tuple[Kind, ...]] = {
     "Skill": (Kind.SKILL, Kind.SLASH_COMMAND),
     "SlashCommand": (Kind.SKILL, Kind.SLASH_COMMAND),
     "Agent": (Kind.SUBAGENT,),
     "Task": (Kind.SUBAGENT,),
 }
-RUNS = frozenset({ConfigStatus.ENABLED, ConfigStatus.ITSELF})  # what the client starts
-COULD_RUN = RUNS | {ConfigStatus.PENDING}  # and what it starts once a person says yes
+RUNS = frozenset({ConfigStatus.ENABLED, ConfigStatus.ITSELF})  # the client starts these
+COULD_RUN = RUNS | {ConfigStatus.PENDING}  # and these after approval

@@ -1,7 +1,7 @@
-"""How a server is started or reached, as its entry says it.
+"""How a server is started or reached, as its entry declares it.
 
-A launch may hold secrets: it lives in memory while files are read and servers are started, and is never
-stored, printed or logged. What is kept of it are two digests, which tell one launch from another.
+A launch may hold secrets: it stays in memory while files are read and servers start, and is never stored,
+printed or logged. Only two digests of it are stored.
 """
 
 import json
@@ -37,14 +37,14 @@ class VariableSyntax(StrEnum):
     SECRETS = "${{ secrets.X }}"
     INPUT = "${input:id}"
     WORKSPACE = "${workspaceFolder}"
-    NAMED = "${named:X}"  # Remit's own, for a client whose entries name variables and have no sign for them
+    NAMED = "${named:X}"  # Remit's own, for clients whose entries name variables without a syntax
 
 
 class OAuthClient(NamedTuple):
-    """What a remote server knows its clients by, where an entry says so."""
+    """The OAuth client that an entry configures for a remote server."""
 
     client_id: str
-    port: int = 0  # at which `localhost` takes the browser back; 0: any
+    port: int = 0  # of the redirect URI on `localhost`; 0: any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -58,33 +58,31 @@ class Launch:
     cwd: str | None = None  # None: the launch directory
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
-    headers_helper: str | None = None  # a shell's command that prints more of them
-    registered: OAuthClient | None = None  # None: whoever signs in introduces itself
-    variables: Mapping[str, str] = field(default_factory=dict[str, str])  # those the client sets for it
-    syntaxes: tuple[
-        VariableSyntax, ...
-    ] = ()  # its client's; where there is none, the text is taken as it stands
+    headers_helper: str | None = None  # a shell command that prints more headers
+    registered: OAuthClient | None = None  # None: dynamic registration
+    variables: Mapping[str, str] = field(default_factory=dict[str, str])  # set by the client
+    syntaxes: tuple[VariableSyntax, ...] = ()  # those of its client; none: nothing is expanded
 
     def __repr__(self) -> str:
         return f"Launch({self.transport})"
 
     @property
     def is_remote(self) -> bool:
-        """Whether it names a URL."""
+        """Whether it has a URL."""
         return self.transport is not Transport.STDIO
 
     @property
     def endpoint(self) -> str:
-        """A digest of the command with its arguments, or of the URL: what makes two servers the same."""
+        """A digest of the command with its arguments, or of the URL: the identity of a server."""
         if self.is_remote:
             return _digest("url", self._filled(self.url))
         return command_digest([self._filled(word) for word in (self.command, *self.args)])
 
     @property
     def digest(self) -> str:
-        """A digest of all that would be started or reached, but for secrets, which may be renewed.
+        """A digest of everything that would be started or reached, except secrets, which may be rotated.
 
-        A value that may hand over a variable of the user's is no such secret, whatever its name.
+        A value that refers to one of the user's variables is not treated as a secret, whatever its name.
         """
         if self.is_remote:
             helper = () if self.headers_helper is None else (self.headers_helper,)
@@ -94,32 +92,32 @@ class Launch:
         return _digest(self.transport, *entry)
 
     def _filled(self, word: str) -> str:
-        """Put in what the client itself sets: two plugins may start the same file, each of its own folder."""
+        """Expand the client's own variables: two plugins may use the same path in different folders."""
         for name, value in self.variables.items():
             word = word.replace(f"${{{name}}}", value)
         return word
 
     @property
     def starts_remit(self) -> bool:
-        """Whether it starts Remit's own gateway, directly or through a runner such as `uvx`."""
+        """Whether it starts Remit's gateway, directly or through a runner such as `uvx`."""
         words = (self.command, *self.args)
         return any(program(word) == "remit" and following == "serve" for word, following in pairwise(words))
 
     @property
     def starts_installed_remit(self) -> bool:
-        """Whether it starts Remit by its name alone: nothing in a project can stand in its place."""
+        """Whether it starts Remit by name alone, so nothing in a project can replace it."""
         words = self.args if self.command == "uvx" else (self.command, *self.args)
         is_named = re.match(r"remit(@[\w.]+)? serve( |$)", " ".join(words)) is not None
         return is_named and self.cwd is None and not any(map(steers_code, self.env))
 
 
 def program(word: str) -> str:
-    """Name a program as on every system, without its folder, its ending and the version that is asked for."""
+    """Return the name of a program without its folder, extension and version."""
     name = word.replace("\\", "/").rpartition("/")[2].partition("@")[0].lower()
     return re.sub(r"\.(exe|cmd|bat|ps1)$", "", name)
 
 
-_STEERING = re.compile(  # of the loaders, the languages and the tools that fetch packages
+_STEERING = re.compile(  # loaders, language runtimes and package managers
     r"(.*_)?(PATH|OPTIONS|OPTS|PRELOAD|REGISTRY|INDEX_URL|COMMAND)"
     r"|PATHEXT|SHELL|ENV|HOME|USERPROFILE|COMSPEC|IFS|CLASSPATH|RUBYLIB|RUBYOPT|PERL5LIB|PERL5OPT|GOFLAGS"
     r"|PYTHON(PATH|HOME|STARTUP|USERBASE)|(LD|DYLD|BASH|NODE|NPM_CONFIG|PIP|UV|GIT)_.*",
@@ -133,9 +131,9 @@ def steers_code(variable: str) -> bool:
 
 
 def references(value: str, syntaxes: Sequence[VariableSyntax] = ()) -> list[str]:
-    """List the names of the variables that a value is made of, in any client's way of writing them.
+    """List the variables that a value refers to, in any client's syntax.
 
-    A bare `$X` inside a word is one only where the client says so: it may be half of a password.
+    A bare `$X` inside a word counts only if the client supports it: it may be part of a password.
     """
     pattern = _REFERENCE_OR_BARE if VariableSyntax.BARE in syntaxes else _REFERENCE
     return [braced or bare for braced, bare in pattern.findall(value)]
@@ -147,7 +145,7 @@ _REFERENCE_OR_BARE = re.compile(_BRACED + r"|\$([A-Za-z_][A-Za-z0-9_]*)")
 
 
 def command_digest(words: Sequence[str]) -> str:
-    """Tell one command from another without keeping its words, which may be secret."""
+    """Return a digest of a command, whose words may be secret."""
     return _digest("stdio", *words)
 
 
@@ -156,7 +154,7 @@ def _digest(*parts: object) -> str:
 
 
 def _lasting(values: Mapping[str, str]) -> list[tuple[str, str | None]]:
-    """Leave out the values of variables and headers that are secrets and hand over nothing else."""
+    """Drop the values of variables and headers that are secrets."""
     return sorted((name, None if _is_renewable(name, value) else value) for name, value in values.items())
 
 

@@ -1,4 +1,4 @@
-"""Lookup: which rows of a catalog a name means, however a person, a client or the gateway writes it."""
+"""Looks up a name in a catalog, however a person, a client or the gateway writes it."""
 
 from collections.abc import Iterable, Sequence
 
@@ -11,10 +11,10 @@ _INVOKED = (Kind.SKILL, Kind.SLASH_COMMAND)  # both by `/name`
 
 
 def find(name: str, listed: Sequence[ToolDecision]) -> list[ToolDecision]:
-    """Find the rows that a name means: a server's own, a skill's or command's, a tool's, a plugin's.
+    """Find the rows that a name means: a server, a skill or command, a tool, or a plugin.
 
-    The name of a tool that is not known means the server that covers it, unless that server was asked for its
-    tools and does not have it.
+    An unknown tool name means the server that covers it, unless that server has listed its tools and the name
+    is not among them.
     """
     servers = [item for item in listed if item.tool.kind is Kind.MCP_SERVER]
     if labelled := [item for item in servers if item.tool.server == name]:
@@ -52,13 +52,13 @@ def _bare(name: str) -> str:
 
 
 def closest_to_being_visible(item: ToolDecision) -> tuple[bool, bool, bool]:
-    """Order rows of one name by how near they are to being used."""
+    """Sort key: rows that are closest to being usable come first."""
     tool, decision = item
     return not decision.is_available, tool.status is ToolStatus.STALE, tool.shadowed_by is not None
 
 
 def suggest(name: str, listed: Sequence[ToolDecision]) -> list[str]:
-    """List names here that an unknown one may mean: a tool named without its server, or a slip."""
+    """List known names that an unknown one may mean: a tool without its server, or a misspelling."""
     ending = f"__{name}"
     if tools := sorted({item.tool.name for item in listed if item.tool.name.endswith(ending)}):
         return tools[:MOST_SUGGESTIONS]

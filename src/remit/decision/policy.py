@@ -1,7 +1,7 @@
-"""Policy: which tools lists let through, how dangerous each is, and what the mode makes of that.
+"""Policy: which tools the lists allow, how dangerous each tool is, and what the mode does with that.
 
-Blocking beats allowing, and asking beats not asking, whoever says it and in whatever order. A danger is a
-description: the pattern with the most letters counts, and a weaker file can only raise it.
+Blocking beats allowing, and asking beats not asking, whichever file sets it. A danger level comes from the
+most specific pattern, the one with the most letters; a weaker file can only raise it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,47 +29,46 @@ from remit.decision.tools import Tool
 
 
 class Policy:
-    """All that files say of who may use what; what it says of a tool is worked out once."""
+    """The rules of all files; results are cached per tool."""
 
     def __init__(
         self,
         *,
         lists: Iterable[ToolList] = (),
-        labels: Iterable[SafetyRule] = (),
+        safety_rules: Iterable[SafetyRule] = (),
         annotation_trust: Iterable[AnnotationTrust] = (),
         ask_from: tuple[Danger, ConfigLocation] | None = None,
-        mode: ModeSetting | None = None,  # where none is asked for
-        fixed_mode: ModeSetting | None = None,  # an administrator's: it can only be narrowed
-        unread: ConfigLocation
-        | None = None,  # a file of the user's or an administrator's that nobody could ever use
+        mode: ModeSetting | None = None,  # the default mode
+        fixed_mode: ModeSetting | None = None,  # set by an administrator; it can only be narrowed
+        unread: ConfigLocation | None = None,  # a machine or managed file that was never valid
     ) -> None:
-        self._lists = sorted(lists, key=lambda each: each.allows)  # what blocks is named first
-        self._labels = tuple(labels)
+        self._lists = sorted(lists, key=lambda each: each.allows)  # block lists first
+        self._safety_rules = tuple(safety_rules)
         self._annotation_trust = tuple(annotation_trust)
         self._refused: dict[tuple[str | None, ...], Refusal | None] = {}
-        self._said: dict[str, _Said] = {}
+        self._combined: dict[str, _CombinedRules] = {}
         self.ask_from = ask_from
         self.mode = mode
         self.fixed_mode = fixed_mode
         self._unread = unread
-        self.is_silent = not (unread or self._lists or any(each.ai_enabled for each in self._labels))
+        self.is_silent = not (unread or self._lists or any(each.ai_enabled for each in self._safety_rules))
         usual = mode.mode if mode is not None else Mode.DEFAULT
         fixed = () if fixed_mode is None else (fixed_mode.mode,)
         self._modes = {each: tuple(dict.fromkeys((*fixed, each or usual))) for each in (None, *Mode)}
-        self._answers: dict[tuple[Danger, bool, bool, Mode | None], ModeEffect] = {}
+        self._mode_effects: dict[tuple[Danger, bool, bool, Mode | None], ModeEffect] = {}
 
     def narrowed(self, more: ToolList) -> "Policy":
-        """Make a policy that has one list more."""
-        return self._with(lists=(*self._lists, more), labels=self._labels)
+        """Return this policy with one more list."""
+        return self._with(lists=(*self._lists, more), safety_rules=self._safety_rules)
 
-    def including(self, labels: Iterable[SafetyRule]) -> "Policy":
-        """Add what others than files say of tools."""
-        return self._with(lists=self._lists, labels=(*self._labels, *labels))
+    def including(self, safety_rules: Iterable[SafetyRule]) -> "Policy":
+        """Return this policy with more safety rules, which do not come from files."""
+        return self._with(lists=self._lists, safety_rules=(*self._safety_rules, *safety_rules))
 
-    def _with(self, *, lists: Sequence[ToolList], labels: Sequence[SafetyRule]) -> "Policy":
+    def _with(self, *, lists: Sequence[ToolList], safety_rules: Sequence[SafetyRule]) -> "Policy":
         return Policy(
             lists=lists,
-            labels=labels,
+            safety_rules=safety_rules,
             annotation_trust=self._annotation_trust,
             ask_from=self.ask_from,
             mode=self.mode,
@@ -78,8 +77,8 @@ class Policy:
         )
 
     def refusal(self, tool: Tool, agents: Sequence[str]) -> Refusal | None:
-        """Tell why no list lets a tool through, for an agent and those above it."""
-        if self._unread is not None and tool.kind is not Kind.BUILTIN:  # with which it can be mended
+        """Return why a tool is refused for an agent and its parents; None if it is not."""
+        if self._unread is not None and tool.kind is not Kind.BUILTIN:  # a person needs them to fix the file
             return Refusal("nobody knows what a file that could never be used forbids", self._unread, "mend")
         key = (tool.name, tool.server, tool.plugin, tool.kind, *agents)
         if key not in self._refused:
@@ -87,30 +86,30 @@ class Policy:
         return self._refused[key]
 
     def rate(self, tool: Tool) -> ToolDanger:
-        """Tell how dangerous a tool is."""
-        if not (self._labels or self._annotation_trust):
+        """Rate how dangerous a tool is."""
+        if not (self._safety_rules or self._annotation_trust):
             return ToolDanger(derive(tool, trusts_annotations=tool.is_trusted is not False))
-        said = self._said.get(tool.name)
-        if said is None:
-            said = _said([each for each in self._labels if _covers(each.globs, tool.name)])
-            self._said[tool.name] = said
-        danger = said.danger or (derive(tool, trusts_annotations=self._believes(tool)), None)
-        if said.raised is not None and said.raised[0].level > danger[0].level:
-            danger = said.raised
-        return ToolDanger(*danger, said.approval, said.is_managed)
+        combined = self._combined.get(tool.name)
+        if combined is None:
+            combined = _combine([each for each in self._safety_rules if _covers(each.globs, tool.name)])
+            self._combined[tool.name] = combined
+        danger = combined.danger or (derive(tool, trusts_annotations=self._trusts_annotations(tool)), None)
+        if combined.raised is not None and combined.raised[0].level > danger[0].level:
+            danger = combined.raised
+        return ToolDanger(*danger, combined.approval, combined.is_managed)
 
     def mode_effect(self, rated: ToolDanger, mode: Mode | None) -> ModeEffect:
-        """Tell what becomes of a tool in a mode; None stands for the usual one."""
+        """Return what a mode does with a tool; None means the default mode."""
         key = (rated.rating.level, rated.approval is not None, rated.is_managed, mode)
-        found = self._answers.get(key)
+        found = self._mode_effects.get(key)
         if found is None:
-            found = self._answers[key] = self._mode_effect(*key)
+            found = self._mode_effects[key] = self._mode_effect(*key)
         return found
 
     def _mode_effect(
-        self, level: Danger, is_wanted: bool, is_managed: bool, asked: Mode | None
+        self, level: Danger, needs_approval: bool, is_managed: bool, asked: Mode | None
     ) -> ModeEffect:
-        asks = is_wanted or level >= (Danger.CRITICAL if self.ask_from is None else self.ask_from[0])
+        asks = needs_approval or level >= (Danger.CRITICAL if self.ask_from is None else self.ask_from[0])
         modes = self._modes[asked]
         hiding = (mode for mode in modes if _is_hidden(level, asks, mode))
         is_lifted = all(mode is Mode.BYPASS for mode in modes) and not is_managed
@@ -118,18 +117,20 @@ class Policy:
 
     def _refusal(self, tool: Tool, agents: Sequence[str]) -> Refusal | None:
         for each in self._lists:
-            if _concerns(each, tool, agents) and (objection := _objection(each, tool)):
-                return objection
-        for label in self._labels:
-            if label.ai_enabled is not None and not label.ai_enabled[0] and _covers(label.globs, tool.name):
-                return Refusal("switched off for AI", label.ai_enabled[1], "set to true")
+            if _concerns(each, tool, agents) and (refusal := _list_refusal(each, tool)):
+                return refusal
+        for rule in self._safety_rules:
+            if rule.ai_enabled is not None and not rule.ai_enabled[0] and _covers(rule.globs, tool.name):
+                return Refusal("switched off for AI", rule.ai_enabled[1], "set to true")
         return None
 
-    def _believes(self, tool: Tool) -> bool:
-        said = [each for each in self._annotation_trust if any(map(each.server.matches, _labels_of(tool)))]
-        if any(not each.is_trusted for each in said):
+    def _trusts_annotations(self, tool: Tool) -> bool:
+        matching = [
+            each for each in self._annotation_trust if any(map(each.server.matches, _server_names(tool)))
+        ]
+        if any(not each.is_trusted for each in matching):
             return False
-        return bool(said) or tool.is_trusted is not False
+        return bool(matching) or tool.is_trusted is not False
 
 
 NO_POLICY = Policy()
@@ -144,11 +145,11 @@ def _is_hidden(level: Danger, asks: bool, mode: Mode) -> bool:
 def _concerns(listed: ToolList, tool: Tool, agents: Sequence[str]) -> bool:
     if listed.target is ListTarget.ALL:
         return True
-    owners = agents if listed.target is ListTarget.AGENT else _labels_of(tool)
+    owners = agents if listed.target is ListTarget.AGENT else _server_names(tool)
     return any(map(listed.owner.matches, owners))
 
 
-def _objection(listed: ToolList, tool: Tool) -> Refusal | None:
+def _list_refusal(listed: ToolList, tool: Tool) -> Refusal | None:
     name = _own_name(tool) if listed.target is ListTarget.SERVER else tool.name
     if listed.allows:
         is_server = tool.kind is Kind.MCP_SERVER
@@ -166,7 +167,7 @@ def _objection(listed: ToolList, tool: Tool) -> Refusal | None:
 
 
 def _admits(form: Glob, name: str, full_name: str, *, is_server: bool) -> bool:
-    """Tell whether a pattern admits a tool; a server is there as soon as one of its tools may be."""
+    """Tell whether a pattern allows a tool; a server is allowed as soon as one of its tools may be."""
     if is_server:
         return form.may_match(name[:-1]) or form.may_match(full_name[:-1])
     return form.matches(name) or form.matches(full_name)
@@ -176,7 +177,7 @@ def _covers(globs: Iterable[Glob], name: str) -> bool:
     return any(form.matches(name) for form in globs)
 
 
-def _labels_of(tool: Tool) -> tuple[str, ...]:
+def _server_names(tool: Tool) -> tuple[str, ...]:
     if tool.server is None:
         return ()
     return tool.server, full_label(tool.server, tool.plugin), normalise(tool.server)
@@ -192,46 +193,46 @@ def _prefix(server: str, plugin: str | None) -> str:
     return server_name(server, plugin)[:-1]
 
 
-class _Said(NamedTuple):
-    """What files say of one tool."""
+class _CombinedRules(NamedTuple):
+    """The safety rules of all files for one tool, combined."""
 
-    danger: "_Described | None"  # by those who may lower it, too
-    raised: "_Described | None"  # by those who may not
+    danger: "_SourcedRating | None"  # from files that may lower it, too
+    raised: "_SourcedRating | None"  # from files that may only raise it
     approval: ConfigLocation | None
     is_managed: bool
 
 
-_Described = tuple[Rating, ConfigLocation]
+_SourcedRating = tuple[Rating, ConfigLocation]
 
 
-def _said(covering: Sequence[SafetyRule]) -> _Said:
-    # What a trusted part of a project says counts before what the machine's file says.
-    user = _described(covering, RuleStrength.TRUSTED) or _described(covering, RuleStrength.MACHINE)
+def _combine(covering: Sequence[SafetyRule]) -> _CombinedRules:
+    # A trusted part of a project's file comes before the machine's file.
+    user = _rating_of(covering, RuleStrength.TRUSTED) or _rating_of(covering, RuleStrength.MACHINE)
     approval, is_managed = _approval(covering)
-    return _Said(
-        _worst(filter(None, (_described(covering, RuleStrength.MANAGED), user))),
-        _described(covering, RuleStrength.NARROWING),
+    return _CombinedRules(
+        _worst(filter(None, (_rating_of(covering, RuleStrength.MANAGED), user))),
+        _rating_of(covering, RuleStrength.NARROWING),
         approval,
         is_managed,
     )
 
 
-def _described(covering: Sequence[SafetyRule], strength: RuleStrength) -> _Described | None:
+def _rating_of(covering: Sequence[SafetyRule], strength: RuleStrength) -> _SourcedRating | None:
     found = [each for each in covering if each.strength is strength and each.danger is not None]
     heaviest = max((each.weight for each in found), default=0)
-    said = [each.danger for each in found if each.danger is not None and each.weight == heaviest]
-    return _worst((Rating(level, "as configured"), origin) for level, origin in said)
+    settings = [each.danger for each in found if each.danger is not None and each.weight == heaviest]
+    return _worst((Rating(level, "as configured"), origin) for level, origin in settings)
 
 
-def _worst(said: Iterable[_Described]) -> _Described | None:
-    return max(said, key=lambda each: each[0].level, default=None)
+def _worst(ratings: Iterable[_SourcedRating]) -> _SourcedRating | None:
+    return max(ratings, key=lambda each: each[0].level, default=None)
 
 
 def _approval(covering: Sequence[SafetyRule]) -> tuple[ConfigLocation | None, bool]:
-    """Find who wants a tool to be asked about; a trusted part of a project may drop the machine's wish."""
-    said = [(each.strength, *each.approval) for each in covering if each.approval is not None]
-    wanting = {strength: origin for strength, wants, origin in said if wants}
-    if any(strength is RuleStrength.TRUSTED and not wants for strength, wants, _ in said):
-        wanting.pop(RuleStrength.MACHINE, None)
-    strongest = max(wanting, default=None)
-    return (None, False) if strongest is None else (wanting[strongest], strongest is RuleStrength.MANAGED)
+    """Find the rule that requires approval; a trusted part of a project may drop the machine's rule."""
+    settings = [(each.strength, *each.approval) for each in covering if each.approval is not None]
+    requiring = {strength: origin for strength, required, origin in settings if required}
+    if any(strength is RuleStrength.TRUSTED and not required for strength, required, _ in settings):
+        requiring.pop(RuleStrength.MACHINE, None)
+    strongest = max(requiring, default=None)
+    return (None, False) if strongest is None else (requiring[strongest], strongest is RuleStrength.MANAGED)

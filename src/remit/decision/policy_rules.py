@@ -8,34 +8,34 @@ from remit.decision.globs import Glob
 
 
 class Mode(StrEnum):
-    """How much an agent may do, in the words of the clients."""
+    """How much an agent may do; the names are those of the clients."""
 
     PLAN = "plan"  # nothing above `low`
     DEFAULT = "default"
     ACCEPT_EDITS = "acceptEdits"
-    DONT_ASK = "dontAsk"  # what would be asked is hidden
-    BYPASS = "bypass"  # all but what is critical
+    DONT_ASK = "dontAsk"  # tools that would ask are hidden
+    BYPASS = "bypass"  # everything except `critical`
 
 
 class RuleStrength(IntEnum):
-    """How much a file may say, the weakest first."""
+    """How strong the rules of a file are, weakest first."""
 
-    NARROWING = 0  # a project's: it may only take away
-    TRUSTED = 1  # a project's part that the user trusts
+    NARROWING = 0  # a project's file: it may only restrict
+    TRUSTED = 1  # a part of a project's file that the user trusts
     MACHINE = 2
     MANAGED = 3
 
 
 class ConfigLocation(NamedTuple):
-    """Where a file says something."""
+    """A place in a configuration file."""
 
     path: str
-    key: str  # empty: the file as a whole
-    line: int = 0  # 0: not known
+    key: str  # empty: the whole file
+    line: int = 0  # 0: unknown
 
 
 class ListTarget(StrEnum):
-    """Whom a list is for."""
+    """What a list applies to."""
 
     ALL = "all"
     SERVER = "server"
@@ -43,17 +43,17 @@ class ListTarget(StrEnum):
 
 
 class ToolList(NamedTuple):
-    """Tools that may be used, or may not, whoever or whatever a pattern covers."""
+    """An allow or block list, for all tools, or for the servers or agents that match `owner`."""
 
     target: ListTarget
     owner: Glob
-    patterns: tuple[tuple[str, tuple[Glob, ...]], ...]  # as written, with what each means
+    patterns: tuple[tuple[str, tuple[Glob, ...]], ...]  # each as written, with its parsed forms
     allows: bool
     origin: ConfigLocation
 
 
 class SafetyRule(NamedTuple):
-    """What a file says of the tools that a pattern covers."""
+    """The danger, approval and `ai_enabled` settings of a pattern of tools."""
 
     globs: tuple[Glob, ...]
     strength: RuleStrength
@@ -63,12 +63,12 @@ class SafetyRule(NamedTuple):
 
     @property
     def weight(self) -> int:
-        """How many letters the pattern has."""
+        """The number of letters in the pattern: more letters are more specific."""
         return max(sum(map(len, form.parts)) for form in self.globs)
 
 
 class AnnotationTrust(NamedTuple):
-    """Whether what a server says of its tools is believed."""
+    """Whether the annotations of a server's tools are trusted."""
 
     server: Glob
     is_trusted: bool
@@ -83,24 +83,24 @@ class ModeSetting(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """Why a tool may not be used, and where that is said."""
+    """Why a tool may not be used, and the rule that says so."""
 
     reason: str
     origin: ConfigLocation
-    unlock: str  # to be done there
+    unlock: str  # what to do at that place
 
 
 class ToolDanger(NamedTuple):
-    """How dangerous a tool is, and whether a person is to be asked about it."""
+    """How dangerous a tool is, and whether its calls need approval."""
 
     rating: Rating
-    origin: ConfigLocation | None = None  # the file that says so, where one does
-    approval: ConfigLocation | None = None  # the file that wants it to be asked about
-    is_managed: bool = False  # an administrator wants it: no mode lifts that
+    origin: ConfigLocation | None = None  # the rule that sets the rating; None: derived
+    approval: ConfigLocation | None = None  # the rule that requires approval
+    is_managed: bool = False  # an administrator requires approval: no mode lifts it
 
 
 class ModeEffect(NamedTuple):
-    """What the mode makes of a tool."""
+    """What a mode does with a tool."""
 
     hidden_by: Mode | None
     asks: bool

@@ -1,19 +1,19 @@
-"""Problems: what is wrong in configuration files, and how bad that is."""
+"""Problems in configuration files, and their severity."""
 
 from enum import StrEnum
 from typing import NamedTuple
 
 
 class Severity(StrEnum):
-    """How bad it is, worst first."""
+    """How severe a problem is, worst first."""
 
-    ERROR = "error"  # something does not work, or is given away
-    WARNING = "warning"  # something works otherwise than it looks
+    ERROR = "error"  # something is broken or exposed
+    WARNING = "warning"  # something does not work as it looks
     NOTE = "note"  # worth knowing
 
 
 class Problem(NamedTuple):
-    """Something in a configuration file that could not be used."""
+    """A problem in a configuration file."""
 
     source: str
     place: str  # a line and column, a path of keys, or empty for the whole file

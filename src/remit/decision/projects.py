@@ -1,4 +1,4 @@
-"""Projects and the workspaces inside them.
+"""Projects, their workspaces, and a client's view of a workspace.
 
 Both are named tuples, not dataclasses: a hook process lives for milliseconds and imports this module.
 """
@@ -17,7 +17,7 @@ class Project(NamedTuple):
 
     @property
     def short_name(self) -> str:
-        """What it is called in a URL: its folder, and enough of its hash to tell it from others."""
+        """The name used in URLs: the folder with a part of the hash."""
         folder = self.path.replace("\\", "/").rstrip("/").rpartition("/")[2]
         plain = "".join(
             sign if sign.isascii() and (sign.isalnum() or sign in "._-") else "-" for sign in folder
@@ -34,25 +34,25 @@ class Workspace(NamedTuple):
 
 
 def identify(path: str) -> Project:
-    """Name the project whose canonical root is `path`."""
+    """Return the project whose canonical root is `path`."""
     return Project(path=path, hash=sha256(path.encode()).hexdigest()[:16])
 
 
 def called(name: str, projects: Iterable[Project]) -> Project | None:
-    """Find the one project of a hash or a short name; none where several have it."""
+    """Find a project by hash or short name; None if no or several projects match."""
     found = [project for project in projects if name in (project.hash, project.short_name)]
     return found[0] if len(found) == 1 else None
 
 
 class LaunchFlags(NamedTuple):
-    """How the client is started, where that changes what it loads."""
+    """Command-line flags of the client that change what it loads."""
 
-    is_headless: bool = False  # without a terminal, nobody is asked and nothing waits for approval
-    mcp_configs: tuple[str, ...] = ()  # files with servers for this one session
+    is_headless: bool = False  # without a terminal, nothing waits for approval
+    mcp_configs: tuple[str, ...] = ()  # server files for one session
 
     @property
     def key(self) -> str:
-        """What tells one way of starting from another; empty for the usual one."""
+        """A key for these flags; empty for the default."""
         return "" if self == LaunchFlags() else json.dumps(self)
 
 
@@ -60,12 +60,12 @@ DEFAULT_FLAGS = LaunchFlags()
 
 
 def runs_headless(variables: Mapping[str, str]) -> bool:
-    """Tell by what Claude Code hands on to hooks and servers whether it runs without a terminal."""
+    """Tell from the environment of a hook or server whether Claude Code runs without a terminal."""
     return variables.get("CLAUDE_CODE_ENTRYPOINT", "cli") != "cli"
 
 
 class View(NamedTuple):
-    """Whose configuration, seen from where."""
+    """One client's configuration as one workspace sees it."""
 
     client: str
     workspace: Workspace

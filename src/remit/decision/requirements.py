@@ -1,6 +1,6 @@
-"""Requirements: what tools need of the states, at one moment.
+"""Requirements: the conditions that tools have on states.
 
-What a tool needs is looked up once for each name, and judged once for each rule, however many tools share it.
+Requirements are looked up once per tool name, and evaluated once per rule and snapshot.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 class Dependencies(NamedTuple):
-    """What a condition asks about: it has another answer only after one of these has changed."""
+    """The states and variables that a condition reads; its result changes only when one of them does."""
 
     states: Collection[str] = ()
-    variables: Collection[str] = ()  # each without its members
+    variables: Collection[str] = ()  # top-level names
 
 
 class RequirementCondition(Protocol):
-    """What a rule asks for."""
+    """The condition of a rule."""
 
     def judge(self, snapshot: "Snapshot") -> "StateValue": ...
 
@@ -30,18 +30,18 @@ class RequirementCondition(Protocol):
 
 
 class UnmetRequirement(NamedTuple):
-    """What is missing, and what would bring it."""
+    """A requirement that does not hold, and what would make it hold."""
 
     reason: str
     unlock: str | None
 
 
 class Requirement(NamedTuple):
-    """A condition, for the tools that a pattern covers."""
+    """A condition on the tools that match a pattern."""
 
     pattern: str
     condition: RequirementCondition
-    source: str  # the file that says so
+    source: str  # the file that sets it
 
 
 ToolRequirements = tuple[Requirement, ...]
@@ -49,14 +49,14 @@ NOTHING_REQUIRED: ToolRequirements = ()
 
 
 class Requirements:
-    """All that tools need."""
+    """The requirements of all tools."""
 
     def __init__(self, needed: Iterable[Requirement] = (), ways: Mapping[str, str] | None = None) -> None:
         self._by_name: dict[str, list[Requirement]] = {}
         self._by_glob: list[tuple[Glob, Requirement]] = []
-        self._ways = ways or {}  # what would make a state true
+        self._ways = ways or {}  # what would make each state true
         self._found: dict[str, ToolRequirements] = {}
-        # Together in one place, because several threads may ask about several snapshots.
+        # One attribute, because threads may ask about different snapshots.
         self._judged: tuple[Snapshot | None, dict[ToolRequirements, UnmetRequirement | None]] = (None, {})
         self._needed = tuple(needed)
         for each in self._needed:
@@ -68,7 +68,7 @@ class Requirements:
         self.is_empty = not (self._by_name or self._by_glob)
 
     def of(self, name: str) -> ToolRequirements:
-        """List what a tool needs, by its canonical name."""
+        """List the requirements of a tool by its canonical name."""
         if self.is_empty:
             return NOTHING_REQUIRED
         found = self._found.get(name)
@@ -78,11 +78,11 @@ class Requirements:
         return found
 
     def including(self, more: Iterable[Requirement], ways: Mapping[str, str]) -> "Requirements":
-        """Ask for more: what tools need besides, and what would bring that."""
+        """Return these requirements with more of them."""
         return Requirements((*self._needed, *more), {**self._ways, **ways})
 
     def unmet(self, needed: ToolRequirements, snapshot: "Snapshot") -> UnmetRequirement | None:
-        """Tell what is missing for what a tool needs; None where nothing is."""
+        """Return the first requirement that does not hold; None if all do."""
         of, judged = self._judged
         if snapshot is not of:
             judged = {}

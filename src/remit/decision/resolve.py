@@ -1,9 +1,9 @@
-"""Resolve: which of the declarations a workspace can see are in force, and what stands in the others' way.
+"""Resolves which declarations of a workspace are in force, and what shadows the others.
 
-Shadowing is a property of the group, so it is worked out here, once, and the gate `precedence` only reads it.
-The rules are those observed on the real Claude Code: what is pending or rejected never shadows; what is
-disabled or denied still shadows by name; only what is enabled shadows a plugin's server by endpoint. The
-servers that an agent brings along share the fate of its own declaration.
+Shadowing is a property of the group, so it is computed here once; the gate `precedence` only reads it.
+The rules are those observed on the real Claude Code: pending and rejected declarations never shadow; disabled
+and denied ones shadow by name; only enabled ones shadow a plugin's server by endpoint. Servers that an
+agent's definition declares are in force only with that definition.
 """
 
 from collections.abc import Iterable
@@ -17,8 +17,8 @@ Identity = tuple[str | None, ...]
 
 
 def resolve(declarations: Iterable[Declaration], settings: ClientSettings) -> list[Resolved]:
-    """Give each declaration its status and, where another one is in force instead, that one."""
-    unique = {declaration.key: declaration for declaration in declarations}  # the last one written counts
+    """Return each declaration with its status and the declaration that shadows it, if any."""
+    unique = {declaration.key: declaration for declaration in declarations}  # the last one wins
     judged = [(declaration, settings.status(declaration)) for declaration in unique.values()]
     rivals = [item for item in unique.values() if settings.can_shadow(item)]
     agents = _winners_by_name(item for item in rivals if item.kind is Kind.SUBAGENT)
@@ -54,7 +54,7 @@ def _winners_by_name(declarations: Iterable[Declaration]) -> dict[Identity, Decl
 
 
 def _agent_instead(declaration: Declaration, agents: dict[Identity, Declaration]) -> Declaration | None:
-    """Find the agent that is in force instead of the one that brings a server along, where one is."""
+    """Find the agent that shadows the one whose definition declares a server."""
     if declaration.agent is None:
         return None
     winner = agents.get((Kind.SUBAGENT, declaration.agent, None, None))
@@ -62,17 +62,17 @@ def _agent_instead(declaration: Declaration, agents: dict[Identity, Declaration]
 
 
 def _identity(declaration: Declaration) -> Identity:
-    if declaration.kind in (Kind.SKILL, Kind.SLASH_COMMAND):  # both are invoked by the same name
+    if declaration.kind in (Kind.SKILL, Kind.SLASH_COMMAND):  # both are invoked as `/name`
         return Kind.SKILL, declaration.name.removeprefix("/"), declaration.plugin
-    # A server's name as written: `a.b` and `a_b` are two servers, though their tools are named alike.
+    # The server's name as written: `a.b` and `a_b` are two servers, though their tools share names.
     label = declaration.name if declaration.server is None else declaration.server
     return declaration.kind, label, declaration.plugin, declaration.agent
 
 
 def _strength(declaration: Declaration) -> tuple[bool, int, int]:
-    """Order declarations of one name, strongest first: a skill, the scope, the nearer directory.
+    """Sort key of declarations with one name, strongest first: skill, scope, nearer directory.
 
-    Inside a plugin it is the other way round: a command comes before a skill.
+    Inside a plugin, a command comes before a skill.
     """
     is_late = (declaration.kind is Kind.SLASH_COMMAND) == (declaration.plugin is None)
     return is_late, *strength(declaration.kind, declaration.scope, declaration.dir)

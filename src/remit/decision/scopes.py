@@ -1,6 +1,6 @@
-"""The scope rule: where a declaration applies, and which scope wins.
+"""Scopes: where a declaration applies, and which scope wins.
 
-The same rule stands in SQL as the fragment `in_scope`; a property test keeps the two equal.
+The SQL fragment `in_scope` holds the same rule; a property test keeps the two equal.
 """
 
 import os
@@ -11,7 +11,7 @@ from remit.decision.projects import Workspace
 
 
 class Scope(StrEnum):
-    """Where a declaration applies, in the order in which listings show them."""
+    """Where a declaration applies, in the order of listings."""
 
     MANAGED = "managed"
     DYNAMIC = "dynamic"  # given to the client when it is started, for one session
@@ -30,14 +30,14 @@ PRECEDENCE: dict[Kind, tuple[Scope, ...]] = {  # strongest first
 
 
 def strength(kind: Kind, scope: Scope, dir: str | None) -> tuple[int, int]:
-    """Order the places of one name, strongest first; of two directories the nearer one."""
+    """Sort key of declarations with one name, strongest first; of two directories the nearer wins."""
     order = PRECEDENCE.get(kind, tuple(Scope))
     rank = order.index(scope) if scope in order else len(order)
     return rank, -len(dir or "")
 
 
 def in_scope(scope: Scope, project_hash: str | None, dir: str | None, workspace: Workspace) -> bool:
-    """Tell whether a row with this scope, project and directory may be seen from a workspace."""
+    """Tell whether a row with this scope, project and directory applies to a workspace."""
     if scope in (Scope.GLOBAL, Scope.MANAGED):
         return True
     owned = project_hash == workspace.project.hash
@@ -49,12 +49,12 @@ def in_scope(scope: Scope, project_hash: str | None, dir: str | None, workspace:
 
 
 def is_at_or_below(path: str, dir: str) -> bool:
-    """Tell whether a canonical path is a directory or lies inside it."""
+    """Tell whether a canonical path equals a directory or is inside it."""
     return path == dir or path.startswith(dir if dir.endswith(os.sep) else dir + os.sep)
 
 
 def ancestors(path: str, *, up_to: str | None = None) -> tuple[str, ...]:
-    """List a canonical directory and every directory above it, or up to one of them, nearest first."""
+    """List a canonical directory and its ancestors, nearest first, optionally up to one of them."""
     found = [path]
     while (parent := os.path.dirname(found[-1])) != found[-1]:
         found.append(parent)

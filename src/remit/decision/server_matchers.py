@@ -8,7 +8,7 @@ from remit.decision.tool_names import full_label
 
 
 def matches(matcher: str, declaration: Declaration) -> bool:
-    """Tell whether a policy's matcher means a declaration."""
+    """Tell whether a policy's matcher matches a declaration."""
     sort, _, value = matcher.partition(":")
     match sort:
         case "name":
@@ -28,16 +28,16 @@ def _url(declaration: Declaration) -> str | None:
 
 
 def is_allowed(allowed: Sequence[str], declaration: Declaration) -> bool:
-    """A remote server must match a URL where any is listed, a process a command; otherwise names count."""
+    """Match an allow list: URLs decide about remote servers, commands about processes, if any are listed."""
     decisive = "url:" if _url(declaration) is not None else "command:"
     strict = [matcher for matcher in allowed if matcher.startswith(decisive)]
     return any(matches(matcher, declaration) for matcher in strict or allowed)
 
 
 def url_matches(pattern: str, url: str) -> bool:
-    """Match a URL against a pattern with `*`; hosts in any case, no path means any path.
+    """Match a URL against a pattern with `*`; hosts ignore case, and no path means any path.
 
-    A pattern with `*` in its host and no port covers every port; one without `*` only the usual port.
+    A pattern with `*` in its host and no port covers every port; one without `*` only the default port.
     """
     if pattern == "*":
         return True

@@ -1,4 +1,4 @@
-"""States: named facts about a workspace, their values with reasons, and one immutable reading of them all."""
+"""States of a workspace: their values with reasons, and the snapshot of all of them."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -16,24 +16,24 @@ _MAX_DEPTH = 16  # of values inside values
 
 
 class StateKind(StrEnum):
-    """What a state is about."""
+    """What kind of fact a state is."""
 
     LOCATION = "location"  # where in an application the user is
     CAPABILITY = "capability"  # what can be done here
-    ENTITY = "entity"  # what there is, and what is selected
+    ENTITY = "entity"  # what exists, and what is selected
     WORKFLOW = "workflow"  # what is being done
 
 
 @dataclass(frozen=True, slots=True)
 class StateValue:
-    """Whether a state holds, or `None` where that cannot be told, and why."""
+    """The value of a state, `None` if unknown, and the reason."""
 
     truth: bool | None
     reason: str
 
     @property
     def in_words(self) -> str:
-        """The value as a person reads it."""
+        """The value as text."""
         word = "unknown" if self.truth is None else str(self.truth).lower()
         return f"{word}: {self.reason}" if self.reason else word
 
@@ -42,10 +42,10 @@ UNDECLARED = StateValue(None, "no such state is declared")
 
 
 class Implications:
-    """Which states imply which: every dotted name its ancestors, and what is declared besides.
+    """Which states imply which: dotted names imply their ancestors, and states declare others.
 
     Raises:
-        StateError: a state implies itself, by way of others.
+        StateError: a state implies itself through others.
     """
 
     def __init__(self, names: Collection[str], implies: Mapping[str, Collection[str]] | None = None) -> None:
@@ -61,11 +61,11 @@ class Implications:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every state there is, declared or implied; each before those that it implies."""
+        """All states, declared or implied; each before those it implies."""
         return self._order
 
     def close(self, values: Mapping[str, StateValue]) -> dict[str, StateValue]:
-        """Give every state its value: its own, or what follows from the states that imply it."""
+        """Return the value of every state: its own, or the one implied by others."""
         closed = {name: values[name] for name in self._order if name in values}
         for name in self._order:
             value = closed.setdefault(name, StateValue(False, "nothing that implies it holds"))
@@ -90,7 +90,7 @@ def _strongest_first(implied: Mapping[str, Collection[str]]) -> tuple[str, ...]:
 
 
 def _rank(value: StateValue | None) -> int:
-    """Order values by what wins when one state has two: true, unknown, false, none."""
+    """Rank the values of one state: true wins, then unknown, then false."""
     return -1 if value is None else (0 if value.truth is False else 1 if value.truth is None else 2)
 
 
@@ -102,10 +102,10 @@ def _because(name: str, value: StateValue) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """One reading of all states, and of the variables that conditions may ask about.
+    """One immutable reading of all states and of the variables that conditions may use.
 
     Raises:
-        StateError: a variable is nothing that a condition could compare.
+        StateError: a variable has a type that conditions cannot compare.
     """
 
     states: Mapping[str, StateValue] = field(default_factory=dict[str, StateValue])
@@ -120,7 +120,7 @@ class Snapshot:
         object.__setattr__(self, "values", _members(self.variables, "", 0))
 
     def state(self, name: str) -> StateValue:
-        """Tell a state's value; one that is not declared is unknown."""
+        """Return the value of a state; an undeclared one is unknown."""
         return self.states.get(name, UNDECLARED)
 
 
@@ -134,7 +134,7 @@ def _members(values: Mapping[str, object], place: str, depth: int) -> dict[str, 
 
 
 def _plain(value: object, place: str, depth: int) -> JsonValue:
-    """Copy a value, so that nobody else can change it, in the types that conditions know."""
+    """Copy a value into the types that conditions know, so later changes do not affect it."""
     if depth > _MAX_DEPTH:
         raise StateError(f"`{place}` is nested too deeply")
     if value is None or isinstance(value, bool):
