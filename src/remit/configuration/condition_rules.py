@@ -1,9 +1,8 @@
-"""The conditions in a configuration: compiled for those who decide, and checked when a file has changed."""
+"""The conditions of a configuration: evaluated for decisions, and checked when a file changes."""
 
 from collections.abc import Collection, Iterator, Sequence
 
-from remit.conditions.check import LOCATION, Flaw, Vocabulary, check
-from remit.conditions.check import ConditionMistake as Flawed
+from remit.conditions.check import LOCATION, ConditionMistake, Flaw, Vocabulary, check
 from remit.conditions.condition import Condition, Mentions, condition
 from remit.conditions.shorthand import LocationScope, StateScope
 from remit.conditions.syntax import And, CelType, Node, Not, Or, State
@@ -46,17 +45,17 @@ _ANYWHERE = Vocabulary(
 
 
 class RuleCondition:
-    """The condition of one rule, read when it is first asked."""
+    """The condition of one rule, parsed on first use."""
 
     def __init__(self, entry: ToolEntry, withheld: Collection[str] = ()) -> None:
         self._entry = entry
-        self._withheld = withheld  # states that it must not rely on: a weaker file declares them
+        self._withheld = withheld  # states of weaker files, which it must not rely on
         self._read: Condition | None = None
         self._mentions: Mentions | None = None
         self._wanted: tuple[str, ...] | None = None
 
     def judge(self, snapshot: Snapshot) -> StateValue:
-        """Tell whether it holds; one that cannot be read does not."""
+        """Evaluate the condition; an invalid one is unknown."""
         try:
             if relied := self._relied_on():
                 return StateValue(None, f"needs state {relied}, which only the project's own files declare")
@@ -65,7 +64,7 @@ class RuleCondition:
             return StateValue(None, f"its condition cannot be read: {error}")
 
     def missing(self, snapshot: Snapshot) -> Sequence[str]:
-        """List the states that it wants to hold, and that do not."""
+        """List the required states that do not hold."""
         try:
             if self._wanted is None:
                 self._wanted = tuple(dict.fromkeys(_wanted(self._condition().root)))
@@ -74,7 +73,7 @@ class RuleCondition:
         return [name for name in self._wanted if not snapshot.known.get(name)]
 
     def dependencies(self) -> Dependencies:
-        """Tell what it asks about."""
+        """Return the states and variables that the condition reads."""
         try:
             asked = self._mentioned()
         except ConditionError:
@@ -119,7 +118,7 @@ def _condition(entry: ToolEntry) -> Condition:
 
 
 def mistakes_in(content: ConfigurationContent) -> list[ConfigurationMistake]:
-    """List what is wrong with one file's states and conditions, whatever the others say."""
+    """List the mistakes in one file's states and conditions, independent of other files."""
     return [*_circles(content), *(each for entry in content.tools for each in _unreadable(entry))]
 
 
@@ -143,40 +142,40 @@ def _unreadable(entry: ToolEntry) -> Iterator[ConfigurationMistake]:
             line, column = (error.line, error.column) if key == "when" else (0, 0)
             yield ConfigurationMistake(("tools", entry.pattern, key), str(error), error.hint, line, column)
         else:
-            # What two values of different types come to is no answer: `git.branch != 3` would always hold.
-            yield from (_told(entry, key, each) for each in found if each.flaw is Flaw.TYPE)
+            # A comparison of different types is a mistake: `git.branch != 3` would always hold.
+            yield from (_mistake(entry, key, each) for each in found if each.flaw is Flaw.TYPE)
 
 
 def mistakes_of(configuration: Configuration) -> Iterator[tuple[ConfigurationFile, ConfigurationMistake]]:
-    """List what is wrong when all files are put together: names that nobody declares, what can never hold."""
+    """List the mistakes of the merged files: undeclared names, conditions that can never hold."""
     for rule in configuration.rules:
         if rule.entry.has_condition:
-            yield from ((rule.file, each) for each in _wrong(rule, configuration))
+            yield from ((rule.file, each) for each in _mistakes_of_rule(rule, configuration))
     yield from _idle(configuration)
     for conflict in configuration.conflicts:
         hint = f"`remit trust {conflict.name}` shows it" if _may_be_trusted(conflict.reason) else None
         yield conflict.file, ConfigurationMistake(("states", conflict.name), conflict.reason, hint)
 
 
-def _wrong(rule: ToolRule, configuration: Configuration) -> Iterator[ConfigurationMistake]:
+def _mistakes_of_rule(rule: ToolRule, configuration: Configuration) -> Iterator[ConfigurationMistake]:
     entry = rule.entry
     try:
         found = check(_condition(entry), vocabulary(configuration, rule.file))
     except ConditionError:
-        return  # told of the file alone
+        return  # already reported for the file alone
     for each in found:
         is_of_when = each.line is not None
-        yield _told(entry, "when" if is_of_when or entry.states is None else "states", each)
+        yield _mistake(entry, "when" if is_of_when or entry.states is None else "states", each)
 
 
-def _told(entry: ToolEntry, key: str, flaw: Flawed) -> ConfigurationMistake:
+def _mistake(entry: ToolEntry, key: str, flaw: ConditionMistake) -> ConfigurationMistake:
     return ConfigurationMistake(
         ("tools", entry.pattern, key), flaw.message, flaw.hint, flaw.line or 0, flaw.column or 0
     )
 
 
 def _idle(configuration: Configuration) -> Iterator[tuple[ConfigurationFile, ConfigurationMistake]]:
-    """Name the states that nothing could ever make true."""
+    """List the states that nothing can make true."""
     implied = {
         other
         for state in configuration.states.values()
@@ -211,7 +210,7 @@ def _may_be_trusted(reason: str) -> bool:
 
 
 def vocabulary(configuration: Configuration, file: ConfigurationFile) -> Vocabulary:
-    """List what the conditions of a file may ask about: never what only a weaker file could say."""
+    """Return the names that conditions of a file may use; those of weaker files are excluded."""
     is_project = file.layer in OF_A_PROJECT
     known = configuration.implications.names
     states = {name for name in known if is_project or name in configuration.foreign}

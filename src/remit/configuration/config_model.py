@@ -1,6 +1,6 @@
-"""What Remit's own configuration says: states, rules for tools, and where each was said.
+"""The model of a configuration file: states, rules for tools, lists, and their positions.
 
-Named tuples, not dataclasses: every command reads these, and a dataclass takes ten times as long to make.
+Named tuples, because every command loads these and a dataclass is ten times slower to create.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,26 +11,26 @@ from remit.conditions.count_comparison import Comparison
 from remit.decision.projects import Workspace
 
 Scalar = str | int | float | bool
-KeyPath = tuple[str, ...]  # the keys that lead to a place in a file
+KeyPath = tuple[str, ...]  # the keys that lead to a value in a file
 
 
 class ConfigurationLayer(StrEnum):
-    """Whose file it is, the weakest first."""
+    """Whose file it is, weakest first."""
 
     BUILTIN = "builtin"
     MACHINE = "machine"  # the user's, for all projects
     PROJECT = "project"  # shared in the repository
-    LOCAL = "local"  # beside it, for one user
+    LOCAL = "local"  # next to it, for one user
     MANAGED = "managed"  # an administrator's
 
 
 OF_A_PROJECT = frozenset(
     {ConfigurationLayer.PROJECT, ConfigurationLayer.LOCAL}
-)  # they lie in the repository: others may edit them
+)  # they are in the repository, so others may edit them
 
 
 class DetectorKind(StrEnum):
-    """How a state is found out; also the key that declares it."""
+    """How a state is detected; also the key that declares the detector."""
 
     FILE = "file"
     DIRECTORY = "directory"
@@ -45,7 +45,7 @@ class DetectorKind(StrEnum):
 
 
 class GitFact(StrEnum):
-    """What can be asked of git."""
+    """The facts about a git checkout that a state can use."""
 
     REPOSITORY = "repository"
     BRANCH = "branch"
@@ -56,7 +56,7 @@ class GitFact(StrEnum):
     CLEAN = "clean"
 
 
-ASKS_GIT = frozenset({GitFact.DIRTY, GitFact.CLEAN})  # git itself is started for these
+ASKS_GIT = frozenset({GitFact.DIRTY, GitFact.CLEAN})  # these start git
 
 
 class Strategy(StrEnum):
@@ -72,34 +72,34 @@ class Strategy(StrEnum):
 
 
 class Detector(NamedTuple):
-    """How to find out whether a state holds; only what its kind needs is given."""
+    """How to detect a state; only the fields of its kind are set."""
 
     kind: DetectorKind
-    paths: tuple[str, ...] = ()  # of a file or directory: one of them is enough
+    paths: tuple[str, ...] = ()  # of a file or directory: any one is enough
     glob: str = ""
-    amount: Comparison | None = None  # how many there should be
+    amount: Comparison | None = None  # the expected count
     fact: GitFact | None = None
     branch: str = ""  # a pattern
     variable: str = ""
-    equals: Scalar | None = None  # None: it need only be there
-    keys: KeyPath = ()  # the way to a value in a file
+    equals: Scalar | None = None  # None: any value
+    keys: KeyPath = ()  # the path to a value in a file
     argv: tuple[str, ...] = ()
     exits: tuple[int, ...] = (0,)
     url: str = ""
-    statuses: tuple[int, ...] = ()  # none: any of the 200s
+    statuses: tuple[int, ...] = ()  # none: any 2xx
     database: str = ""
     table: str = ""
     timeout: float = 0.0  # seconds
-    lifetime: float = 0.0  # seconds for which an answer is kept
+    lifetime: float = 0.0  # seconds for which a result is cached
 
     @property
     def runs(self) -> bool:
-        """Whether it starts a program or reaches a server."""
+        """Whether it starts a program or connects to a server."""
         return self.kind in (DetectorKind.COMMAND, DetectorKind.HTTP) or self.fact in ASKS_GIT
 
     @property
     def counts(self) -> bool:
-        """Whether it counts something that conditions may ask about."""
+        """Whether it has a count that conditions may use."""
         return self.kind is DetectorKind.ENTITIES or self.amount is not None
 
 
@@ -111,12 +111,12 @@ class StateEntry(NamedTuple):
     description: str = ""
     detector: Detector | None = None
     implies: tuple[str, ...] = ()
-    on: tuple[str, ...] = ()  # patterns of tools whose success sets it
-    off: tuple[str, ...] = ()  # and of those whose success clears it
+    on: tuple[str, ...] = ()  # tools whose success sets it
+    off: tuple[str, ...] = ()  # tools whose success clears it
 
 
 class RequiredStates(NamedTuple):
-    """The states that a tool asks for, as `StateScope`."""
+    """The states that a tool requires, as `StateScope`."""
 
     all: tuple[str, ...] = ()
     any: tuple[str, ...] | None = None
@@ -124,7 +124,7 @@ class RequiredStates(NamedTuple):
 
 
 class RequiredLocation(NamedTuple):
-    """Where in an application a tool belongs, as `LocationScope`."""
+    """The location that a tool requires, as `LocationScope`."""
 
     pages: tuple[str, ...] | None = None
     routes: tuple[str, ...] | None = None
@@ -133,7 +133,7 @@ class RequiredLocation(NamedTuple):
 
 
 class ToolEntry(NamedTuple):
-    """What a file says of the tools that a pattern covers."""
+    """The table of a file for a pattern of tools."""
 
     pattern: str
     states: RequiredStates | None = None
@@ -146,39 +146,39 @@ class ToolEntry(NamedTuple):
 
     @property
     def has_condition(self) -> bool:
-        """Whether it asks for anything that may hold or not."""
+        """Whether it has states, a `when` or a location."""
         return not (self.states is None and self.when is None and self.location is None)
 
 
 class ServerOptions(NamedTuple):
-    """How the gateway runs and names a server; None: as usual."""
+    """How the gateway runs and names a server; None: the default."""
 
-    prefix: bool | None = None  # whether its name is put before its tools' names
+    prefix: bool | None = None  # whether its tools are served with its name as prefix
     sessions: str | None = None
     inherit_env: bool | tuple[str, ...] | None = None
     deadline: float | None = None  # seconds for one request
 
 
 class PresentationOptions(NamedTuple):
-    """How visible tools are presented; None: as is said elsewhere."""
+    """How visible tools are presented; None: not set here."""
 
     strategy: str | None = None
     token_budget: int | None = None
 
 
 class AccessLists(NamedTuple):
-    """Which tools of a server, or for an agent, may be used."""
+    """The allow and block lists of a server, an agent, or everyone."""
 
     name: str
     allow: tuple[str, ...] | None = None  # None: all; empty: none
     block: tuple[str, ...] = ()
-    trusted: bool | None = None  # of a server: whether what it says of its tools is believed
+    trusted: bool | None = None  # of a server: whether its annotations are trusted
     options: ServerOptions | None = None  # of a server: how the gateway runs it
     presentation: PresentationOptions = PresentationOptions()  # of an agent
 
 
 class Room(NamedTuple):
-    """Tools that belong together for one kind of work."""
+    """A named group of tools for one kind of work."""
 
     name: str
     description: str = ""
@@ -187,24 +187,24 @@ class Room(NamedTuple):
 
 
 class SessionOptions(NamedTuple):
-    """What an agent is told at the start of a session, and by hints."""
+    """What an agent gets at the start of a session, and as suggestions."""
 
     characters: int | None = None  # in all
     tokens: int | None = None  # in all
-    tools: int | None = None  # characters that are about tools
-    hints: bool | None = None  # whether tools are suggested
-    shared_patterns: bool | None = None  # whether what followed what in other projects counts, by name
-    observes: bool | None = None  # whether what calls leave behind is kept, and told
+    tools: int | None = None  # characters about tools
+    hints: bool | None = None  # whether to suggest tools
+    shared_patterns: bool | None = None  # whether patterns of other projects count
+    observes: bool | None = None  # whether memory observes calls
 
 
 class ConfigurationContent(NamedTuple):
-    """All that one file says."""
+    """The content of one file."""
 
     strategy: str | None = None
     token_budget: int | None = None
-    pinned: tuple[str, ...] = ()  # patterns of tools that are always listed
-    own_tools: tuple[str, ...] | None = None  # those of Remit's own that are served; None: all
-    env: tuple[str, ...] = ()  # variables whose values conditions may ask about
+    pinned: tuple[str, ...] = ()  # tools that are always listed
+    own_tools: tuple[str, ...] | None = None  # Remit's own tools that are served; None: all
+    env: tuple[str, ...] = ()  # environment variables that conditions may use
     states: tuple[StateEntry, ...] = ()
     tools: tuple[ToolEntry, ...] = ()
     servers: tuple[AccessLists, ...] = ()
@@ -214,58 +214,58 @@ class ConfigurationContent(NamedTuple):
     mode: str | None = None
     ask_from: str | None = None
     session: SessionOptions = SessionOptions()
-    memory: str | None = None  # how the tools of memory are served
+    memory: str | None = None  # how memory tools are served
 
 
 class ConfigurationMistake(NamedTuple):
-    """Something in a file that cannot be used, at the keys that lead to it."""
+    """A mistake in a file, with the keys that lead to it."""
 
     path: KeyPath
     message: str
     hint: str | None = None
-    line: int = 0  # inside the value, from 1; 0: the value as a whole
+    line: int = 0  # inside the value, from 1; 0: the whole value
     column: int = 0
 
 
 class ConfigurationFile(NamedTuple):
-    """A file of the configuration, whether it exists or not."""
+    """A configuration file, which may not exist."""
 
     layer: ConfigurationLayer
     path: str
-    dir: str | None = None  # of a project's: what its paths are relative to
+    dir: str | None = None  # of a project's file: the base of its relative paths
 
 
 class TomlDocument(NamedTuple):
-    """What was read of a file: its content, or why there is none."""
+    """A parsed file: its content, or the problem with it."""
 
     content: object = None
     places: Mapping[str, Sequence[int]] = {}
     problem: str = ""
     place: str = ""  # of the problem
-    may_grow: bool = False  # there is nothing in it, since a moment ago: somebody may just be writing it
+    may_grow: bool = False  # it is empty and was just changed: an editor may still be writing it
 
 
 class LoadedFile(NamedTuple):
-    """A file with what it says; of a broken one, what it said when it could last be used."""
+    """A file with its content; for an invalid file, the last valid content."""
 
     file: ConfigurationFile
     content: ConfigurationContent
     places: Mapping[
         str, Sequence[int]
-    ] = {}  # of keys, joined by `KEYS`: line, column, and those of the value
-    is_unread: bool = False  # it exists, and could never be used: nobody knows what it says
+    ] = {}  # by keys joined with `KEY_SEPARATOR`: line, column, and those of the value
+    is_unread: bool = False  # it exists and was never valid
 
 
 KEY_SEPARATOR = "\0"
 
 
 def key_path(path: KeyPath) -> str:
-    """Write keys as a file has them."""
+    """Write keys as in a TOML file."""
     return ".".join(f'"{key}"' if "." in key or "*" in key else key for key in path)
 
 
 def base_dirs(file: ConfigurationFile, workspace: Workspace) -> tuple[str, ...]:
-    """List the directories in which a file's relative paths are looked for, the nearest first."""
+    """List the directories that a file's relative paths may start from, nearest first."""
     if file.dir is not None:
         return (file.dir,)
     return tuple(dict.fromkeys((workspace.dir, workspace.checkout)))
@@ -282,9 +282,9 @@ class StoredFile(NamedTuple):
 
 
 class StoredConfiguration(NamedTuple):
-    """What the files come to in a workspace."""
+    """The stored configuration of a workspace."""
 
     inputs: Mapping[str, str]  # each file with its fingerprint
     problems: Sequence[Sequence[str]]  # source, place, reason
     transitions: Sequence[Sequence[str | bool]]  # pattern, state, truth
-    observes: bool = True  # whether what calls leave behind is kept
+    observes: bool = True  # whether memory observes calls

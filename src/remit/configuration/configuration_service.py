@@ -1,6 +1,6 @@
-"""Remit's own configuration as it counts in a workspace.
+"""The configuration of a workspace, merged from its files.
 
-Files are read again only when they changed, and of a broken one what it last said still holds.
+Files are read again only when they change; for an invalid file, the last valid version counts.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 _NOTHING = "{}"
 _FLAWLESS = "[]"
-_UNREAD = "null"  # of a file that exists, and could never be used
+_UNREAD = "null"  # of a file that exists and was never valid
 _STILL = "what it said when it could last be used still holds"
 _EMPTIED = "it was emptied just now"
 _NEVER = "nothing that it says counts"
@@ -48,31 +48,31 @@ _ALL = "nobody knows what it forbids, so that all tools are hidden"
 
 
 class CurrentConfiguration(NamedTuple):
-    """A configuration as it is now, and what it was made of."""
+    """The current configuration, and the inputs it was made from."""
 
     inputs: Mapping[str, str]
     trusted: Mapping[tuple[str, str], str]
     configuration: Configuration
     requirements: Requirements
-    ruled: CompiledPolicy
-    said: Sequence[LoadedFile]
+    compiled: CompiledPolicy
+    loaded: Sequence[LoadedFile]
 
 
 class ConfigurationFinding(NamedTuple):
-    """Something in a file, and how bad it is."""
+    """A problem in a file with its severity."""
 
     severity: Severity
     problem: Problem
 
     @property
     def position(self) -> tuple[int, int]:
-        """The line and the column, from 1; zeros where it is about the file as a whole."""
+        """The line and column, from 1; zeros for the whole file."""
         found = re.match(r"line (\d+) column (\d+)", self.problem.place)
         return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
 class ConfigurationService:
-    """Reads the configuration of workspaces, and keeps it."""
+    """Loads, merges and stores the configuration of workspaces."""
 
     def __init__(self, store: StateStore, files: TomlFiles, clock: Clock) -> None:
         self._store = store
@@ -81,7 +81,7 @@ class ConfigurationService:
         self._current: dict[str, CurrentConfiguration] = {}
 
     def current(self, workspace: Workspace) -> CurrentConfiguration:
-        """Tell what the files say together, as they are now."""
+        """Return the merged configuration, reading files that changed."""
         files = self._files.files(workspace)
         inputs = {file.path: self._files.fingerprint(file) for file in files}
         trusted = self._store.trusted_parts(workspace)
@@ -91,21 +91,21 @@ class ConfigurationService:
         kept = self._store.configuration(workspace)
         if kept is not None and kept.inputs == inputs:
             remembered = self._store.files(inputs, workspace)
-            said = [_recalled(file, remembered[file.path]) for file in files if file.path in remembered]
+            loaded = [_load_stored(file, remembered[file.path]) for file in files if file.path in remembered]
         else:
-            said = self._read(files, inputs, trusted, workspace)
-        configuration = combine(said, trusted)
-        needed, ruled = self._needed(configuration), compile_policy(said, trusted)
-        current = CurrentConfiguration(inputs, trusted, configuration, needed, ruled, said)
+            loaded = self._read(files, inputs, trusted, workspace)
+        configuration = combine(loaded, trusted)
+        needed, compiled = self._needed(configuration), compile_policy(loaded, trusted)
+        current = CurrentConfiguration(inputs, trusted, configuration, needed, compiled, loaded)
         self._current[workspace.dir] = current
         return current
 
     def told(self, workspace: Workspace) -> SessionSettings:
-        """Tell how much an agent is told."""
-        return tell(self.current(workspace).said)
+        """Return the settings of sessions."""
+        return tell(self.current(workspace).loaded)
 
     def problems(self, workspace: Workspace) -> list[Problem]:
-        """List what is wrong in the files."""
+        """List the errors in the files."""
         self.current(workspace)
         kept = self._store.configuration(workspace)
         if kept is None:
@@ -117,34 +117,34 @@ class ConfigurationService:
     def check(
         self, tools: Iterable[Tool], memory_tools: Sequence[str], workspace: Workspace
     ) -> list[ConfigurationFinding]:
-        """List all that is wrong, contradictory or meaningless in the files, in their order."""
+        """List all errors, contradictions and rules without effect, in file order."""
         from remit.configuration.lint import remarks  # only `remit policy check` and `doctor` need it
 
         current = self.current(workspace)
-        files = {each.file.path: at for at, each in enumerate(current.said)}
-        places = {each.file.path: each.places for each in current.said}
+        files = {each.file.path: at for at, each in enumerate(current.loaded)}
+        places = {each.file.path: each.places for each in current.loaded}
         found = [ConfigurationFinding(Severity.ERROR, each) for each in self.problems(workspace)]
         broken = _broken(self._store.files(current.inputs, workspace).values())
-        for severity, file, mistake in remarks(current.said, tools, memory_tools):
+        for severity, file, mistake in remarks(current.loaded, tools, memory_tools):
             if file.path in broken:
                 continue
-            source, place, reason = _told(file, places.get(file.path, {}), mistake)
+            source, place, reason = _problem_row(file, places.get(file.path, {}), mistake)
             found.append(ConfigurationFinding(severity, Problem(source=source, place=place, reason=reason)))
         return sorted(found, key=lambda each: (files.get(each.problem.source, -1), each.position))
 
     def trust_requests(self, workspace: Workspace) -> tuple[TrustRequest, ...]:
         """List the parts of the configuration that need the user's trust."""
         current = self.current(workspace)
-        return (*current.configuration.trust_requests, *current.ruled.trust_requests)
+        return (*current.configuration.trust_requests, *current.compiled.trust_requests)
 
     def trust(self, trust_requests: Iterable[TrustRequest], workspace: Workspace) -> None:
-        """Let parts of the configuration count, as they stand."""
+        """Trust parts of the configuration as they are now."""
         for each in trust_requests:
             self._store.trust_part(each.file.path, each.subject, each.digest, workspace, self._clock())
         self._reconsider(workspace)
 
     def revoke(self, trust_requests: Iterable[TrustRequest], workspace: Workspace) -> None:
-        """Let parts of the configuration count no more."""
+        """Revoke the trust in parts of the configuration."""
         for each in trust_requests:
             self._store.revoke_part(each.file.path, each.subject, workspace)
         self._reconsider(workspace)
@@ -156,13 +156,13 @@ class ConfigurationService:
         trusted: Mapping[tuple[str, str], str],
         workspace: Workspace,
     ) -> list[LoadedFile]:
-        """Read the files that changed, and keep what they say."""
+        """Read the files that changed, and store their content."""
         before = self._store.files(inputs, workspace)
         read_now = {
             file.path: self._keep(file, inputs[file.path], before.get(file.path), workspace) for file in files
         }
-        said = [_recalled(file, read_now[file.path]) for file in files]
-        configuration = combine(said, trusted)
+        loaded = [_load_stored(file, read_now[file.path]) for file in files]
+        configuration = combine(loaded, trusted)
         self._store.keep_configuration(
             {
                 file.path: (read_now[file.path], file.layer in OF_A_PROJECT)
@@ -171,14 +171,14 @@ class ConfigurationService:
             },
             StoredConfiguration(
                 inputs=inputs,
-                problems=self._problems(configuration, said, trusted, _broken(read_now.values())),
+                problems=self._problems(configuration, loaded, trusted, _broken(read_now.values())),
                 transitions=list(configuration.transitions),
-                observes=tell(said).observes,
+                observes=tell(loaded).observes,
             ),
             workspace,
             self._clock(),
         )
-        return said
+        return loaded
 
     def _keep(
         self, file: ConfigurationFile, fingerprint: str, before: StoredFile | None, workspace: Workspace
@@ -189,7 +189,7 @@ class ConfigurationService:
         empty = StoredFile(file.path, fingerprint, _NOTHING, _NOTHING, _FLAWLESS)
         if text is None:
             return empty
-        problems = self._wrong(file, text)
+        problems = self._problems_in(file, text)
         if before is not None and before.fingerprint and before.content != _UNREAD:
             if text.may_grow and before.content != _NOTHING:
                 problems = [(file.path, "", _EMPTIED)]
@@ -200,7 +200,7 @@ class ConfigurationService:
             return empty._replace(content=_UNREAD, problems=_with(problems, consequence))
         return empty._replace(content=json.dumps(text.content), places=json.dumps(text.places))
 
-    def _wrong(self, file: ConfigurationFile, text: TomlDocument) -> list[tuple[str, str, str]]:
+    def _problems_in(self, file: ConfigurationFile, text: TomlDocument) -> list[tuple[str, str, str]]:
         if text.problem:
             return [(file.path, text.place, text.problem)]
         content, mistakes = read(text.content)
@@ -208,28 +208,30 @@ class ConfigurationService:
             from remit.configuration.condition_rules import mistakes_in  # most files have no conditions
 
             mistakes = mistakes_in(content)
-        return [_told(file, text.places, each) for each in mistakes]
+        return [_problem_row(file, text.places, each) for each in mistakes]
 
     def _problems(
         self,
         configuration: Configuration,
-        said: Sequence[LoadedFile],
+        loaded: Sequence[LoadedFile],
         trusted: Trusted,
         broken: Collection[str],
     ) -> list[tuple[str, str, str]]:
-        """List what is wrong only when all files are put together; of a broken one, its places are old."""
-        found = [*compile_policy(said, trusted).violations, *violations(said)]
-        if any(each.content.states or each.content.tools for each in said):
+        """List the errors of the merged files, except in broken files, whose positions are outdated."""
+        found = [*compile_policy(loaded, trusted).violations, *violations(loaded)]
+        if any(each.content.states or each.content.tools for each in loaded):
             from remit.configuration.condition_rules import mistakes_of  # most files have no conditions
 
             found.extend(mistakes_of(configuration))
-        places = {each.file.path: each.places for each in said}
+        places = {each.file.path: each.places for each in loaded}
         return [
-            _told(file, places.get(file.path, {}), each) for file, each in found if file.path not in broken
+            _problem_row(file, places.get(file.path, {}), each)
+            for file, each in found
+            if file.path not in broken
         ]
 
     def _reconsider(self, workspace: Workspace) -> None:
-        """Say anew what is wrong: trust has changed, and with it what counts."""
+        """Update the stored problems after trust has changed."""
         files = self._files.files(workspace)
         inputs = {file.path: self._files.fingerprint(file) for file in files}
         self._current.pop(workspace.dir, None)
@@ -257,7 +259,7 @@ class ConfigurationService:
         )
 
 
-def _recalled(file: ConfigurationFile, kept: StoredFile) -> LoadedFile:
+def _load_stored(file: ConfigurationFile, kept: StoredFile) -> LoadedFile:
     if kept.content == _UNREAD:
         return LoadedFile(file, ConfigurationContent(), is_unread=True)
     content, mistakes = read(json.loads(kept.content))
@@ -279,10 +281,10 @@ def _has_logic(content: ConfigurationContent) -> bool:
     )
 
 
-def _told(
+def _problem_row(
     file: ConfigurationFile, places: Mapping[str, Sequence[int]], mistake: ConfigurationMistake
 ) -> tuple[str, str, str]:
-    """Write a mistake as a problem: its place in the file, its keys, the message and the hint."""
+    """Format a mistake as a problem: position, keys, message and hint."""
     path = mistake.path
     while path and KEY_SEPARATOR.join(path) not in places:
         path = path[:-1]

@@ -1,4 +1,4 @@
-"""Reads how a state is found out: one key of its table, with what belongs to it."""
+"""Parses the detector of a state: one key of its table, with its options."""
 
 import re
 from collections.abc import Callable
@@ -13,7 +13,7 @@ _MOST_ARGUMENTS = 50
 _LONGEST = 60.0  # seconds that a detector may take
 _A_DAY = 86_400.0
 _TIMEOUT = 2.0
-_LIFETIMES = {  # seconds for which an answer is kept, where finding it out again would cost something
+_LIFETIMES = {  # seconds for which a result is cached, if detecting is expensive
     DetectorKind.GLOB: 2.0,
     DetectorKind.ENTITIES: 2.0,
     DetectorKind.GIT: 2.0,
@@ -22,7 +22,7 @@ _LIFETIMES = {  # seconds for which an answer is kept, where finding it out agai
     DetectorKind.PUSH: 60.0,
 }
 _TIMED = (DetectorKind.COMMAND, DetectorKind.HTTP, DetectorKind.GIT, DetectorKind.GLOB, DetectorKind.ENTITIES)
-BELONGS = {  # the keys that may stand beside a detector's own
+BELONGS = {  # the options of each detector
     DetectorKind.GLOB: ("count", "timeout", "lifetime"),
     DetectorKind.GIT: ("timeout", "lifetime"),
     DetectorKind.COMMAND: ("exit", "timeout", "lifetime"),
@@ -33,7 +33,7 @@ BELONGS = {  # the keys that may stand beside a detector's own
 
 
 def read_detector(fields: TableFields) -> Detector | None:
-    """Read the detector of a state; None where it has none, or one that cannot be used."""
+    """Parse the detector of a state; None if it has none or an invalid one."""
     given = fields.given(DetectorKind)
     if len(given) > 1:
         fields.note(given[1], f"a state has one detector, and {listed(given)} are {len(given)}")
@@ -223,7 +223,7 @@ def _push(fields: TableFields, kind: DetectorKind) -> Detector | None:
 
 
 def is_showable(variable: str) -> bool:
-    """Tell whether a variable's value may be told to conditions, which show it when they fail."""
+    """Tell whether conditions may read a variable; they show its value when they fail."""
     return not names_a_secret(variable)
 
 
@@ -251,7 +251,7 @@ _LOOPBACK = r"localhost|127(?:\.[0-9]{1,3}){3}|\[::1\]"
 
 
 def is_plain_path(path: str) -> bool:
-    """Tell whether a path is relative, with `/`, and leads nowhere but down."""
+    """Tell whether a path is relative, uses `/`, and never leads up."""
     parts = path.removesuffix("/").split("/")
     is_drive = ":" in parts[0]
     return len(path) <= _LONGEST_PATH and not is_drive and "\\" not in path and _lead_down(parts)
@@ -262,7 +262,7 @@ def _lead_down(parts: list[str]) -> bool:
 
 
 def problem_of_url(url: str) -> str | None:
-    """Tell why a URL cannot be asked; None where it can."""
+    """Return why a URL cannot be requested; None if it can."""
     found = re.fullmatch(_URL, url, re.IGNORECASE)
     if found is None or any(sign in url for sign in "?#@"):
         return "not a plain URL"

@@ -1,4 +1,4 @@
-"""Reads the content of a configuration file, key by key, and says all that is wrong with it."""
+"""Parses the content of a configuration file, and lists every mistake in it."""
 
 import re
 
@@ -43,11 +43,11 @@ _LONGEST_NAME = 100
 _LARGEST_BUDGET = 1_000_000
 _LONGEST_CALL = 86_400.0  # seconds
 _BY_EVENT = ("on", "off")
-_LONGEST_ANSWER = 10_000  # characters of a hook that reach a model; more ends up in a file
+_LONGEST_ANSWER = 10_000  # characters of a hook's output that reach a model
 
 
 def read(content: object) -> tuple[ConfigurationContent, list[ConfigurationMistake]]:
-    """Read what a file says; with a mistake in it, none of it is to be used."""
+    """Parse a file; if it has mistakes, its content must not be used."""
     mistakes: list[ConfigurationMistake] = []
     top = TableFields(content, (), mistakes)
     top.only(_SECTIONS)
@@ -116,7 +116,7 @@ def _beside(fields: TableFields) -> tuple[str, ...]:
 
 
 def is_state_name(name: str) -> bool:
-    """Tell whether a state may be called so."""
+    """Tell whether a name is valid for a state."""
     return len(name) <= _LONGEST_NAME and re.fullmatch(_NAME, name) is not None
 
 

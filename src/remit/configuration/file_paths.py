@@ -1,6 +1,6 @@
-"""Where the files of Remit's own configuration lie.
+"""The paths of configuration files.
 
-A hook process asks this, so it imports next to nothing.
+A hook process imports this module, so it imports little.
 """
 
 import os
@@ -19,14 +19,14 @@ _MANAGED = {
     "win32": "C:\\Program Files\\Remit",
 }
 
-Found = tuple[str, str, str | None]  # the layer, the path, and of a project's file the directory
+Found = tuple[str, str, str | None]  # layer, path, and the directory of a project's file
 
 
 def configuration_paths(workspace: Workspace, machine: Machine) -> list[Found]:
-    """List the files that count in a workspace, whether they exist or not, the weakest first."""
+    """List the configuration files of a workspace, existing or not, weakest first."""
     found: dict[str, Found] = {}
     for each in _all(workspace, machine):
-        found.setdefault(each[1], each)  # whoever makes a project's file the machine's means that
+        found.setdefault(each[1], each)  # `REMIT_CONFIG` may name a project's file
     return list(found.values())
 
 

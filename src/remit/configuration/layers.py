@@ -1,7 +1,7 @@
-"""Puts the files of a configuration together: which state is in force, and what needs the user's trust first.
+"""Merges the files of a configuration: which state is in force, and which parts need the user's trust.
 
-A rule of a stronger file never depends on what a weaker one says: until a project is trusted it can only
-narrow. So what its files say anew of a state that is not theirs, and what implies one, waits for trust.
+A rule of a stronger file never depends on a weaker one: until a project is trusted, it can only narrow. So a
+project's redefinition of a foreign state, and a state that implies one, wait for trust.
 """
 
 import json
@@ -33,14 +33,14 @@ from remit.errors import StateError
 Value = TypeVar("Value")
 
 
-Trusted = Mapping[tuple[str, str], str]  # the digest that was trusted, by file and state
+Trusted = Mapping[tuple[str, str], str]  # trusted digests by file and subject
 
 
-def combine(said: Sequence[LoadedFile], trusted: Trusted) -> Configuration:
-    """Put files together, the weakest first."""
-    foreign = _foreign((BUILTIN, *said))
+def combine(loaded: Sequence[LoadedFile], trusted: Trusted) -> Configuration:
+    """Merge files, weakest first."""
+    foreign = _foreign((BUILTIN, *loaded))
     layered = _Layers(trusted, foreign)
-    for each in (BUILTIN, *said):
+    for each in (BUILTIN, *loaded):
         for entry in each.content.states:
             layered.declare(entry, each.file)
         layered.show(each.content.env, each.file)
@@ -48,21 +48,21 @@ def combine(said: Sequence[LoadedFile], trusted: Trusted) -> Configuration:
         states=layered.states,
         waiting=frozenset(layered.waiting),
         implications=layered.implications(),
-        rules=tuple(ToolRule(entry, each.file) for each in said for entry in each.content.tools),
+        rules=tuple(ToolRule(entry, each.file) for each in loaded for entry in each.content.tools),
         trust_requests=tuple(layered.trust_requests),
         conflicts=tuple(layered.conflicts),
         foreign=frozenset(foreign),
         env=tuple(layered.env),
         strategy=_last(
-            each.content.strategy for each in said if may_present(each.content.strategy, each.file)
+            each.content.strategy for each in loaded if may_present(each.content.strategy, each.file)
         ),
-        token_budget=_last(each.content.token_budget for each in said),
-        pinned=tuple(dict.fromkeys(pattern for each in said for pattern in each.content.pinned)),
-        own_tools=_last(each.content.own_tools for each in said),
-        memory=_last(each.content.memory for each in said),
-        servers=tuple((each.file, entry) for each in said for entry in each.content.servers),
-        agents=tuple((each.file, entry) for each in said for entry in each.content.agents),
-        rooms=tuple((each.file, entry) for each in said for entry in each.content.rooms),
+        token_budget=_last(each.content.token_budget for each in loaded),
+        pinned=tuple(dict.fromkeys(pattern for each in loaded for pattern in each.content.pinned)),
+        own_tools=_last(each.content.own_tools for each in loaded),
+        memory=_last(each.content.memory for each in loaded),
+        servers=tuple((each.file, entry) for each in loaded for entry in each.content.servers),
+        agents=tuple((each.file, entry) for each in loaded for entry in each.content.agents),
+        rooms=tuple((each.file, entry) for each in loaded for entry in each.content.rooms),
     )
 
 
@@ -71,7 +71,7 @@ class _Layers:
 
     def __init__(self, trusted: Trusted, foreign: Mapping[str, ConfigurationFile]) -> None:
         self._trusted = trusted
-        self._foreign = foreign  # states that are not the project's to say anything of
+        self._foreign = foreign  # states of other files, which a project cannot change
         self.states: dict[str, DeclaredState] = {}
         self.waiting: set[str] = set()
         self.env: dict[str, None] = {}
@@ -102,7 +102,7 @@ class _Layers:
         self.states[entry.name] = DeclaredState(entry, file, request is not None, is_trusted)
 
     def show(self, variables: Sequence[str], file: ConfigurationFile) -> None:
-        """Let conditions see variables: what a condition compares, it may show to an agent."""
+        """Let conditions use environment variables, whose values they may show to an agent."""
         if variables and file.layer in OF_A_PROJECT:
             listed = ", ".join(variables)
             entry = StateEntry(VARIABLES, "", implies=tuple(variables))
@@ -113,7 +113,7 @@ class _Layers:
         self.env |= dict.fromkeys(variables)
 
     def implications(self) -> Implications:
-        """Put together what implies what; where that goes in a circle, the weakest files' is left out."""
+        """Merge the implications; in a cycle, those of the weakest files are dropped."""
         names = [name for name in self.states if name not in self.waiting]
         implying = {name: self.states[name] for name in names if self.states[name].entry.implies}
         for weakest in (
@@ -130,10 +130,10 @@ class _Layers:
                         del implying[name]
                         reason = f"{error}, so that what it implies does not count"
                         self.conflicts.append(Conflict(state.file, name, reason))
-        return Implications(names)  # one file alone has no circle
+        return Implications(names)  # a single file has no cycle
 
     def _changes(self, entry: StateEntry, file: ConfigurationFile) -> Iterator[str]:
-        """Say how a project's state changes what is not the project's."""
+        """List how a project's state changes foreign states."""
         if file.layer not in OF_A_PROJECT:
             return
         if entry.name in self._foreign:
@@ -151,9 +151,9 @@ class _Layers:
         return request
 
 
-def _foreign(said: Iterable[LoadedFile]) -> dict[str, ConfigurationFile]:
-    """List the states that files of others than a project declare or imply, each with the strongest file."""
-    theirs = [each for each in said if each.file.layer not in OF_A_PROJECT]
+def _foreign(loaded: Iterable[LoadedFile]) -> dict[str, ConfigurationFile]:
+    """List the states that other files than the project's declare or imply, with the strongest file."""
+    theirs = [each for each in loaded if each.file.layer not in OF_A_PROJECT]
     implied = {
         name: each.file for each in theirs for entry in each.content.states for name in _implied(entry)
     }
@@ -161,9 +161,9 @@ def _foreign(said: Iterable[LoadedFile]) -> dict[str, ConfigurationFile]:
 
 
 def _runs(entry: StateEntry, file: ConfigurationFile) -> Iterator[str]:
-    """Say what a state runs that needs trust.
+    """List what a state runs that needs trust.
 
-    A program that the user names may run what lies in the workspace; a URL that the user names does not.
+    A program in the user's own file may still run code of the workspace; a URL there does not.
     """
     detector = entry.detector
     if detector is None or not detector.runs:
@@ -177,7 +177,7 @@ def _runs(entry: StateEntry, file: ConfigurationFile) -> Iterator[str]:
 
 
 def digest(entry: StateEntry) -> str:
-    """Tell one declaration of a state from another, in all that trust is about."""
+    """Return a digest of everything in a state that trust covers."""
     return sha256(json.dumps([entry.name, entry.detector, entry.implies]).encode()).hexdigest()
 
 
@@ -190,12 +190,12 @@ def _implied(entry: StateEntry) -> Iterator[str]:
 
 
 def may_present(strategy: str | None, file: ConfigurationFile) -> bool:
-    """Tell whether a file may choose a strategy: a project must not switch off what tools need of states."""
+    """Tell whether a file may choose a strategy: a project must not disable requirements on states."""
     return strategy != Strategy.FLAT or file.layer not in OF_A_PROJECT
 
 
 def owner(file: ConfigurationFile) -> str:
-    """Say whose file it is."""
+    """Say whose file it is, for messages."""
     return (
         "Remit itself" if file.layer is ConfigurationLayer.BUILTIN else f"the {file.layer} file {file.path}"
     )

@@ -1,4 +1,4 @@
-"""Looks through a configuration for what is no mistake, and still not what its author may have meant."""
+"""Warns about configurations that are valid but probably not what the author meant."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -24,23 +24,23 @@ Remark = tuple[Severity, ConfigurationFile, ConfigurationMistake]
 
 
 class _Known(NamedTuple):
-    """What a configuration may be about, in one workspace."""
+    """The names that exist in one workspace."""
 
     names: Collection[str]
     servers: Collection[str]
     agents: Collection[str]
-    own_names: Collection[tuple[str, str]]  # of tools, with their servers
+    own_names: Collection[tuple[str, str]]  # servers with their tools
 
 
 def remarks(
-    said: Sequence[LoadedFile], tools: Iterable[Tool], memory_tools: Sequence[str]
+    loaded: Sequence[LoadedFile], tools: Iterable[Tool], memory_tools: Sequence[str]
 ) -> Iterator[Remark]:
-    """List what contradicts itself, and what means nothing that is known here."""
+    """List contradictions, and patterns that match nothing known here."""
     known = _known(tools, memory_tools)
-    for each in said:
+    for each in loaded:
         yield from _unmatched(each, known)
         yield from _blocked(each)
-        yield from _overruled(each, said)
+        yield from _overruled(each, loaded)
 
 
 def _known(tools: Iterable[Tool], memory_tools: Sequence[str]) -> _Known:
@@ -55,7 +55,7 @@ def _known(tools: Iterable[Tool], memory_tools: Sequence[str]) -> _Known:
         if tool.kind is Kind.MCP_TOOL and tool.server is not None
     ]
     agents = [tool.name for tool in listed if tool.kind is Kind.SUBAGENT]
-    # What Remit brings along is known, whether a gateway has served it here before or not.
+    # Remit's own tools are known even if no gateway has served them here yet.
     brought = {tool_name(MEMORY_SERVER, name) for name in memory_tools}
     return _Known(
         {*(tool.name for tool in listed), *brought},
@@ -65,37 +65,37 @@ def _known(tools: Iterable[Tool], memory_tools: Sequence[str]) -> _Known:
     )
 
 
-def _unmatched(said: LoadedFile, known: _Known) -> Iterator[Remark]:
-    for path, pattern in _patterns(said):
+def _unmatched(loaded: LoadedFile, known: _Known) -> Iterator[Remark]:
+    for path, pattern in _patterns(loaded):
         if not _matches(tool_globs(pattern), known.names):
             hint = None if "*" in pattern else did_you_mean(pattern, known.names)
-            yield _note(said, path, f"`{pattern}` means no tool that is known here", hint)
-    for each in said.content.servers:
+            yield _note(loaded, path, f"`{pattern}` means no tool that is known here", hint)
+    for each in loaded.content.servers:
         path = ("servers", each.name)
         if not _matches((glob(each.name),), known.servers):
             hint = did_you_mean(each.name, known.servers)
-            yield _note(said, path, f"no server `{each.name}` is known here", hint)
+            yield _note(loaded, path, f"no server `{each.name}` is known here", hint)
             continue
-        yield from _unmatched_of_server(said, each, known)
-    for each in said.content.agents:
+        yield from _unmatched_of_server(loaded, each, known)
+    for each in loaded.content.agents:
         if not _matches((glob(each.name),), known.agents):
             hint = did_you_mean(each.name, known.agents)
-            yield _note(said, ("agents", each.name), f"no agent `{each.name}` is known here", hint)
+            yield _note(loaded, ("agents", each.name), f"no agent `{each.name}` is known here", hint)
 
 
-def _unmatched_of_server(said: LoadedFile, lists: AccessLists, known: _Known) -> Iterator[Remark]:
+def _unmatched_of_server(loaded: LoadedFile, lists: AccessLists, known: _Known) -> Iterator[Remark]:
     """A server that was not asked for its tools yet may have any."""
     own = [name for server, name in known.own_names if glob(lists.name).matches(server)]
     for key, patterns in (("allow", lists.allow or ()), ("block", lists.block)):
         for pattern in patterns:
             if own and not _matches(own_globs(pattern), [*own, *known.names]):
                 message = f"`{pattern}` means no tool that the server is known to have"
-                yield _note(said, ("servers", lists.name, key), message, did_you_mean(pattern, own))
+                yield _note(loaded, ("servers", lists.name, key), message, did_you_mean(pattern, own))
 
 
-def _patterns(said: LoadedFile) -> Iterator[tuple[KeyPath, str]]:
+def _patterns(loaded: LoadedFile) -> Iterator[tuple[KeyPath, str]]:
     """List the patterns of tools, with the keys that lead to each."""
-    content = said.content
+    content = loaded.content
     yield from ((("tools", entry.pattern), entry.pattern) for entry in content.tools)
     for lists, path in ((content.everyone, ()), *((each, ("agents", each.name)) for each in content.agents)):
         yield from (((*path, "allow"), pattern) for pattern in lists.allow or ())
@@ -112,13 +112,13 @@ def _matches(globs: Iterable[Glob], names: Collection[str]) -> bool:
     return any(form.matches(name) for form in globs for name in names)
 
 
-def _note(said: LoadedFile, path: KeyPath, message: str, hint: str | None) -> Remark:
-    return Severity.NOTE, said.file, ConfigurationMistake(path, message, hint)
+def _note(loaded: LoadedFile, path: KeyPath, message: str, hint: str | None) -> Remark:
+    return Severity.NOTE, loaded.file, ConfigurationMistake(path, message, hint)
 
 
-def _blocked(said: LoadedFile) -> Iterator[Remark]:
+def _blocked(loaded: LoadedFile) -> Iterator[Remark]:
     """Name what a list allows and blocks."""
-    content = said.content
+    content = loaded.content
     named = [(("servers", each.name), each) for each in content.servers]
     named += [(("agents", each.name), each) for each in content.agents]
     for path, lists in (((), content.everyone), *named):
@@ -127,22 +127,22 @@ def _blocked(said: LoadedFile) -> Iterator[Remark]:
             if blocking is not None:
                 message = f"`{pattern}` is blocked by `{blocking}`, and blocking counts"
                 mistake = ConfigurationMistake((*path, "allow"), message, "drop one of them")
-                yield Severity.WARNING, said.file, mistake
+                yield Severity.WARNING, loaded.file, mistake
 
 
-def _overruled(said: LoadedFile, all_said: Sequence[LoadedFile]) -> Iterator[Remark]:
-    """Name what a rule says in vain, because another of no stronger file is stricter."""
-    for entry in said.content.tools:
-        for other in all_said:
-            if rule_strength(other.file) > rule_strength(said.file):
-                continue  # that is a mistake
+def _overruled(loaded: LoadedFile, all_loaded: Sequence[LoadedFile]) -> Iterator[Remark]:
+    """List rules without effect, because a stricter one of an equal or weaker file wins."""
+    for entry in loaded.content.tools:
+        for other in all_loaded:
+            if rule_strength(other.file) > rule_strength(loaded.file):
+                continue  # reported as a mistake
             for theirs in other.content.tools:
                 for key in _in_vain(entry, theirs):
                     stricter = f"`{key_path(('tools', theirs.pattern, key))}` in {other.file.path}"
                     message = f"{stricter} says otherwise, and the stricter counts"
                     yield (
                         Severity.WARNING,
-                        said.file,
+                        loaded.file,
                         ConfigurationMistake(("tools", entry.pattern, key), message),
                     )
 

@@ -13,11 +13,11 @@ from remit.configuration.config_model import (
 )
 from remit.decision.snapshot import Implications
 
-VARIABLES = "[env]"  # stands for the list of variables where a state's name would: no state is called so
+VARIABLES = "[env]"  # the name under which the list of variables is trusted; no state has it
 
 
 class DeclaredState(NamedTuple):
-    """A state in force, with where it was declared."""
+    """A state in force, with the file that declares it."""
 
     entry: StateEntry
     file: ConfigurationFile
@@ -26,55 +26,55 @@ class DeclaredState(NamedTuple):
 
     @property
     def may_run(self) -> bool:
-        """Whether its detector may be used."""
+        """Whether its detector may run."""
         return self.is_trusted or not self.needs_trust
 
 
 class TrustRequest(NamedTuple):
-    """A part of a configuration that only holds with the user's trust, and why."""
+    """A part of a configuration that needs the user's trust, and why."""
 
     entry: StateEntry | ToolEntry
     file: ConfigurationFile
     reasons: tuple[str, ...]
     digest: str
     trusted_digest: str | None = None
-    subject: str = ""  # what it is kept under
+    subject: str = ""  # the key under which the store keeps it
 
     @property
     def name(self) -> str:
-        """What a person calls it."""
+        """The name of the state, or the pattern of tools."""
         return self.entry.name if isinstance(self.entry, StateEntry) else self.entry.pattern
 
     @property
     def detector(self) -> Detector | None:
-        """How a state is found out."""
+        """The detector of a state."""
         return self.entry.detector if isinstance(self.entry, StateEntry) else None
 
     @property
     def is_state(self) -> bool:
-        """Whether it is a state, and not what is said of tools."""
+        """Whether it is a state and not a rule for tools."""
         return isinstance(self.entry, StateEntry)
 
     @property
     def is_trusted(self) -> bool:
-        """Whether it is as it was when it was trusted."""
+        """Whether it is trusted in its current form."""
         return self.trusted_digest == self.digest
 
     @property
     def is_changed(self) -> bool:
-        """Whether something else was trusted than what stands there now."""
+        """Whether it changed since it was trusted."""
         return self.trusted_digest is not None and not self.is_trusted
 
     @property
     def title(self) -> str:
-        """What a person would call it."""
+        """The name with its kind."""
         if not self.is_state:
             return f"rule {self.name}"
         return "variables" if self.name == VARIABLES else f"state {self.name}"
 
 
 class ToolRule(NamedTuple):
-    """What a file says of tools."""
+    """A rule for tools, with the file that sets it."""
 
     entry: ToolEntry
     file: ConfigurationFile
@@ -89,7 +89,7 @@ class Transition(NamedTuple):
 
 
 class Conflict(NamedTuple):
-    """A state that a file declares, and that is not in force as declared."""
+    """A declared state that is not in force as declared."""
 
     file: ConfigurationFile
     name: str
@@ -97,15 +97,15 @@ class Conflict(NamedTuple):
 
 
 class Configuration(NamedTuple):
-    """All that the files say together."""
+    """The merged content of all files."""
 
     states: Mapping[str, DeclaredState]
-    waiting: frozenset[str]  # states that are declared, and unknown until trusted
+    waiting: frozenset[str]  # declared states that are unknown until trusted
     implications: Implications
     rules: tuple[ToolRule, ...]
     trust_requests: tuple[TrustRequest, ...]
     conflicts: tuple[Conflict, ...]
-    foreign: frozenset[str] = frozenset()  # states that are not the project's
+    foreign: frozenset[str] = frozenset()  # states that the project does not own
     env: tuple[str, ...] = ()
     strategy: str | None = None
     token_budget: int | None = None
@@ -118,12 +118,12 @@ class Configuration(NamedTuple):
 
     @property
     def has_conditions(self) -> bool:
-        """Whether any tool asks for anything that may hold or not."""
+        """Whether any tool has a condition."""
         return any(rule.entry.has_condition for rule in self.rules)
 
     @property
     def transitions(self) -> Iterator[Transition]:
-        """List what tools do to workflow states when they succeed."""
+        """List how the success of tools sets and clears workflow states."""
         for state in self.states.values():
             for patterns, truth in ((state.entry.on, True), (state.entry.off, False)):
                 yield from (Transition(pattern, state.entry.name, truth) for pattern in patterns)

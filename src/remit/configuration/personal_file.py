@@ -1,4 +1,4 @@
-"""Writes Remit's own configuration file of one user in one project: all of it or nothing."""
+"""Writes `remit.local.toml`, a user's own configuration file in a project, atomically."""
 
 import os
 import tempfile
@@ -22,14 +22,14 @@ class PersonalFile:
 
     @property
     def text(self) -> str:
-        """What it says; empty where there is none."""
+        """The text of the file; empty if it does not exist."""
         return self._found or ""
 
     def write(self, text: str) -> None:
-        """Make it say something else; one that says nothing is removed.
+        """Replace the text; an empty text removes the file.
 
         Raises:
-            BadFileError: somebody else wrote to it meanwhile, or it cannot be written.
+            BadFileError: the file changed meanwhile, or cannot be written.
         """
         if self._read() != self._found:
             raise BadFileError(f"`{self.path}` was changed meanwhile", hint="run the command again")

@@ -1,7 +1,7 @@
-"""Makes the policy of what files say: their lists, labels and modes, as far as each file may say them.
+"""Compiles the policy from the lists, rules and modes of all files, within what each file may set.
 
-What a project's files say counts at once where it takes away. Where it would give, the user has to trust it
-first; and no file of a project sets a mode.
+A project's rules that restrict count at once. Rules that permit need the user's trust, and no project file
+sets a mode.
 """
 
 import json
@@ -49,35 +49,35 @@ _ANY = glob("*")
 
 
 class CompiledPolicy(NamedTuple):
-    """A policy, what of it waits for the user's trust, and what does not count."""
+    """A policy, the parts that wait for trust, and the rules that do not count."""
 
     policy: Policy = NO_POLICY
     trust_requests: tuple[TrustRequest, ...] = ()
     violations: tuple[tuple[ConfigurationFile, ConfigurationMistake], ...] = ()
 
 
-def compile_policy(said: Sequence[LoadedFile], trusted: Trusted) -> CompiledPolicy:
-    """Put together what files say of who may use what, the weakest first."""
-    unread = [each.file for each in said if each.is_unread and each.file.layer not in OF_A_PROJECT]
-    if not unread and not any(map(_says_anything, said)):
+def compile_policy(loaded: Sequence[LoadedFile], trusted: Trusted) -> CompiledPolicy:
+    """Compile the policy of all files, weakest first."""
+    unread = [each.file for each in loaded if each.is_unread and each.file.layer not in OF_A_PROJECT]
+    if not unread and not any(map(_says_anything, loaded)):
         return CompiledPolicy()
-    trust_requests = [request for each in said for request in _trust_requests(each, said, trusted)]
+    trust_requests = [request for each in loaded for request in _trust_requests(each, loaded, trusted)]
     granted = {(each.file.path, each.subject) for each in trust_requests if each.is_trusted}
-    asked = [_setting(each, "ask_from") for each in said if each.content.ask_from]
+    asked = [_setting(each, "ask_from") for each in loaded if each.content.ask_from]
     policy = Policy(
-        lists=[item for each in said for item in _lists(each)],
-        safety_rules=[item for each in said for item in _safety_rules(each, granted)],
-        annotation_trust=[item for each in said for item in _annotation_trust(each)],
+        lists=[item for each in loaded for item in _lists(each)],
+        safety_rules=[item for each in loaded for item in _safety_rules(each, granted)],
+        annotation_trust=[item for each in loaded for item in _annotation_trust(each)],
         ask_from=min(((LEVELS[word], origin) for word, origin in asked), default=None),
-        mode=_mode(said, ConfigurationLayer.MACHINE),
-        fixed_mode=_mode(said, ConfigurationLayer.MANAGED),
+        mode=_mode(loaded, ConfigurationLayer.MACHINE),
+        fixed_mode=_mode(loaded, ConfigurationLayer.MANAGED),
         unread=ConfigLocation(unread[-1].path, "") if unread else None,
     )
-    return CompiledPolicy(policy, tuple(trust_requests), tuple(_violations(said, granted)))
+    return CompiledPolicy(policy, tuple(trust_requests), tuple(_violations(loaded, granted)))
 
 
-def _says_anything(said: LoadedFile) -> bool:
-    content = said.content
+def _says_anything(loaded: LoadedFile) -> bool:
+    content = loaded.content
     has_safety_rule = any(_is_safety_rule(entry) for entry in content.tools)
     lists = (content.everyone, *content.servers, *content.agents)
     has_list = any(each.allow is not None or each.block or each.trusted is not None for each in lists)
@@ -86,94 +86,94 @@ def _says_anything(said: LoadedFile) -> bool:
     if content.memory == OFF:
         return True
     is_run = any(each.options is not None for each in content.servers)
-    return said.file.layer in OF_A_PROJECT and (is_run or any(True for _ in _unpresentable(content)))
+    return loaded.file.layer in OF_A_PROJECT and (is_run or any(True for _ in _unpresentable(content)))
 
 
 def _is_safety_rule(entry: ToolEntry) -> bool:
     return not (entry.danger is None and entry.approval is None and entry.ai_enabled is None)
 
 
-def _origin(said: LoadedFile, path: KeyPath) -> ConfigLocation:
-    place = said.places.get(KEY_SEPARATOR.join(path))
-    return ConfigLocation(said.file.path, key_path(path), place[0] if place else 0)
+def _origin(loaded: LoadedFile, path: KeyPath) -> ConfigLocation:
+    place = loaded.places.get(KEY_SEPARATOR.join(path))
+    return ConfigLocation(loaded.file.path, key_path(path), place[0] if place else 0)
 
 
-def _setting(said: LoadedFile, key: str) -> tuple[str, ConfigLocation]:
-    return getattr(said.content, key), _origin(said, (key,))
+def _setting(loaded: LoadedFile, key: str) -> tuple[str, ConfigLocation]:
+    return getattr(loaded.content, key), _origin(loaded, (key,))
 
 
-def _mode(said: Sequence[LoadedFile], layer: ConfigurationLayer) -> ModeSetting | None:
-    found = [_setting(each, "mode") for each in said if each.file.layer is layer and each.content.mode]
+def _mode(loaded: Sequence[LoadedFile], layer: ConfigurationLayer) -> ModeSetting | None:
+    found = [_setting(each, "mode") for each in loaded if each.file.layer is layer and each.content.mode]
     return ModeSetting(Mode(found[-1][0]), found[-1][1]) if found else None
 
 
-def _lists(said: LoadedFile) -> Iterator[ToolList]:
-    content = said.content
-    if content.memory == OFF:  # which no other file takes back, as no other takes a block list back
+def _lists(loaded: LoadedFile) -> Iterator[ToolList]:
+    content = loaded.content
+    if content.memory == OFF:  # like a block list, no other file can undo it
         everything = ((OFF, own_globs("*")),)
         whose = glob(MEMORY_SERVER)
-        yield ToolList(ListTarget.SERVER, whose, everything, False, _origin(said, ("memory", "tools")))
-    yield from _list(said, content.everyone, ListTarget.ALL, ())
+        yield ToolList(ListTarget.SERVER, whose, everything, False, _origin(loaded, ("memory", "tools")))
+    yield from _list(loaded, content.everyone, ListTarget.ALL, ())
     for each in content.servers:
-        yield from _list(said, each, ListTarget.SERVER, ("servers", each.name))
+        yield from _list(loaded, each, ListTarget.SERVER, ("servers", each.name))
     for each in content.agents:
-        yield from _list(said, each, ListTarget.AGENT, ("agents", each.name))
+        yield from _list(loaded, each, ListTarget.AGENT, ("agents", each.name))
 
 
-def _list(said: LoadedFile, lists: AccessLists, target: ListTarget, path: KeyPath) -> Iterator[ToolList]:
+def _list(loaded: LoadedFile, lists: AccessLists, target: ListTarget, path: KeyPath) -> Iterator[ToolList]:
     read = own_globs if target is ListTarget.SERVER else tool_globs
     whose = glob(lists.name) if lists.name else _ANY
     for key, patterns in (("block", lists.block or None), ("allow", lists.allow)):
         if patterns is not None:
             meant = tuple((pattern, read(pattern)) for pattern in patterns)
-            yield ToolList(target, whose, meant, key == "allow", _origin(said, (*path, key)))
+            yield ToolList(target, whose, meant, key == "allow", _origin(loaded, (*path, key)))
 
 
 def own_globs(pattern: str) -> tuple[Glob, ...]:
-    """Read a pattern of a server's own names for its tools, which may be written in full, too."""
+    """Parse a pattern of a server's own tool names, which may also be canonical."""
     if pattern.startswith(MCP):
         return tool_globs(pattern)
     return (Glob(tuple(map(normalise, pattern.split("*")))),)
 
 
-def _safety_rules(said: LoadedFile, granted: Iterable[tuple[str, str]]) -> Iterator[SafetyRule]:
-    for entry in filter(_is_safety_rule, said.content.tools):
-        strength = rule_strength(said.file)
-        if (said.file.path, _subject(entry)) in granted:
+def _safety_rules(loaded: LoadedFile, granted: Iterable[tuple[str, str]]) -> Iterator[SafetyRule]:
+    for entry in filter(_is_safety_rule, loaded.content.tools):
+        strength = rule_strength(loaded.file)
+        if (loaded.file.path, _subject(entry)) in granted:
             strength = RuleStrength.TRUSTED
         path = ("tools", entry.pattern)
         danger, approval, ai_enabled = entry.danger, entry.approval, entry.ai_enabled
         yield SafetyRule(
             tool_globs(entry.pattern),
             strength,
-            None if danger is None else (LEVELS[danger], _origin(said, (*path, "danger"))),
-            None if approval is None else (approval, _origin(said, (*path, "approval"))),
-            None if ai_enabled is None else (ai_enabled, _origin(said, (*path, "ai_enabled"))),
+            None if danger is None else (LEVELS[danger], _origin(loaded, (*path, "danger"))),
+            None if approval is None else (approval, _origin(loaded, (*path, "approval"))),
+            None if ai_enabled is None else (ai_enabled, _origin(loaded, (*path, "ai_enabled"))),
         )
 
 
-def _annotation_trust(said: LoadedFile) -> Iterator[AnnotationTrust]:
-    strength = rule_strength(said.file)
-    for each in said.content.servers:
+def _annotation_trust(loaded: LoadedFile) -> Iterator[AnnotationTrust]:
+    strength = rule_strength(loaded.file)
+    for each in loaded.content.servers:
         if each.trusted is False or (each.trusted and strength is not RuleStrength.NARROWING):
             yield AnnotationTrust(glob(each.name), each.trusted, strength)
 
 
 def _trust_requests(
-    said: LoadedFile, all_said: Sequence[LoadedFile], trusted: Trusted
+    loaded: LoadedFile, all_loaded: Sequence[LoadedFile], trusted: Trusted
 ) -> Iterator[TrustRequest]:
-    """List what a project says of tools that would give, and not take away."""
-    if said.file.layer not in OF_A_PROJECT:
+    """List a project's rules that would permit something."""
+    if loaded.file.layer not in OF_A_PROJECT:
         return
-    for entry in said.content.tools:
-        undoing = _undoing(entry, said, all_said)
+    for entry in loaded.content.tools:
+        undoing = _undoing(entry, loaded, all_loaded)
         reasons = tuple(mistake.message for mistake, is_for_trust in undoing if is_for_trust)
         if entry.danger is not None and LEVELS[entry.danger] < Danger.DESTRUCTIVE:
             reasons = (*reasons, f"it may make tools count as no more than `{entry.danger}`")
         if reasons:
             subject = _subject(entry)
-            known = trusted.get((said.file.path, subject))
-            yield TrustRequest(entry, said.file, reasons, _digest(entry), known, subject)
+            known = trusted.get((loaded.file.path, subject))
+            yield TrustRequest(entry, loaded.file, reasons, _digest(entry), known, subject)
 
 
 def _subject(entry: ToolEntry) -> str:
@@ -186,26 +186,28 @@ def _digest(entry: ToolEntry) -> str:
 
 
 def _violations(
-    all_said: Sequence[LoadedFile], granted: Iterable[tuple[str, str]]
+    all_loaded: Sequence[LoadedFile], granted: Iterable[tuple[str, str]]
 ) -> Iterator[tuple[ConfigurationFile, ConfigurationMistake]]:
-    for said in all_said:
-        file, content = said.file, said.content
+    for loaded in all_loaded:
+        file, content = loaded.file, loaded.content
         if file.layer in OF_A_PROJECT:
-            yield from ((file, each) for each in _given(said, all_said))
+            yield from ((file, each) for each in _given(loaded, all_loaded))
         for entry in content.tools:
             is_granted = (file.path, _subject(entry)) in granted
-            for mistake, is_for_trust in _undoing(entry, said, all_said):
+            for mistake, is_for_trust in _undoing(entry, loaded, all_loaded):
                 if not (is_granted and is_for_trust):
                     yield file, mistake
 
 
-def _given(said: LoadedFile, all_said: Sequence[LoadedFile]) -> Iterator[ConfigurationMistake]:
-    """Name what no file of a project may say, whoever trusts it."""
-    machine = next((each.file.path for each in all_said if each.file.layer is ConfigurationLayer.MACHINE), "")
+def _given(loaded: LoadedFile, all_loaded: Sequence[LoadedFile]) -> Iterator[ConfigurationMistake]:
+    """List the settings that a project may never set, even if trusted."""
+    machine = next(
+        (each.file.path for each in all_loaded if each.file.layer is ConfigurationLayer.MACHINE), ""
+    )
     hint = f"that is the machine's to say, in {machine}" if machine else None
-    if said.content.mode is not None:
+    if loaded.content.mode is not None:
         yield ConfigurationMistake(("mode",), "a project cannot set a mode", hint)
-    for each in said.content.servers:
+    for each in loaded.content.servers:
         if each.trusted:
             message = "a project cannot have its servers believed"
             yield ConfigurationMistake(("servers", each.name, "trusted"), message, hint)
@@ -213,14 +215,14 @@ def _given(said: LoadedFile, all_said: Sequence[LoadedFile]) -> Iterator[Configu
             if getattr(each.options, key) is not None:
                 message = "a project cannot say how servers are run"
                 yield ConfigurationMistake(("servers", each.name, key), message, hint)
-    for path in _unpresentable(said.content):
+    for path in _unpresentable(loaded.content):
         yield ConfigurationMistake(
             path, f"a project cannot choose `{Strategy.FLAT}`, which ignores what tools need of states", hint
         )
 
 
 def _unpresentable(content: ConfigurationContent) -> Iterator[KeyPath]:
-    """Name the places where a file chooses a strategy that switches gates off."""
+    """List the places where a file chooses a strategy that skips gates."""
     if content.strategy == Strategy.FLAT:
         yield ("strategy",)
     for section, entries in (("agents", content.agents), ("rooms", content.rooms)):
@@ -232,14 +234,14 @@ def _unpresentable(content: ConfigurationContent) -> Iterator[KeyPath]:
 
 
 def _undoing(
-    entry: ToolEntry, said: LoadedFile, all_said: Sequence[LoadedFile]
+    entry: ToolEntry, loaded: LoadedFile, all_loaded: Sequence[LoadedFile]
 ) -> Iterator[tuple[ConfigurationMistake, bool]]:
-    """Name what a rule would undo of what a stronger file says of the same tools, and whether trust lets it.
+    """List what a rule would undo of a stronger file's rules, and whether trust allows it.
 
-    What the user switched off stays off, and what an administrator says holds.
+    Tools that the user switched off stay off, and an administrator's rules stand.
     """
-    for other in all_said:
-        if rule_strength(other.file) <= rule_strength(said.file):
+    for other in all_loaded:
+        if rule_strength(other.file) <= rule_strength(loaded.file):
             continue
         for theirs in other.content.tools:
             for key in _weaker_keys(entry, theirs):
@@ -249,7 +251,7 @@ def _undoing(
 
 
 def rule_strength(file: ConfigurationFile) -> RuleStrength:
-    """Tell how much a file may say."""
+    """Return the strength of a file's rules."""
     return _STRENGTHS.get(file.layer, RuleStrength.NARROWING)
 
 
@@ -260,13 +262,13 @@ def _weaker_keys(entry: ToolEntry, theirs: ToolEntry) -> Iterator[str]:
         "approval": entry.approval is False and theirs.approval,
         "ai_enabled": entry.ai_enabled and theirs.ai_enabled is False,
     }
-    # Patterns last: there are as many pairs as rules squared.
+    # Patterns last, because the number of pairs is quadratic.
     if any(weaker.values()) and covers(theirs.pattern, entry.pattern):
         yield from (key for key, is_so in weaker.items() if is_so)
 
 
 def covers(wider: str, pattern: str) -> bool:
-    """Tell whether a pattern covers all that another one does."""
+    """Tell whether a pattern covers everything that another one covers."""
     return all(
         any(form.matches("*".join(each.parts)) for form in tool_globs(wider)) for each in tool_globs(pattern)
     )

@@ -1,4 +1,4 @@
-"""Puts together what files say of what agents are told: a project can only have them told less."""
+"""Merges the settings of sessions; a project can only reduce what agents are told."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -17,7 +17,7 @@ MAX_TOKENS = 2_000
 
 
 class SessionSettings(NamedTuple):
-    """What an agent is told, as `Telling` with nothing left open."""
+    """The settings of sessions, as `SessionOptions` with defaults applied."""
 
     characters: int = MAX_CHARACTERS
     tokens: int = MAX_TOKENS
@@ -27,13 +27,13 @@ class SessionSettings(NamedTuple):
     observes: bool = True
 
 
-def session_settings(said: Sequence[LoadedFile]) -> SessionSettings:
-    """Put together what files say: the machine's, what a project takes from that, and the administrator's."""
+def session_settings(loaded: Sequence[LoadedFile]) -> SessionSettings:
+    """Merge the files: the machine's, what a project reduces, and the administrator's."""
     told = SessionSettings()
     for each in (
-        *_of(said, ConfigurationLayer.MACHINE),
-        *_of(said, *OF_A_PROJECT),
-        *_of(said, ConfigurationLayer.MANAGED),
+        *_of(loaded, ConfigurationLayer.MACHINE),
+        *_of(loaded, *OF_A_PROJECT),
+        *_of(loaded, ConfigurationLayer.MANAGED),
     ):
         wanted = {key: value for key, value in each.content.session._asdict().items() if value is not None}
         if each.file.layer in OF_A_PROJECT:
@@ -42,13 +42,13 @@ def session_settings(said: Sequence[LoadedFile]) -> SessionSettings:
     return told
 
 
-def violations(said: Iterable[LoadedFile]) -> Iterator[tuple[ConfigurationFile, ConfigurationMistake]]:
-    """Name what no file of a project may say, whoever trusts it."""
-    for each in said:
+def violations(loaded: Iterable[LoadedFile]) -> Iterator[tuple[ConfigurationFile, ConfigurationMistake]]:
+    """List the settings that a project may never set, even if trusted."""
+    for each in loaded:
         if each.file.layer in OF_A_PROJECT and each.content.session.shared_patterns:
             message, hint = "a project cannot ask for what others do", "that is the machine's to say"
             yield each.file, ConfigurationMistake(("suggestions", "shared_patterns"), message, hint)
 
 
-def _of(said: Sequence[LoadedFile], *layers: ConfigurationLayer) -> Iterator[LoadedFile]:
-    return (each for each in said if each.file.layer in layers)
+def _of(loaded: Sequence[LoadedFile], *layers: ConfigurationLayer) -> Iterator[LoadedFile]:
+    return (each for each in loaded if each.file.layer in layers)

@@ -1,4 +1,4 @@
-"""Switches tools off in the text of a configuration file, so that every byte can be taken back."""
+"""Switches tools off in the text of a configuration file, in a way that can be undone exactly."""
 
 import json
 import re
@@ -13,10 +13,10 @@ _BLOCK = re.compile(r"\n\[tools\.(\"(?:[^\"\\\n]|\\.)*\")\]" + re.escape(_MARK) 
 
 
 def switch_off(text: str, names: Iterable[str]) -> str:
-    """Add a rule for each name that says that no AI may use it.
+    """Add a rule for each name that switches it off for AI.
 
     Raises:
-        PolicyError: the text has a rule for a name already, or cannot be added to.
+        PolicyError: the text already has a rule for a name, or cannot be extended.
     """
     wanted = list(dict.fromkeys(names))
     known = _tools(text)
@@ -34,7 +34,7 @@ def switch_off(text: str, names: Iterable[str]) -> str:
 
 
 def switch_on(text: str) -> str:
-    """Take out every rule that `switch_off` added."""
+    """Remove every rule that `switch_off` added."""
     return _BLOCK.sub("", text)
 
 

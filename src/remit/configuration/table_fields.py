@@ -1,6 +1,6 @@
-"""Checks the tables of a configuration file by hand, and collects every mistake with its place.
+"""Reads the tables of a configuration file with type checks, and collects every mistake.
 
-No mistake shows a value: what was put in the wrong place may be a secret.
+Mistakes never show values: a misplaced value may be a secret.
 """
 
 from collections.abc import Callable, Collection, Iterable
@@ -18,7 +18,7 @@ _MOST_CHARACTERS = 4096  # in one text
 
 
 class TableFields:
-    """One table of a file, read with its types checked; what is wrong is noted and reads as missing."""
+    """One table of a file; invalid values are noted as mistakes and read as missing."""
 
     def __init__(self, table: object, path: KeyPath, mistakes: list[ConfigurationMistake]) -> None:
         self.path = path
@@ -34,19 +34,19 @@ class TableFields:
         return name in self._table
 
     def note(self, name: str, message: str, hint: str | None = None) -> None:
-        """Note a mistake at a key; without one, at the table as a whole."""
+        """Note a mistake at a key, or at the whole table."""
         path = (*self.path, name) if name else self.path
         self._mistakes.append(ConfigurationMistake(path, message, hint))
 
     def only(self, known: Collection[str]) -> None:
-        """Note every key that means nothing here."""
+        """Note every unknown key."""
         for name in self._table:
             if name not in known:
                 hint = did_you_mean(name, known) or f"known are {listed(sorted(known))}"
                 self.note(name, f"`{name}` is no key that is known here", hint)
 
     def given(self, names: Iterable[str]) -> list[str]:
-        """List those of some keys that are there."""
+        """List which of some keys are present."""
         return [name for name in names if name in self._table]
 
     def tables(self, name: str) -> "list[tuple[str, TableFields]]":
@@ -59,15 +59,15 @@ class TableFields:
         return TableFields(self._table.get(name, {}), (*self.path, name), self._mistakes)
 
     def is_table(self, name: str) -> bool:
-        """Tell whether a key is there and is a table."""
+        """Tell whether a key is present and a table."""
         return isinstance(self._table.get(name), dict)
 
     def is_list(self, name: str) -> bool:
-        """Tell whether a key is there and is a list."""
+        """Tell whether a key is present and a list."""
         return isinstance(self._table.get(name), list)
 
     def text(self, name: str) -> str | None:
-        """Read a text of some length; None where it is missing."""
+        """Read a non-empty text; None if missing."""
         value = self._table.get(name)
         if value is None:
             return None
@@ -78,7 +78,7 @@ class TableFields:
         return None
 
     def texts(self, name: str) -> tuple[str, ...] | None:
-        """Read a list of texts; None where it is missing."""
+        """Read a list of texts; None if missing."""
         value = self._table.get(name)
         if value is None:
             return None
@@ -96,23 +96,23 @@ class TableFields:
         return tuple(cast("list[str]", items))
 
     def text_or_texts(self, name: str) -> tuple[str, ...]:
-        """Read a list of texts, which may be written as one text; a missing one is empty."""
+        """Read one text or a list of texts; empty if missing."""
         if name in self._table and not isinstance(self._table[name], list):
             one = self.text(name)
             return () if one is None else (one,)
         return self.texts(name) or ()
 
     def flag(self, name: str) -> bool | None:
-        """Read true or false; None where it is missing."""
+        """Read a boolean; None if missing."""
         return self._checked(name, lambda value: isinstance(value, bool), "true or false")
 
     def whole(self, name: str, least: int, most: int) -> int | None:
-        """Read a whole number within bounds; None where it is missing."""
+        """Read an integer within bounds; None if missing."""
         words = f"a whole number from {least:,} to {most:,}"
         return self._checked(name, lambda value: type(value) is int and least <= value <= most, words)
 
     def wholes(self, name: str, least: int, most: int) -> tuple[int, ...]:
-        """Read whole numbers within bounds, which may be written as one; missing ones are none."""
+        """Read one integer or a list of them within bounds; empty if missing."""
         value = self._table.get(name, [])
         numbers = cast("list[object]", value) if isinstance(value, list) else [value]
         if all(type(each) is int and least <= each <= most for each in numbers) and len(numbers) <= 20:
@@ -127,11 +127,11 @@ class TableFields:
         return default if value is None else float(value)
 
     def scalar(self, name: str) -> Scalar | None:
-        """Read a text, a finite number, true or false; None where it is missing."""
+        """Read a text, a finite number or a boolean; None if missing."""
         return self._checked(name, _is_scalar, "a single value")
 
     def one_of(self, name: str, words: Collection[str]) -> str | None:
-        """Read one of some words; None where it is missing."""
+        """Read one of some words; None if missing."""
         value = self._table.get(name)
         if value is None or value in words:
             return cast("str | None", value)
@@ -148,12 +148,12 @@ class TableFields:
 
 
 def listed(words: Iterable[str]) -> str:
-    """Write some words for a person."""
+    """Format words as code, separated by commas."""
     return ", ".join(f"`{word}`" for word in words)
 
 
 def kind(value: object) -> str:
-    """Name what a value is, without showing it."""
+    """Name the type of a value without showing it."""
     match value:
         case bool():
             return "true or false"

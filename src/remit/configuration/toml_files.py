@@ -1,4 +1,4 @@
-"""Finds and reads the files of Remit's own configuration."""
+"""Finds and reads configuration files."""
 
 import os
 import time
@@ -16,26 +16,26 @@ _LIMIT = 2**20  # bytes of a file
 
 
 class TomlFiles:
-    """The files of Remit's own configuration on this machine."""
+    """The configuration files on this machine."""
 
     def __init__(self, machine: Machine, *, now_ns: Callable[[], int] = time.time_ns) -> None:
         self._machine = machine
         self._now_ns = now_ns
 
     def files(self, workspace: Workspace) -> list[ConfigurationFile]:
-        """List the files that count in a workspace, the weakest first."""
+        """List the files of a workspace, weakest first."""
         return [
             ConfigurationFile(ConfigurationLayer(layer), path, dir)
             for layer, path, dir in configuration_paths(workspace, self._machine)
         ]
 
     def fingerprint(self, file: ConfigurationFile) -> str:
-        """Tell one state of a file from another."""
+        """Return a fingerprint of a file's current content."""
         return fingerprint(file.path, self._machine, now_ns=self._now_ns())
 
     def read(self, file: ConfigurationFile, workspace: Workspace) -> TomlDocument | None:
-        """Read a file; None: there is no such file."""
-        if file.path == os.devnull:  # whoever names that wants no file
+        """Read a file; None if it does not exist."""
+        if file.path == os.devnull:  # `REMIT_CONFIG=/dev/null` means no file
             return None
         try:
             if file.dir is not None and not _is_inside(file.path, workspace):

@@ -1,6 +1,6 @@
-"""Finds where the keys of a TOML text stand: its parser does not say.
+"""Finds the positions of keys in TOML text, which `tomllib` does not report.
 
-The text is one that the parser has read: what is not TOML need not be understood here.
+`tomllib` has parsed the text before, so invalid TOML does not occur here.
 """
 
 import re
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from remit.configuration.config_model import KEY_SEPARATOR, KeyPath
 
-_MOST = 5000  # keys whose places are kept
+_MOST = 5000  # keys
 
 _KEY = r"[A-Za-z0-9_-]+|\"(?:\\.|[^\"\\])*\"|'[^']*'"
 _KEY_PATH = re.compile(rf"(?:{_KEY})(?:[ \t]*\.[ \t]*(?:{_KEY}))*")
@@ -22,7 +22,7 @@ _ESCAPES = {"b": "\b", "t": "\t", "n": "\n", "f": "\f", "r": "\r", "e": "\x1b"}
 
 
 def positions(text: str) -> dict[str, list[int]]:
-    """Find the place of each key: its line and column, and those of what is inside its value, from 1."""
+    """Find each key's line and column, and those of the content of its value, from 1."""
     starts = [0, *(at + 1 for at, sign in enumerate(text) if sign == "\n")]
     found: dict[str, list[int]] = {}
     for path, at, value in _Scanner(text).places():
@@ -41,7 +41,7 @@ def _place(starts: list[int], at: int) -> tuple[int, int]:
 
 
 class _Scanner:
-    """Goes through a text once, from key to key."""
+    """Scans a text once, from key to key."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -78,7 +78,7 @@ class _Scanner:
         return next((path for path in reversed(self._open) if path is not None), None)
 
     def _begin_value(self, path: KeyPath) -> bool:
-        """Enter an inline table; tell whether a key comes next."""
+        """Enter an inline table; return whether a key comes next."""
         if self._text[self._at : self._at + 1] == "{":
             self._at += 1
             self._open.append(path)
@@ -90,7 +90,7 @@ class _Scanner:
         return quotes.end() if quotes else self._at
 
     def _step(self, sign: str, is_key_next: bool) -> bool:
-        """Go over one thing that is no key; tell whether a key comes next."""
+        """Skip one token that is not a key; return whether a key comes next."""
         if sign == "#":
             end = self._text.find("\n", self._at)
             self._at = end if end >= 0 else len(self._text)

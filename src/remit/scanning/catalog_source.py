@@ -82,8 +82,8 @@ class Supplying:
         current = self._states.current(context)
         if current is None:
             return Configured(self._unconfigured, context, (), None)
-        ruled = replace(context, requirements=current.requirements, policy=current.ruled.policy)
-        said = (current.said, current.trusted)
+        ruled = replace(context, requirements=current.requirements, policy=current.compiled.policy)
+        said = (current.loaded, current.trusted)
         return Configured(current.configuration, ruled, tuple(current.inputs), said)
 
     def tools(self, context: Context) -> Sequence[Tool]:

@@ -50,7 +50,7 @@ class States:
         current = self.current(context)
         if current is None:
             return context
-        return replace(context, requirements=current.requirements, policy=current.ruled.policy)
+        return replace(context, requirements=current.requirements, policy=current.compiled.policy)
 
     def now(self, context: Context) -> Context:
         """Give a context one snapshot of the states, which counts for all that is asked with it."""
