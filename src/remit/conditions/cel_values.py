@@ -1,6 +1,6 @@
-"""What CEL makes of values: when they are equal, which comes first, what is in what.
+"""CEL's rules for values: equality, order and membership.
 
-Numbers are compared across types as cel-cpp does it, as doubles; a truth value is no number.
+Numbers of different types are compared as doubles, as in cel-cpp; booleans are not numbers.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ _SHOWN = 60  # characters of a value
 
 
 class FailedError(Exception):
-    """A part of a condition has no value, for a reason."""
+    """A part of a condition has no value; the message is the reason."""
 
 
 def written(value: JsonValue) -> str:
@@ -37,17 +37,17 @@ def written(value: JsonValue) -> str:
         return f"{{{', '.join(f'{written(name)}: {written(value[name])}' for name in value)}}}"
     if value is None or isinstance(value, bool):
         return "null" if value is None else str(value).lower()
-    return repr(value).replace("inf", "1e999")  # which is read as infinite
+    return repr(value).replace("inf", "1e999")  # parses as infinity
 
 
 def shown(value: JsonValue) -> str:
-    """Write a value for a person: of a long one, its beginning."""
+    """Write a value for a message, shortened if it is long."""
     text = written(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 def equal(one: JsonValue, other: JsonValue) -> bool:
-    """Tell whether two values are equal; values of different types are not, except for numbers."""
+    """Tell whether two values are equal; except for numbers, different types never are."""
     if type(one) in _NUMBERS and type(other) in _NUMBERS:
         return (
             one == other if type(one) is type(other) else float(cast(float, one)) == float(cast(float, other))
@@ -64,10 +64,10 @@ def equal(one: JsonValue, other: JsonValue) -> bool:
 
 
 def order(operator: Operator, one: JsonValue, other: JsonValue) -> bool:
-    """Tell how two values are ordered.
+    """Compare the order of two values.
 
     Raises:
-        FailedError: they have no order, or are of different types.
+        FailedError: the values have no order, or different types.
     """
     compare = _ORDERS[operator]
     if type(one) is type(other) and type(one) in _ORDERED:
@@ -81,7 +81,7 @@ def within(item: JsonValue, container: JsonValue) -> bool:
     """Tell whether a value is an item of a list, or a key of a map.
 
     Raises:
-        FailedError: what should hold it does not hold values, or the value can be no key.
+        FailedError: the container is not a list or map, or the value cannot be a key.
     """
     if type(container) is list:
         return any(equal(item, each) for each in container)
@@ -96,7 +96,7 @@ def has(container: JsonValue, name: str) -> bool:
     """Tell whether a map has a member.
 
     Raises:
-        FailedError: it is no map.
+        FailedError: the container is not a map.
     """
     if type(container) is not dict:
         raise FailedError(f"{kind(container)} has no members")
@@ -104,10 +104,10 @@ def has(container: JsonValue, name: str) -> bool:
 
 
 def size(value: JsonValue) -> int:
-    """Count the characters of a text, or what a list or a map holds.
+    """Return the size of a text, list or map.
 
     Raises:
-        FailedError: it is none of them.
+        FailedError: the value has no size.
     """
     if not isinstance(value, str | list | dict):
         raise FailedError(f"{kind(value)} has no size")
@@ -118,7 +118,7 @@ def match_path(pattern: PathPattern, path: JsonValue) -> bool:
     """Tell whether a path matches a pattern.
 
     Raises:
-        FailedError: it is no text, or no plain path.
+        FailedError: the value is not a plain path.
     """
     if not isinstance(path, str):
         raise FailedError(f"{kind(path)} is no path")
@@ -129,10 +129,10 @@ def match_path(pattern: PathPattern, path: JsonValue) -> bool:
 
 
 def match_any(pattern: PathPattern, names: JsonValue) -> bool:
-    """Tell whether one of some names matches a pattern.
+    """Tell whether any of some names matches a pattern.
 
     Raises:
-        FailedError: they are no list of texts.
+        FailedError: the value is not a list of texts.
     """
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise FailedError(f"{kind(names)} is no list of names")
@@ -145,5 +145,5 @@ def kind(value: JsonValue) -> str:
 
 
 def article(type_: CelType) -> str:
-    """Put the article before a type."""
+    """Write a type with its article."""
     return "null" if type_ is CelType.NULL else f"an {type_}" if type_ is CelType.INT else f"a {type_}"

@@ -1,4 +1,4 @@
-"""Checks conditions when they are loaded: what is misspelt, what cannot be compared, what can never hold."""
+"""Checks conditions when they are loaded: unknown names, type errors, conditions that can never hold."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
@@ -24,17 +24,17 @@ LOCATION: Schema = {
 
 
 class Flaw(StrEnum):
-    """What sort of mistake it is."""
+    """The kind of mistake."""
 
-    SYNTAX = "syntax"  # it cannot be read
-    NAME = "name"  # there is no such state or variable
-    TYPE = "type"  # values that cannot be compared
+    SYNTAX = "syntax"  # it cannot be parsed
+    NAME = "name"  # unknown state or variable
+    TYPE = "type"  # the types cannot be compared
     NEVER = "never"  # nothing could make it hold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConditionMistake:
-    """A mistake in a condition; without a place where it was made without writing a text."""
+    """A mistake in a condition; without a position if the condition was not written as text."""
 
     flaw: Flaw
     message: str
@@ -43,7 +43,7 @@ class ConditionMistake:
     column: int | None = None
 
     def as_error(self) -> ConditionError:
-        """Write it as an error, for those who are to be stopped by it."""
+        """Return the mistake as an exception."""
         at = {"line": self.line, "column": self.column} if self.line and self.column else {}
         prefix = "it can never be there: " if self.flaw is Flaw.NEVER else ""
         return ConditionError(f"{prefix}{self.message}", hint=self.hint, **at)
@@ -51,14 +51,14 @@ class ConditionMistake:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vocabulary:
-    """The states and the variables, with their types, that conditions may ask about."""
+    """The states and typed variables that conditions may use."""
 
     states: Collection[str] = ()
     variables: Schema = field(default_factory=lambda: {"location": LOCATION})
 
 
 def check_when(text: str, vocabulary: Vocabulary) -> list[ConditionMistake]:
-    """List the mistakes in the text of a `when`."""
+    """List the mistakes in a `when` text."""
     try:
         return check(condition(when=text), vocabulary)
     except ConditionError as error:
@@ -70,7 +70,7 @@ def check_when(text: str, vocabulary: Vocabulary) -> list[ConditionMistake]:
 
 
 def check(read: Condition, vocabulary: Vocabulary) -> list[ConditionMistake]:
-    """List the mistakes in a condition that could be read."""
+    """List the mistakes in a parsed condition."""
     found = [
         _mistake(Flaw.NAME if each.is_name else Flaw.TYPE, each.message, each.hint, each.node, read.when)
         for each in type_complaints(read.root, vocabulary.states, vocabulary.variables)

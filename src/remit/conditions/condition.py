@@ -1,4 +1,4 @@
-"""Conditions: when a tool may be used, from the states, the `when` and the location that it asks for."""
+"""Conditions on the use of a tool, from its states, its `when` and its location."""
 
 from dataclasses import dataclass
 
@@ -13,10 +13,10 @@ from remit.decision.snapshot import Snapshot, StateValue
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mentions:
-    """What a condition asks about: it has another answer only after one of these has changed."""
+    """The states and variables that a condition reads; its result changes only when one of them does."""
 
     states: frozenset[str]
-    variables: frozenset[tuple[str, ...]]  # each as the way to it: `("git", "branch")`
+    variables: frozenset[tuple[str, ...]]  # as paths: `("git", "branch")`
 
 
 class Condition:
@@ -40,7 +40,7 @@ class Condition:
 
     @property
     def mentions(self) -> Mentions:
-        """What it asks about."""
+        """The states and variables that it reads."""
         nodes = [node for node, _ in walk(self.root)]
         return Mentions(
             states=frozenset(node.name for node in nodes if isinstance(node, State)),
@@ -51,10 +51,10 @@ class Condition:
 def condition(
     *, states: StateScope | None = None, when: str | None = None, location: LocationScope | None = None
 ) -> Condition:
-    """Read what a tool asks for, all of which has to hold.
+    """Build the condition of a tool; all its parts must hold.
 
     Raises:
-        ConditionError: a part of it cannot be read.
+        ConditionError: a part cannot be parsed.
     """
     parts: list[Node] = []
     if states is not None:

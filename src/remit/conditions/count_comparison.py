@@ -17,13 +17,13 @@ _LARGEST = 1_000_000_000
 
 
 class Comparison(NamedTuple):
-    """How a count should stand to a number."""
+    """A comparison of a count with a number."""
 
     sign: str
     number: int
 
     def holds(self, count: int) -> bool:
-        """Tell whether a count is as it should be."""
+        """Tell whether a count satisfies the comparison."""
         return _OPERATORS[self.sign](count, self.number)
 
 
@@ -31,7 +31,7 @@ SOME = Comparison(">=", 1)
 
 
 def comparison(text: str | int) -> Comparison | None:
-    """Read a comparison; a number alone means exactly so many, and None is no comparison."""
+    """Parse a comparison; a number alone means equality. None if it is invalid."""
     found = re.fullmatch(r"\s*(>=|<=|==|!=|>|<)?\s*([0-9]{1,10})\s*", str(text))
     if found is None or int(found[2]) > _LARGEST:
         return None

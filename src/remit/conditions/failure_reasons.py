@@ -1,4 +1,4 @@
-"""Says which part of a condition failed, and what would make it hold."""
+"""Explains which part of a condition failed, and what would make it hold."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -36,12 +36,12 @@ _OPPOSITE = {
 }
 
 
-_MOST_WAYS = 4  # that are told; the others are counted
+_MOST_WAYS = 4  # listed; the others are counted
 
 
 @dataclass(frozen=True, slots=True)
 class UnmetPart:
-    """The smallest part that has to change: what it should be, and what it is."""
+    """The smallest part that must change: what it should be, and what it is."""
 
     subject: str
     wanted: str
@@ -50,7 +50,7 @@ class UnmetPart:
 
 @dataclass(frozen=True, slots=True)
 class Alternatives:
-    """Several ways, one of which is enough; each is all of its needs."""
+    """Alternative ways to hold; each is a tuple of parts that must all change."""
 
     ways: "tuple[UnmetParts, ...]"
 
@@ -59,12 +59,12 @@ UnmetParts: TypeAlias = "tuple[UnmetPart | Alternatives, ...]"
 
 
 def explain(root: Node, snapshot: Snapshot) -> str:
-    """Say what a condition that does not hold needs."""
+    """Explain what a failing condition needs."""
     return f"needs {_all_of(needs(root, snapshot))}"
 
 
 def needs(root: Node, snapshot: Snapshot) -> UnmetParts:
-    """List all that has to change for a condition to hold; nothing where it does."""
+    """List everything that must change for a condition to hold; empty if it holds."""
     return tuple(dict.fromkeys(_unmet(root, True, snapshot)))
 
 
@@ -129,12 +129,12 @@ def _fact(node: Node, subjects: tuple[Node, ...], snapshot: Snapshot) -> str:
 def _told(name: str, subject: Node, snapshot: Snapshot) -> str:
     try:
         return f"{name} is {shown(evaluate(subject, snapshot))}"
-    except FailedError as error:  # and the rest settled it
+    except FailedError as error:  # the other parts settled the result
         return str(error)
 
 
 def _subjects(node: Node) -> Iterator[Node]:
-    """List what a part asks about: the least that has a value of its own."""
+    """List the variables, sizes and states that a part reads."""
     match node:
         case Variable() | Size() | State():
             yield node
@@ -163,7 +163,7 @@ def _in_words(need: UnmetPart | Alternatives) -> str:
 
 
 def _common(way: UnmetParts) -> tuple[str, str] | None:
-    """What ways have in common that differ only in what is wanted of one thing."""
+    """Return the subject and fact of a way with a single part, by which ways are grouped."""
     only = way[0] if len(way) == 1 else None
     return (only.subject, only.fact) if isinstance(only, UnmetPart) else None
 

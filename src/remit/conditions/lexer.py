@@ -1,4 +1,4 @@
-"""The words and signs of a condition's text."""
+"""Splits the text of a condition into tokens."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ MAX_LENGTH = 4096
 
 
 class TokenKind(Enum):
-    """What a token is."""
+    """The kind of a token."""
 
     NAME = auto()
     STRING = auto()
@@ -22,14 +22,14 @@ class TokenKind(Enum):
 
 
 class Token(NamedTuple):
-    """A word or sign, and where it begins."""
+    """A token and its position."""
 
     sort: TokenKind
     text: str
     at: int
 
 
-# No part of an alternative can be read in two ways, so that reading is linear.
+# The alternatives are unambiguous, so matching is linear.
 _TOKEN = re.compile(
     r"([ \t\n\f\r]+)"
     r"|([A-Za-z_][A-Za-z0-9_]*)"
@@ -70,21 +70,21 @@ _HINTS = {
 
 
 def position(text: str, at: int) -> tuple[int, int]:
-    """Tell the line and the column of a place in a text, both from 1."""
+    """Return the line and column of a position in a text, both from 1."""
     return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
 
 
 def error(text: str, at: int, message: str, hint: str | None = None) -> ConditionError:
-    """Make the error that something at a place of a text cannot be read."""
+    """Make an error at a position of a text."""
     line, column = position(text, at)
     return ConditionError(message, line=line, column=column, hint=hint)
 
 
 def tokens(text: str) -> Iterator[Token]:
-    """Split a text into tokens, the last of which is its end.
+    """Split a text into tokens; the last one is the end.
 
     Raises:
-        ConditionError: it is too long, or has something in it that is no part of the language.
+        ConditionError: the text is too long or has an unknown character.
     """
     if len(text) > MAX_LENGTH:
         raise error(text, MAX_LENGTH, f"the condition is longer than {MAX_LENGTH} characters")
@@ -103,10 +103,10 @@ def tokens(text: str) -> Iterator[Token]:
 
 
 def unquote(token: Token, text: str) -> str:
-    """Give the text that a string stands for.
+    """Return the value of a string token.
 
     Raises:
-        ConditionError: it has an escape that stands for nothing.
+        ConditionError: it has an invalid escape.
     """
 
     def replaced(found: re.Match[str]) -> str:

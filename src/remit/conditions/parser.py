@@ -1,4 +1,4 @@
-"""Reads the text of a condition: `||`, then `&&`, then comparisons, then `!`, then members and calls."""
+"""Parses conditions by recursive descent: `||`, `&&`, comparisons, `!`, then members and calls."""
 
 from collections.abc import Callable, Sequence
 
@@ -56,13 +56,13 @@ _INT64 = range(-(2**63), 2**63)
 
 
 def parse(text: str) -> Node:
-    """Read a condition.
+    """Parse a condition.
 
     Raises:
-        ConditionError: it is not written in the language, or is too large.
+        ConditionError: the text is invalid or too large.
     """
-    reader = _Reader(text)
-    root = reader.whole()
+    parser = _Parser(text)
+    root = parser.whole()
     for number, (node, depth) in enumerate(walk(root), start=1):
         if number > MAX_NODES:
             raise error(text, node.at, f"the condition has more than {MAX_NODES} parts", "split it")
@@ -71,8 +71,8 @@ def parse(text: str) -> Node:
     return root
 
 
-class _Reader:
-    """Reads from left to right; each method reads the longest part of its sort."""
+class _Parser:
+    """Parses from left to right; each method parses one level of precedence."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -112,7 +112,7 @@ class _Reader:
         while self._takes("!"):
             count += 1
         node = self._member()
-        return Not(node, at) if count % 2 else node  # as in CEL, two signs side by side are none
+        return Not(node, at) if count % 2 else node  # as in CEL, `!!` cancels out
 
     def _member(self) -> Node:
         node = self._primary()
@@ -215,7 +215,7 @@ class _Reader:
 
     def _has(self, name: Token) -> Has:
         (argument,) = self._arguments(name, 1)
-        is_member = self._tokens[self._at - 2].sort is TokenKind.NAME  # and not `a['b']`
+        is_member = self._tokens[self._at - 2].sort is TokenKind.NAME  # not `a['b']`
         if not isinstance(argument, Variable) or len(argument.path) < 2 or not is_member:
             raise error(self._text, name.at, "`has` takes a member of a variable: `has(a.b)`")
         return Has(argument, name.at)

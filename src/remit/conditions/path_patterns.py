@@ -1,6 +1,6 @@
-"""Paths and the patterns that they match: whole segments, by `*`, `**` and `:param`.
+"""Patterns of paths, matched by segments with `*`, `**` and `:param`.
 
-Matching takes no longer than path times pattern: there is nothing to go back to.
+Matching takes at most the length of the path times that of the pattern: it never backtracks.
 """
 
 import re
@@ -18,26 +18,26 @@ _ANY = ("", "")  # the parts around a single `*`
 _PARAM = re.compile(r":[A-Za-z_][A-Za-z0-9_]*|\[[A-Za-z_][A-Za-z0-9_]*\]")
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
-Segment = tuple[str, ...]  # what stands around each `*`; one part means just itself
+Segment = tuple[str, ...]  # the parts around each `*`; a single part matches literally
 
 
 @dataclass(frozen=True, slots=True)
 class PathPattern:
-    """A pattern that was read: runs of segments, with any number of segments between two runs."""
+    """A parsed pattern: runs of segments, with any number of segments between two runs."""
 
     text: str
     runs: tuple[tuple[Segment, ...], ...] = field(repr=False, compare=False)
 
 
 class PathError(ValueError):
-    """A text that is to be matched is not a plain path."""
+    """The text to match is not a plain path."""
 
 
 def path_pattern(text: str) -> PathPattern:
-    """Read a pattern of paths.
+    """Parse a pattern of paths.
 
     Raises:
-        ConditionError: it is empty, too long, or has segments that no path can have.
+        ConditionError: the pattern is empty, too long, or has segments that no path can have.
     """
     parts = _split(_bounded(text))
     for part in parts:
@@ -46,10 +46,10 @@ def path_pattern(text: str) -> PathPattern:
 
 
 def name_pattern(text: str) -> PathPattern:
-    """Read a pattern of names, such as those of components: any sign may stand in them.
+    """Parse a pattern of names, such as components, which may have any character.
 
     Raises:
-        ConditionError: it is empty or too long.
+        ConditionError: the pattern is empty or too long.
     """
     return _pattern(text, _bounded(text).split("/"))
 
@@ -90,7 +90,7 @@ def _check(part: str, text: str) -> None:
 
 
 def _split(text: str) -> list[str]:
-    """Split at slashes; the first segment of an absolute path is empty, and a last slash says nothing."""
+    """Split at slashes; an absolute path has an empty first segment, and a trailing slash is ignored."""
     parts = _segments(text)
     if "" in parts[1:]:
         raise ConditionError(f"the pattern `{text}` has an empty segment", hint="write a single `/`")
@@ -109,7 +109,7 @@ def segments(path: str) -> tuple[str, ...]:
     """Split a path into its segments, without query and fragment, each decoded once.
 
     Raises:
-        PathError: it is empty, too long, not normalised, or not what it decodes to.
+        PathError: the path is empty, too long or not normalized, or has invalid escapes.
     """
     if len(path) > MAX_PATH:
         raise PathError(f"is longer than {MAX_PATH} characters")
@@ -135,13 +135,13 @@ def matches(pattern: PathPattern, path: str) -> bool:
     """Tell whether a path matches a pattern.
 
     Raises:
-        PathError: it is not a plain path.
+        PathError: the text is not a plain path.
     """
     return _matches(pattern.runs, segments(path))
 
 
 def matches_name(pattern: PathPattern, name: str) -> bool:
-    """Tell whether a name matches a pattern; a name that is too long matches none."""
+    """Tell whether a name matches a pattern; names that are too long match nothing."""
     return len(name) <= MAX_PATH and _matches(pattern.runs, tuple(name.split("/")))
 
 
@@ -154,7 +154,7 @@ def _matches(runs: tuple[tuple[Segment, ...], ...], names: tuple[str, ...]) -> b
     if len(first) > end or not _run_fits(first, names) or not _run_fits(last, names[end:]):
         return False
     at = len(first)
-    for run in more:  # the leftmost place is the best: it leaves the most for what follows
+    for run in more:  # the leftmost match leaves the most for the rest
         places = range(at, end - len(run) + 1)
         found = next((to for to in places if _run_fits(run, names[to : to + len(run)])), None)
         if found is None:

@@ -1,4 +1,4 @@
-"""Writes parts of conditions as text that reads back as the same."""
+"""Writes conditions as text that parses back to the same tree."""
 
 import re
 
@@ -21,19 +21,19 @@ from remit.conditions.syntax import (
 )
 
 _WORD = re.compile(r"(?!(?:in|true|false|null)$)[A-Za-z_][A-Za-z0-9_]*")
-# What stands inside another part and joins more loosely is put in brackets.
+# Parts that bind more loosely than their parent get parentheses.
 _LOOSE = (Or, And, Compare)
 
 
 def path_of(path: tuple[str, ...]) -> str:
-    """Write a variable, or a member of one."""
+    """Write a variable or a member of one."""
     return path[0] + "".join(
         f".{name}" if _WORD.fullmatch(name) else f"[{written(name)}]" for name in path[1:]
     )
 
 
 def write(node: Node) -> str:
-    """Write a part of a condition."""
+    """Write a node as text."""
     match node:
         case Or(parts):
             return " || ".join(_inside(part, (Or,)) for part in parts)
@@ -52,7 +52,7 @@ def write(node: Node) -> str:
 
 
 def write_operand(node: Node) -> str:
-    """Write a part of a condition as one side of a comparison."""
+    """Write a node as one side of a comparison."""
     return _inside(node, _LOOSE)
 
 

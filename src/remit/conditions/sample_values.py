@@ -1,7 +1,7 @@
-"""The questions of a condition, and the values that stand for all others.
+"""Representative values for the questions of a condition.
 
-Questions about one variable, or about the size of one, are answered together: by a value for each class of
-values to which all the questions have the same answers.
+Questions about one variable, or its size, are answered together, with one value for each class of values to
+which all questions have the same answers.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,24 +30,24 @@ from remit.conditions.syntax import (
 )
 from remit.decision.snapshot import JsonValue, Snapshot
 
-TRUE, FALSE, FAILED = 1, 2, 4  # answers that are possible, added up
+TRUE, FALSE, FAILED = 1, 2, 4  # bit flags of possible answers
 OPEN = TRUE | FALSE | FAILED
-_LARGEST = 2**53  # beyond, an int and a double may be equal that are not the same
-_MOST_QUESTIONS = 24  # about one subject: the work grows with their square
+_LARGEST = 2**53  # beyond, different ints and doubles may compare as equal
+_MOST_QUESTIONS = 24  # per subject: the work is quadratic
 _NOTHING = Snapshot()
 
-Answers = tuple[int, ...]  # one for each of some questions
+Answers = tuple[int, ...]  # one per question
 
 
 class _Value(NamedTuple):
-    """A value that stands for its class."""
+    """A value that represents its class."""
 
     value: JsonValue
-    is_alone: bool  # in its class, so that every question about it can be answered
+    is_alone: bool  # in its class, so every question about it can be answered
 
 
 def subject(question: Node) -> Node:
-    """Tell what a question is about; one that nothing is known of is about itself."""
+    """Return the subject of a question; a question that is not understood is its own subject."""
     match question:
         case Compare(Operator.IN, asked, ListLiteral(items)) if all(map(_is_known, items)):
             about = asked
@@ -68,7 +68,7 @@ def subject(question: Node) -> Node:
 
 
 def cases(about: Node, questions: Sequence[Node]) -> list[Answers]:
-    """List the ways in which the questions about a subject can be answered together."""
+    """List the combinations of answers to the questions about a subject."""
     if len(questions) > _MOST_QUESTIONS:
         found = [(OPEN,) * len(questions)]
     elif isinstance(about, Variable):
@@ -119,7 +119,9 @@ def _values(questions: Sequence[Node]) -> Iterator[_Value]:
     for number in _between(sorted(_numbers(literals))):
         yield _Value(number, True)
     texts = {value for value in literals if isinstance(value, str)}
-    for text in sorted({"", *texts, *(f"{text}\0" for text in texts)}):  # `\0` makes the next text of all
+    for text in sorted(
+        {"", *texts, *(f"{text}\0" for text in texts)}
+    ):  # appending `\0` makes the next text in order
         yield _Value(text, text in texts)
 
 
@@ -148,7 +150,7 @@ def _literals(questions: Sequence[Node]) -> Iterator[JsonValue]:
 
 
 def _is_known(node: Node) -> bool:
-    """Tell whether a literal is compared with everything as one would think."""
+    """Tell whether comparisons with a literal are exact."""
     if not isinstance(node, Literal):
         return False
     return node.type not in (CelType.INT, CelType.DOUBLE) or abs(cast(float, node.value)) < _LARGEST

@@ -1,8 +1,8 @@
-"""Finds conditions that nothing could make hold.
+"""Finds conditions that can never hold.
 
-The search tries the answers that the questions of a condition can have. What it cannot reason about may have
-any answer, and where it takes too long it makes no claim: of a condition that can hold it is never said that
-it cannot.
+The search tries the possible answers to the questions of a condition. Parts that it cannot reason about may
+have any answer, and it gives up after a budget. So it may miss a condition that can never hold, but it never
+reports one that can.
 """
 
 from collections.abc import Iterator
@@ -13,9 +13,9 @@ from typing import TypeAlias
 from remit.conditions.sample_values import FAILED, FALSE, OPEN, TRUE, cases, subject
 from remit.conditions.syntax import And, Node, Not, Or, walk
 
-_BUDGET = 20_000  # parts looked at, which takes some tens of milliseconds
+_BUDGET = 20_000  # nodes visited, some tens of milliseconds
 _BUDGET_OF_PARTS = 2_000
-_FEW = 12  # parts whose pairs are looked at, to say which of them do not go together
+_FEW = 12  # parts whose pairs are tried, to name the two that conflict
 
 _Shape: TypeAlias = (
     "int | tuple[type[And] | type[Or] | type[Not], tuple[_Shape, ...]]"  # a number is a question
@@ -26,7 +26,7 @@ _Tried: TypeAlias = (
 
 
 def contradiction(root: Node) -> tuple[Node, ...]:
-    """Find the parts that keep a condition from ever holding: one that cannot, or two that cannot both."""
+    """Find the one or two parts that keep a condition from ever holding; empty if it may hold."""
     return _smallest(root) if _never_holds(root, _BUDGET) else ()
 
 
@@ -44,10 +44,10 @@ def _never_holds(root: Node, budget: int) -> bool:
 
 
 class _Search:
-    """Looks for answers that make a condition hold."""
+    """Searches for answers that make a condition hold."""
 
     def __init__(self, root: Node) -> None:
-        self._numbers: dict[Node, int] = {}  # of questions; the same question has the same answer
+        self._numbers: dict[Node, int] = {}  # of questions; equal questions share one
         self._shape = self._shaped(root)
         self._cost = sum(1 for _ in walk(root))
         self._subjects = [subject(question) for question in self._numbers]
@@ -57,7 +57,7 @@ class _Search:
         self._cases = {about: cases(about, asked) for about, asked in self._about.items()}
 
     def finds_a_way(self, budget: int) -> bool:
-        """Tell whether there is one, or there may be."""
+        """Tell whether there is one, or the budget ran out."""
         waiting: list[_Tried] = [((OPEN,) * len(self._numbers), frozenset())]
         while waiting and budget > 0:
             budget -= self._cost
@@ -79,7 +79,7 @@ class _Search:
                 return self._numbers.setdefault(node, len(self._numbers))
 
     def _next(self, answers: tuple[int, ...], settled: frozenset[Node]) -> Iterator[_Tried]:
-        """Answer the first open question in each way; with all others about its subject, if that is new."""
+        """Answer the first open question in each way, together with all others about its subject."""
         number = answers.index(OPEN)
         about = self._subjects[number]
         if about in settled:
@@ -93,7 +93,7 @@ class _Search:
 
 
 def _possible(shape: _Shape, answers: tuple[int, ...]) -> int:
-    """Tell which answers the whole can have."""
+    """Return the possible answers of a tree."""
     if isinstance(shape, int):
         return answers[shape]
     joint, parts = shape

@@ -1,4 +1,4 @@
-"""What a tool may ask of states and of the location without writing a condition, as parts of one."""
+"""Shorthands for conditions: required states and locations."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from remit.errors import ConditionError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateScope:
-    """The states that a tool needs; a plain list of them is `all`."""
+    """The states that a tool requires; a plain list means `all`."""
 
     all: tuple[str, ...] = ()
     any: tuple[str, ...] | None = None
@@ -19,19 +19,19 @@ class StateScope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocationScope:
-    """Where in an application a tool belongs; what is not given is not asked for."""
+    """The location that a tool requires; None: any."""
 
-    pages: tuple[str, ...] | None = None  # on one of them
-    routes: tuple[str, ...] | None = None  # on one of them
-    components: tuple[str, ...] | None = None  # with each of them shown
-    elements: tuple[str, ...] | None = None  # with each of them shown
+    pages: tuple[str, ...] | None = None  # any of them
+    routes: tuple[str, ...] | None = None  # any of them
+    components: tuple[str, ...] | None = None  # all of them shown
+    elements: tuple[str, ...] | None = None  # all of them shown
 
 
 def of_states(scope: StateScope) -> Iterator[Node]:
-    """Say what is asked of states.
+    """Translate required states into nodes.
 
     Raises:
-        ConditionError: one of no states is asked for.
+        ConditionError: `any` is empty.
     """
     yield from map(State, scope.all)
     if scope.any is not None:
@@ -40,10 +40,10 @@ def of_states(scope: StateScope) -> Iterator[Node]:
 
 
 def of_location(scope: LocationScope) -> Iterator[Node]:
-    """Say what is asked of the location.
+    """Translate a required location into nodes.
 
     Raises:
-        ConditionError: a list is empty, or a pattern cannot be read.
+        ConditionError: a list is empty, or a pattern is invalid.
     """
     if scope.pages is not None:
         yield _place("page", _some(scope.pages, "pages"))

@@ -1,6 +1,6 @@
-"""The parts that a condition is made of.
+"""The syntax tree of conditions.
 
-Two parts are equal when they say the same, wherever they stand.
+Two nodes are equal if they mean the same, wherever they are in the text.
 """
 
 from collections.abc import Iterator
@@ -11,11 +11,11 @@ from typing import TypeAlias
 from remit.conditions.path_patterns import PathPattern
 from remit.decision.snapshot import JsonValue
 
-NOWHERE = -1  # the place of a part that no text was written for
+NOWHERE = -1  # the position of a node without text
 
 
 class CelType(StrEnum):
-    """What a value is."""
+    """The types of CEL."""
 
     STRING = "string"
     INT = "int"
@@ -24,7 +24,7 @@ class CelType(StrEnum):
     NULL = "null"
     LIST = "list"
     MAP = "map"
-    DYN = "dyn"  # any of them
+    DYN = "dyn"  # any type
 
 
 TYPES = {
@@ -39,7 +39,7 @@ TYPES = {
 
 
 class Operator(StrEnum):
-    """How two values are compared."""
+    """The comparison operators."""
 
     EQUAL = "=="
     DIFFERENT = "!="
@@ -51,7 +51,7 @@ class Operator(StrEnum):
 
 
 class Method(StrEnum):
-    """What can be asked of a text."""
+    """The methods of texts."""
 
     STARTS_WITH = "startsWith"
     ENDS_WITH = "endsWith"
@@ -60,16 +60,16 @@ class Method(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A value that is written down."""
+    """A literal value."""
 
     value: JsonValue
-    type: CelType  # because to Python `1`, `1.0` and `true` are equal
+    type: CelType  # in Python `1`, `1.0` and `True` are equal
     at: int = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class ListLiteral:
-    """A list of values."""
+    """A list."""
 
     items: "tuple[Node, ...]"
     at: int = field(default=NOWHERE, compare=False)
@@ -77,7 +77,7 @@ class ListLiteral:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A variable, or a member of one."""
+    """A variable or a member of one."""
 
     path: tuple[str, ...]
     at: int = field(default=NOWHERE, compare=False)
@@ -101,7 +101,7 @@ class Has:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How long a text, a list or a map is."""
+    """The size of a text, list or map."""
 
     operand: "Node"
     at: int = field(default=NOWHERE, compare=False)
@@ -128,7 +128,7 @@ class MatchPath:
 
 @dataclass(frozen=True, slots=True)
 class MatchAny:
-    """Whether one of a list of paths matches a pattern; only a location scope says this."""
+    """Whether any name of a list matches a pattern; only location scopes use this."""
 
     operand: Variable
     pattern: PathPattern
@@ -137,7 +137,7 @@ class MatchAny:
 
 @dataclass(frozen=True, slots=True)
 class Compare:
-    """How two values stand to each other."""
+    """A comparison of two values."""
 
     operator: Operator
     left: "Node"
@@ -147,7 +147,7 @@ class Compare:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """Whether something does not hold."""
+    """A negation."""
 
     operand: "Node"
     at: int = field(default=NOWHERE, compare=False)
@@ -155,7 +155,7 @@ class Not:
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """Whether all parts hold."""
+    """A conjunction."""
 
     parts: "tuple[Node, ...]"
     at: int = field(default=NOWHERE, compare=False)
@@ -163,7 +163,7 @@ class And:
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """Whether one of the parts holds."""
+    """A disjunction."""
 
     parts: "tuple[Node, ...]"
     at: int = field(default=NOWHERE, compare=False)
@@ -187,7 +187,7 @@ Node: TypeAlias = (
 
 
 def children(node: Node) -> "tuple[Node, ...]":
-    """List the parts that a part is made of."""
+    """List the children of a node."""
     match node:
         case And(parts) | Or(parts) | ListLiteral(parts):
             return parts
@@ -202,7 +202,7 @@ def children(node: Node) -> "tuple[Node, ...]":
 
 
 def walk(root: Node) -> Iterator[tuple[Node, int]]:
-    """List a part and all that it is made of, each with its depth, in the order of the text."""
+    """List a node and its descendants with their depths, in the order of the text."""
     waiting = [(root, 1)]
     while waiting:
         node, depth = waiting.pop()

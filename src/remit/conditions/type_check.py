@@ -1,6 +1,6 @@
-"""The types of a condition's parts, by CEL's rules: what can be compared with what.
+"""Checks the types of a condition by CEL's rules.
 
-CEL compares an int with a double only where it does not know that they are: `size(x) > 1.5` is a mistake.
+CEL compares an int with a double only if their types are unknown: `size(x) > 1.5` is a mistake.
 """
 
 import re
@@ -36,18 +36,18 @@ Schema: TypeAlias = "Mapping[str, CelType | Schema]"
 
 @dataclass(frozen=True, slots=True)
 class StaticType:
-    """A type; of a list, with that of its items."""
+    """A type; for a list, with the type of its items."""
 
     type: CelType
-    items: "StaticType | None" = None  # not known, or none
+    items: "StaticType | None" = None  # unknown, or not a list
 
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
-    """What is wrong with a part."""
+    """A mistake at a node."""
 
     node: Node
-    is_name: bool  # and not its type
+    is_name: bool  # False: about a type
     message: str
     hint: str | None
 
@@ -59,14 +59,14 @@ _SIZED = frozenset({CelType.STRING, CelType.LIST, CelType.MAP, CelType.DYN})
 
 
 def type_complaints(root: Node, states: Collection[str], variables: Schema) -> list[Complaint]:
-    """List what is wrong with the names and the types of a condition, in the order of the text."""
-    judge = _Judge(states, variables)
-    judge.expect(root, CelType.BOOL)
-    return sorted(judge.found, key=lambda each: each.node.at)
+    """List the mistakes in the names and types of a condition, in the order of the text."""
+    checker = _TypeChecker(states, variables)
+    checker.expect(root, CelType.BOOL)
+    return sorted(checker.found, key=lambda each: each.node.at)
 
 
-class _Judge:
-    """Gives each part its type, and collects the complaints; after one, the type is anything."""
+class _TypeChecker:
+    """Infers types and collects complaints; after a complaint the type is dynamic."""
 
     def __init__(self, states: Collection[str], variables: Schema) -> None:
         self._states = states

@@ -1,4 +1,4 @@
-"""Redaction: hides secrets in words that are about to be shown; `secrets` tells what is one."""
+"""Hides secrets in text before it is shown."""
 
 import re
 from collections.abc import Iterable
@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from remit.text.secrets import Word, is_secret, may_be_secret, names_a_secret, secrets_in, words_of
 
 HIDDEN = "***"
-_SHORTEST = 4  # a shorter value is no secret, and would be found in every other word
+_SHORTEST = 4  # shorter values are not secrets, and occur inside ordinary words
 
-# Compiled when they are first used, as in `secrets`.
-_PLAIN = r"[A-Za-z0-9_+/=.:~@%-]+"  # with a space or a shell's sign, it is something to be judged
+# Compiled on first use, as in `secrets`.
+_PLAIN = r"[A-Za-z0-9_+/=.:~@%-]+"  # other words must be checked
 _HEADER = r"(?i)(([\w-]+):\s*(?:(?:bearer|basic|token)\s+)?)([A-Za-z0-9_+/=.~-]+)"
 _PART = r"@?(?:sha\d+:)?[^/\\@:]+"
 _USER_INFO = r"(?<=://)[^/?#\s]+@"
@@ -18,7 +18,7 @@ _PARAMETER = r"([?&#;])([^=&#;\s]+)(?:=([^&#;\s]*))?"
 
 
 def redact(text: str, values: Iterable[str]) -> str:
-    """Hide values wherever they stand in a text, whole or by single lines, the longest first."""
+    """Hide values in a text, whole or line by line, longest first."""
     parts = {part for value in values for part in (value, *value.splitlines()) if len(part) >= _SHORTEST}
     for part in sorted(parts, key=len, reverse=True):
         text = text.replace(part, HIDDEN)
@@ -26,12 +26,12 @@ def redact(text: str, values: Iterable[str]) -> str:
 
 
 def redact_words(command: Iterable[str]) -> list[str]:
-    """Hide what may be a secret in the words of a command; all else stands as it is written."""
+    """Hide possible secrets in the words of a command."""
     return [_word(word) for word in words_of(command)]
 
 
 def redact_url(url: str) -> str:
-    """Hide a URL's user and password, and what may be a secret in its path, its query and its fragment."""
+    """Hide a URL's user and password, and possible secrets in its path, query and fragment."""
     plain = re.sub(_USER_INFO, f"{HIDDEN}@", url)
     plain = re.sub(_PATH, lambda match: match[1] + _parts(match[2]), plain)
     return re.sub(_PARAMETER, _parameter, plain)
@@ -63,7 +63,7 @@ def _parts(text: str) -> str:
 
 
 def _part(match: re.Match[str]) -> str:
-    """Hide one part of a path; but what follows an `@` fixes a version, which is to be judged."""
+    """Hide one part of a path; an `@` starts a version, which is checked by itself."""
     part = match[0]
     return HIDDEN if (is_secret if part.startswith("@") else may_be_secret)(part) else part
 

@@ -1,4 +1,4 @@
-"""Tells secrets in plain text from other values, by their shape and by the name they are given to.
+"""Detects secrets in plain text by their shape and by the name they are assigned to.
 
 What is sure is worth a finding: a doctor who cries wolf is not asked again, so what could as well be a word,
 a path, a URL or an example passes. What is doubtful is only not shown.
@@ -14,11 +14,11 @@ from itertools import pairwise
 from typing import NamedTuple
 
 _MAX_SHOWN = 100
-_JUDGED = 256  # characters of a value: no secret begins with as many that say nothing
+_JUDGED = 256  # characters of a value that are checked
 
-# The patterns are compiled when they are first used: most commands have nothing to judge.
+# The patterns are compiled on first use: most commands have nothing to check.
 
-# Shapes that say whose secret it is, wherever it stands.
+# Shapes of known services' secrets, anywhere in a text.
 _SHAPES = r"""(?x)
     (?<![A-Za-z0-9])(?:
         gh[a-z]_\w{20,} | github_pat_\w{20,} | gl[a-z]{2,4}-[\w-]{16,} | glsa_\w{20,}
@@ -35,7 +35,7 @@ _SHAPES = r"""(?x)
 _REFERENCE = r"\$\{\{|\$\{|\{(?:env|file):"  # where one begins
 _SCHEME = r"(?i)^\s*(?:bearer|basic|token|bot|apikey|api-key|key)\s+"
 _CREDENTIAL = r"(?i)\b(?:bearer|basic)\s+([\w.~+/=-]+)"
-# The value is only looked at: it may hold the next pair, as in `url=https://mcp.test/?token=...`.
+# A lookahead, because the value may hold the next pair, as in `url=https://mcp.test/?token=...`.
 _VALUE = r"[^\s;&,\"'}]"
 _PAIR = rf"(?<![\w.-])([\w.-]++)[\"']?+\s*+[=:]\s*+[\"']?+(?=({_VALUE}{{1,{_JUDGED}}}+))"
 _USERINFO = r"(?<![\w+.-])([\w+.-]++)://([^/?#\s@:]*+)(?::([^/?#\s@]*+))?+@"
@@ -59,11 +59,11 @@ _KEYS = (
     r"|accesstoken|accesskey|secretkey|privatekey|signature|sig|cookie"
 )
 _PASSWORDS = r"[a-z]*(?:password|passwd|passphrase)|pwd|pass"
-_HARMLESS = (  # what a key or token is of that is no secret
+_HARMLESS = (  # keys and tokens of these are not secret
     r"public|publishable|site|file|sort|cache|partition|primary|foreign|project|object|bucket|storage"
     r"|space|idempotency|issue|page|next|continuation|design"
 )
-_ABOUT = (  # `KEY_FILE`: what the last word says of a secret, without being it
+_ABOUT = (  # `KEY_FILE`: the last word describes a secret without being one
     r"file|path|dir|folder|url|uri|host|server|provider|name|type|method|mode|sock"
     r"|command|cmd|script|program|helper"
 )
@@ -78,12 +78,12 @@ class Word(NamedTuple):
     """A word of a command."""
 
     prefix: str  # `--token=` or `TOKEN=`
-    name: str  # the option or variable that the value is given to; empty where there is none
+    name: str  # the option or variable that the value is assigned to, if any
     value: str
 
 
 def words_of(command: Iterable[str]) -> Iterator[Word]:
-    """Tell what each word is given to: the option before it, or the name before its `=`."""
+    """Split a command into words, each with the option or variable it is assigned to."""
     option = ""
     for word in command:
         pair = None if names_a_secret(option) else re.fullmatch(_ASSIGNMENT, word)
@@ -92,7 +92,7 @@ def words_of(command: Iterable[str]) -> Iterator[Word]:
 
 
 def is_secret(value: str, name: str = "") -> bool:
-    """Tell whether a value holds a secret, under the name of its variable, header or option."""
+    """Tell whether a value holds a secret, given the name of its variable, header or option."""
     return any(True for _ in secrets_in(value, name))
 
 
@@ -119,18 +119,18 @@ def names_a_secret(name: str) -> bool:
 
 
 def may_be_secret(value: str, name: str = "") -> bool:
-    """Tell whether a value is not to be shown: a secret, or what nobody can tell from one."""
+    """Tell whether a value must not be shown: it is a secret or looks like one."""
     return is_secret(value, name) or names_a_secret(name) or _looks_random(value)
 
 
 def shown(word: str) -> str | None:
-    """A word of a command as it may be shown; None where it may be a secret, or is no plain word."""
+    """Return a word of a command for display; None if it may be a secret or is not a plain word."""
     is_plain = len(word) <= _MAX_SHOWN and re.fullmatch(r"[\w@./\\:+~ -]+", word)
     return word if is_plain and not may_be_secret(word) else None
 
 
 def _resolved(text: str) -> str:
-    """Put in the place of each reference what it falls back on, which is mostly nothing."""
+    """Replace each reference by its default, which is usually empty."""
     if "{" not in text:
         return text
     kept: list[str] = []
@@ -139,7 +139,7 @@ def _resolved(text: str) -> str:
     for reference in re.finditer(_REFERENCE, text):
         start, inside = reference.span()
         if start < at:
-            continue  # it is part of the one before
+            continue  # inside the previous reference
         default = ""
         if reference[0] == "${{" and both.after(inside) < line.after(inside):
             end = both.after(inside) + 1
@@ -155,7 +155,7 @@ def _resolved(text: str) -> str:
 
 
 class _Ahead:
-    """Finds the next of a sign in a text, which is gone through once, however often that is asked."""
+    """Finds the next occurrence of a sign, scanning the text only once for increasing positions."""
 
     def __init__(self, text: str, sign: str) -> None:
         self._text = text
@@ -163,7 +163,7 @@ class _Ahead:
         self._at = -1
 
     def after(self, start: int) -> int:
-        """Say where it stands; the text's length where it does not."""
+        """Return its position; the text's length if there is none."""
         if self._at < start:
             found = self._text.find(self._sign, start)
             self._at = len(self._text) if found < 0 else found
@@ -171,7 +171,7 @@ class _Ahead:
 
 
 def _shaped(text: str) -> Iterator[str]:
-    """List what has the shape of a secret."""
+    """List the parts of a text with the shape of a secret."""
     shapes, at, run = re.compile(_SHAPES), 0, 0
     while found := shapes.search(text, at):
         start, at = found.span()
@@ -190,7 +190,7 @@ def _end(pattern: str, text: str, start: int) -> int:
 
 
 def _paired(text: str) -> Iterator[str]:
-    """List what is given to a name within a text."""
+    """List the secrets that are assigned to a name within a text."""
     known = 0  # the end of a long value that was listed
     for match in re.finditer(_PAIR, text):
         name, value = match.groups()
@@ -209,7 +209,7 @@ def _name_words(name: str) -> list[str]:
 
 
 def _is_given_to(name: str, value: str) -> bool:
-    """Judge a value by the name it is given to."""
+    """Tell whether a value is a secret by the name it is assigned to."""
     *_, kind, word = _name_words(name)
     if re.fullmatch(_HARMLESS, kind) or re.match(_URL, value):
         return False
@@ -231,7 +231,7 @@ def _is_hard_to_guess(value: str) -> bool:
 
 
 def _is_random(value: str) -> bool:
-    """Tell what nobody would make up from words and numbers, and no manual gives as an example."""
+    """Tell whether a value is more than words and numbers, and not a placeholder."""
     start = value[:_JUDGED]
     pieces = [piece for piece in re.split(r"[^A-Za-z0-9]+", start) if piece]
     is_words = all(re.fullmatch(_WORD, piece) for piece in pieces)

@@ -1,13 +1,13 @@
-"""Spelling: which known names someone may have meant by one that is not known."""
+"""Suggests known names for an unknown one."""
 
 from collections.abc import Callable, Iterable
 
 MOST_SUGGESTIONS = 3
-_MAX_LENGTH = 60  # of names that are compared letter by letter
+_MAX_LENGTH = 60  # of names that are compared
 
 
 def nearest(wanted: str, known: Iterable[str], form: Callable[[str], str] = str) -> list[str]:
-    """List names whose form is nearly written like the wanted one, nearest first; case does not matter."""
+    """List names that are spelled nearly like the wanted one, nearest first, ignoring case."""
     word = wanted.lower()[:_MAX_LENGTH]
     limit = max(1, len(word) // 4)
     forms = ((each, form(each).lower()[:_MAX_LENGTH]) for each in set(known))
@@ -17,13 +17,13 @@ def nearest(wanted: str, known: Iterable[str], form: Callable[[str], str] = str)
 
 
 def did_you_mean(wanted: str, known: Iterable[str]) -> str | None:
-    """Ask whether a name that is written nearly like it was meant, where there is one."""
+    """Return a did-you-mean question if a known name is spelled similarly."""
     near = nearest(wanted, known)
     return f"did you mean {' or '.join(f'`{each}`' for each in near)}?" if near else None
 
 
 def _distance(one: str, other: str) -> int:
-    """Count the letters to add, drop or change that make one word of another."""
+    """Return the edit distance of two words."""
     row = list(range(len(other) + 1))
     for at, letter in enumerate(one, start=1):
         before, row[0] = row[0], at

@@ -1,8 +1,8 @@
-"""An estimate of what a tool costs a model: the tokens of what a client sends about it with every request.
+"""Estimates the tokens that a tool costs: what a client sends about it with every request.
 
-No tokenizer is asked. A run of letters and digits, or of punctuation, is about one token; long runs are more,
-and so is every byte by which a script needs more than one for a character. `bench/tokens.py` holds these
-weights to real tokenizers on real definitions.
+No tokenizer is needed. A run of letters and digits, or of punctuation, is about one token; long runs are
+more, and so is every extra byte of a multi-byte character. `bench/tokens.py` compares these weights with real
+tokenizers on real definitions.
 """
 
 import json
@@ -19,16 +19,16 @@ _MARKS = bytes(byte if 32 < byte < 127 and byte not in _WORD else 32 for byte in
 
 
 def estimate(text: str) -> int:
-    """Estimate how many tokens a text is."""
+    """Estimate the number of tokens of a text."""
     data = text.encode(errors="replace")
     runs = len(data.translate(_WORDS).split()) + len(data.translate(_MARKS).split())
     return ceil(PER_RUN * runs + PER_BYTE * len(data) + PER_EXTRA_BYTE * (len(data) - len(text)))
 
 
 def definition_tokens(name: str, description: str | None = None, input_schema: str | None = None) -> int:
-    """Estimate what is sent of one tool: its definition, or one line where it has no schema.
+    """Estimate the tokens of one tool: its definition, or one line if it has no schema.
 
-    Skills, commands and subagents are such lines: their bodies are read only when they are used.
+    Skills, commands and subagents are one line: their bodies load only when used.
     """
     if input_schema is None:
         return estimate(f"- {name}: {description or ''}")
@@ -37,7 +37,7 @@ def definition_tokens(name: str, description: str | None = None, input_schema: s
 
 
 def _compact(schema: str) -> str:
-    """Write JSON as clients send it: without the spaces and escapes that it may be stored with."""
+    """Write JSON as clients send it, without spaces and escapes."""
     if '": ' not in schema and "\\u" not in schema:
         return schema
     return _write(json.loads(schema))

@@ -1,12 +1,12 @@
-"""Splits identifiers into their words, and names the words that say nothing."""
+"""Splits identifiers into words, and lists stop words."""
 
 import re
 
 _LOWER_UPPER = re.compile(r"([a-z0-9])([A-Z])")
 _UPPER_WORD = re.compile(r"([A-Z]+)([A-Z][a-z])")
-# Python takes a few signs for letters that SQLite takes for gaps: a word with one of them would be two there.
+# Python treats a few characters as letters that SQLite treats as separators.
 _NOT_WORD = re.compile(r"[\W_\u19b0-\u19c0\u19c8\u19c9\u1cf2\u1cf3]+")
-# Verbs that are tool names ("get", "find", "show", "make", "list") stay.
+# Verbs that occur as tool names ("get", "find", "show", "make", "list") are not stop words.
 _STOP_WORDS = """
     a an the this that these those some any such each every both all there here
     i me my mine myself we us our ours you your yours he him his she her hers it its they them their theirs
@@ -25,6 +25,6 @@ STOP_WORDS = frozenset(_STOP_WORDS.split())
 
 
 def split(identifier: str) -> str:
-    """Write an identifier as words: `listDBIndexes_v2` is `list DB Indexes v2`."""
+    """Split an identifier into words: `listDBIndexes_v2` becomes `list DB Indexes v2`."""
     spaced = _UPPER_WORD.sub(r"\1 \2", _LOWER_UPPER.sub(r"\1 \2", identifier))
     return _NOT_WORD.sub(" ", spaced).strip()

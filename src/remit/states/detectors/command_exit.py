@@ -1,4 +1,4 @@
-"""Runs a program for its exit code: without a shell, with few variables, and with an end of all it began."""
+"""Runs a program for its exit code: without a shell, with few variables, killing its whole process group."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ from remit.decision.projects import Workspace
 from remit.files.bounded_reader import Machine
 from remit.states.observations import Observation
 
-_KEPT = (  # variables that a program gets; what else the user has may be secret
+_KEPT = (  # variables passed to the program; others may be secret
     "PATH",
     "HOME",
     "USER",
@@ -34,12 +34,12 @@ _KEPT = (  # variables that a program gets; what else the user has may be secret
     "TEMP",
     "PATHEXT",
 )
-_PARTING = 1.0  # seconds in which a program that was ended has gone
+_PARTING = 1.0  # seconds to wait after a kill
 _OWN = {"REMIT_DEPTH": "1", "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}
 
 
 class ProgramResult(NamedTuple):
-    """How a program ended, or why it did not."""
+    """How a program ended, or why it did not run to its end."""
 
     exit_code: int | None = None
     has_output: bool = False
@@ -47,7 +47,7 @@ class ProgramResult(NamedTuple):
 
 
 def detect(detector: Detector, bases: Sequence[str], workspace: Workspace, machine: Machine) -> Observation:
-    """Run a program in the directory of the file that names it, and look at its exit code."""
+    """Run a program in the directory of the file that configures it, and check its exit code."""
     place = bases[0] if os.path.isdir(bases[0]) else workspace.dir
     ended = run(detector.argv, place, machine, timeout=detector.timeout)
     name = os.path.basename(detector.argv[0])
@@ -59,7 +59,7 @@ def detect(detector: Detector, bases: Sequence[str], workspace: Workspace, machi
 def run(
     argv: Sequence[str], place: str, machine: Machine, *, timeout: float, until_output: bool = False
 ) -> ProgramResult:
-    """Run a program until it ends, or until it says something."""
+    """Run a program until it ends, or until its first output."""
     try:
         process = subprocess.Popen(  # noqa: S603 - the user trusts exactly these words
             list(argv),
@@ -85,12 +85,12 @@ def run(
         return ProgramResult(trouble=f"did not end within {timeout:g} s")
     finally:
         _kill(process)
-        with suppress(subprocess.TimeoutExpired):  # another user's program may be none of ours to end
+        with suppress(subprocess.TimeoutExpired):  # a program of another user cannot be killed
             process.wait(_PARTING)
 
 
 class _Listening(threading.Thread):
-    """Waits for a first word in a thread that can be left behind: who inherited the pipe may keep it open."""
+    """Waits for the first output in a thread that can be abandoned: a child may keep the pipe open."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         super().__init__(daemon=True)
@@ -108,9 +108,9 @@ def _environment(variables: Mapping[str, str]) -> dict[str, str]:
 
 
 def _kill(process: "subprocess.Popen[bytes]") -> None:
-    """End a program with all it started."""
+    """Kill a program and everything it started."""
     if sys.platform == "win32":
         process.kill()
         return
     with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)  # it leads a group of its own, whose number is its own
+        os.killpg(process.pid, signal.SIGKILL)  # the program leads its own process group

@@ -1,4 +1,4 @@
-"""Whether an environment variable is set, or has a value; the value is never told."""
+"""Detects whether an environment variable is set or has a value; the value is never shown."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from remit.states.observations import Observation
 
 
 def detect(detector: Detector, _bases: Sequence[str], _workspace: Workspace, machine: Machine) -> Observation:
-    """Look for a variable; one that is empty is not set."""
+    """Check a variable; an empty one counts as not set."""
     value = machine.variables.get(detector.variable)
     if not value:
         return Observation(False, f"the variable {detector.variable} is not set")

@@ -1,4 +1,4 @@
-"""Whether a file or a directory is there."""
+"""Detects whether a file or directory exists."""
 
 import os
 import stat
@@ -12,7 +12,7 @@ from remit.states.observations import Observation
 
 
 def detect(detector: Detector, bases: Sequence[str], workspace: Workspace, _machine: Machine) -> Observation:
-    """Look for one of some files or directories; a path that ends in `/` is a directory's."""
+    """Check whether any path exists; a path that ends in `/` is a directory."""
     trouble = None
     for path in detector.paths:
         is_directory = detector.kind is DetectorKind.DIRECTORY or path.endswith("/")

@@ -1,4 +1,4 @@
-"""Whether a value stands in a JSON, TOML or YAML file; the value is never told."""
+"""Detects a value in a JSON, TOML or YAML file; the value is never shown."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
@@ -21,7 +21,7 @@ _NOTHING = object()
 
 
 def detect(detector: Detector, bases: Sequence[str], workspace: Workspace, _machine: Machine) -> Observation:
-    """Look for a value, and compare it where it should be a certain one."""
+    """Check that a value exists, or equals the expected one."""
     (path,), name = detector.paths, ".".join(detector.keys)
     try:
         content = read(path, bases, workspace)
@@ -40,10 +40,10 @@ def detect(detector: Detector, bases: Sequence[str], workspace: Workspace, _mach
 
 
 def read(path: str, bases: Sequence[str], workspace: Workspace) -> object:
-    """Read a file of the project; None: there is no such file.
+    """Read a file of the project; None if it does not exist.
 
     Raises:
-        FileError: it cannot be used, or leads out of the project.
+        FileError: the file is invalid, or leads out of the project.
     """
     for where, _ in look(path, bases, workspace):
         text = read_text(where, limit=LIMIT)
@@ -53,7 +53,7 @@ def read(path: str, bases: Sequence[str], workspace: Workspace) -> object:
 
 
 def value_at(content: object, keys: Sequence[str]) -> object:
-    """Follow keys into tables, and numbers into lists."""
+    """Follow keys into tables and indexes into lists."""
     for key in keys:
         if isinstance(content, dict):
             content = cast("Mapping[str, object]", content).get(key, _NOTHING)

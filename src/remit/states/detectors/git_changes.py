@@ -1,4 +1,4 @@
-"""Whether anything in a checkout is changed, by git itself: only where the user trusts what that may run."""
+"""Detects uncommitted changes by running git, which needs the user's trust."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from remit.states.detectors.command_exit import run
 from remit.states.detectors.git_facts import git_facts
 from remit.states.observations import Observation
 
-_STATUS = (  # without what a repository's settings could make it run, as far as git lets one say so
+_STATUS = (  # switches off what a repository's settings could make git run
     "git",
     "--no-optional-locks",
     *("-c", "core.fsmonitor=false"),
@@ -22,7 +22,7 @@ _STATUS = (  # without what a repository's settings could make it run, as far as
 
 
 def detect(detector: Detector, _bases: Sequence[str], workspace: Workspace, machine: Machine) -> Observation:
-    """Ask git for what is not committed, until it names something."""
+    """Run `git status` until its first output."""
     if not git_facts(workspace).is_repository:
         return Observation(False, "there is no repository")
     ended = run(_STATUS, workspace.checkout, machine, timeout=detector.timeout, until_output=True)

@@ -1,4 +1,4 @@
-"""What git's own files say of a checkout, without starting git."""
+"""Reads facts about a checkout from git's own files, without starting git."""
 
 import os
 from collections.abc import Iterator
@@ -19,18 +19,18 @@ _REBASES = ("rebase-merge", "rebase-apply")
 
 
 class GitFacts(NamedTuple):
-    """What is known of a checkout without starting git."""
+    """The facts about a checkout that need no git process."""
 
     is_repository: bool
     branch: str | None = None
     is_detached: bool = False
     is_merging: bool = False
     is_rebasing: bool = False
-    trouble: str | None = None  # why nothing else is known
+    trouble: str | None = None  # why the other facts are unknown
 
 
 def git_facts(workspace: Workspace) -> GitFacts:
-    """Read git's own files."""
+    """Read the facts from git's own files."""
     if not os.path.lexists(os.path.join(workspace.checkout, ".git")):
         return GitFacts(False)
     directory = git_directory(workspace.checkout)
@@ -52,7 +52,7 @@ def git_facts(workspace: Workspace) -> GitFacts:
 
 
 def git_files(workspace: Workspace) -> Iterator[str]:
-    """Name the files and directories that tell."""
+    """List the files and directories that the facts come from."""
     yield os.path.join(workspace.checkout, ".git")
     directory = git_directory(workspace.checkout)
     if _belongs(directory, workspace):
@@ -60,7 +60,7 @@ def git_files(workspace: Workspace) -> Iterator[str]:
 
 
 def observe_git(detector: Detector, found: GitFacts, workspace: Workspace) -> Observation:
-    """Tell one fact of git."""
+    """Return the observation of one fact."""
     if detector.fact is GitFact.REPOSITORY:
         place = os.path.basename(workspace.checkout) or workspace.checkout
         return Observation(
@@ -92,10 +92,10 @@ def _told(detector: Detector, found: GitFacts) -> Observation:
 
 
 def _belongs(directory: str, workspace: Workspace) -> bool:
-    """Tell whether git's directory is the checkout's own: a planted `.git` file may point anywhere."""
+    """Tell whether git's directory belongs to the checkout: a planted `.git` file may point anywhere."""
     if is_at_or_below(os.path.realpath(directory), workspace.checkout):
         return True
-    if workspace.project.path != workspace.checkout:  # a linked worktree, whose records point back at it
+    if workspace.project.path != workspace.checkout:  # a linked worktree, which git's records confirm
         return True
     above = ancestors(workspace.checkout)[1:]
     return any(is_at_or_below(directory, os.path.join(parent, ".git", "modules")) for parent in above)

@@ -1,4 +1,4 @@
-"""Counts the files and directories that a pattern names, within bounds of time and number."""
+"""Counts the files and directories that match a pattern, within limits of time and number."""
 
 import os
 import stat
@@ -14,17 +14,17 @@ from remit.files.bounded_reader import FileError, Machine
 from remit.states.detectors.project_files import resolve
 from remit.states.observations import Observation
 
-MOST_ENTRIES = 10_000  # names that are looked at
-_CHECK_EVERY = 100  # names between two looks at the clock
+MOST_ENTRIES = 10_000  # names that are examined
+_CHECK_EVERY = 100  # names between two checks of the time
 _ANY_DEPTH = "**"
 
 
 class TooManyError(Exception):
-    """There is more to look at than the bounds allow."""
+    """A limit was reached."""
 
 
 def detect(detector: Detector, bases: Sequence[str], workspace: Workspace, _machine: Machine) -> Observation:
-    """Count what a pattern names, until the answer is sure."""
+    """Count matches until the answer is certain."""
     wanted = detector.amount or SOME
     return observe(detector.glob, wanted, bases, workspace, timeout=detector.timeout)
 
@@ -32,7 +32,7 @@ def detect(detector: Detector, bases: Sequence[str], workspace: Workspace, _mach
 def observe(
     pattern: str, wanted: Comparison, bases: Sequence[str], workspace: Workspace, *, timeout: float
 ) -> Observation:
-    """Count what a pattern names in the first of the directories."""
+    """Count the matches in the first of the directories."""
     walk = Walk(pattern, deadline=time.monotonic() + timeout)
     count = 0
     try:
@@ -47,7 +47,7 @@ def observe(
 
 
 class Walk:
-    """Goes through directories for names that match; links are not followed, nor hidden ones by `**`."""
+    """Walks directories for matching names, without following links; `**` skips hidden directories."""
 
     def __init__(self, pattern: str, deadline: float) -> None:
         self._parts = pattern.removesuffix("/").split("/")
@@ -71,7 +71,7 @@ class Walk:
             yield from self._below(start, frozenset({fixed}))
 
     def _below(self, top: str, at_top: frozenset[int]) -> Iterator[str]:
-        """Go down, with the places in the pattern that may come next: so no directory is read twice."""
+        """Walk down with all possible positions in the pattern, so no directory is read twice."""
         waiting = [(top, self._with_any_depth(at_top))]
         while waiting:
             directory, places = waiting.pop()
@@ -91,7 +91,7 @@ class Walk:
         return set() if name.startswith(".") else {at for at in places if self._globs[at] is None}
 
     def _with_any_depth(self, places: frozenset[int]) -> frozenset[int]:
-        """Add what comes after each `**`, which may also stand for no directory."""
+        """Add the positions after each `**`, which also matches no directory."""
         every = set(places)
         for place in sorted(places):
             while place < len(self._globs) - 1 and self._globs[place] is None:
@@ -111,7 +111,7 @@ class Walk:
 
 
 def _matches(pattern: Glob | None, name: str) -> bool:
-    if pattern is None:  # `**` at the end of a pattern stands for all that is below
+    if pattern is None:  # a trailing `**` matches everything below
         return not name.startswith(".")
     hides = name.startswith(".") and not pattern.parts[0].startswith(".")
     return not hides and pattern.matches(name)

@@ -1,4 +1,4 @@
-"""Asks a URL for its status: without following it elsewhere, and never for longer than it may take."""
+"""Checks the status of a URL, without following redirects and within a time limit."""
 
 import http.client
 import ssl
@@ -18,7 +18,7 @@ _GOOD = range(200, 300)
 def detect(
     detector: Detector, _bases: Sequence[str], _workspace: Workspace, _machine: Machine
 ) -> Observation:
-    """Ask a URL, in a thread that can be left behind: a name that does not resolve cannot be interrupted."""
+    """Request a URL in a thread that can be abandoned: name resolution cannot be interrupted."""
     asking = _Asking(detector.url, detector.timeout)
     asking.start()
     asking.join(detector.timeout)
@@ -32,7 +32,7 @@ def detect(
 
 
 class _Asking(threading.Thread):
-    """One request, of which only the status is wanted."""
+    """One request for a status."""
 
     def __init__(self, url: str, timeout: float) -> None:
         super().__init__(daemon=True)
@@ -57,6 +57,6 @@ class _Asking(threading.Thread):
                 self._connection.close()
 
     def stop(self) -> None:
-        """Close the connection, so that the thread ends too."""
+        """Close the connection, so the thread ends too."""
         with suppress(OSError):
             self._connection.close()

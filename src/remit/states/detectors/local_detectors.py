@@ -1,4 +1,4 @@
-"""The detectors on this machine, as those who take a snapshot ask for them."""
+"""Runs the detectors of a workspace on this machine."""
 
 import os
 import time
@@ -15,7 +15,7 @@ from remit.states.detectors.project_files import look
 from remit.states.observations import Observation
 from remit.text.secrets import may_be_secret
 
-MOST_SECONDS = 5.0  # that one look may take for all that is not trusted to run something
+MOST_SECONDS = 5.0  # for all detectors of one look that need no trust
 _OF_A_FILE = (DetectorKind.VALUE, DetectorKind.ENTITIES)
 
 Detect = Callable[[Detector, Sequence[str], Workspace, Machine], Observation]
@@ -25,7 +25,7 @@ _MODULES = {  # loaded when a state needs one: most states need no detector
     DetectorKind.FILE: "file_exists",
     DetectorKind.DIRECTORY: "file_exists",
     DetectorKind.GLOB: "glob_count",
-    DetectorKind.GIT: "git_changes",  # what git's own files tell, a look has read
+    DetectorKind.GIT: "git_changes",  # the look reads git's own files itself
     DetectorKind.ENV: "env_variable",
     DetectorKind.VALUE: "file_value",
     DetectorKind.COMMAND: "command_exit",
@@ -35,7 +35,7 @@ _MODULES = {  # loaded when a state needs one: most states need no detector
 
 
 class LocalDetectors:
-    """Finds out about workspaces on this machine."""
+    """The detectors on this machine."""
 
     def __init__(
         self, machine: Machine, *, now_ns: Callable[[], int] = time.time_ns, seconds: float = MOST_SECONDS
@@ -46,12 +46,12 @@ class LocalDetectors:
         self._loaded: dict[str, Detect] = {}
 
     def look(self, workspace: Workspace) -> "LocalLook":
-        """Look at a workspace, once."""
+        """Take one look at a workspace."""
         return LocalLook(workspace, self._machine, self._now_ns, self._seconds, self._loaded)
 
 
 class LocalLook:
-    """One look at a workspace: what is read of git is the same for all that ask."""
+    """One look at a workspace; git's files are read once for all detectors."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class LocalLook:
         self._loaded = loaded
 
     def detect(self, detector: Detector, bases: Sequence[str]) -> Observation:
-        """Find out whether a state holds; whatever goes wrong, it is unknown.
+        """Detect a state; on any failure it is unknown.
 
         All that files alone can make it do has one time together: a project may declare thousands of states.
         """
@@ -91,11 +91,11 @@ class LocalLook:
             if name not in self._loaded:
                 self._loaded[name] = _load(name)
             return self._loaded[name](detector, bases, self._workspace, self._machine)
-        except Exception as error:  # one detector that fails must not take all tools with it
+        except Exception as error:  # one failing detector must not break the others
             return Observation(None, f"the detector failed: {type(error).__name__}")
 
     def basis(self, detector: Detector, bases: Sequence[str]) -> str | None:
-        """Tell what an answer depends on, where that is one file: it holds while the file is the same."""
+        """Return the fingerprint of the file that a result depends on, if it is a single file."""
         if detector.kind not in _OF_A_FILE or not detector.paths:
             return None
         try:
@@ -105,7 +105,7 @@ class LocalLook:
         return "".join(fingerprint(where, self._machine, now_ns=self._now_ns()) for where in places)
 
     def places(self, detector: Detector, bases: Sequence[str]) -> Iterator[str]:
-        """Name the files and directories that an answer depends on, where it depends on such."""
+        """List the files and directories that a result depends on."""
         if detector.kind is DetectorKind.GIT:
             yield from git_files(self._workspace)
         below = [path.removesuffix("/").split("/") for path in (*detector.paths, detector.database) if path]
@@ -114,7 +114,7 @@ class LocalLook:
         yield from (os.path.join(base, *parts) for base in bases for parts in below)
 
     def variables(self, env: Sequence[str]) -> Mapping[str, object]:
-        """List what conditions may ask about this machine, and this workspace."""
+        """Return the variables of the machine and the workspace for conditions."""
         git = self._git
         known: dict[str, object] = {
             "repository": git.is_repository,
@@ -143,5 +143,5 @@ def _load(name: str) -> Detect:
 
 
 def _module_of(detector: Detector) -> str:
-    """Name the module of a detector."""
+    """Return the module name of a detector."""
     return _MODULES[detector.kind]

@@ -1,4 +1,4 @@
-"""Looks at files, and never outside the project: no link leads out, and nothing is waited for."""
+"""Finds files without ever leaving the project through a symbolic link."""
 
 import errno
 import os
@@ -14,10 +14,10 @@ _ABSENT = (errno.ENOENT, errno.ENOTDIR)
 
 
 def look(path: str, bases: Sequence[str], workspace: Workspace) -> Iterator[tuple[str, os.stat_result]]:
-    """Find a relative path in some directories: where it is, and what.
+    """Find a relative path in some directories, with its `stat` result.
 
     Raises:
-        FileError: it leads out of the project, or cannot be looked at.
+        FileError: the path leads out of the project, or cannot be accessed.
     """
     for base in bases:
         where = resolve(base, path, workspace)
@@ -30,15 +30,15 @@ def look(path: str, bases: Sequence[str], workspace: Workspace) -> Iterator[tupl
 
 
 def resolve(base: str, path: str, workspace: Workspace) -> str | None:
-    """Follow a relative path down from a directory; None where there is nothing.
+    """Resolve a relative path below a directory; None if it does not exist.
 
     Raises:
-        FileError: it leads out of the project, or cannot be looked at.
+        FileError: the path leads out of the project, or cannot be accessed.
     """
     where = base
     try:
         for part in path.removesuffix("/").split("/"):
-            where = f"{where}{os.sep}{part}"  # `join` takes as long as looking
+            where = f"{where}{os.sep}{part}"  # `os.path.join` is as slow as the `lstat`
             if stat.S_ISLNK(os.lstat(where).st_mode):
                 where = os.path.realpath(where)
                 if not is_at_or_below(where, workspace.checkout):
@@ -47,6 +47,6 @@ def resolve(base: str, path: str, workspace: Workspace) -> str | None:
         if error.errno in _ABSENT:
             return None
         raise FileError(error.strerror or "cannot be looked at") from None
-    except ValueError:  # a name that no file can have
+    except ValueError:  # an impossible file name
         return None
     return where
