@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from remit.states.state_service import Situation
     from remit.store.memory_sign_search import SignIndex
     from remit.store.ports import Clock, Store
-    from remit.upstream.launch.resources import LaunchResources, Reaching
+    from remit.upstream.launch.launch_resources import LaunchResources, Reaching
     from remit.upstream.ports import ServerLists, UpstreamPool
     from remit.upstream.upstream_model import Offer, Upstream
 
@@ -283,7 +283,7 @@ def sign_out(upstream: "Upstream") -> bool:
 
 def _means() -> "LaunchResources":
     from remit import __version__
-    from remit.upstream.launch.resources import LaunchResources
+    from remit.upstream.launch.launch_resources import LaunchResources
     from remit.upstream.transports.watchdog import Watchdog
 
     machine = _machine()

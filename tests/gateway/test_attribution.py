@@ -9,8 +9,8 @@ from remit.decision.kinds import Kind
 from remit.decision.launch import Launch
 from remit.decision.scopes import Scope
 from remit.gateway.attribution import request_attributed
-from remit.protocol.constants import URL_NEEDED
-from remit.upstream.ports import Answer, JsonRpcError, Params, RequestContext
+from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params
+from remit.upstream.ports import RequestContext
 from remit.upstream.upstream_model import Upstream
 from support.gateway_fakes import FakeCaller, FakeLinks
 
@@ -77,7 +77,7 @@ async def test_nothing_that_a_server_writes_can_cover_its_name(message: str, sho
     assert await asked(named("evil"), message) == f"evil asks: {shown}"
 
 
-async def refused(data: object, code: int = URL_NEEDED) -> JsonRpcError:
+async def refused(data: object, code: int = ErrorCode.URL_ELICITATION_REQUIRED) -> JsonRpcError:
     def answer(_: Params) -> Answer:
         raise JsonRpcError(code, "not yet", data)
 

@@ -10,7 +10,8 @@ import pytest
 from remit.errors import AgentError, UnknownRoomError, UpstreamError
 from remit.gateway.inventory import Inventory
 from remit.presentation.plan import EndpointChoice
-from remit.upstream.ports import Answer, JsonRpcError, Params, ServerLists
+from remit.protocol.json_rpc import Answer, JsonRpcError, Params
+from remit.upstream.ports import ServerLists
 from remit.upstream.upstream_model import Sharing
 from support.builders import servers
 from support.databases import run_sql

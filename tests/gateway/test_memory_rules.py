@@ -13,8 +13,9 @@ from remit.gateway.open_endpoint import EndpointResources, serve_endpoint
 from remit.gateway.ports import EndpointSpec
 from remit.memory.project_memory import Memory
 from remit.memory.scope_gate import TOOLS
+from remit.protocol.json_rpc import Answer, JsonRpcError
 from remit.upstream.offer_reader import read_offer
-from remit.upstream.ports import Answer, JsonRpcError, ServerLists
+from remit.upstream.ports import ServerLists
 from support.builders import servers
 from support.gateway_fakes import FakeCaller, FakeLinks, call, endpoint, names, offered, told
 from support.memory_calls import context, decision, session

@@ -9,7 +9,8 @@ import pytest
 from remit.errors import UpstreamError
 from remit.gateway.endpoint import LiveEndpoint
 from remit.gateway.ports import EndpointChange
-from remit.upstream.ports import JsonRpcError, ServerLists
+from remit.protocol.json_rpc import JsonRpcError
+from remit.upstream.ports import ServerLists
 from support.gateway_fakes import FakeCaller, FakeLinks, call, endpoint, offered
 from support.sandbox import Sandbox
 

@@ -8,7 +8,8 @@ import pytest
 
 from remit.gateway.endpoint import LiveEndpoint
 from remit.gateway.ports import PublishedList
-from remit.upstream.ports import JsonRpcError, ServerLists
+from remit.protocol.json_rpc import JsonRpcError
+from remit.upstream.ports import ServerLists
 from support.gateway_fakes import FakeCaller, FakeLinks, call, endpoint, names, offered, told
 from support.sandbox import Sandbox
 

@@ -6,7 +6,7 @@ from mcp.shared.inbound import (
     x_mcp_header_map,
 )
 
-from remit.protocol.header_parameters import fault, header_map, header_text, headers
+from remit.protocol.header_parameters import header_map, header_text, headers, schema_fault
 
 TEXT = {"type": "string"}
 PLACE = {**TEXT, "x-mcp-header": "Place"}
@@ -42,7 +42,7 @@ BAD = [
 
 @pytest.mark.parametrize("given", [*GOOD, *BAD])
 def test_the_marks_of_a_schema_are_judged_as_by_the_sdk(given: object) -> None:
-    assert (fault(given) is None) is (find_invalid_x_mcp_header(given) is None)
+    assert (schema_fault(given) is None) is (find_invalid_x_mcp_header(given) is None)
     if given in GOOD:
         assert header_map(given) == x_mcp_header_map(given)
 

@@ -13,17 +13,9 @@ from remit.decision.declarations import Key
 from remit.gateway.endpoint import LiveEndpoint
 from remit.gateway.open_endpoint import EndpointResources, serve_endpoint
 from remit.gateway.ports import EndpointSpec
+from remit.protocol.json_rpc import Answer, JsonRpcError, Params
 from remit.upstream.offer_reader import read_offer
-from remit.upstream.ports import (
-    Answer,
-    Health,
-    JsonRpcError,
-    Params,
-    RequestContext,
-    ServerLists,
-    UpstreamNotification,
-    UpstreamStatus,
-)
+from remit.upstream.ports import Health, RequestContext, ServerLists, UpstreamNotification, UpstreamStatus
 from remit.upstream.upstream_model import Upstream
 from support.sandbox import Sandbox
 

@@ -10,7 +10,8 @@ import anyio
 from anyio.streams.memory import MemoryObjectSendStream
 
 from remit.gateway.ports import EndpointChange, EndpointSpec, ListKind, PublishedList
-from remit.upstream.ports import Answer, JsonRpcError, Params, RequestContext
+from remit.protocol.json_rpc import Answer, JsonRpcError, Params
+from remit.upstream.ports import RequestContext
 
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}}
 FORM = {"type": "object", "properties": {"name": {"type": "string"}}}

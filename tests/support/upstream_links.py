@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from remit.decision.launch import Launch, VariableSyntax
-from remit.upstream.launch.resources import LaunchResources
+from remit.protocol.json_rpc import Answer, JsonRpcError, Params
+from remit.upstream.launch.launch_resources import LaunchResources
 from remit.upstream.oauth.token_store import FileTokenStore, TokenStore
-from remit.upstream.ports import Answer, JsonRpcError, Params
 from remit.upstream.transports.remote import RemoteConnector
 from remit.upstream.transports.watchdog import Watchdog
 from remit.upstream.upstream_model import Upstream

@@ -10,7 +10,7 @@ import pytest
 
 from remit.decision.launch import Launch, Transport
 from remit.errors import UpstreamError
-from remit.upstream.ports import Answer, Params
+from remit.protocol.json_rpc import Answer, Params
 from remit.upstream.upstream_model import Upstream
 from remit.upstream.upstream_pool import LiveUpstreamPool
 from support.processes import SERVERS

@@ -9,9 +9,10 @@ import pytest
 
 from remit.decision.launch import Launch
 from remit.errors import UpstreamError
+from remit.protocol.json_rpc import Answer, JsonRpcError, Params
 from remit.upstream import supervisor
 from remit.upstream.messaging import forwarding
-from remit.upstream.ports import Answer, Health, JsonRpcError, Params
+from remit.upstream.ports import Health
 from remit.upstream.upstream_model import Sharing
 from support.upstream_links import Noting, links, said, speaking, tool, upstream
 

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from remit.gateway.json_members import members
-from remit.upstream.ports import JsonRpcError, RequestContext
+from remit.protocol.json_rpc import JsonRpcError, as_object
+from remit.upstream.ports import RequestContext
 
 
 def can_elicit(capabilities: Mapping[str, Any]) -> bool:
     """Tell whether a client can put a question to its user; one that says nothing else can show a form."""
-    ways = members(capabilities.get("elicitation"))
+    ways = as_object(capabilities.get("elicitation"))
     return "elicitation" in capabilities and (not ways or "form" in ways)
 
 

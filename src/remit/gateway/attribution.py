@@ -9,10 +9,9 @@ from typing import Any, cast
 from unicodedata import bidirectional, category
 
 from remit.decision.tool_names import full_label
-from remit.gateway.json_members import members
-from remit.protocol.constants import URL_NEEDED
+from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_object
 from remit.text.limits import one_line
-from remit.upstream.ports import Answer, JsonRpcError, Params, RequestContext, UpstreamPool
+from remit.upstream.ports import RequestContext, UpstreamPool
 from remit.upstream.upstream_model import Upstream
 
 _QUESTION = "elicitation/create"
@@ -34,12 +33,12 @@ async def request_attributed(
     try:
         answer = await links.request(upstream, method, params, AttributedCaller(caller, server))
     except JsonRpcError as error:
-        if error.code != URL_NEEDED:
+        if error.code != ErrorCode.URL_ELICITATION_REQUIRED:
             raise
         raise JsonRpcError(error.code, str(error), _pages_named(error.data, server)) from error
     if answer.get("resultType") != "input_required":
         return answer
-    asked = members(answer.get("inputRequests"))
+    asked = as_object(answer.get("inputRequests"))
     named = {name: _named(question, server) for name, question in asked.items()}
     return {**answer, "inputRequests": named} if named else answer
 
@@ -86,7 +85,7 @@ class AttributedCaller:
     async def send_request(self, method: str, params: Params) -> Answer:
         """Ask its client; errors are as those of any caller."""
         named = _named({"method": method, "params": params}, self._server)
-        return await self._caller.send_request(method, members(named["params"]))
+        return await self._caller.send_request(method, as_object(named["params"]))
 
     async def notify(self, method: str, params: Params) -> None:
         """Tell its client something."""
@@ -95,8 +94,8 @@ class AttributedCaller:
 
 def _named(question: Any, server: str) -> Any:
     """Give a question with the name of who asks before its message; what is no such question, as it came."""
-    asked = members(question)
-    params = members(asked.get("params"))
+    asked = as_object(question)
+    params = as_object(asked.get("params"))
     if asked.get("method") != _QUESTION or not isinstance(params.get("message"), str):
         return question
     return {**asked, "params": _by(server, params)}
@@ -104,11 +103,11 @@ def _named(question: Any, server: str) -> Any:
 
 def _pages_named(data: object, server: str) -> object:
     """Name who wants somebody to go to pages first, before each of their messages."""
-    told = members(data)
+    told = as_object(data)
     pages = told.get("elicitations")
     if not isinstance(pages, list):
         return data
-    named = [_by(server, members(each)) or each for each in cast("list[object]", pages)]
+    named = [_by(server, as_object(each)) or each for each in cast("list[object]", pages)]
     return {**told, "elicitations": named}
 
 

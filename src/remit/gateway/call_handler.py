@@ -16,21 +16,20 @@ from remit.gateway.attribution import request_attributed
 from remit.gateway.call_recorder import CallRecorder, CompletedCall
 from remit.gateway.endpoint_catalog import CallTarget, EndpointCatalog
 from remit.gateway.inventory import Inventory, ResolvedCall
-from remit.gateway.json_members import members
 from remit.gateway.registry_worker import RegistryWorker
 from remit.policy.approval_service import Permit, principal_of
 from remit.policy.audit import AuditEntry, Outcome
 from remit.presentation import refusals
-from remit.upstream.ports import Answer, JsonRpcError, Params, RequestContext, UpstreamPool
+from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_object
+from remit.upstream.ports import RequestContext, UpstreamPool
 
-INVALID_PARAMS = -32602
 _LONGEST_NAME = 256
 _CALL_ID = "claudecode/toolUseId"  # by which a hook of the client reports the same call
 
 
 def unknown(name: str, meant: str | None = None) -> JsonRpcError:
     """Answer for a tool that there is none of; the same, where it is another project's."""
-    return JsonRpcError(INVALID_PARAMS, "; ".join(filter(None, (f"Unknown tool: {name}", meant))))
+    return JsonRpcError(ErrorCode.INVALID_PARAMS, "; ".join(filter(None, (f"Unknown tool: {name}", meant))))
 
 
 _Refused = tuple[Answer, Outcome]
@@ -205,7 +204,7 @@ class _Record(NamedTuple):
 
 
 def _permit(inventory: Inventory, target: CallTarget, asked: Params, principal: str | None) -> Permit:
-    arguments = members(asked.get("arguments"))
+    arguments = as_object(asked.get("arguments"))
     whoever = principal_of(target.context)  # a token may be several agents'
     return inventory.registry.approvals.permit(
         target.tool.name,
@@ -232,5 +231,5 @@ def _outcome(answer: Answer) -> Outcome:
 
 
 def _call_id(asked: Params) -> str | None:
-    found = members(asked.get("_meta")).get(_CALL_ID)
+    found = as_object(asked.get("_meta")).get(_CALL_ID)
     return found if isinstance(found, str) else None

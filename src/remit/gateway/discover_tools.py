@@ -14,10 +14,10 @@ from remit.gateway.own_tool_calls import BadArgumentsError, answer, text_of
 from remit.gateway.published_lists import PublishedLists
 from remit.gateway.registry_worker import RegistryWorker
 from remit.presentation.discovery_text import TOKEN_BUDGET, present
+from remit.protocol.json_rpc import Answer
 from remit.registry import Registry
 from remit.search.ranking import SearchResults
 from remit.search.search_service import Searcher
-from remit.upstream.ports import Answer
 
 
 class ToolDiscovery:

@@ -11,23 +11,23 @@ from remit.decision.declarations import Key
 from remit.decision.tool_names import MEMORY_SERVER, REMIT
 from remit.errors import RemitError
 from remit.gateway.announcer import Announcer, ChangeTracker
-from remit.gateway.call_handler import INVALID_PARAMS, CallHandler
+from remit.gateway.call_handler import CallHandler
 from remit.gateway.discover_tools import ToolDiscovery
 from remit.gateway.inventory import Inventory
 from remit.gateway.inventory_refresh import FIRST_LIST, InventoryRefresher
-from remit.gateway.json_members import members
 from remit.gateway.own_tool_calls import BadArgumentsError, arguments_of, open_group, report, text_of, why
 from remit.gateway.ports import EndpointChange, ListKind, PublishedList
 from remit.gateway.published_lists import PublishedLists
 from remit.gateway.quick_reads import QuickReads
 from remit.gateway.registry_worker import RegistryWorker
-from remit.gateway.resource_routing import INTERNAL_ERROR, ResourceRouter
+from remit.gateway.resource_routing import ResourceRouter
 from remit.memory.own_server import instructions as about_memory
 from remit.presentation.instructions import instructions
 from remit.presentation.own_tools import DEFINITIONS, OwnTool
 from remit.presentation.refusals import failure
 from remit.presentation.served_names import prefix, served_spellings
-from remit.upstream.ports import Answer, JsonRpcError, Params, RequestContext, UpstreamPool
+from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_object
+from remit.upstream.ports import RequestContext, UpstreamPool
 
 SCOPES = "remit/scopes"  # under which scopes are told of, where the strategy has them
 SCOPE = "remit/scope"  # in `_meta`, or `scope` among the parameters
@@ -109,7 +109,9 @@ class LiveEndpoint:
         if scope not in board.scopes:
             known = ", ".join(f"`{name}`" for name in board.scopes) or "none"
             raise JsonRpcError(
-                INVALID_PARAMS, f"Unknown scope: {scope}; there are {known}", {"scopes": list(board.scopes)}
+                ErrorCode.INVALID_PARAMS,
+                f"Unknown scope: {scope}; there are {known}",
+                {"scopes": list(board.scopes)},
             )
         return board.scopes[scope]
 
@@ -131,7 +133,7 @@ class LiveEndpoint:
         """
         name = asked.get("name")
         if not isinstance(name, str):
-            raise JsonRpcError(INVALID_PARAMS, "`name` is not a text")
+            raise JsonRpcError(ErrorCode.INVALID_PARAMS, "`name` is not a text")
         own = next(
             (OwnTool(each) for each in served_spellings(name) if each in self._board.catalog.plan.own_tools),
             None,
@@ -293,9 +295,9 @@ def _told() -> Generator[None]:
         yield
     except RemitError as error:
         hint = f" ({error.hint})" if error.hint else ""
-        raise JsonRpcError(INTERNAL_ERROR, f"{error}{hint}") from error
+        raise JsonRpcError(ErrorCode.INTERNAL_ERROR, f"{error}{hint}") from error
 
 
 def _scope(asked: Params) -> str | None:
-    found = asked.get("scope", members(asked.get("_meta")).get(SCOPE))
+    found = asked.get("scope", as_object(asked.get("_meta")).get(SCOPE))
     return None if found is None else str(found)

@@ -17,11 +17,11 @@ from remit.errors import (
     StoreError,
     UnknownArtifactError,
 )
-from remit.gateway.json_members import members
 from remit.memory.own_server import tool_definitions
 from remit.memory.results import BatchSaveResult, SaveStatus
 from remit.memory.scope_gate import MAX_ID, TOOLS
 from remit.policy.approvals import Approval
+from remit.protocol.json_rpc import as_object
 
 if TYPE_CHECKING:  # loaded when memory is first called
     from remit.memory.project_memory import Memory
@@ -84,7 +84,7 @@ def _answer(memory: "Memory", name: str, arguments: Mapping[str, Any], bound: fr
     try:
         made = memory.call(name, arguments, bound)
     except RemitError as error:
-        return result(_with_example(problem(error, members(arguments)), name), is_error=True)
+        return result(_with_example(problem(error, as_object(arguments)), name), is_error=True)
     except Exception as error:  # whatever goes wrong, the server goes on
         return result(_unexpected(error), is_error=True)
     content: Raw = asdict(made)  # pyright: ignore[reportArgumentType] - every tool answers a dataclass

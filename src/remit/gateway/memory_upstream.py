@@ -12,15 +12,12 @@ from remit.decision.declarations import Key
 from remit.decision.tool_names import MEMORY_SERVER, REMIT
 from remit.errors import RemitError
 from remit.gateway.approval_prompt import ask_person, can_elicit
-from remit.gateway.json_members import members
 from remit.gateway.memory_tools import MemoryTools, refused, result
 from remit.memory.own_server import tool_definitions
 from remit.memory.scope_gate import TOOLS
 from remit.presentation.served_names import prefix
+from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_object
 from remit.upstream.ports import (
-    Answer,
-    JsonRpcError,
-    Params,
     RequestContext,
     ServerLists,
     UpstreamNotification,
@@ -32,8 +29,6 @@ from remit.upstream.upstream_model import Upstream
 if TYPE_CHECKING:  # loaded when memory is first called
     from remit.memory.project_memory import Memory
 
-INVALID_PARAMS = -32602
-METHOD_NOT_FOUND = -32601
 _NAMES = re.compile(rf"\b({'|'.join(TOOLS)})\b")
 _SERVED = rf"{prefix(MEMORY_SERVER)}\1"
 
@@ -61,9 +56,9 @@ class MemoryUpstream:
             return await self._links.request(upstream, method, params, caller)
         name = params.get("name")
         if method != "tools/call":
-            raise JsonRpcError(METHOD_NOT_FOUND, f"Method not found: {method}")
+            raise JsonRpcError(ErrorCode.METHOD_NOT_FOUND, f"Method not found: {method}")
         if not isinstance(name, str) or name not in TOOLS:
-            raise JsonRpcError(INVALID_PARAMS, f"Unknown tool: {name}")
+            raise JsonRpcError(ErrorCode.INVALID_PARAMS, f"Unknown tool: {name}")
         try:
             tools = await self._opened()
         except RemitError as error:
@@ -113,7 +108,7 @@ class MemoryUpstream:
 
 def _as_served(answer: Answer) -> Answer:
     """Name tools in the next step as a model can call them here."""
-    told = members(answer["structuredContent"])
+    told = as_object(answer["structuredContent"])
     next_step = told.get("next_step")
     if not isinstance(next_step, str):
         return answer
@@ -127,7 +122,7 @@ async def call_memory(tools: MemoryTools, name: str, params: Params, caller: Req
     """
     arguments = params.get("arguments")
     answer = await tools.call(name, arguments, bound_projects=caller.bound_projects)
-    id = members(members(answer["structuredContent"]).get("context")).get("approval_id")
+    id = as_object(as_object(answer["structuredContent"]).get("context")).get("approval_id")
     if id is None or caller.bound_projects is not None or not can_elicit(caller.capabilities):
         return answer
     waiting = await tools.waiting(id)

@@ -8,10 +8,9 @@ from typing import Any, cast
 from remit.decision.decide import Decision, ExplainedGate, explain
 from remit.decision.gates import Gate
 from remit.gateway.inventory import Inventory
-from remit.gateway.json_members import members
 from remit.presentation.refusals import failure
 from remit.presentation.strategies import HOW_TO_CALL, ToolGroup, definitions_of, in_words
-from remit.upstream.ports import Answer, Params
+from remit.protocol.json_rpc import Answer, Params, as_object
 
 _MOST_REPORTED = 200
 _LONGEST_NAME = 256
@@ -110,12 +109,12 @@ def report(inventory: Inventory, tools: object) -> Answer:
 
 
 def _reported(said: object) -> tuple[str, str | None, Mapping[str, object] | None]:
-    fields = members(said)
+    fields = as_object(said)
     name, description, schema = text_of(fields, "name"), fields.get("description"), fields.get("input_schema")
     if len(name) > _LONGEST_NAME:
         raise BadArgumentsError(f"a name is longer than {_LONGEST_NAME} characters")
     if description is not None and not isinstance(description, str):
         raise BadArgumentsError(f"the description of `{name}` is not a text")
-    if schema is not None and (not members(schema) or len(json.dumps(schema)) > _LARGEST_SCHEMA):
+    if schema is not None and (not as_object(schema) or len(json.dumps(schema)) > _LARGEST_SCHEMA):
         raise BadArgumentsError(f"the input schema of `{name}` is not an object of bearable size")
-    return name, description and description[:_LONGEST_TEXT], None if schema is None else members(schema)
+    return name, description and description[:_LONGEST_TEXT], None if schema is None else as_object(schema)

@@ -5,7 +5,8 @@ from contextlib import AbstractAsyncContextManager
 from enum import StrEnum
 from typing import Any, NamedTuple, Protocol
 
-from remit.upstream.ports import Answer, Params, RequestContext
+from remit.protocol.json_rpc import Answer, Params
+from remit.upstream.ports import RequestContext
 
 
 class PublishedList(NamedTuple):

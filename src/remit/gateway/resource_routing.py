@@ -9,17 +9,13 @@ import anyio
 from remit.decision.declarations import Key
 from remit.errors import UpstreamError
 from remit.gateway.attribution import request_attributed
-from remit.gateway.json_members import members
 from remit.gateway.published_lists import PublishedLists
 from remit.presentation.resource_addresses import fit
 from remit.presentation.strategies import ROOM, ToolGroup, definitions_of
-from remit.upstream.ports import Answer, Health, JsonRpcError, Params, RequestContext, UpstreamPool
+from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_object
+from remit.upstream.ports import Health, RequestContext, UpstreamPool
 
 _MOST_LINKED = 1_000
-INVALID_PARAMS = -32602
-INTERNAL_ERROR = -32603
-METHOD_NOT_FOUND = -32601
-RESOURCE_NOT_FOUND = -32002
 
 
 class ResourceRouter:
@@ -46,7 +42,8 @@ class ResourceRouter:
         if all(served == uri for uri, served in links.items()):
             return answer
         told = [
-            item if (uri := _linked(item)) is None else {**members(item), "uri": links[uri]} for item in items
+            item if (uri := _linked(item)) is None else {**as_object(item), "uri": links[uri]}
+            for item in items
         ]
         return {**answer, "content": told}
 
@@ -67,14 +64,14 @@ class ResourceRouter:
             return await self._complete(asked, caller, board)
         if method == "logging/setLevel":
             return await self._set_level(asked, caller, board)
-        raise JsonRpcError(METHOD_NOT_FOUND, f"Method not found: {method}")
+        raise JsonRpcError(ErrorCode.METHOD_NOT_FOUND, f"Method not found: {method}")
 
     async def _resource(
         self, method: str, asked: Params, caller: RequestContext, board: PublishedLists
     ) -> Answer:
         uri = asked.get("uri")
         if not isinstance(uri, str):
-            raise JsonRpcError(INVALID_PARAMS, "`uri` is not a text")
+            raise JsonRpcError(ErrorCode.INVALID_PARAMS, "`uri` is not a text")
         room = board.rooms.get(uri.removeprefix(ROOM)) if uri.startswith(ROOM) else None
         if room is not None:
             return _room(uri, room) if method == "resources/read" else {}
@@ -83,7 +80,7 @@ class ResourceRouter:
         return answer if own == uri else _readdressed(answer, key, board)
 
     async def _complete(self, asked: Params, caller: RequestContext, board: PublishedLists) -> Answer:
-        said = members(asked.get("ref"))
+        said = as_object(asked.get("ref"))
         if said.get("type") == "ref/prompt":
             key, name = _prompt(said.get("name"), board)
             return await self._ask(
@@ -94,7 +91,7 @@ class ResourceRouter:
             return await self._ask(
                 key, "completion/complete", {**asked, "ref": {**said, "uri": own}}, caller, board
             )
-        raise JsonRpcError(INVALID_PARAMS, "`ref` is neither a prompt nor a resource")
+        raise JsonRpcError(ErrorCode.INVALID_PARAMS, "`ref` is neither a prompt nor a resource")
 
     async def _set_level(self, asked: Params, caller: RequestContext, board: PublishedLists) -> Answer:
         """Tell those servers that run; one that is started later is told by its own caller's level."""
@@ -116,7 +113,7 @@ class ResourceRouter:
             return found
         owner = self._unlisted(uri, board)
         if owner is None:
-            raise JsonRpcError(RESOURCE_NOT_FOUND, f"Resource not found: {uri}", {"uri": uri})
+            raise JsonRpcError(ErrorCode.RESOURCE_NOT_FOUND, f"Resource not found: {uri}", {"uri": uri})
         return owner, uri
 
     def _unlisted(self, uri: str, board: PublishedLists) -> Key | None:
@@ -145,19 +142,19 @@ class ResourceRouter:
             return await request_attributed(self._links, board.catalog.upstreams[key], method, asked, caller)
         except UpstreamError as error:
             hint = f" ({error.hint})" if error.hint else ""
-            raise JsonRpcError(INTERNAL_ERROR, f"{error}{hint}") from error
+            raise JsonRpcError(ErrorCode.INTERNAL_ERROR, f"{error}{hint}") from error
 
 
 def _prompt(name: object, board: PublishedLists) -> tuple[Key, str]:
     found = board.catalog.prompt_names.find(name) if isinstance(name, str) else None
     if found is None or found[0] not in set(board.servers()):
-        raise JsonRpcError(INVALID_PARAMS, f"Unknown prompt: {name}")
+        raise JsonRpcError(ErrorCode.INVALID_PARAMS, f"Unknown prompt: {name}")
     return found
 
 
 def _linked(item: object) -> str | None:
     """Tell which resource a piece of content links to."""
-    told = members(item)
+    told = as_object(item)
     uri = told.get("uri") if told.get("type") == "resource_link" else None
     return uri if isinstance(uri, str) else None
 
@@ -167,7 +164,7 @@ def _readdressed(answer: Answer, key: Key, board: PublishedLists) -> Answer:
     contents = answer.get("contents")
     if not isinstance(contents, list):
         return answer
-    read = [members(each) for each in cast("list[object]", contents)]
+    read = [as_object(each) for each in cast("list[object]", contents)]
     below = [
         {**each, "uri": board.addresses.below(key, each["uri"])} if isinstance(each.get("uri"), str) else each
         for each in read

@@ -1,18 +1,4 @@
-"""Words of the Model Context Protocol that more than one part of the gateway has to spell."""
-
-OLDER = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")  # with a handshake and a session
-NEWER = ("2026-07-28",)  # each request stands for itself
-
-PARSE_ERROR = -32700
-INVALID_REQUEST = -32600
-METHOD_NOT_FOUND = -32601
-INVALID_PARAMS = -32602
-INTERNAL_ERROR = -32603
-CONNECTION_CLOSED = -32000
-NO_RESOURCE = -32002  # until 2026
-HEADER_MISMATCH = -32020
-UNSUPPORTED_VERSION = -32022
-URL_NEEDED = -32042  # of 2025-11-25: somebody has to go to a page first
+"""MCP names that both sides of the gateway use: keys of `_meta`, log levels and methods."""
 
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 CLIENT_KEY = "io.modelcontextprotocol/clientInfo"
@@ -21,6 +7,16 @@ LOG_LEVEL_KEY = "io.modelcontextprotocol/logLevel"
 SERVER_KEY = "io.modelcontextprotocol/serverInfo"
 SUBSCRIPTION_KEY = "io.modelcontextprotocol/subscriptionId"
 
-ELICITED = "notifications/elicitation/complete"  # of 2025-11-25
+ENVELOPE_KEYS = frozenset({VERSION_KEY, CLIENT_KEY, CAPABILITIES_KEY, LOG_LEVEL_KEY})
 
-LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+LIST_METHODS = frozenset({"tools/list", "resources/list", "resources/templates/list", "prompts/list"})
+ELICITATION_COMPLETE = "notifications/elicitation/complete"  # 2025-11-25 only
+
+LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+
+
+def is_at_least(level: object, minimum: str | None) -> bool:
+    """Check whether a log level reaches a minimum; unknown levels never do."""
+    if minimum not in LOG_LEVELS or level not in LOG_LEVELS:
+        return False
+    return LOG_LEVELS.index(level) >= LOG_LEVELS.index(minimum)

@@ -1,18 +1,18 @@
-"""Arguments of tools that HTTP repeats in headers, where their schema asks for it with `x-mcp-header`."""
+"""Tool arguments that HTTP requests repeat in headers, marked in the schema with `x-mcp-header`."""
 
 import re
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-HeaderMap = Mapping[tuple[str, ...], str]  # where an argument lies, to the header that repeats it
+HeaderMap = Mapping[tuple[str, ...], str]  # path of an argument to the header that repeats it
 
-_MARK = "x-mcp-header"
+_KEYWORD = "x-mcp-header"
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _PLAIN = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?|")
-_PACKED = re.compile(r"=\?base64\?.*\?=")
-_TYPES = ("string", "integer", "boolean")  # what has one way only to be written
-# Where a schema holds others. All but `properties` lead to places whose argument is not known beforehand.
+_ENCODED = re.compile(r"=\?base64\?.*\?=")
+_TYPES = ("string", "integer", "boolean")  # types with only one notation
+# Keywords that contain schemas. All but `properties` lead to arguments whose path is unknown.
 _ONE = frozenset(
     (
         *("items", "contains", "unevaluatedItems", "additionalProperties", "propertyNames"),
@@ -22,19 +22,21 @@ _ONE = frozenset(
 _MANY = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
 _NAMED = frozenset({"patternProperties", "dependentSchemas", "$defs", "definitions"})
 
-Place = tuple[str, ...] | None  # the names that lead to it; None: it is not known beforehand
+Path = tuple[str, ...] | None  # None: unknown
 
 
 def header_map(schema: object) -> HeaderMap:
-    """Find the arguments that are repeated in headers."""
-    return {place: marked[_MARK] for place, marked in _marked(schema) if place and _is_text(marked[_MARK])}
+    """Find the arguments to repeat in headers."""
+    return {
+        place: marked[_KEYWORD] for place, marked in _marked(schema) if place and _is_text(marked[_KEYWORD])
+    }
 
 
-def fault(schema: object) -> str | None:
-    """Say what is wrong with the marks of a schema, so that its tool cannot be called."""
+def schema_fault(schema: object) -> str | None:
+    """Explain why the keywords in a schema are invalid; None where they are not."""
     taken: dict[str, str] = {}
     for place, marked in _marked(schema):
-        name = marked[_MARK]
+        name = marked[_KEYWORD]
         if not place:
             return "it stands where no argument is"
         where = ".".join(place)
@@ -48,7 +50,7 @@ def fault(schema: object) -> str | None:
 
 
 def headers(found: HeaderMap, arguments: Mapping[str, Any]) -> dict[str, str]:
-    """Repeat arguments in headers; one that is not given has none."""
+    """Make the headers for given arguments."""
     made: dict[str, str] = {}
     for place, name in found.items():
         value: Any = arguments
@@ -62,27 +64,27 @@ def headers(found: HeaderMap, arguments: Mapping[str, Any]) -> dict[str, str]:
 
 
 def header_text(text: str) -> str:
-    """Write a text so that it survives in a header."""
-    if _PLAIN.fullmatch(text) and not _PACKED.fullmatch(text):
+    """Encode a text for a header."""
+    if _PLAIN.fullmatch(text) and not _ENCODED.fullmatch(text):
         return text
     return f"=?base64?{b64encode(text.encode('utf-8', 'replace')).decode()}?="
 
 
-def _marked(schema: object) -> Iterator[tuple[Place, dict[str, Any]]]:
-    """List the parts of a schema that bear a mark, however deep they lie."""
-    waiting: list[tuple[Place, object]] = [((), schema)]
+def _marked(schema: object) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """List the parts of a schema that have the keyword, at any depth."""
+    waiting: list[tuple[Path, object]] = [((), schema)]
     while waiting:
         place, part = waiting.pop()
         if not isinstance(part, dict):
             continue
         fields = cast("dict[str, Any]", part)
-        if _MARK in fields:
+        if _KEYWORD in fields:
             yield place, fields
         for key, value in fields.items():
             waiting.extend(_parts(place, key, value))
 
 
-def _parts(place: Place, key: str, value: Any) -> Iterator[tuple[Place, object]]:
+def _parts(place: Path, key: str, value: Any) -> Iterator[tuple[Path, object]]:
     if key == "properties" and isinstance(value, dict):
         for name, part in cast("dict[str, Any]", value).items():
             yield (None if place is None else (*place, name)), part

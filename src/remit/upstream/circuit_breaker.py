@@ -1,44 +1,44 @@
-"""When a server that failed may be tried again: at once the first time, then ever later, then after a rest.
+"""Decides when a failed server may be tried again: at once, then ever later, then after a rest.
 
-Kept apart from clocks and processes: what time it is comes with each question.
+The caller supplies the time, so no clock is involved.
 """
 
 from dataclasses import dataclass
 
 FIRST_WAIT = 1.0  # seconds, after the second failure in a row
 LONGEST_WAIT = 8.0
-REST = 30.0  # seconds that a server is left alone when it has failed too often
-TOO_OFTEN = 5  # failures in a row
+REST = 30.0  # seconds, after too many failures
+MAX_FAILURES = 5  # in a row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CircuitBreaker:
-    """How often a server failed since it last answered, and until when it is not tried again."""
+    """The failures of a server since it last answered."""
 
     failures: int = 0
     resting_until: float = 0.0
 
     @property
-    def is_broken(self) -> bool:
-        """Whether it failed so often that it is only tried now and then."""
-        return self.failures >= TOO_OFTEN
+    def is_open(self) -> bool:
+        """Whether it failed so often that it is tried only now and then."""
+        return self.failures >= MAX_FAILURES
 
     def wait(self, now: float) -> float:
-        """Say how many seconds it is still left alone; 0 where it may be tried."""
+        """Return the seconds until the next try; 0 where it is allowed now."""
         return max(0.0, self.resting_until - now)
 
     def failed(self, now: float) -> "CircuitBreaker":
-        """Take note of a failure."""
+        """Record a failure."""
         failures = self.failures + 1
         return CircuitBreaker(failures=failures, resting_until=now + _pause(failures))
 
-    def answered(self) -> "CircuitBreaker":
-        """Take note of an answer: whatever was before is forgotten."""
+    def succeeded(self) -> "CircuitBreaker":
+        """Record an answer, and forget all failures."""
         return self if not self.failures else CircuitBreaker()
 
 
 def _pause(failures: int) -> float:
-    if failures >= TOO_OFTEN:
+    if failures >= MAX_FAILURES:
         return REST
     if failures == 1:  # it may just have been replaced by a newer version of itself
         return 0.0

@@ -1,5 +1,6 @@
-"""Opens connections: what was begun for one is ended in the same task, whatever comes."""
+"""Opens connections, and closes everything they started in the same task."""
 
+import logging
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
@@ -8,63 +9,66 @@ from typing import NamedTuple
 import anyio
 from anyio.abc import TaskGroup
 
+from remit.protocol.era import Era
+from remit.protocol.json_rpc import Params
 from remit.upstream.connection import Connection
 from remit.upstream.messaging.demultiplexer import OnNotification
-from remit.upstream.ports import Params
 from remit.upstream.transports.message_transport import MessageReceiver, MessageTransport, TransportFactory
 from remit.upstream.transports.process import ServerProcess, start_process
 from remit.upstream.transports.stdio_transport import StdioTransport
 from remit.upstream.transports.watchdog import Watchdog
 from remit.upstream.upstream_model import Upstream
 
+_HTTP_LOGGERS = ("httpx2", "httpcore2")
+
 
 @dataclass
 class ProcessRecord:
-    """What can be told of a connection after it is gone."""
+    """The process of a connection, which explains a failure after the connection is gone."""
 
-    server: ServerProcess | None = None
+    process: ServerProcess | None = None
 
 
 class HandshakeRequest(NamedTuple):
-    """What is said to a server."""
+    """What Remit says about itself and its client."""
 
     client: Params
     capabilities: Params
-    is_modern: bool | None = None  # None: it is found out
+    era: Era | None = None  # None: unknown yet
 
 
 @asynccontextmanager
 async def connect(
-    reached: AbstractAsyncContextManager[TransportFactory],
-    greeting: HandshakeRequest,
-    heard: OnNotification = lambda _, __: None,
+    opened: AbstractAsyncContextManager[TransportFactory],
+    request: HandshakeRequest,
+    on_notification: OnNotification = lambda _, __: None,
 ) -> AsyncGenerator[Connection]:
-    """Greet a server that is being reached, and end all of it when the block is left.
+    """Perform the handshake over an opened transport, and close everything when the block ends.
 
     Raises:
         JsonRpcError: the server answers with an error.
         LostError: it is gone.
         OSError: it cannot be started.
-        ProtocolError: it does not answer as the protocol asks, or its transport is not supported.
-        RefusedError: HTTP has it refused.
+        ProtocolError: it violates the protocol, or its transport is not supported.
+        RefusedError: it refuses with an HTTP status.
         UnreachableError: it cannot be reached.
     """
-    async with reached as plug, anyio.create_task_group() as tasks:
-        connection = Connection(tasks, greeting.client, heard)
+    async with opened as make_transport, anyio.create_task_group() as tasks:
+        connection = Connection(tasks, request.client, on_notification)
         try:
-            wire = await plug(connection.hearing, tasks)
+            transport = await make_transport(connection.demultiplexer, tasks)
             try:
-                await connection.open(wire, greeting.capabilities, is_modern=greeting.is_modern)
+                await connection.open(transport, request.capabilities, era=request.era)
                 yield connection
             finally:
-                await wire.close()
+                await transport.close()
         finally:
             tasks.cancel_scope.cancel()
 
 
 @asynccontextmanager
 async def open_stdio_transport(
-    ready: Upstream, environment: Mapping[str, str], traces: ProcessRecord, watch: Watchdog
+    ready: Upstream, environment: Mapping[str, str], record: ProcessRecord, watchdog: Watchdog
 ) -> AsyncGenerator[TransportFactory]:
     """Start a server whose launch is expanded.
 
@@ -72,12 +76,18 @@ async def open_stdio_transport(
         OSError: it cannot be started.
     """
     words = (ready.launch.command, *ready.launch.args)
-    async with start_process(words, env=environment, cwd=ready.place, watch=watch) as server:
-        traces.server = server
+    async with start_process(words, env=environment, cwd=ready.place, watchdog=watchdog) as process:
+        record.process = process
 
-        async def plug(receiver: MessageReceiver, tasks: TaskGroup) -> MessageTransport:
-            wire = StdioTransport(server, receiver)
-            tasks.start_soon(wire.listen)
-            return wire
+        async def make_transport(receiver: MessageReceiver, tasks: TaskGroup) -> MessageTransport:
+            transport = StdioTransport(process, receiver)
+            tasks.start_soon(transport.listen)
+            return transport
 
-        yield plug
+        yield make_transport
+
+
+def silence_http_loggers() -> None:
+    """Keep the HTTP library's log off stderr: its messages contain URLs."""
+    for name in _HTTP_LOGGERS:
+        logging.getLogger(name).addHandler(logging.NullHandler())

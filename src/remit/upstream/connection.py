@@ -1,7 +1,7 @@
-"""A connection to one server, over any transport and in both eras of the protocol, with answers as they came.
+"""A connection to one server, over any transport and in any era, with answers as raw JSON.
 
-The SDK's client is not used for this: its answers are typed, so that one bad tool spoils a whole list, and
-one dropped request of HTTP ends all others with it.
+The SDK's client is not used: it validates answers, so one bad tool spoils a whole list, and one dropped HTTP
+request ends all others.
 """
 
 from contextlib import suppress
@@ -10,75 +10,78 @@ from typing import Any, cast
 import anyio
 from anyio.abc import TaskGroup
 
-from remit.upstream.messaging.agreement import HandshakeResult
+from remit.protocol.constants import ENVELOPE_KEYS
+from remit.protocol.era import Era
+from remit.protocol.json_rpc import Answer, Params, as_object
+from remit.upstream.eras.upstream_era import HandshakeResult, UpstreamEra
 from remit.upstream.messaging.demultiplexer import Demultiplexer, OnNotification
-from remit.upstream.messaging.handshake import mark_request, negotiate
-from remit.upstream.messaging.messages import Message, ProtocolError, fields
+from remit.upstream.messaging.handshake import UPSTREAM_ERAS, negotiate
+from remit.upstream.messaging.messages import Message, ProtocolError
 from remit.upstream.messaging.pending_requests import PendingRequest
-from remit.upstream.ports import Answer, Params, RequestContext
+from remit.upstream.ports import RequestContext
 from remit.upstream.transports.message_transport import MessageTransport
 
 MAX_ITEMS = 10_000  # of one list
-MAX_LISTED = 64 * 2**20  # bytes of one list; all the tools of a large server are about one megabyte
+MAX_LIST_BYTES = 64 * 2**20  # all the tools of a large server take about one megabyte
 
-_COURTESY = 2.0  # seconds, to tell a server that nobody waits any more
+_CANCEL_SECONDS = 2.0  # to tell a server that a request is cancelled
 
 
 class Connection:
-    """A server that answers."""
+    """An open connection to one server."""
 
-    def __init__(self, tasks: TaskGroup, client: Params, heard: OnNotification = lambda _, __: None) -> None:
+    def __init__(
+        self, tasks: TaskGroup, client: Params, on_notification: OnNotification = lambda _, __: None
+    ) -> None:
         self._client = client
         self.tasks = tasks  # end with the connection
-        self._number = 0
-        self._wire: MessageTransport | None = None
-        self.hearing = Demultiplexer(tasks, heard)
-        self.agreement = HandshakeResult(version="")
+        self._last_id = 0
+        self._transport: MessageTransport | None = None
+        self.demultiplexer = Demultiplexer(tasks, on_notification)
+        self.handshake = HandshakeResult(era=Era.SESSION, version="")  # until it is open
 
     @property
-    def in_flight(self) -> int:
-        """How many requests wait for their answer."""
-        return len(self.hearing.calls)
+    def era(self) -> UpstreamEra:
+        """How to call the server in its era."""
+        return UPSTREAM_ERAS[self.handshake.era]
 
     @property
     def keeps_state(self) -> bool:
         """Whether the server may remember something between requests."""
-        return not self.agreement.is_modern and self._wired.keeps_state
+        return self.era.keeps_state and self._attached.keeps_state
 
     async def open(
-        self, wire: MessageTransport, capabilities: Params, *, is_modern: bool | None = None
+        self, transport: MessageTransport, capabilities: Params, *, era: Era | None = None
     ) -> None:
-        """Greet the server.
+        """Perform the handshake.
 
         Raises:
-            JsonRpcError: it answers with an error.
-            ProtocolError: no version is common to both.
+            JsonRpcError: the server answers with an error.
+            ProtocolError: it has no version in common with Remit.
         """
-        self._wire = self.hearing.wire = wire
-        is_new = False if wire.is_old else is_modern
-        self.agreement = await negotiate(self, self._client, capabilities, is_modern=is_new)
-        wire.agreed(self.agreement)
-        if not self.agreement.is_modern:
-            await self.notify("notifications/initialized")
+        self._transport = self.demultiplexer.transport = transport
+        self.handshake = await negotiate(self, self._client, capabilities, era=transport.only_era or era)
+        transport.use_handshake(self.handshake)
+        await self.era.opened(self)
 
     async def send_request(self, method: str, params: Params) -> Answer:
-        """Ask the server, before anything is agreed on."""
-        call = self.new_call()
-        message: Message = {"jsonrpc": "2.0", "id": call.id, "method": method, "params": dict(params)}
-        await self._exchange(call, message)
-        return call.result()
+        """Send a request of the handshake, without an envelope."""
+        pending = self.new_request()
+        message: Message = {"jsonrpc": "2.0", "id": pending.id, "method": method, "params": dict(params)}
+        await self._exchange(pending, message)
+        return pending.result()
 
     async def notify(self, method: str, params: Params | None = None) -> None:
-        """Tell the server something."""
+        """Send a notification."""
         message: Message = {"jsonrpc": "2.0", "method": method}
         if params:
             message["params"] = dict(params)
-        await self._wired.send(message)
+        await self._attached.send(message)
 
-    def new_call(self, caller: RequestContext | None = None) -> PendingRequest:
-        """Make ready for a request."""
-        self._number += 1
-        return PendingRequest(self._number, caller)
+    def new_request(self, caller: RequestContext | None = None) -> PendingRequest:
+        """Number the next request."""
+        self._last_id += 1
+        return PendingRequest(self._last_id, caller)
 
     async def request(
         self,
@@ -86,58 +89,58 @@ class Connection:
         params: Params | None = None,
         *,
         caller: RequestContext | None = None,
-        patience: float | None = None,
-        call: PendingRequest | None = None,
+        time_limit: float | None = None,
+        pending: PendingRequest | None = None,
     ) -> Answer:
-        """Pass a request on, and give the answer as it came.
+        """Send a request, and return the raw answer.
 
         Raises:
             JsonRpcError: the server answers with an error.
-            LostError: it is gone.
-            ProtocolError: what comes is no answer.
-            RefusedError: HTTP has it refused.
+            LostError: the connection is gone.
+            ProtocolError: the response is not a valid answer.
+            RefusedError: the server refuses with an HTTP status.
             TimeoutError: it does not answer in time.
             UnreachableError: it cannot be reached.
         """
-        call = call or self.new_call(caller)
-        message = self._prepared(call, method, dict(params or {}))
+        pending = pending or self.new_request(caller)
+        message = self._message(pending, method, dict(params or {}))
         try:
-            with call.within(patience):
-                await self._exchange(call, message)
-            if call.is_telling:
-                await call.settle()
-            if not call.is_over:
-                await self._abandon(call)
+            with pending.within(time_limit):
+                await self._exchange(pending, message)
+            if pending.is_notifying:
+                await pending.flush()
+            if not pending.is_over:
+                await self._cancel(pending)
                 raise TimeoutError
         except anyio.get_cancelled_exc_class():
-            await self._abandon(call)
+            await self._cancel(pending)
             raise
         finally:
-            call.close()
-        return call.result()
+            pending.close()
+        return pending.result()
 
     async def pages(self, method: str, field: str) -> list[Any]:
-        """List all pages of something, as they came; errors are as those of `request`.
+        """List all pages, with their items as raw JSON; raises what `request` raises.
 
         Raises:
-            ProtocolError: the list is too long or has no end, or is none.
+            ProtocolError: the answer is not a list, or the list is too long or endless.
         """
         found: list[Any] = []
         cursors: set[str] = set()
         cursor: object = None
         size = 0
         while True:
-            call = self.new_call()
-            page = await self.request(method, {} if cursor is None else {"cursor": cursor}, call=call)
+            pending = self.new_request()
+            page = await self.request(method, {} if cursor is None else {"cursor": cursor}, pending=pending)
             items, cursor = page.get(field), page.get("nextCursor")
-            size += call.size
+            size += pending.size
             if not isinstance(items, list):
                 raise ProtocolError(f"answers with something that is no list of {field}")
             found.extend(cast("list[Any]", items))
             if len(found) > MAX_ITEMS:
                 raise ProtocolError(f"lists more than {MAX_ITEMS:,} {field}")
-            if size > MAX_LISTED:
-                raise ProtocolError(f"sends more than {MAX_LISTED // 2**20} MB")
+            if size > MAX_LIST_BYTES:
+                raise ProtocolError(f"sends more than {MAX_LIST_BYTES // 2**20} MB")
             if not cursor or not isinstance(cursor, str):
                 return found
             if cursor in cursors:
@@ -145,43 +148,45 @@ class Connection:
             cursors.add(cursor)
 
     def learn(self, tools: list[Any]) -> None:
-        """Take note of tools that were listed."""
-        self._wired.learn(tools)
+        """Remember listed tools, whose arguments may have to be repeated in headers."""
+        self._attached.learn(tools)
 
-    def _prepared(self, call: PendingRequest, method: str, params: dict[str, Any]) -> Message:
-        meta = dict(fields(params.get("_meta")))
-        call.token = meta.pop("progressToken", None)
-        if call.token is not None:
-            meta["progressToken"] = call.id
-        mark_request(meta, self.agreement, self._client, call.caller)
+    def _message(self, pending: PendingRequest, method: str, params: dict[str, Any]) -> Message:
+        meta = {
+            name: value for name, value in as_object(params.get("_meta")).items() if name not in ENVELOPE_KEYS
+        }
+        pending.progress_token = meta.pop("progressToken", None)
+        if pending.progress_token is not None:
+            meta["progressToken"] = pending.id
+        meta.update(self.era.envelope(self.handshake, self._client, pending.caller))
         if meta:
             params["_meta"] = meta
         else:
             params.pop("_meta", None)
-        message: Message = {"jsonrpc": "2.0", "id": call.id, "method": method}
+        message: Message = {"jsonrpc": "2.0", "id": pending.id, "method": method}
         if params:
             message["params"] = params
         return message
 
-    async def _exchange(self, call: PendingRequest, message: Message) -> None:
-        if self.hearing.fault is not None:
-            raise self.hearing.fault
-        self.hearing.calls[call.id] = call
+    async def _exchange(self, pending: PendingRequest, message: Message) -> None:
+        if self.demultiplexer.fault is not None:
+            raise self.demultiplexer.fault
+        self.demultiplexer.pending[pending.id] = pending
         try:
-            await self._wired.exchange(call, message)
+            await self._attached.exchange(pending, message)
         finally:
-            del self.hearing.calls[call.id]
+            del self.demultiplexer.pending[pending.id]
 
     @property
-    def _wired(self) -> MessageTransport:
-        assert self._wire is not None  # noqa: S101 - it is opened first
-        return self._wire
+    def _attached(self) -> MessageTransport:
+        assert self._transport is not None  # noqa: S101 - `open` comes first
+        return self._transport
 
-    async def _abandon(self, call: PendingRequest) -> None:
-        """Tell the server that nobody waits any more; over HTTP of today, hanging up says it."""
-        if call.is_over or (self.agreement.is_modern and self._wired.hangs_up):
+    async def _cancel(self, pending: PendingRequest) -> None:
+        """Tell the server that a request is cancelled, unless disconnecting says so."""
+        if pending.is_over or (self.era.cancels_by_disconnecting and self._attached.disconnects):
             return
-        params = {"requestId": call.id, "reason": "nobody waits for it any more"}
-        with anyio.move_on_after(_COURTESY, shield=True):
-            with suppress(Exception):  # it is gone, too
+        params = {"requestId": pending.id, "reason": "nobody waits for it any more"}
+        with anyio.move_on_after(_CANCEL_SECONDS, shield=True):
+            with suppress(Exception):  # the server is gone, too
                 await self.notify("notifications/cancelled", params)

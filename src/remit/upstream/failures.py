@@ -1,35 +1,35 @@
-"""Why a server did not answer: other programs' errors in our words, without a secret in them."""
+"""Explains why a server did not answer: errors of other programs in our words, without secrets."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import cast
 from urllib.parse import urlsplit
 
 from remit.decision.launch import Launch, Transport
+from remit.protocol.json_rpc import JsonRpcError
 from remit.text.redaction import redact
 from remit.text.secrets import may_be_secret, secrets_in, words_of
 from remit.upstream.connect import ProcessRecord
 from remit.upstream.launch.variable_expansion import Expanded
 from remit.upstream.messaging.messages import LostError, ProtocolError, RefusedError, UnreachableError
-from remit.upstream.ports import JsonRpcError
 from remit.upstream.upstream_model import Failure, Upstream
 
-MAX_LINES = 5  # of what a server wrote last
+MAX_LINES = 5  # of the server's last output
 MAX_REASON = 500  # characters
 
 
 def explain(
-    error: BaseException, traces: ProcessRecord, upstream: Upstream, hidden: Iterable[str]
+    error: BaseException, record: ProcessRecord, upstream: Upstream, hidden: Iterable[str]
 ) -> Failure:
-    """Say why a server did not answer, and what to do."""
+    """Explain an error, and suggest what to do."""
     values = frozenset(hidden)
-    reason, hint = _reason(_leaf(error), traces, upstream)
-    text = "" if traces.server is None else redact(traces.server.tail.text, values)
+    reason, hint = _reason(_leaf(error), record, upstream)
+    text = "" if record.process is None else redact(record.process.tail.text, values)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return Failure(reason=_short(redact(reason, values)), hint=hint, output=lines[-MAX_LINES:])
 
 
 def missing(names: Sequence[str], upstream: Upstream) -> Failure:
-    """Say which variables a server needs that are not set."""
+    """Name the variables that a server needs and that are not set."""
     many = ", ".join(f"`{name}`" for name in names)
     verb = "is" if len(names) == 1 else "are"
     return Failure(
@@ -39,7 +39,7 @@ def missing(names: Sequence[str], upstream: Upstream) -> Failure:
 
 
 def secrets_of(expanded: Expanded, launch: Launch, environment: Mapping[str, str]) -> Iterator[str]:
-    """List all that must not be shown: what was put in, and what the entry and the environment hold."""
+    """List the secrets: expanded values, and those in the entry and the environment."""
     yield from expanded.values
     for given in (launch, expanded.launch):
         yield from given.env.values()
@@ -52,7 +52,7 @@ def secrets_of(expanded: Expanded, launch: Launch, environment: Mapping[str, str
 
 
 def secrets_of_words(words: Iterable[str]) -> Iterator[str]:
-    """List what must not be shown of a command's arguments."""
+    """List the secrets in a command's arguments."""
     for word in words_of(words):
         if may_be_secret(word.value, word.name):
             yield word.value
@@ -62,7 +62,7 @@ def secrets_of_words(words: Iterable[str]) -> Iterator[str]:
 
 
 def url_secrets(url: str) -> Iterator[str]:
-    """List the parts of a URL that must not be shown."""
+    """List the secret parts of a URL."""
     try:
         parts = urlsplit(url)
         yield from filter(None, (parts.username, parts.password, parts.query, parts.fragment))
@@ -81,13 +81,13 @@ def _short(text: str) -> str:
 
 
 def _leaf(error: BaseException) -> BaseException:
-    """Find the first single error in a group of them."""
+    """Find the first single error in a group."""
     while isinstance(error, BaseExceptionGroup):
         error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
     return error
 
 
-def _reason(error: BaseException, traces: ProcessRecord, upstream: Upstream) -> tuple[str, str | None]:
+def _reason(error: BaseException, record: ProcessRecord, upstream: Upstream) -> tuple[str, str | None]:
     match error:
         case ProtocolError():
             return str(error), None
@@ -97,7 +97,7 @@ def _reason(error: BaseException, traces: ProcessRecord, upstream: Upstream) -> 
                 "give it longer with `--timeout`, or try its entry by hand",
             )
         case RefusedError():
-            return str(error), _hint_at(error, upstream)
+            return str(error), _refusal_hint(error, upstream)
         case UnreachableError():
             return (
                 f"cannot be reached: {error}",
@@ -105,7 +105,7 @@ def _reason(error: BaseException, traces: ProcessRecord, upstream: Upstream) -> 
             )
         case LostError():
             reason = str(error) or "ended before it answered"
-            return f"{reason}{_end(traces)}", f"look at its entry in {upstream.source}"
+            return f"{reason}{_end(record)}", f"look at its entry in {upstream.source}"
         case JsonRpcError():
             return f"answers with an error: {error}", None
         case FileNotFoundError() | NotADirectoryError():
@@ -130,7 +130,7 @@ def _reason(error: BaseException, traces: ProcessRecord, upstream: Upstream) -> 
             return f"cannot be asked: {type(error).__name__}", f"look at its entry in {upstream.source}"
 
 
-def _hint_at(error: RefusedError, upstream: Upstream) -> str:
+def _refusal_hint(error: RefusedError, upstream: Upstream) -> str:
     status = error.status
     if error.scope is not None:
         return f'run `remit login {upstream.label} --scope "{error.scope}"`'
@@ -141,8 +141,9 @@ def _hint_at(error: RefusedError, upstream: Upstream) -> str:
     return f"check that it runs, and its `url` in {upstream.source}"
 
 
-def _end(traces: ProcessRecord) -> str:
-    server = traces.server
-    if server is None or server.was_forced or server.exit_code is None:
+def _end(record: ProcessRecord) -> str:
+    process = record.process
+    if process is None or process.was_forced or process.exit_code is None:
         return ""
-    return f" (exit code {server.exit_code})" if server.exit_code >= 0 else f" (signal {-server.exit_code})"
+    code = process.exit_code
+    return f" (exit code {code})" if code >= 0 else f" (signal {-code})"

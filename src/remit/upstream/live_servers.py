@@ -1,6 +1,5 @@
-"""Servers that are started or reached for real, side by side: the one place where an event loop starts."""
+"""Lists the tools of many servers at once, for synchronous callers: it starts the event loop."""
 
-import logging
 import signal
 import threading
 import time
@@ -12,48 +11,44 @@ from queue import Empty, SimpleQueue
 import anyio
 from anyio.from_thread import start_blocking_portal
 
-from remit.protocol.constants import METHOD_NOT_FOUND
-from remit.upstream.connect import HandshakeRequest, ProcessRecord, connect
+from remit.protocol.json_rpc import ErrorCode, JsonRpcError
+from remit.upstream.connect import HandshakeRequest, ProcessRecord, connect, silence_http_loggers
 from remit.upstream.connection import Connection
 from remit.upstream.failures import explain, missing, secrets_of
-from remit.upstream.launch.resources import LaunchResources
+from remit.upstream.launch.launch_resources import LaunchResources
 from remit.upstream.launch.server_environment import environment
 from remit.upstream.launch.variable_expansion import expand
-from remit.upstream.ports import JsonRpcError
 from remit.upstream.tool_reader import MAX_NAME, read_tools
 from remit.upstream.upstream_model import Offer, Upstream
 
-AT_ONCE = 8
+MAX_CONCURRENT = 8
 
-_BLINK = 0.5  # seconds: on Windows, no signal gets through a longer wait
-_TALKATIVE = ("httpx2", "httpcore2")
-
-Answers = SimpleQueue[tuple[int, Offer] | None]  # None: all have answered
+_POLL = 0.5  # seconds: on Windows, a longer wait blocks signals
+Answers = SimpleQueue[tuple[int, Offer] | None]  # None: the end
 
 
 class LiveServers:
-    """Starts servers with the user's own environment, as their client would."""
+    """Starts servers with the user's environment, as their client would."""
 
-    def __init__(self, means: LaunchResources) -> None:
-        self._means = means
-        self._greeting = HandshakeRequest(means.client, {})
+    def __init__(self, resources: LaunchResources) -> None:
+        self._resources = resources
+        self._request = HandshakeRequest(resources.client, {})
 
     def ask(self, upstreams: Sequence[Upstream], on_answer: Callable[[Upstream, Offer], None]) -> list[Offer]:
-        """Ask servers for their tools, a few at once; each failure is an answer, too.
+        """List the tools of servers, a few at once; a failure is an answer, too.
 
-        The listener is called in the caller's thread: however long it takes, no server waits for it.
+        `on_answer` runs in the caller's thread, so a slow one delays no server.
         """
-        for name in _TALKATIVE:  # what these say holds URLs and messages, and would go to stderr
-            logging.getLogger(name).addHandler(logging.NullHandler())
+        silence_http_loggers()
         answers, offers = Answers(), dict[int, Offer]()
-        traces = [ProcessRecord() for _ in upstreams]
+        records = [ProcessRecord() for _ in upstreams]
         with (
-            closing(self._means.watch),
+            closing(self._resources.watchdog),
             _interrupted_by_signals(),
-            _nothing_left(traces),
+            _kill_processes(records),
             start_blocking_portal() as portal,
         ):
-            asking = portal.start_task_soon(self._ask_all, upstreams, traces, answers)
+            asking = portal.start_task_soon(self._ask_all, upstreams, records, answers)
             asking.add_done_callback(lambda _: answers.put(None))
             for at, offer in _arriving(answers):
                 offers[at] = offer
@@ -62,62 +57,58 @@ class LiveServers:
         return [offers[at] for at in range(len(upstreams))]
 
     async def _ask_all(
-        self, upstreams: Sequence[Upstream], traces: Sequence[ProcessRecord], answers: Answers
+        self, upstreams: Sequence[Upstream], records: Sequence[ProcessRecord], answers: Answers
     ) -> None:
-        limit = anyio.CapacityLimiter(AT_ONCE)
+        limit = anyio.CapacityLimiter(MAX_CONCURRENT)
 
-        async def one(at: int, upstream: Upstream) -> None:  # a task of its own, as the SDK demands
+        async def ask(at: int, upstream: Upstream) -> None:
             async with limit:
-                answers.put((at, await self.ask_one(upstream, traces[at])))
+                answers.put((at, await self.ask_one(upstream, records[at])))
 
         async with anyio.create_task_group() as tasks:
             for at, upstream in enumerate(upstreams):
-                tasks.start_soon(one, at, upstream)
+                tasks.start_soon(ask, at, upstream)
 
-    async def ask_one(self, upstream: Upstream, traces: ProcessRecord) -> Offer:
-        """Ask one server for its tools."""
+    async def ask_one(self, upstream: Upstream, record: ProcessRecord) -> Offer:
+        """List the tools of one server."""
         expanded = expand(
             upstream.launch,
-            self._means.variables,
+            self._resources.variables,
             workspace=upstream.directory,
-            home=self._means.home,
+            home=self._resources.home,
         )
         if expanded.missing:
             return Offer(failure=missing(expanded.missing, upstream))
         ready = replace(upstream, launch=expanded.launch)
-        variables, began = self.environment(ready), time.monotonic()
+        variables, began = environment(ready, self._resources.variables), time.monotonic()
         offer = None
         try:
             with anyio.fail_after(ready.deadline):
-                reached = self._means.reach(ready, variables, traces)
-                async with connect(reached, self._greeting) as connection:
+                transport = self._resources.open_transport(ready, variables, record)
+                async with connect(transport, self._request) as connection:
                     offer = await _offer(connection, ready, began)
-        except Exception as error:  # whatever one server does, the others are asked
+        except Exception as error:  # one server must not take down the others
             if offer is None:
                 hidden = secrets_of(expanded, upstream.launch, variables)
-                failure = explain(error, traces, ready, hidden)
+                failure = explain(error, record, ready, hidden)
                 return Offer(failure=failure, seconds=time.monotonic() - began)
         assert offer is not None  # noqa: S101 - else it was an error
         return offer
-
-    def environment(self, ready: Upstream) -> dict[str, str]:
-        """Make a server's environment."""
-        return environment(ready, self._means.variables)
 
 
 async def _offer(connection: Connection, ready: Upstream, began: float) -> Offer:
     try:
         listed = await connection.pages("tools/list", "tools")
     except JsonRpcError as error:
-        if error.code != METHOD_NOT_FOUND:
+        if error.code != ErrorCode.METHOD_NOT_FOUND:
             raise
-        listed = []  # it has resources or prompts only
+        listed = []  # it has only resources or prompts
     tools, quarantined = read_tools(listed, ready)
-    version = connection.agreement.server.get("version")
+    version = connection.handshake.server.get("version")
     return Offer(
         tools=tools,
         quarantined=quarantined,
-        protocol_version=connection.agreement.version,
+        protocol_version=connection.handshake.version,
         server_version=version[:MAX_NAME] if isinstance(version, str) else None,
         seconds=time.monotonic() - began,
     )
@@ -126,25 +117,25 @@ async def _offer(connection: Connection, ready: Upstream, began: float) -> Offer
 def _arriving(answers: Answers) -> Iterator[tuple[int, Offer]]:
     while True:
         with suppress(Empty):
-            answer = answers.get(timeout=_BLINK)
+            answer = answers.get(timeout=_POLL)
             if answer is None:
                 return
             yield answer
 
 
 @contextmanager
-def _nothing_left(traces: Sequence[ProcessRecord]) -> Generator[None]:
-    """Kill what still runs when even the end is interrupted."""
+def _kill_processes(records: Sequence[ProcessRecord]) -> Generator[None]:
+    """Kill processes that still run when even the cleanup is interrupted."""
     try:
         yield
     finally:
-        for server in filter(None, (trace.server for trace in traces)):
-            server.kill()
+        for process in filter(None, (record.process for record in records)):
+            process.kill()
 
 
 @contextmanager
 def _interrupted_by_signals() -> Generator[None]:
-    """Take every request to end as the one from the keyboard, so that no server outlives us."""
+    """Treat termination signals like Ctrl-C, so no server outlives Remit."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

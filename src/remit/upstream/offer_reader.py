@@ -1,4 +1,4 @@
-"""Reads what a server lists, piece by piece: what cannot be used is put aside, the rest stays."""
+"""Reads the lists of a server item by item, and drops the unusable ones."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -9,43 +9,43 @@ from remit.upstream.ports import ServerLists
 from remit.upstream.tool_reader import MAX_DEFINITION, read_tools
 from remit.upstream.upstream_model import Offer, ServerExtras, Upstream
 
-_MOST = 10_000  # of each part
+_MAX_ITEMS = 10_000  # of each part
 
 
-def read_offer(stock: ServerLists, upstream: Upstream) -> Offer:
-    """Read all that a server lists."""
-    tools = read_tools(stock.tools, upstream)
+def read_offer(lists: ServerLists, upstream: Upstream) -> Offer:
+    """Read all lists of a server."""
+    tools = read_tools(lists.tools, upstream)
     return Offer(
         tools=tools.tools,
         quarantined=tools.quarantined,
-        protocol_version=stock.protocol_version,
-        server_version=stock.server_version,
+        protocol_version=lists.protocol_version,
+        server_version=lists.server_version,
         extras=ServerExtras(
-            resources=_usable(stock.resources, "uri"),
-            templates=_usable(stock.templates, "uriTemplate"),
-            prompts=_usable(stock.prompts, "name"),
-            capabilities=dict(stock.capabilities),
-            instructions=None if stock.instructions is None else storable(stock.instructions),
+            resources=_usable(lists.resources, "uri"),
+            templates=_usable(lists.templates, "uriTemplate"),
+            prompts=_usable(lists.prompts, "name"),
+            capabilities=dict(lists.capabilities),
+            instructions=None if lists.instructions is None else storable(lists.instructions),
         ),
     )
 
 
 def _usable(items: Iterable[object], key: str) -> list[dict[str, Any]]:
-    """Choose what can be told of: objects of bearable size, each with a name of its own."""
+    """Keep objects of bounded size with distinct names."""
     found: dict[str, dict[str, Any]] = {}
     for item in items:
         if not isinstance(item, Mapping):
             continue
         fields = cast("dict[str, Any]", item)
         name = fields.get(key)
-        if isinstance(name, str) and name and _is_bearable(fields):
+        if isinstance(name, str) and name and _is_bounded(fields):
             found.setdefault(name, fields)
-        if len(found) >= _MOST:
+        if len(found) >= _MAX_ITEMS:
             break
     return list(found.values())
 
 
-def _is_bearable(fields: dict[str, Any]) -> bool:
+def _is_bounded(fields: dict[str, Any]) -> bool:
     try:
         text = json.dumps(fields, allow_nan=False)
     except ValueError:

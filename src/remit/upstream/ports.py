@@ -1,7 +1,7 @@
-"""What passes between the three parts of the gateway: who asks, what an endpoint answers, who is asked.
+"""The interface between the gateway and its upstreams.
 
-All messages are raw: what the protocol's JSON says, with its own spelling of keys. Each part knows the two
-eras of the protocol only at its own edge.
+All messages are raw JSON with the protocol's own keys. Each side handles the eras of the protocol at its own
+edge.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -11,71 +11,59 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from remit.decision.declarations import Key
+from remit.protocol.json_rpc import Answer, Params
 from remit.upstream.upstream_model import Failure, Upstream
-
-Params = Mapping[str, Any]
-Answer = dict[str, Any]
-
-
-class JsonRpcError(Exception):
-    """An error as JSON-RPC has it: an upstream's own, which passes unchanged, or ours."""
-
-    def __init__(self, code: int, message: str, data: object = None) -> None:
-        super().__init__(message)
-        self.code = code
-        self.data = data
 
 
 class RequestContext(Protocol):
-    """One request from downstream: on whose behalf an upstream is asked, and whom that may ask back."""
+    """A downstream request: whom an upstream works for, and how it can ask that client."""
 
     @property
-    def session(self) -> str: ...  # the same for requests that may share an upstream's own session
+    def session(self) -> str: ...  # requests with the same value may share an upstream session
 
     @property
     def principal(self) -> str | None: ...  # whose approvals count; None: the endpoint's own
 
     @property
-    def bound_projects(self) -> frozenset[str] | None: ...  # whose memory it may know of; None: any
+    def bound_projects(self) -> frozenset[str] | None: ...  # projects whose memory it may read; None: any
 
     @property
-    def capabilities(self) -> Mapping[str, Any]: ...  # its client's: sampling, elicitation, roots
+    def capabilities(self) -> Mapping[str, Any]: ...  # of the client: sampling, elicitation, roots
 
     @property
-    def takes_input_required(self) -> bool: ...  # 2026: what an upstream wants to know may be its answer
+    def takes_input_required(self) -> bool: ...  # whether `input_required` may be the answer
 
     @property
-    def log_level(self) -> str | None: ...  # the least that it wants to hear of; None: it did not say
+    def log_level(self) -> str | None: ...  # the minimum; None: not set
 
     async def send_request(self, method: str, params: Params) -> Answer:
-        """Ask its client: `elicitation/create`, `sampling/createMessage` or `roots/list`.
+        """Send the client `elicitation/create`, `sampling/createMessage` or `roots/list`.
 
         Raises:
-            JsonRpcError: the client cannot, or says no with an error.
+            JsonRpcError: the client cannot answer, or refuses.
         """
         ...
 
     async def notify(self, method: str, params: Params) -> None:
-        """Tell its client `notifications/progress` or `notifications/message`, about this request.
+        """Send the client `notifications/progress` or `notifications/message` about this request.
 
-        And that something is done which it was asked to do at a URL, by `notifications/elicitation/complete`:
-        that may be long after.
+        Also `notifications/elicitation/complete`, perhaps long after the request.
         """
         ...
 
 
 class Health(StrEnum):
-    """How an upstream is."""
+    """The health of an upstream."""
 
-    IDLE = "idle"  # not started; the first call does that
+    IDLE = "idle"  # the first call starts it
     STARTING = "starting"
     UP = "up"
-    DOWN = "down"  # it failed, and is tried again at the next call or after a while
-    BROKEN = "broken"  # it failed so often that calls fail at once until it has rested
+    DOWN = "down"  # it failed; the next call tries again, perhaps after a pause
+    BROKEN = "broken"  # it failed so often that calls fail at once for a while
 
 
 class UpstreamStatus(NamedTuple):
-    """How one upstream is, for `remit status`."""
+    """The status of one upstream, for `remit status`."""
 
     key: Key
     label: str
@@ -90,7 +78,7 @@ class UpstreamStatus(NamedTuple):
 
 
 class ServerLists(NamedTuple):
-    """All that an upstream lists, as it came; what it does not have is empty."""
+    """Everything an upstream lists, as raw JSON."""
 
     tools: Sequence[Any] = ()
     resources: Sequence[Any] = ()
@@ -103,7 +91,7 @@ class ServerLists(NamedTuple):
 
 
 class UpstreamNotification(NamedTuple):
-    """What an upstream says by itself: a list that changed, or a resource that was updated."""
+    """A notification that a list changed or a resource was updated."""
 
     key: Key
     method: str
@@ -111,29 +99,29 @@ class UpstreamNotification(NamedTuple):
 
 
 class UpstreamPool(Protocol):
-    """The upstreams, each started when it is first needed and kept; whatever one does, the others go on."""
+    """The upstreams of a gateway, each started when first needed; a failure affects no other."""
 
     async def request(
         self, upstream: Upstream, method: str, params: Params, caller: RequestContext
     ) -> Answer:
-        """Pass a request on, and give the answer as it came.
+        """Forward a request, and return the raw answer.
 
-        `_meta.progressToken` in the parameters is the caller's own. When the surrounding scope is cancelled,
-        the upstream is told so.
+        `_meta.progressToken` in the parameters is the caller's own. Cancelling the surrounding scope cancels
+        the request upstream.
 
         Raises:
             JsonRpcError: the upstream answers with an error.
-            UpstreamError: it cannot be reached, or does not answer as the protocol asks.
+            UpstreamError: it cannot be reached, or violates the protocol.
         """
         ...
 
     async def list_all(
         self, upstream: Upstream, *, parts: frozenset[str] = frozenset({"tools"})
     ) -> ServerLists:
-        """Ask for all pages of what it lists: of `tools`, `resources`, `templates`, `prompts`.
+        """List all pages of `tools`, `resources`, `templates` or `prompts`.
 
         Raises:
-            UpstreamError: it cannot be reached, or does not answer as the protocol asks.
+            UpstreamError: it cannot be reached, or violates the protocol.
         """
         ...
 
@@ -142,9 +130,9 @@ class UpstreamPool(Protocol):
     def statuses(self) -> list[UpstreamStatus]: ...
 
     async def drop(self, keys: frozenset[Key]) -> None:
-        """End the sessions of upstreams that are no longer in force, or whose entry changed."""
+        """End the sessions of upstreams that are no longer available, or whose entry changed."""
         ...
 
     async def leave(self, session: str) -> None:
-        """End what upstreams keep for a caller's session alone: it is over."""
+        """End the upstream sessions that belong to a caller's session alone."""
         ...

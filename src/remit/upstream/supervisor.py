@@ -1,4 +1,4 @@
-"""One server under supervision: who gets which of its sessions, when it is started, and when left alone."""
+"""Supervises one server: which caller gets which session, when it starts, and when it gets a rest."""
 
 import json
 from collections.abc import Callable
@@ -7,55 +7,63 @@ import anyio
 from anyio.abc import TaskGroup
 
 from remit.errors import UpstreamError
-from remit.upstream.call_counts import Tally
+from remit.protocol.era import Era
+from remit.protocol.json_rpc import Params
+from remit.protocol.traffic import CallStatistics
 from remit.upstream.circuit_breaker import CircuitBreaker
 from remit.upstream.connect import HandshakeRequest
-from remit.upstream.launch.resources import LaunchResources
+from remit.upstream.launch.launch_resources import LaunchResources
 from remit.upstream.messaging.demultiplexer import OnNotification
 from remit.upstream.messaging.forwarding import resubscribe
-from remit.upstream.ports import Health, Params, RequestContext, UpstreamStatus
+from remit.upstream.messaging.handshake import UPSTREAM_ERAS
+from remit.upstream.ports import Health, RequestContext, UpstreamStatus
 from remit.upstream.upstream_model import Failure, Sharing, Upstream
 from remit.upstream.upstream_session import SessionKey, UpstreamSession
 
 MAX_SESSIONS = 32  # of one server
-EVERYONE = SessionKey()
+SHARED = SessionKey()
 
 
 class Supervisor:
-    """Starts the sessions of one server, and knows how it does."""
+    """Starts the sessions of one server, and tracks its health."""
 
     def __init__(
-        self, upstream: Upstream, means: LaunchResources, tasks: TaskGroup, heard: OnNotification, idle: float
+        self,
+        upstream: Upstream,
+        resources: LaunchResources,
+        tasks: TaskGroup,
+        on_notification: OnNotification,
+        idle: float,
     ) -> None:
         self.upstream = upstream
-        self.tally = Tally()
-        self._means = means
+        self.statistics = CallStatistics()
+        self._resources = resources
         self._tasks = tasks
-        self._heard = heard
+        self._on_notification = on_notification
         self._idle = idle
         self._sessions: dict[SessionKey, UpstreamSession] = {}
         self._starting = anyio.Lock(fast_acquire=True)
         self._freed = anyio.Event()
         self._breaker = CircuitBreaker()
-        self._is_modern: bool | None = None
-        self._is_stateless: bool | None = None  # None: it was never seen
+        self._era: Era | None = None  # None: unknown yet
+        self._is_stateless: bool | None = None  # None: the same
         self._failure: Failure | None = None
         self._version: str | None = None
         self._failed_starts = 0
-        self._unwatched: dict[SessionKey, set[str]] = {}  # resources, since their session was lost
+        self._lost_subscriptions: dict[SessionKey, set[str]] = {}
 
     def open_session(self, caller: RequestContext | None) -> UpstreamSession | None:
-        """Find a session that can be asked at once."""
-        session = self._sessions.get(self._name(caller))
+        """Find a session that takes requests at once."""
+        session = self._sessions.get(self._key(caller))
         if session is None and caller is None:
             session = next((each for each in self._sessions.values() if each.is_open), None)
         return session if session is not None and session.is_open else None
 
     async def take(self, caller: RequestContext | None) -> UpstreamSession:
-        """Find the session for a caller, or start one; it is used until it is given back.
+        """Find or start the session for a caller, who gives it back after use.
 
         Raises:
-            UpstreamError: it cannot be started, or is not tried now.
+            UpstreamError: the server cannot be started, or is not tried now.
         """
         session = self.open_session(caller)
         if session is not None:
@@ -63,16 +71,16 @@ class Supervisor:
             return session
         failures = self._failed_starts
         async with self._starting:
-            if self._failed_starts > failures:  # what others came to, who were first
+            if self._failed_starts > failures:  # others tried meanwhile
                 raise self.error(self._failure)
-            session = self.open_session(caller) or self._sessions.get(self._name(caller))
+            session = self.open_session(caller) or self._sessions.get(self._key(caller))
             if session is not None and session.is_ending:
-                await session.is_over.wait()  # what it holds may be needed by the next
+                await session.is_over.wait()  # the next one may need what it holds
                 session = None
-            session = session or self._adopted(caller) or await self._start(caller)
+            session = session or self._adopt(caller) or await self._start(caller)
             session.users += 1
             try:
-                if self._is_stateless is None:  # whether others may share it is not known before
+                if self._is_stateless is None:  # until it is open, nothing shows whether others may share it
                     await session.is_settled.wait()
             except BaseException:
                 self.give_back(session)
@@ -88,38 +96,38 @@ class Supervisor:
             raise
 
     def give_back(self, session: UpstreamSession) -> None:
-        """Let others have a session, if they wait for one."""
+        """End the use of a session."""
         session.users -= 1
         session.used_at = anyio.current_time()
         self._freed.set()
 
-    def answered(self) -> None:
-        """Take note that the server is well."""
-        self._breaker = self._breaker.answered()
+    def succeeded(self) -> None:
+        """Record that the server answered."""
+        self._breaker = self._breaker.succeeded()
         self._failure = None
 
     def failed(self, failure: Failure) -> None:
-        """Take note that it is not."""
+        """Record a failure."""
         self._failure = failure
         self._breaker = self._breaker.failed(anyio.current_time())
 
     def error(self, failure: Failure | None) -> UpstreamError:
-        """Say why the server could not be asked."""
+        """Make the error for a request that failed."""
         found = failure or Failure(reason="was ended", hint="try again")
         return UpstreamError(
             f"`{self.upstream.label}` {found.reason}", hint=found.hint, output=tuple(found.output)
         )
 
-    def condition(self) -> UpstreamStatus:
-        """Say how the server is."""
-        p50, p95 = self.tally.milliseconds()
+    def status(self) -> UpstreamStatus:
+        """Report health and statistics."""
+        p50, p95 = self.statistics.percentiles()
         return UpstreamStatus(
             key=self.upstream.key,
             label=self.upstream.label,
             health=self._health(),
             sessions=sum(session.is_open for session in self._sessions.values()),
-            calls=self.tally.calls,
-            errors=self.tally.errors,
+            calls=self.statistics.calls,
+            errors=self.statistics.errors,
             p50_ms=p50,
             p95_ms=p95,
             failure=self._failure,
@@ -127,34 +135,35 @@ class Supervisor:
         )
 
     async def end(self, is_meant: Callable[[SessionKey], bool] = lambda _: True) -> None:
-        """End its sessions, or those of a name, and wait until they are over."""
-        ended = [session for name, session in self._sessions.items() if is_meant(name)]
+        """End its sessions, or some of them, and wait until they are over."""
+        ended = [session for key, session in self._sessions.items() if is_meant(key)]
         for session in ended:
             session.dismiss()
         for session in ended:
             await session.is_over.wait()
 
-    def _name(self, caller: RequestContext | None) -> SessionKey:
+    def _key(self, caller: RequestContext | None) -> SessionKey:
         sharing = self.upstream.sharing
         if caller is None or (self._is_stateless and sharing is not Sharing.OWN):
-            return EVERYONE
+            return SHARED
         session = "" if sharing is Sharing.SHARED else caller.session
-        return SessionKey(session, "{}" if self._is_modern else _canonical(caller.capabilities))
+        is_bound = UPSTREAM_ERAS[self._era or Era.SESSION].binds_capabilities
+        return SessionKey(session, _canonical(caller.capabilities) if is_bound else "{}")
 
-    def _adopted(self, caller: RequestContext | None) -> UpstreamSession | None:
-        """Hand over the session that only lists were asked of, or end it: its place is needed."""
-        nobodys = self._sessions.get(EVERYONE)
-        if caller is None or nobodys is None or not nobodys.is_open or self._is_stateless:
+    def _adopt(self, caller: RequestContext | None) -> UpstreamSession | None:
+        """Hand over the session that only listed so far, or end it where the caller cannot use it."""
+        shared = self._sessions.get(SHARED)
+        if caller is None or shared is None or not shared.is_open or self._is_stateless:
             return None
-        name = self._name(caller)
-        if name.capabilities != EVERYONE.capabilities:
-            if nobodys.is_idle:
-                nobodys.dismiss()
+        key = self._key(caller)
+        if key.capabilities != SHARED.capabilities:
+            if shared.is_idle:
+                shared.dismiss()
             return None
-        del self._sessions[EVERYONE]
-        self._sessions[name] = nobodys
-        nobodys.name = name
-        return nobodys
+        del self._sessions[SHARED]
+        self._sessions[key] = shared
+        shared.key = key
+        return shared
 
     async def _start(self, caller: RequestContext | None) -> UpstreamSession:
         wait = self._breaker.wait(anyio.current_time())
@@ -165,44 +174,44 @@ class Supervisor:
             text = f"{reason}; it is tried again in {wait:.0f} s" if wait >= 1 else reason
             raise self.error(Failure(reason=text, hint=hint, output=output))
         await self._make_room()
-        name = self._name(caller)
+        key = self._key(caller)
         capabilities: Params = {} if caller is None else caller.capabilities
-        greeting = HandshakeRequest(self._means.client, dict(capabilities), self._is_modern)
-        session = self._sessions[name] = UpstreamSession(self.upstream, name, greeting)
+        request = HandshakeRequest(self._resources.client, dict(capabilities), self._era)
+        session = self._sessions[key] = UpstreamSession(self.upstream, key, request)
         self._tasks.start_soon(self._run, session)
         return session
 
     async def _run(self, session: UpstreamSession) -> None:
-        self._tasks.start_soon(self._greeted, session)
-        await session.run(self._means, self._heard, self._idle)
-        if self._sessions.get(session.name) is session:
-            del self._sessions[session.name]
+        self._tasks.start_soon(self._learn, session)
+        await session.run(self._resources, self._on_notification, self._idle)
+        if self._sessions.get(session.key) is session:
+            del self._sessions[session.key]
         self._freed.set()
         if session.error is not None and session.subscriptions:
-            self._unwatched[session.name] = session.subscriptions
+            self._lost_subscriptions[session.key] = session.subscriptions
         if session.error is not None and session.failure is not None:
-            if session.connection is None or session.was_missed:
+            if session.connection is None or session.was_needed:
                 self.failed(session.failure)
             if session.connection is None:
                 self._failed_starts += 1
-                self._is_modern = None  # it may have been replaced by another
+                self._era = None  # another server may have replaced it
 
-    async def _greeted(self, session: UpstreamSession) -> None:
-        """Take note of what is known of the server once it is open."""
+    async def _learn(self, session: UpstreamSession) -> None:
+        """Record what an open session shows about the server."""
         await session.is_settled.wait()
         connection = session.connection
         if connection is None:
             return
-        self._version = connection.agreement.version
-        self._is_modern = connection.agreement.is_modern
+        self._version = connection.handshake.version
+        self._era = connection.handshake.era
         self._is_stateless = not connection.keeps_state
-        name = self._name(None) if self._is_stateless and self.upstream.sharing is not Sharing.OWN else None
-        if name is not None and name not in self._sessions and self._sessions.get(session.name) is session:
-            del self._sessions[session.name]
-            self._sessions[name] = session
-            session.name = name
-        if uris := self._unwatched.pop(session.name, None):
-            connection.tasks.start_soon(resubscribe, session, uris, self._heard)
+        key = self._key(None) if self._is_stateless and self.upstream.sharing is not Sharing.OWN else None
+        if key is not None and key not in self._sessions and self._sessions.get(session.key) is session:
+            del self._sessions[session.key]
+            self._sessions[key] = session
+            session.key = key
+        if uris := self._lost_subscriptions.pop(session.key, None):
+            connection.tasks.start_soon(resubscribe, session, uris, self._on_notification)
 
     async def _make_room(self) -> None:
         with anyio.move_on_after(self.upstream.deadline):
@@ -225,7 +234,7 @@ class Supervisor:
             return Health.UP
         if any(not session.is_settled.is_set() for session in sessions):
             return Health.STARTING
-        if self._breaker.is_broken:
+        if self._breaker.is_open:
             return Health.BROKEN
         return Health.DOWN if self._failure is not None else Health.IDLE
 

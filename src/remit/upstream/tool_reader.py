@@ -1,4 +1,4 @@
-"""Reads what a server says of its tools, one by one: a bad one is put aside and named, the others stay."""
+"""Reads tool definitions one by one: a bad one is quarantined with a reason, the others stay."""
 
 import json
 from collections.abc import Iterable
@@ -14,20 +14,20 @@ MAX_NAME = 256  # characters
 
 
 class ToolDefinitionError(Exception):
-    """A tool cannot be used as its server describes it."""
+    """A tool definition is unusable."""
 
 
 class ReadTools(NamedTuple):
-    """The tools that can be used, and those that cannot."""
+    """Usable tools, and quarantined ones."""
 
     tools: list[Definition]
     quarantined: list[Quarantined]
 
 
 def read_tools(items: Iterable[object], upstream: Upstream) -> ReadTools:
-    """Read the tools of a list as it came over the wire."""
+    """Read a raw list of tools."""
     found = ReadTools([], [])
-    holders: dict[str, str] = {}  # canonical name to the name that has it
+    holders: dict[str, str] = {}  # canonical name to original name
     for at, item in enumerate(items, start=1):
         label = f"number {at}"
         try:
@@ -51,7 +51,7 @@ def _definition(label: str, fields: dict[str, object], upstream: Upstream) -> De
     schema = _object(fields.get("inputSchema"), "inputSchema")
     if schema.get("type") != "object":
         raise ToolDefinitionError('inputSchema: `type` is not "object"')
-    if (fault := header_parameters.fault(schema)) is not None:
+    if (fault := header_parameters.schema_fault(schema)) is not None:
         raise ToolDefinitionError(f"inputSchema: `x-mcp-header` cannot be used: {fault}")
     definition = Definition(
         name=upstream.canonical(label),
@@ -101,15 +101,15 @@ def _optional_text(fields: dict[str, object], name: str) -> str | None:
 
 
 def _raw(fields: dict[str, object]) -> str:
-    """Write all that the server says but the name, which is another where it is served."""
-    return _written({key: value for key, value in fields.items() if key != "name"}, sort_keys=False)
+    """Serialize the definition without its name, which differs where the tool is served."""
+    return _serialize({key: value for key, value in fields.items() if key != "name"}, sort_keys=False)
 
 
 def _json(value: dict[str, object] | None) -> str | None:
-    return None if value is None else _written(value, sort_keys=True)
+    return None if value is None else _serialize(value, sort_keys=True)
 
 
-def _written(value: dict[str, object], *, sort_keys: bool) -> str:
+def _serialize(value: dict[str, object], *, sort_keys: bool) -> str:
     try:
         return json.dumps(value, sort_keys=sort_keys, allow_nan=False)
     except ValueError:

@@ -1,4 +1,4 @@
-"""An upstream: a server that Remit starts or reaches itself, and what came of asking it for its tools."""
+"""Upstreams: servers that Remit starts or reaches, and what they answered when asked for their tools."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -13,48 +13,48 @@ from remit.decision.scopes import Scope
 from remit.decision.tool_names import tool_name
 from remit.decision.tools import Definition
 
-PATIENCE = 600.0  # seconds; what a tool does may take long
+PATIENCE = 600.0  # seconds; a tool may work for long
 
 
 class Sharing(StrEnum):
-    """Who uses one session of a server."""
+    """Which callers use one session of a server."""
 
-    SHARED = "shared"  # all callers: it remembers nothing of any of them
+    SHARED = "shared"  # all callers: the server remembers nothing about them
     OWN = "own"  # the requests of one caller's session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upstream:
-    """A server to start or to reach; its launch is as it stands in the file."""
+    """A server to start or to reach; its launch is not expanded yet."""
 
     key: Key  # of its declaration
     label: str  # the server's name, as written in the file
     client: str
     launch: Launch = field(repr=False)
-    directory: str  # where it is started, which it takes for its project's
+    directory: str  # where it is started, and what it takes for its project
     plugin: str | None = None
     source: str  # the file of its entry
-    deadline: float = DEADLINE  # seconds, until it can be asked
-    patience: float = PATIENCE  # seconds, for one call that tells nothing of its progress
-    sharing: Sharing | None = None  # None: by what it shows of itself
-    inherits: bool | tuple[str, ...] = True  # the user's variables: all, the bare minimum, or that and these
+    deadline: float = DEADLINE  # seconds to start and connect
+    patience: float = PATIENCE  # seconds for one call without progress
+    sharing: Sharing | None = None  # None: depends on whether the server keeps state
+    inherits: bool | tuple[str, ...] = True  # variables: all, the minimum, or the minimum and these
 
     @property
     def place(self) -> str:
-        """The directory that it works in."""
+        """Its working directory."""
         within = self.launch.cwd
         return os.path.normpath(os.path.join(self.directory, within)) if within else self.directory
 
     def canonical(self, tool: str) -> str:
-        """Name one of its tools in the canonical way."""
+        """Return the canonical name of one of its tools."""
         return tool_name(self.label, tool, self.plugin)
 
 
 def upstream(declaration: Declaration, *, workspace: str, home: str, deadline: float) -> Upstream | None:
-    """Make an upstream of a declared server; None where its entry is not at hand.
+    """Make an upstream from a declared server; None where its entry is unavailable.
 
-    What is not the workspace's own is started at home: a runner looks for programs in the directory it is
-    started in, and there it finds nothing that a project put there.
+    Servers that do not belong to the workspace start in the home directory: package runners look for programs
+    in their working directory, and must not find what a project put there.
     """
     if declaration.launch is None or declaration.server is None:
         return None
@@ -74,7 +74,7 @@ def upstream(declaration: Declaration, *, workspace: str, home: str, deadline: f
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quarantined:
-    """A tool that cannot be used as its server describes it."""
+    """A tool with an unusable definition."""
 
     tool: str
     reason: str
@@ -82,16 +82,16 @@ class Quarantined:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """Why a server did not answer, in words that hold no secret."""
+    """Why a server did not answer, without secrets."""
 
     reason: str
     hint: str | None = None
-    output: Sequence[str] = ()  # the last lines that the server wrote
+    output: Sequence[str] = ()  # the last lines of the server's stderr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerExtras:
-    """What a server offers besides its tools, as it came, and its words to those who use it."""
+    """What a server offers besides its tools, as raw JSON, and its instructions."""
 
     resources: Sequence[Any] = ()
     templates: Sequence[Any] = ()
@@ -102,7 +102,7 @@ class ServerExtras:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """What a server answered; with a failure, what it says of tools is not known."""
+    """What a server answered; after a failure, its tools are unknown."""
 
     tools: Sequence[Definition] = ()
     quarantined: Sequence[Quarantined] = ()
@@ -110,4 +110,4 @@ class Offer:
     server_version: str | None = None
     seconds: float = 0.0
     failure: Failure | None = None
-    extras: ServerExtras | None = None  # None: it was asked for its tools alone
+    extras: ServerExtras | None = None  # None: only its tools were listed

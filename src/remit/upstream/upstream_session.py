@@ -1,4 +1,4 @@
-"""One session of one server: a task that opens the connection, keeps it, and closes it again itself."""
+"""One session of one server: a task that opens the connection, keeps it and closes it."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,7 +9,7 @@ import anyio
 from remit.upstream.connect import HandshakeRequest, ProcessRecord, connect
 from remit.upstream.connection import Connection
 from remit.upstream.failures import explain, missing, secrets_of
-from remit.upstream.launch.resources import LaunchResources
+from remit.upstream.launch.launch_resources import LaunchResources
 from remit.upstream.launch.server_environment import environment
 from remit.upstream.launch.variable_expansion import expand
 from remit.upstream.messaging.change_streams import ChangeStreams
@@ -17,73 +17,79 @@ from remit.upstream.messaging.demultiplexer import OnNotification
 from remit.upstream.messaging.messages import LostError, ProtocolError
 from remit.upstream.upstream_model import Failure, Upstream
 
-IDLE = 3_600.0  # seconds after which a session that is one caller's own ends
+IDLE = 3_600.0  # seconds after which an unused session of one caller ends
 
 
 class SessionKey(NamedTuple):
-    """Who shares a session."""
+    """Which callers share a session."""
 
-    session: str = ""  # a caller's; empty: everyone's
-    capabilities: str = "{}"  # what the handshake says of the client, where it is said for good
+    session: str = ""  # the caller's own; empty: all callers
+    capabilities: str = "{}"  # of the client, where the handshake fixes them
 
 
 class UpstreamSession:
-    """A connection that is kept for those who share it."""
+    """A connection that its callers share."""
 
-    def __init__(self, upstream: Upstream, name: SessionKey, greeting: HandshakeRequest) -> None:
+    def __init__(self, upstream: Upstream, key: SessionKey, request: HandshakeRequest) -> None:
         self._upstream = upstream
-        self._greeting = greeting
+        self._request = request
         self._scope = anyio.CancelScope()
-        self._traces = ProcessRecord()
+        self._record = ProcessRecord()
         self._secrets: Callable[[], frozenset[str]] = frozenset
         self._is_dismissed = False
-        self.name = name
+        self.key = key
         self.connection: Connection | None = None
-        self.listening: ChangeStreams | None = None
-        self.level: str | None = None  # of its log
-        self.subscriptions: set[str] = set()  # the resources that are watched
-        self.users = 0  # requests that need it
+        self.change_streams: ChangeStreams | None = None
+        self.log_level: str | None = None
+        self.subscriptions: set[str] = set()  # URIs of resources
+        self.users = 0  # requests under way
         self.used_at = anyio.current_time()
         self.is_settled = anyio.Event()  # it is open, or over
         self.is_over = anyio.Event()
         self.error: BaseException | None = None
         self.failure: Failure | None = None
-        self.was_missed = False  # when it was lost, someone needed it, or it misbehaved
+        self.was_needed = False  # it was lost while in use, or violated the protocol
+
+    @property
+    def opened(self) -> Connection:
+        """The connection of a session that is open."""
+        assert self.connection is not None  # noqa: S101 - callers get open sessions only
+        return self.connection
 
     @property
     def is_open(self) -> bool:
-        """Whether it can be asked."""
-        return self.connection is not None and self.connection.hearing.fault is None
+        """Whether it takes requests."""
+        return self.connection is not None and self.connection.demultiplexer.fault is None
 
     @property
     def is_ending(self) -> bool:
         """Whether it is over, or soon will be."""
-        is_lost = self.connection is not None and self.connection.hearing.fault is not None
+        is_lost = self.connection is not None and self.connection.demultiplexer.fault is not None
         return self._is_dismissed or is_lost or self.is_over.is_set()
 
     @property
     def is_idle(self) -> bool:
-        """Whether nobody would miss it just now."""
+        """Whether it has neither requests nor subscriptions."""
         return not self.users and not self.subscriptions
 
     def dismiss(self) -> None:
-        """End it, without calling that a failure."""
+        """End it, without counting that as a failure."""
         self._is_dismissed = True
         if self.connection is None:
             self._scope.cancel()
         else:
-            self.connection.hearing.lost(LostError("was ended"))
+            self.connection.demultiplexer.lost(LostError("was ended"))
 
     def explain(self, error: BaseException) -> Failure:
-        """Say why something went wrong, without a secret."""
-        return explain(error, self._traces, self._upstream, self._secrets())
+        """Explain an error, without secrets."""
+        return explain(error, self._record, self._upstream, self._secrets())
 
-    async def run(self, means: LaunchResources, heard: OnNotification, idle: float) -> None:
-        """Open, keep and close the connection, in one task."""
+    async def run(self, resources: LaunchResources, on_notification: OnNotification, idle: float) -> None:
+        """Open, keep and close the connection in one task."""
         try:
             with self._scope:
-                await self._live(means, heard, idle)
-        except Exception as error:  # whatever it does, the others go on
+                await self._live(resources, on_notification, idle)
+        except Exception as error:  # one server must not take down the others
             self.error = error
             if self.failure is None:
                 self.failure = self.explain(error)
@@ -93,39 +99,36 @@ class UpstreamSession:
             self.is_over.set()
             self.is_settled.set()
 
-    async def _live(self, means: LaunchResources, heard: OnNotification, idle: float) -> None:
+    async def _live(self, resources: LaunchResources, on_notification: OnNotification, idle: float) -> None:
         upstream = self._upstream
-        expanded = expand(upstream.launch, means.variables, workspace=upstream.directory, home=means.home)
+        expanded = expand(
+            upstream.launch, resources.variables, workspace=upstream.directory, home=resources.home
+        )
         if expanded.missing:
             self.failure = missing(expanded.missing, upstream)
             raise LostError
         ready = replace(upstream, launch=expanded.launch)
-        variables = environment(ready, means.variables)
+        variables = environment(ready, resources.variables)
         self._secrets = lambda: frozenset(secrets_of(expanded, upstream.launch, variables))
         with anyio.fail_after(upstream.deadline) as starting:
-            reached = means.reach(ready, variables, self._traces)
-            async with connect(reached, self._greeting, heard) as connection:
+            transport = resources.open_transport(ready, variables, self._record)
+            async with connect(transport, self._request, on_notification) as connection:
                 starting.deadline = float("inf")
-                self._opened(connection, heard)
+                self.connection = connection
+                self.change_streams = connection.era.follow_changes(connection, on_notification)
+                self.is_settled.set()
                 await self._keep(connection, idle)
-        if connection.hearing.fault is not None:
-            raise connection.hearing.fault
-
-    def _opened(self, connection: Connection, heard: OnNotification) -> None:
-        self.connection = connection
-        if connection.agreement.is_modern:
-            self.listening = ChangeStreams(connection, connection.tasks, heard)
-            self.listening.lists()
-        self.is_settled.set()
+        if connection.demultiplexer.fault is not None:
+            raise connection.demultiplexer.fault
 
     async def _keep(self, connection: Connection, idle: float) -> None:
-        if not connection.keeps_state:  # it is everyone's, and tells of changes
+        if not connection.keeps_state:  # all callers share it, and it announces changes
             idle = float("inf")
-        while connection.hearing.fault is None:
+        while connection.demultiplexer.fault is None:
             rest = self.used_at + idle - anyio.current_time() if self.is_idle else idle
             if rest <= 0:
                 self.dismiss()
                 break
             with anyio.move_on_after(rest):
-                await connection.hearing.is_lost.wait()
-        self.was_missed = self.users > 0 or isinstance(connection.hearing.fault, ProtocolError)
+                await connection.demultiplexer.is_lost.wait()
+        self.was_needed = self.users > 0 or isinstance(connection.demultiplexer.fault, ProtocolError)

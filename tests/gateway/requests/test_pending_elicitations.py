@@ -8,7 +8,8 @@ import pytest
 
 from remit.gateway.requests.pending_elicitations import PendingElicitations
 from remit.gateway.requests.request_contexts import Channel, StatelessRequestContext
-from remit.upstream.ports import Answer, JsonRpcError, RequestContext
+from remit.protocol.json_rpc import Answer, JsonRpcError
+from remit.upstream.ports import RequestContext
 
 ASKED = {"name": "deploy", "arguments": {"to": "production"}}
 HERE = {"roots": [{"uri": "file:///code"}]}

@@ -7,10 +7,10 @@ from typing import Any
 import anyio
 
 from remit.gateway.ports import EndpointSpec
-from remit.gateway.requests.call_tally import Tally
 from remit.gateway.requests.open_dispatcher import open_dispatcher
 from remit.gateway.transports.http_server import Address, bind_socket
 from remit.gateway.transports.status_monitor import StatusMonitor
+from remit.protocol.traffic import CallStatistics
 from remit.upstream.ports import Health, UpstreamStatus
 from remit.upstream.upstream_model import Failure
 from support.stub_endpoint import StubEndpoint, opened
@@ -66,7 +66,7 @@ def test_it_says_how_it_is_only_when_that_changed_and_takes_it_back() -> None:
 
 
 def test_half_of_the_calls_are_below_the_median() -> None:
-    tally = Tally()
+    tally = CallStatistics()
     assert tally.percentiles() == (None, None)
     for number in range(1, 101):
         tally.count(number / 1000, failed=False)

@@ -3,11 +3,11 @@
 import anyio
 import pytest
 
+from remit.protocol.json_rpc import Answer, Params
 from remit.upstream.messaging.demultiplexer import BURST, MAX_REPLIES, Demultiplexer
 from remit.upstream.messaging.input_bridge import MAX_QUESTIONS, complete_input
 from remit.upstream.messaging.messages import Message, ProtocolError
 from remit.upstream.messaging.url_elicitations import MOST, UrlElicitations
-from remit.upstream.ports import Answer, Params
 from support.upstream_links import Noting
 
 pytestmark = pytest.mark.anyio

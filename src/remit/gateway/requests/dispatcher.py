@@ -1,50 +1,45 @@
-"""The desk of one endpoint: answers its clients' requests, of either era and over any transport.
+"""Answers the requests of an endpoint's clients, in any era and over any transport.
 
-What the endpoint says is passed on as it is, neither validated again nor cut to what this version knows.
+Answers of the endpoint pass unchanged: they are neither validated again nor cut to what this version knows.
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
 from time import perf_counter
 from typing import Any, cast
 
 import anyio
 from anyio.abc import TaskGroup
 
-from remit import __version__
 from remit.errors import RemitError
 from remit.gateway.ports import Endpoint, EndpointChange, EndpointSpec, ListKind, PublishedList
-from remit.gateway.requests.call_tally import Tally
-from remit.gateway.requests.era_adapters import (
-    as_object,
-    code_for,
-    for_2026,
-    for_older,
-    roots_of,
-    without_envelope,
-)
+from remit.gateway.requests.client_request import ClientRequest, ClientSession
+from remit.gateway.requests.downstream_era import DownstreamEra, Surroundings
 from remit.gateway.requests.pending_elicitations import PendingElicitations
-from remit.gateway.requests.request import ClientRequest, ClientSession
-from remit.gateway.requests.request_contexts import (
-    ClosedRequestContext,
-    Notify,
-    SessionRequestContext,
-    StatelessRequestContext,
-)
+from remit.gateway.requests.request_contexts import ClosedRequestContext, Notify
+from remit.gateway.requests.session_downstream import SessionDownstream
+from remit.gateway.requests.stateless_downstream import StatelessDownstream
 from remit.gateway.requests.subscribers import Subscriber, Subscribers, notification
 from remit.gateway.transports.list_encoding import EncodedLists
-from remit.protocol.constants import CAPABILITIES_KEY, INTERNAL_ERROR, LOG_LEVEL_KEY, NEWER, SUBSCRIPTION_KEY
-from remit.upstream.ports import Answer, JsonRpcError, Params, RequestContext
+from remit.protocol.constants import ENVELOPE_KEYS, SUBSCRIPTION_KEY
+from remit.protocol.era import Era
+from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_object
+from remit.protocol.traffic import CallStatistics
+from remit.upstream.ports import RequestContext
 
-INFO = {"name": "remit", "title": "Remit", "version": __version__}
+DOWNSTREAM_ERAS: Mapping[Era, DownstreamEra] = {
+    Era.SESSION: SessionDownstream(),
+    Era.STATELESS: StatelessDownstream(),
+}
 
 _logger = logging.getLogger(__name__)
-_WANTED = {
+_PARTS = {
     "toolsListChanged": ListKind.TOOLS,
     "promptsListChanged": ListKind.PROMPTS,
     "resourcesListChanged": ListKind.RESOURCES,
 }
-
 
 Handler = Callable[[ClientRequest, Params], Awaitable[Answer]]
 
@@ -53,17 +48,19 @@ class Dispatcher:
     """Answers for one endpoint."""
 
     def __init__(self, endpoint: Endpoint, opening: EndpointSpec, tasks: TaskGroup) -> None:
-        self.audience = Subscribers()
-        self.tally = Tally()
+        self.subscribers = Subscribers()
+        self.statistics = CallStatistics()
         self.sessions = 0
         self._endpoint = endpoint
         self._tasks = tasks
-        self._roots = roots_of(opening.directory)
-        # What a server remembers of one endpoint is not for another, whoever asks there.
-        self._place = str((opening.directory, opening.agent, opening.room))
-        self._held = PendingElicitations(tasks)
+        self._surroundings = Surroundings(
+            roots=_roots(opening.directory),
+            # Endpoints do not share what servers remember, even for the same client.
+            place=str((opening.directory, opening.agent, opening.room)),
+            pending=PendingElicitations(tasks),
+        )
         self._lists = EncodedLists()
-        self._over = anyio.Event()
+        self._is_over = anyio.Event()
         self._handlers: dict[str, Handler] = {
             "server/discover": self._discover,
             "tools/list": self._list_tools,
@@ -71,9 +68,9 @@ class Dispatcher:
             "resources/list": self._list_resources,
             "resources/templates/list": self._list_templates,
             "prompts/list": self._list_prompts,
-            "resources/read": self._pass_on_held,
-            "prompts/get": self._pass_on_held,
-            "completion/complete": self._pass_on,
+            "resources/read": self._forward_interactive,
+            "prompts/get": self._forward_interactive,
+            "completion/complete": self._forward,
             "resources/subscribe": self._subscribe,
             "resources/unsubscribe": self._unsubscribe,
             "subscriptions/listen": self._listen,
@@ -82,27 +79,27 @@ class Dispatcher:
 
     @property
     def instructions(self) -> str | None:
-        """What a model is told about all of it."""
+        """The endpoint's instructions for models."""
         return self._endpoint.instructions
 
-    def capabilities(self, *, is_newer: bool) -> dict[str, Any]:
-        """Say what there is; lists may change in both eras."""
-        said = self._endpoint.capabilities
+    def capabilities(self, era: Era) -> dict[str, Any]:
+        """Declare what the endpoint can do, in the words of an era."""
+        declared = self._endpoint.capabilities
         shown: dict[str, Any] = {"tools": {"listChanged": True}}
-        if "resources" in said:
+        if "resources" in declared:
             shown["resources"] = {"subscribe": True, "listChanged": True}
-        if "prompts" in said:
+        if "prompts" in declared:
             shown["prompts"] = {"listChanged": True}
-        shown |= {name: {} for name in ("completions", "logging") if name in said}
-        beyond = "extensions" if is_newer else "experimental"
-        return {**shown, beyond: said[beyond]} if said.get(beyond) else shown
+        shown |= {name: {} for name in ("completions", "logging") if name in declared}
+        extensions = DOWNSTREAM_ERAS[era].extensions_key
+        return {**shown, extensions: declared[extensions]} if declared.get(extensions) else shown
 
     def input_schema(self, name: str) -> Mapping[str, Any] | None:
-        """Tell what a tool takes."""
+        """Return the input schema of a tool."""
         return self._endpoint.input_schema(name)
 
     def serves(self, method: str) -> bool:
-        """Whether a method is answered here."""
+        """Check whether a method exists."""
         return method in self._handlers
 
     async def answer(self, request: ClientRequest) -> Answer:
@@ -111,154 +108,149 @@ class Dispatcher:
         Raises:
             JsonRpcError: the answer is an error.
         """
-        is_newer = request.session is None
+        era = DOWNSTREAM_ERAS[request.era]
         try:
-            answer = await self._handlers[request.method](request, without_envelope(request.params))
+            answer = await self._handlers[request.method](request, _without_envelope(request.params))
         except JsonRpcError as error:
-            raise JsonRpcError(code_for(error.code, is_modern=is_newer), str(error), error.data) from None
+            raise JsonRpcError(era.error_code(error.code), str(error), error.data) from None
         except RemitError as error:
-            hint = f" ({error.hint})" if error.hint else ""
-            raise JsonRpcError(INTERNAL_ERROR, f"{error}{hint}") from None
-        except Exception:  # whatever one request does, the others go on
+            raise JsonRpcError.from_remit(error) from None
+        except Exception:  # a failed request must not take down the others
             _logger.exception("`%s` failed", request.method)
-            raise JsonRpcError(INTERNAL_ERROR, "Internal error") from None
-        return for_2026(answer, request.method, INFO) if is_newer else for_older(answer)
+            raise JsonRpcError(ErrorCode.INTERNAL_ERROR, "Internal error") from None
+        return era.answer(answer, request.method)
 
-    def greet(self) -> None:
-        """Take in a client that has a session."""
+    def open_session(self) -> None:
+        """Count a client's new session."""
         self.sessions += 1
 
-    def start_telling(self, session: ClientSession, notify: Notify) -> None:
-        """Tell a session of changes, from now on."""
+    def start_notifying(self, session: ClientSession, notify: Notify) -> None:
+        """Notify a session of changes from now on."""
         session.notify = notify
 
         async def send(change: EndpointChange) -> None:
             await notify(*notification(change))
 
-        if session.listener is None:
-            session.listener = Subscriber(self._tasks, send)
-            session.listener.is_ready()
-            self.audience.join(session.listener)
+        if session.subscriber is None:
+            session.subscriber = Subscriber(self._tasks, send)
+            session.subscriber.start()
+            self.subscribers.add(session.subscriber)
 
-    async def part(self, session: ClientSession) -> None:
-        """Let go of what was kept for a session."""
+    async def close_session(self, session: ClientSession) -> None:
+        """Release what belongs to a session."""
         self.sessions -= 1
-        if session.listener is not None:
-            alone = self.audience.leave(session.listener)
-            await self._let_go(alone, ClosedRequestContext(session.name, session.principal))
+        if session.subscriber is not None:
+            orphaned = self.subscribers.remove(session.subscriber)
+            await self._unsubscribe_all(orphaned, ClosedRequestContext(session.name, session.principal))
         await self._endpoint.leave(session.name)
 
     async def relay_changes(self) -> None:
-        """Tell all who listen of each change, until cancelled."""
+        """Pass the endpoint's changes on to subscribers, until cancelled."""
         async with self._endpoint.changes() as changes:
             async for change in changes:
-                self.audience.tell(change)
+                self.subscribers.notify(change)
 
-    def end(self) -> None:
-        """End the streams of those who listen, in the way they can tell from a failure."""
-        self._over.set()
+    def end_streams(self) -> None:
+        """End the streams of changes, in a way that clients can tell from a failure."""
+        self._is_over.set()
 
-    def last_words(self, request: ClientRequest) -> Answer:
-        """Say to a listener that it was not cut off."""
-        return for_2026({"_meta": {SUBSCRIPTION_KEY: request.id}}, request.method, INFO)
+    def end_of_stream(self, request: ClientRequest) -> Answer:
+        """Make the answer that ends a stream of changes."""
+        era = DOWNSTREAM_ERAS[request.era]
+        return era.answer({"_meta": {SUBSCRIPTION_KEY: request.id}}, request.method)
 
-    async def _discover(self, _: ClientRequest, __: Params) -> Answer:
-        answer: Answer = {"supportedVersions": list(NEWER), "capabilities": self.capabilities(is_newer=True)}
+    async def _discover(self, request: ClientRequest, _: Params) -> Answer:
+        answer: Answer = {
+            "supportedVersions": list(request.era.versions),
+            "capabilities": self.capabilities(request.era),
+        }
         return {**answer, "instructions": self.instructions} if self.instructions else answer
 
-    async def _list_tools(self, _: ClientRequest, asked: Params) -> Answer:
-        return self._listed("tools", await self._endpoint.tools(asked))
+    async def _list_tools(self, _: ClientRequest, params: Params) -> Answer:
+        return self._list("tools", await self._endpoint.tools(params))
 
     async def _list_resources(self, _: ClientRequest, __: Params) -> Answer:
-        return self._listed("resources", await self._endpoint.resources())
+        return self._list("resources", await self._endpoint.resources())
 
     async def _list_templates(self, _: ClientRequest, __: Params) -> Answer:
-        return self._listed("resourceTemplates", await self._endpoint.templates())
+        return self._list("resourceTemplates", await self._endpoint.templates())
 
     async def _list_prompts(self, _: ClientRequest, __: Params) -> Answer:
-        return self._listed("prompts", await self._endpoint.prompts())
+        return self._list("prompts", await self._endpoint.prompts())
 
-    def _listed(self, name: str, listing: PublishedList) -> Answer:
-        return {name: self._lists.prepared(name, listing)}
+    def _list(self, name: str, listing: PublishedList) -> Answer:
+        return {name: self._lists.encode(name, listing)}
 
-    async def _call(self, request: ClientRequest, asked: Params) -> Answer:
-        return await self._asking(request, asked, lambda caller: self._counted(asked, caller))
+    async def _call(self, request: ClientRequest, params: Params) -> Answer:
+        return await self._run(request, params, lambda caller: self._count_call(params, caller))
 
-    async def _counted(self, asked: Params, caller: RequestContext) -> Answer:
+    async def _count_call(self, params: Params, caller: RequestContext) -> Answer:
         started, failed = perf_counter(), True
         try:
-            answer = await self._endpoint.call(asked, caller)
+            answer = await self._endpoint.call(params, caller)
             failed = answer.get("isError") is True
             return answer
         finally:
-            self.tally.count(perf_counter() - started, failed=failed)
+            self.statistics.count(perf_counter() - started, failed=failed)
 
-    async def _pass_on_held(self, request: ClientRequest, asked: Params) -> Answer:
-        method = request.method
-        return await self._asking(
-            request, asked, lambda caller: self._endpoint.pass_on(method, asked, caller)
-        )
-
-    async def _asking(
-        self, request: ClientRequest, asked: Params, work: Callable[[RequestContext], Awaitable[Answer]]
+    async def _run(
+        self, request: ClientRequest, params: Params, work: Callable[[RequestContext], Awaitable[Answer]]
     ) -> Answer:
-        """Do what may ask the client back."""
-        caller = self._caller(request)
-        if isinstance(caller, SessionRequestContext):
-            try:
-                return await work(caller)
-            finally:
-                caller.is_answered = True
-        return await self._held.run(request.method, asked, caller, work)
+        """Do work that may ask the client something."""
+        return await DOWNSTREAM_ERAS[request.era].run(request, params, self._surroundings, work)
 
-    async def _pass_on(self, request: ClientRequest, asked: Params) -> Answer:
-        return await self._endpoint.pass_on(request.method, asked, self._caller(request))
+    async def _forward_interactive(self, request: ClientRequest, params: Params) -> Answer:
+        method = request.method
+        return await self._run(request, params, lambda caller: self._endpoint.pass_on(method, params, caller))
 
-    async def _subscribe(self, request: ClientRequest, asked: Params) -> Answer:
-        answer = await self._pass_on(request, asked)
-        if request.session is not None and request.session.listener is not None:
-            request.session.listener.uris.add(asked["uri"])
+    async def _forward(self, request: ClientRequest, params: Params) -> Answer:
+        return await self._endpoint.pass_on(request.method, params, self._context(request))
+
+    async def _subscribe(self, request: ClientRequest, params: Params) -> Answer:
+        answer = await self._forward(request, params)
+        if request.session is not None and request.session.subscriber is not None:
+            request.session.subscriber.uris.add(params["uri"])
         return answer
 
-    async def _unsubscribe(self, request: ClientRequest, asked: Params) -> Answer:
-        if request.session is not None and request.session.listener is not None:
-            request.session.listener.uris.discard(asked["uri"])
-        return {} if self.audience.holds(asked["uri"]) else await self._pass_on(request, asked)
+    async def _unsubscribe(self, request: ClientRequest, params: Params) -> Answer:
+        if request.session is not None and request.session.subscriber is not None:
+            request.session.subscriber.uris.discard(params["uri"])
+        return {} if self.subscribers.include(params["uri"]) else await self._forward(request, params)
 
-    async def _set_level(self, request: ClientRequest, asked: Params) -> Answer:
+    async def _set_level(self, request: ClientRequest, params: Params) -> Answer:
         if request.session is not None:
-            request.session.log_level = asked["level"]
-        return await self._pass_on(request, asked)
+            request.session.log_level = params["level"]
+        return await self._forward(request, params)
 
-    async def _listen(self, request: ClientRequest, asked: Params) -> Answer:
-        """Serve one stream of changes: first what is honoured of the wish, then each change."""
-        wish, caller = as_object(asked["notifications"]), self._caller(request)
-        parts = {name: part for name, part in _WANTED.items() if wish.get(name) is True}
+    async def _listen(self, request: ClientRequest, params: Params) -> Answer:
+        """Serve one stream of changes: first an acknowledgement, then each change."""
+        wanted, caller = as_object(params["notifications"]), self._context(request)
+        parts = {name: part for name, part in _PARTS.items() if wanted.get(name) is True}
         meta: dict[str, Any] = {SUBSCRIPTION_KEY: request.id}
 
         async def send(change: EndpointChange) -> None:
-            method, params = notification(change)
-            await request.channel.notify(method, {**params, "_meta": meta})
+            method, changed = notification(change)
+            await request.channel.notify(method, {**changed, "_meta": meta})
 
-        listener = Subscriber(self._tasks, send, parts=frozenset(parts.values()))
-        self.audience.join(listener)
+        subscriber = Subscriber(self._tasks, send, parts=frozenset(parts.values()))
+        self.subscribers.add(subscriber)
         try:
-            listener.uris.update(await self._subscribed(wish.get("resourceSubscriptions"), caller))
-            honoured: dict[str, Any] = dict.fromkeys(parts, True)
-            if listener.uris:
-                honoured["resourceSubscriptions"] = sorted(listener.uris)
-            acknowledged = {"notifications": honoured, "_meta": meta}
+            subscriber.uris.update(await self._subscribe_all(wanted.get("resourceSubscriptions"), caller))
+            granted: dict[str, Any] = dict.fromkeys(parts, True)
+            if subscriber.uris:
+                granted["resourceSubscriptions"] = sorted(subscriber.uris)
+            acknowledged = {"notifications": granted, "_meta": meta}
             await request.channel.notify("notifications/subscriptions/acknowledged", acknowledged)
-            listener.is_ready()
-            await self._over.wait()
+            subscriber.start()
+            await self._is_over.wait()
         finally:
-            alone = self.audience.leave(listener)
+            orphaned = self.subscribers.remove(subscriber)
             with anyio.move_on_after(2, shield=True):
-                await self._let_go(alone, ClosedRequestContext(caller.session, caller.principal))
+                await self._unsubscribe_all(orphaned, ClosedRequestContext(caller.session, caller.principal))
         return {"_meta": meta}
 
-    async def _subscribed(self, uris: object, caller: RequestContext) -> set[str]:
-        """Subscribe to resources; those that nobody has are left out."""
+    async def _subscribe_all(self, uris: object, caller: RequestContext) -> set[str]:
+        """Subscribe to resources, and return those that exist."""
         found: set[str] = set()
         wanted = cast(list[object], uris) if isinstance(uris, list) else []
         for uri in (each for each in wanted if isinstance(each, str)):
@@ -269,33 +261,41 @@ class Dispatcher:
                 _logger.debug("`%s` could not be subscribed to: %s", uri, error)
         return found
 
-    async def _let_go(self, uris: set[str], caller: RequestContext) -> None:
+    async def _unsubscribe_all(self, uris: set[str], caller: RequestContext) -> None:
         for uri in sorted(uris):
             try:
                 await self._endpoint.pass_on("resources/unsubscribe", {"uri": uri}, caller)
             except (JsonRpcError, RemitError) as error:
                 _logger.debug("`%s` could not be unsubscribed: %s", uri, error)
 
-    def _caller(self, request: ClientRequest) -> SessionRequestContext | StatelessRequestContext:
-        session = request.session
-        if session is not None:
-            return SessionRequestContext(
-                request.channel,
-                session.tell_afterwards,
-                session=session.name,
-                principal=request.principal,
-                capabilities=session.capabilities,
-                log_level=session.log_level,
-                bound_projects=request.bound_projects,
-            )
-        meta = as_object(request.params.get("_meta"))
-        level = meta.get(LOG_LEVEL_KEY)
-        return StatelessRequestContext(
-            request.channel,
-            session=f"{request.place} at {self._place}",
-            principal=request.principal,
-            capabilities=as_object(meta.get(CAPABILITIES_KEY)),
-            log_level=level if isinstance(level, str) else None,
-            bound_projects=request.bound_projects,
-            roots=self._roots,
-        )
+    def _context(self, request: ClientRequest) -> RequestContext:
+        return DOWNSTREAM_ERAS[request.era].context(request, self._surroundings)
+
+
+@asynccontextmanager
+async def open_dispatcher(
+    opened: AbstractAsyncContextManager[Endpoint], opening: EndpointSpec
+) -> AsyncGenerator[Dispatcher]:
+    """Answer for an endpoint while it is open."""
+    async with opened as endpoint, anyio.create_task_group() as tasks:
+        dispatcher = Dispatcher(endpoint, opening, tasks)
+        tasks.start_soon(dispatcher.relay_changes)
+        try:
+            yield dispatcher
+        finally:
+            tasks.cancel_scope.cancel()
+
+
+def _roots(directory: str) -> Answer:
+    path = Path(directory)
+    return {"roots": [{"uri": path.as_uri(), "name": path.name}]}
+
+
+def _without_envelope(params: Params) -> Params:
+    """Remove the members of `_meta` that are meant for Remit."""
+    meta = as_object(params.get("_meta"))
+    if ENVELOPE_KEYS.isdisjoint(meta):
+        return params
+    kept = {name: value for name, value in meta.items() if name not in ENVELOPE_KEYS}
+    rest = {name: value for name, value in params.items() if name != "_meta"}
+    return {**rest, "_meta": kept} if kept else rest

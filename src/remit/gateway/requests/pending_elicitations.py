@@ -1,7 +1,7 @@
-"""Calls that wait for their client's answer, where a client of 2026 is asked by answering it.
+"""Calls that pause until their client answers an elicitation, for clients without a session.
 
-Something an upstream asks becomes the answer `input_required`; the call goes on in a task of its own until
-the client comes back with what was asked.
+A question of an upstream becomes the answer `input_required`. The call continues in its own task, and the
+client's next request brings the answers.
 """
 
 import math
@@ -11,80 +11,82 @@ from collections.abc import Awaitable, Callable, Mapping
 import anyio
 from anyio.abc import TaskGroup
 
-from remit.gateway.requests.era_adapters import as_object
-from remit.gateway.requests.request_contexts import ROOTS, StatelessRequestContext, require
-from remit.protocol.constants import INVALID_PARAMS
-from remit.upstream.ports import Answer, JsonRpcError, Params, RequestContext
+from remit.gateway.requests.request_contexts import ROOTS, StatelessRequestContext, require_capability
+from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_object
+from remit.upstream.ports import RequestContext
 
-PATIENCE = 300.0  # seconds that a person may take
-MOST = 32  # calls of one principal that may wait
+TIME_LIMIT = 300.0  # seconds for a person to answer
+MAX_PAUSED = 32  # calls of one principal
 
-_OURS = "remit."
-_OF_A_RETRY = frozenset({"_meta", "inputResponses", "requestState"})
+_STATE_PREFIX = "remit."
+_RETRY_MEMBERS = frozenset({"_meta", "inputResponses", "requestState"})
 
 Work = Callable[[RequestContext], Awaitable[Answer]]
 
 
 class PendingElicitations:
-    """The calls of one endpoint that wait."""
+    """The paused calls of one endpoint."""
 
-    def __init__(self, tasks: TaskGroup, *, patience: float = PATIENCE, most: int = MOST) -> None:
+    def __init__(
+        self, tasks: TaskGroup, *, time_limit: float = TIME_LIMIT, max_paused: int = MAX_PAUSED
+    ) -> None:
         self._tasks = tasks
-        self._patience = patience
-        self._most = most
-        self._waiting: dict[str, _PausedCall] = {}
+        self._time_limit = time_limit
+        self._max_paused = max_paused
+        self._paused: dict[str, _PausedCall] = {}
 
-    async def run(self, method: str, asked: Params, caller: StatelessRequestContext, work: Work) -> Answer:
-        """Do the work of a request, or go on with it where it waited for this one.
+    async def run(self, method: str, params: Params, caller: StatelessRequestContext, work: Work) -> Answer:
+        """Do the work of a request, or resume the paused call that it answers.
 
         Raises:
-            JsonRpcError: the request fails, or nothing waits for this answer.
+            JsonRpcError: the request fails, or no call waits for this answer.
         """
-        state = asked.get("requestState")
-        if isinstance(state, str) and state.startswith(_OURS):
-            call = self._claim(state, method, asked, caller)
-            call.answer(asked.get("inputResponses"))
-        elif caller.may_be_asked:
-            call = _PausedCall(caller, _essence(method, asked))
+        state = params.get("requestState")
+        if isinstance(state, str) and state.startswith(_STATE_PREFIX):
+            call = self._resume(state, method, params, caller)
+            call.answer(params.get("inputResponses"))
+        elif caller.can_answer:
+            call = _PausedCall(caller, _essence(method, params))
             self._tasks.start_soon(call.run, work)
         else:
             return await work(caller)
-        if await call.attend(caller):
+        if await call.wait(caller):
             return call.outcome()
-        return self._wait(call)
+        return self._pause(call)
 
-    def _claim(
-        self, state: str, method: str, asked: Params, caller: StatelessRequestContext
+    def _resume(
+        self, state: str, method: str, params: Params, caller: StatelessRequestContext
     ) -> "_PausedCall":
-        call = self._waiting.get(state)
+        call = self._paused.get(state)
         is_theirs = call is not None and call.principal == caller.principal
-        if call is None or not is_theirs or call.essence != _essence(method, asked):
+        if call is None or not is_theirs or call.essence != _essence(method, params):
             raise JsonRpcError(
-                INVALID_PARAMS, "nothing waits for this answer: it came too late, or the request is another"
+                ErrorCode.INVALID_PARAMS,
+                "nothing waits for this answer: it came too late, or the request is another",
             )
-        del self._waiting[state]
-        call.claimed.set()
+        del self._paused[state]
+        call.resumed.set()
         return call
 
-    def _wait(self, call: "_PausedCall") -> Answer:
-        own = [state for state, other in self._waiting.items() if other.principal == call.principal]
-        for state in own[: max(0, len(own) - self._most + 1)]:  # the oldest give way
-            self._waiting.pop(state).give_up()
-        state = _OURS + secrets.token_urlsafe(24)
-        self._waiting[state] = call
-        call.await_until(anyio.current_time() + self._patience, lambda: self._waiting.pop(state, None))
+    def _pause(self, call: "_PausedCall") -> Answer:
+        own = [state for state, other in self._paused.items() if other.principal == call.principal]
+        for state in own[: max(0, len(own) - self._max_paused + 1)]:  # make room
+            self._paused.pop(state).cancel()
+        state = _STATE_PREFIX + secrets.token_urlsafe(24)
+        self._paused[state] = call
+        call.pause_until(anyio.current_time() + self._time_limit, lambda: self._paused.pop(state, None))
         return {"resultType": "input_required", "inputRequests": call.questions(), "requestState": state}
 
 
 class _Question:
     def __init__(self, method: str, params: Params) -> None:
-        self.asked = {"method": method, "params": dict(params)} if params else {"method": method}
+        self.request = {"method": method, "params": dict(params)} if params else {"method": method}
         self.answered = anyio.Event()
         self.answer: Answer = {}
 
 
 class _PausedCall:
-    """One call, and the caller it is made for: whichever request of the client is there just now."""
+    """One call, and its caller: the client's current request, if there is one."""
 
     takes_input_required = True
 
@@ -98,39 +100,39 @@ class _PausedCall:
         self.essence = essence
         self._caller: StatelessRequestContext | None = caller
         self._questions: dict[str, _Question] = {}
-        self._asked = 0
-        self._moved = anyio.Event()  # a question came, or the end
+        self._question_count = 0
+        self._progressed = anyio.Event()  # a question came, or the end
         self._scope = anyio.CancelScope()
         self._answer: Answer | None = None
         self._failure: Exception | None = None
         self._is_over = False
         self._deadline = math.inf
         self._forget: Callable[[], object] = lambda: None
-        self.claimed = anyio.Event()  # the client came back
+        self.resumed = anyio.Event()
 
     async def run(self, work: Work) -> None:
-        """Do the work; what comes of it is kept for the request that asks."""
+        """Do the work, and keep its outcome for the client's current request."""
         with self._scope:
             try:
                 self._answer = await work(self)
-            except Exception as failure:  # raised again where the request is answered
+            except Exception as failure:  # `outcome` raises it
                 self._failure = failure
         self._is_over = True
-        self._moved.set()
+        self._progressed.set()
         if self._caller is None and not self._scope.cancelled_caught:
-            # What was asked was not needed in the end; the client answers it all the same, and wants this.
+            # The work ended without the answers. The client sends them all the same, and expects the result.
             with anyio.move_on_after(self._deadline - anyio.current_time()):
-                await self.claimed.wait()
+                await self.resumed.wait()
         self._forget()
 
-    async def attend(self, caller: StatelessRequestContext) -> bool:
-        """Stay with the call until it is over, or until something is asked; whether it is over."""
+    async def wait(self, caller: StatelessRequestContext) -> bool:
+        """Wait until the call is over or has questions; True when it is over."""
         self._caller, self._deadline = caller, math.inf
         self._scope.deadline = math.inf
         try:
             while not self._is_over and not self._questions:
-                self._moved = anyio.Event()
-                await self._moved.wait()
+                self._progressed = anyio.Event()
+                await self._progressed.wait()
         except anyio.get_cancelled_exc_class():
             self._scope.cancel()
             raise
@@ -139,51 +141,51 @@ class _PausedCall:
         return self._is_over
 
     def outcome(self) -> Answer:
-        """Give what came of it.
+        """Return the result.
 
         Raises:
-            JsonRpcError: it failed.
+            JsonRpcError: the call failed.
         """
         if self._failure is not None:
             raise self._failure
         if self._answer is None:
-            raise JsonRpcError(INVALID_PARAMS, "the call waited too long for its answer")
+            raise JsonRpcError(ErrorCode.INVALID_PARAMS, "the call waited too long for its answer")
         return self._answer
 
     def questions(self) -> Answer:
-        """List what is asked, by the keys under which answers are to come."""
-        return {key: question.asked for key, question in self._questions.items()}
+        """Return the open questions by key."""
+        return {key: question.request for key, question in self._questions.items()}
 
     def answer(self, responses: object) -> None:
-        """Hand over answers; what has none yet stays asked."""
+        """Take answers; questions without one stay open."""
         given = as_object(responses)
         for key in [key for key in self._questions if isinstance(given.get(key), Mapping)]:
             question = self._questions.pop(key)
             question.answer = dict(given[key])
             question.answered.set()
 
-    def await_until(self, deadline: float, forget: Callable[[], object]) -> None:
-        """Wait for the client's next request; give up at a time."""
+    def pause_until(self, deadline: float, forget: Callable[[], object]) -> None:
+        """Wait for the client's next request, until a deadline."""
         self._deadline = self._scope.deadline = deadline
-        self._forget, self.claimed = forget, anyio.Event()
+        self._forget, self.resumed = forget, anyio.Event()
 
-    def give_up(self) -> None:
-        """End the call."""
+    def cancel(self) -> None:
+        """Cancel the call."""
         self._scope.cancel()
 
     async def send_request(self, method: str, params: Params) -> Answer:
-        """Ask its client, by the answer of whichever request is there now or comes next.
+        """Ask the client through the answer to its current or next request.
 
         Raises:
-            JsonRpcError: the client did not say that it can answer.
+            JsonRpcError: the client cannot answer.
         """
-        require(method, params, self.capabilities)
+        require_capability(method, params, self.capabilities)
         if method == ROOTS:
             return self._roots
-        self._asked += 1
-        key = f"{method.split('/')[0]}-{self._asked}"
+        self._question_count += 1
+        key = f"{method.split('/')[0]}-{self._question_count}"
         self._questions[key] = question = _Question(method, params)
-        self._moved.set()
+        self._progressed.set()
         try:
             await question.answered.wait()
         finally:
@@ -191,11 +193,11 @@ class _PausedCall:
         return question.answer
 
     async def notify(self, method: str, params: Params) -> None:
-        """Tell its client, where a request of it is there to be told."""
+        """Notify the client, where it has a current request."""
         if self._caller is not None:
             await self._caller.notify(method, params)
 
 
-def _essence(method: str, asked: Params) -> object:
-    """What a request must still say when it comes again."""
-    return method, {name: value for name, value in asked.items() if name not in _OF_A_RETRY}
+def _essence(method: str, params: Params) -> object:
+    """Return what a retried request must repeat."""
+    return method, {name: value for name, value in params.items() if name not in _RETRY_MEMBERS}

@@ -1,29 +1,32 @@
-"""Callers: on whose behalf an upstream is asked, and how that may ask back, in each era."""
+"""Request contexts: for whom an upstream works, and how it can ask that client in each era."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from remit.gateway.requests.era_adapters import is_heard
-from remit.protocol.constants import ELICITED, METHOD_NOT_FOUND
-from remit.upstream.ports import Answer, JsonRpcError, Params
+from remit.protocol.constants import ELICITATION_COMPLETE, is_at_least
+from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params
 
 Notify = Callable[[str, Params], Awaitable[None]]
 
-NOTHING: Mapping[str, Any] = MappingProxyType({})
+NO_CAPABILITIES: Mapping[str, Any] = MappingProxyType({})
 ROOTS = "roots/list"
 
-_NEEDED = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", ROOTS: "roots"}
+_REQUIRED_CAPABILITY = {
+    "elicitation/create": "elicitation",
+    "sampling/createMessage": "sampling",
+    ROOTS: "roots",
+}
 
 
 class Channel(Protocol):
-    """The way back to the client for one request: on its own stream, where the transport has several."""
+    """Sends messages to the client about one request, on its own stream where the transport has one."""
 
     async def send_request(self, method: str, params: Params) -> Answer:
-        """Ask the client, where its era has that.
+        """Send the client a request, where its era has that.
 
         Raises:
-            JsonRpcError: it says no, or is gone.
+            JsonRpcError: it refuses, or is gone.
         """
         ...
 
@@ -31,14 +34,14 @@ class Channel(Protocol):
 
 
 class SessionRequestContext:
-    """One request of a client with a session: it is asked back on the request's own stream."""
+    """A request of a client with a session, which answers requests on the stream of its own request."""
 
     takes_input_required = False
 
     def __init__(
         self,
         channel: Channel,
-        afterwards: Notify,  # on the stream of its session
+        notify_later: Notify,  # on the stream of its session
         *,
         session: str,
         principal: str | None,
@@ -47,7 +50,7 @@ class SessionRequestContext:
         bound_projects: frozenset[str] | None,
     ) -> None:
         self._channel = channel
-        self._afterwards = afterwards
+        self._notify_later = notify_later
         self.bound_projects = bound_projects
         self.session = session
         self.principal = principal
@@ -56,28 +59,28 @@ class SessionRequestContext:
         self.is_answered = False
 
     async def send_request(self, method: str, params: Params) -> Answer:
-        """Ask its client.
+        """Send the client a request.
 
         Raises:
-            JsonRpcError: the client cannot, or says no with an error.
+            JsonRpcError: the client cannot answer, or refuses.
         """
-        require(method, params, self.capabilities)
+        require_capability(method, params, self.capabilities)
         return await self._channel.send_request(method, params)
 
     async def notify(self, method: str, params: Params) -> None:
-        """Tell its client something about this request."""
+        """Notify the client about this request."""
         is_log = method == "notifications/message"
-        if method == ELICITED and self.is_answered:
-            await self._afterwards(method, params)
-        elif not is_log or self.log_level is None or is_heard(params.get("level"), self.log_level):
+        if method == ELICITATION_COMPLETE and self.is_answered:
+            await self._notify_later(method, params)
+        elif not is_log or self.log_level is None or is_at_least(params.get("level"), self.log_level):
             await self._channel.notify(method, params)
 
 
 class StatelessRequestContext:
-    """One request of a client of 2026, which is only ever answered.
+    """A request of a client without a session, which only ever gets an answer.
 
-    It is not troubled for its roots, which would take a request more: they are the endpoint's directory. A
-    client that has none is not said to have some: a server goes by them instead of by its own arguments.
+    Its roots are the endpoint's directory, which saves a round trip. A client without roots gets none: servers
+    prefer roots over their own arguments.
     """
 
     takes_input_required = True
@@ -95,7 +98,7 @@ class StatelessRequestContext:
     ) -> None:
         self._channel = channel
         self.bound_projects = bound_projects
-        self.may_be_asked = "elicitation" in capabilities or "sampling" in capabilities
+        self.can_answer = "elicitation" in capabilities or "sampling" in capabilities
         self.session = session
         self.principal = principal
         self.capabilities = capabilities
@@ -103,58 +106,62 @@ class StatelessRequestContext:
         self.roots = roots
 
     async def send_request(self, method: str, params: Params) -> Answer:
-        """Refuse all but roots: only a call that is held can ask, and this one is not.
+        """Refuse all but roots: only a call that can pause can ask the client.
 
         Raises:
             JsonRpcError: the client cannot answer, or not now.
         """
-        require(method, params, self.capabilities)
+        require_capability(method, params, self.capabilities)
         if method == ROOTS:
             return self.roots
-        raise JsonRpcError(METHOD_NOT_FOUND, f"`{method}` cannot be asked during this request")
+        raise JsonRpcError(ErrorCode.METHOD_NOT_FOUND, f"`{method}` cannot be asked during this request")
 
     async def notify(self, method: str, params: Params) -> None:
-        """Tell its client something about this request, of log messages only those that it asked for.
+        """Notify the client about this request; log messages only at the level it asked for.
 
-        That something was done by a URL is not said in 2026: its client asks again when it likes.
+        This era does not announce completed URL elicitations: the client retries when it likes.
         """
         is_log = method == "notifications/message"
-        if method != ELICITED and (not is_log or is_heard(params.get("level"), self.log_level)):
+        if method != ELICITATION_COMPLETE and (
+            not is_log or is_at_least(params.get("level"), self.log_level)
+        ):
             await self._channel.notify(method, params)
 
 
 class ClosedRequestContext:
-    """A caller for what the gateway does when a session is over: there is nobody to ask or to tell."""
+    """The context for work after a session is over, when no client can answer."""
 
     takes_input_required = False
     bound_projects: frozenset[str] | None = frozenset()
-    capabilities = NOTHING
+    capabilities = NO_CAPABILITIES
     log_level = None
 
     def __init__(self, session: str, principal: str | None) -> None:
         self.session = session
         self.principal = principal
 
-    async def send_request(self, method: str, params: Params) -> Answer:  # noqa: ARG002 - a caller can be asked
+    async def send_request(self, method: str, params: Params) -> Answer:  # noqa: ARG002 - the interface has them
         """Refuse.
 
         Raises:
             JsonRpcError: always.
         """
-        raise JsonRpcError(METHOD_NOT_FOUND, "the client is gone")
+        raise JsonRpcError(ErrorCode.METHOD_NOT_FOUND, "the client is gone")
 
     async def notify(self, method: str, params: Params) -> None:
         """Do nothing."""
 
 
-def require(method: str, params: Params, capabilities: Mapping[str, Any]) -> None:
-    """Ask nothing of a client that it did not say it can answer.
+def require_capability(method: str, params: Params, capabilities: Mapping[str, Any]) -> None:
+    """Check that a client declared the capability for a request.
 
     Raises:
-        JsonRpcError: it cannot.
+        JsonRpcError: it did not.
     """
-    needed = _NEEDED.get(method)
-    if needed is None or needed not in capabilities:
-        raise JsonRpcError(METHOD_NOT_FOUND, f"the client does not answer `{method}`")
-    if needed == "elicitation" and params.get("mode") == "url" and "url" not in capabilities[needed]:
-        raise JsonRpcError(METHOD_NOT_FOUND, "the client does not answer `elicitation/create` by URL")
+    required = _REQUIRED_CAPABILITY.get(method)
+    if required is None or required not in capabilities:
+        raise JsonRpcError(ErrorCode.METHOD_NOT_FOUND, f"the client does not answer `{method}`")
+    if required == "elicitation" and params.get("mode") == "url" and "url" not in capabilities[required]:
+        raise JsonRpcError(
+            ErrorCode.METHOD_NOT_FOUND, "the client does not answer `elicitation/create` by URL"
+        )

@@ -1,49 +1,51 @@
-"""The form that requests have to have, as far as the gateway itself looks into them."""
+"""Checks the form of requests, where Remit itself reads them."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from remit.protocol.constants import INVALID_PARAMS, LEVELS, METHOD_NOT_FOUND
-from remit.upstream.ports import JsonRpcError, Params
+from remit.gateway.requests.dispatcher import DOWNSTREAM_ERAS
+from remit.protocol.constants import LOG_LEVELS
+from remit.protocol.era import Era
+from remit.protocol.json_rpc import ErrorCode, JsonRpcError, Params
 
 
-class _Field(NamedTuple):
+class _Member(NamedTuple):
     name: str
     type: type[Any]
-    is_needed: bool = True
+    is_required: bool = True
 
 
-_URI = (_Field("uri", str),)
-_CURSOR = (_Field("cursor", str, is_needed=False),)
-_FIELDS: Mapping[str, tuple[_Field, ...]] = {
+_URI = (_Member("uri", str),)
+_CURSOR = (_Member("cursor", str, is_required=False),)
+_MEMBERS: Mapping[str, tuple[_Member, ...]] = {
     "tools/list": _CURSOR,
     "resources/list": _CURSOR,
     "resources/templates/list": _CURSOR,
     "prompts/list": _CURSOR,
-    "tools/call": (_Field("name", str), _Field("arguments", dict, is_needed=False)),
-    "prompts/get": (_Field("name", str), _Field("arguments", dict, is_needed=False)),
+    "tools/call": (_Member("name", str), _Member("arguments", dict, is_required=False)),
+    "prompts/get": (_Member("name", str), _Member("arguments", dict, is_required=False)),
     "resources/read": _URI,
     "resources/subscribe": _URI,
     "resources/unsubscribe": _URI,
-    "completion/complete": (_Field("ref", dict), _Field("argument", dict)),
-    "logging/setLevel": (_Field("level", str),),
-    "subscriptions/listen": (_Field("notifications", dict),),
+    "completion/complete": (_Member("ref", dict), _Member("argument", dict)),
+    "logging/setLevel": (_Member("level", str),),
+    "subscriptions/listen": (_Member("notifications", dict),),
 }
-_OLDER_ALONE = frozenset({"resources/subscribe", "resources/unsubscribe", "logging/setLevel", "ping"})
-_NEWER_ALONE = frozenset({"subscriptions/listen", "server/discover"})
 
 
-def validate_request(method: str, params: Params, *, is_newer: bool) -> None:
-    """Refuse what an era does not have, or not in this form.
+def validate_request(method: str, params: Params, era: Era) -> None:
+    """Refuse a method that an era does not have, and parameters of the wrong form.
 
     Raises:
-        JsonRpcError: that is so.
+        JsonRpcError: the request is not valid.
     """
-    if method in (_OLDER_ALONE if is_newer else _NEWER_ALONE):
-        raise JsonRpcError(METHOD_NOT_FOUND, "Method not found", method)
-    for field in _FIELDS.get(method, ()):
-        value = params.get(field.name)
-        if not isinstance(value, field.type) and (value is not None or field.is_needed):
-            raise JsonRpcError(INVALID_PARAMS, f"`{field.name}` is missing, or not what it should be")
-    if method == "logging/setLevel" and params["level"] not in LEVELS:
-        raise JsonRpcError(INVALID_PARAMS, f"`level` is one of {', '.join(LEVELS)}")
+    if method in DOWNSTREAM_ERAS[era].missing_methods:
+        raise JsonRpcError(ErrorCode.METHOD_NOT_FOUND, "Method not found", method)
+    for member in _MEMBERS.get(method, ()):
+        value = params.get(member.name)
+        if not isinstance(value, member.type) and (value is not None or member.is_required):
+            raise JsonRpcError(
+                ErrorCode.INVALID_PARAMS, f"`{member.name}` is missing, or not what it should be"
+            )
+    if method == "logging/setLevel" and params["level"] not in LOG_LEVELS:
+        raise JsonRpcError(ErrorCode.INVALID_PARAMS, f"`level` is one of {', '.join(LOG_LEVELS)}")

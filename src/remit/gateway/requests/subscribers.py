@@ -1,7 +1,7 @@
-"""Those who are told when something changes: sessions of older clients, and streams of 2026's listeners.
+"""Notifies clients of changes: sessions, and streams that clients open for the purpose.
 
-A change says only that there is something new to fetch. So nobody is told the same thing twice while the
-first notice is still on its way, and a client that does not read holds up nobody else.
+A change only says that there is something new to fetch. So each subscriber has a change pending at most once,
+and a client that does not read delays no other.
 """
 
 import logging
@@ -10,8 +10,9 @@ from collections.abc import Awaitable, Callable
 from anyio.abc import TaskGroup
 
 from remit.gateway.ports import EndpointChange, ListKind
+from remit.protocol.broadcast import CoalescingQueue
 
-MOST_WAITING = 1024
+MAX_PENDING_CHANGES = 1024
 
 _logger = logging.getLogger(__name__)
 
@@ -19,7 +20,7 @@ Send = Callable[[EndpointChange], Awaitable[None]]
 
 
 class Subscriber:
-    """One client that listens."""
+    """One client that is notified of changes."""
 
     def __init__(
         self, tasks: TaskGroup, send: Send, *, parts: frozenset[ListKind] = frozenset(ListKind)
@@ -27,76 +28,73 @@ class Subscriber:
         self._tasks = tasks
         self._send = send
         self._parts = parts
-        self._waiting: dict[EndpointChange, None] = {}
-        self._is_sending = True  # until it is ready
-        self.uris: set[str] = set()  # the resources that it subscribed to
+        self._pending = CoalescingQueue[EndpointChange](limit=MAX_PENDING_CHANGES)
+        self._is_sending = True  # until `start`
+        self.uris: set[str] = set()  # of resources that it subscribed to
 
-    def is_ready(self) -> None:
-        """Start telling it, what it missed first."""
+    def start(self) -> None:
+        """Start sending, with the changes that are pending."""
         self._is_sending = False
-        if self._waiting:
-            self._start()
+        if self._pending:
+            self._start_sending()
 
     def wants(self, change: EndpointChange) -> bool:
-        """Whether it asked to be told of this."""
+        """Check whether it subscribed to this change."""
         return change.part in self._parts if change.uri is None else change.uri in self.uris
 
-    def tell(self, change: EndpointChange) -> None:
-        """See to it that it is told, soon."""
-        if len(self._waiting) < MOST_WAITING:
-            self._waiting[change] = None
+    def notify(self, change: EndpointChange) -> None:
+        """Send a change soon."""
+        self._pending.put(change)
         if not self._is_sending:
-            self._start()
+            self._start_sending()
 
-    def _start(self) -> None:
+    def _start_sending(self) -> None:
         self._is_sending = True
-        self._tasks.start_soon(self._deliver)
+        self._tasks.start_soon(self._send_pending)
 
-    async def _deliver(self) -> None:
+    async def _send_pending(self) -> None:
         try:
-            while self._waiting:
-                change = next(iter(self._waiting))
-                del self._waiting[change]
-                await self._send(change)
-        except Exception:  # whatever is the matter with one, the others are told
+            while self._pending:
+                await self._send(self._pending.pop())
+        except Exception:  # a failed client must not affect the others
             _logger.exception("a change could not be told")
         finally:
             self._is_sending = False
 
 
 class Subscribers:
-    """All who listen at one endpoint."""
+    """All subscribers of one endpoint."""
 
     def __init__(self) -> None:
-        self._listeners: set[Subscriber] = set()
+        self._subscribers: set[Subscriber] = set()
 
     def __len__(self) -> int:
-        return len(self._listeners)
+        return len(self._subscribers)
 
-    def join(self, listener: Subscriber) -> None:
-        """Tell someone from now on."""
-        self._listeners.add(listener)
+    def add(self, subscriber: Subscriber) -> None:
+        """Notify a subscriber from now on."""
+        self._subscribers.add(subscriber)
 
-    def leave(self, listener: Subscriber) -> set[str]:
-        """Tell someone no more; names the resources that nobody else subscribed to."""
-        self._listeners.discard(listener)
-        alone = {uri for uri in listener.uris if not self.holds(uri)}
-        listener.uris.clear()
-        return alone
+    def remove(self, subscriber: Subscriber) -> set[str]:
+        """Remove a subscriber, and return the resources that no other one subscribed to."""
+        self._subscribers.discard(subscriber)
+        orphaned = {uri for uri in subscriber.uris if not self.include(uri)}
+        subscriber.uris.clear()
+        return orphaned
 
-    def holds(self, uri: str) -> bool:
-        """Whether anybody subscribed to a resource."""
-        return any(uri in listener.uris for listener in self._listeners)
+    def include(self, uri: str) -> bool:
+        """Check whether any subscriber subscribed to a resource."""
+        return any(uri in subscriber.uris for subscriber in self._subscribers)
 
-    def tell(self, change: EndpointChange) -> None:
-        """Tell everybody who wants to know."""
-        for listener in list(self._listeners):
-            if listener.wants(change):
-                listener.tell(change)
+    def notify(self, change: EndpointChange) -> None:
+        """Notify all subscribers that want a change."""
+        for subscriber in list(self._subscribers):
+            if subscriber.wants(change):
+                subscriber.notify(change)
 
 
 def notification(change: EndpointChange) -> tuple[str, dict[str, object]]:
-    """Spell a change as the protocol does."""
+    """Return method and parameters of the notification for a change."""
     if change.uri is not None:
         return "notifications/resources/updated", {"uri": change.uri}
     return f"notifications/{change.part}/list_changed", {}

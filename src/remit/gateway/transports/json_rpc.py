@@ -11,23 +11,11 @@ import anyio
 from anyio.abc import TaskGroup
 
 from remit.gateway.requests.dispatcher import INFO, Dispatcher
-from remit.gateway.requests.era_adapters import as_object
 from remit.gateway.requests.request import ClientRequest, ClientSession
 from remit.gateway.requests.request_validation import validate_request
 from remit.gateway.transports.list_encoding import error_line, message_line, result_line
-from remit.protocol.constants import (
-    CAPABILITIES_KEY,
-    CONNECTION_CLOSED,
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    INVALID_REQUEST,
-    METHOD_NOT_FOUND,
-    NEWER,
-    OLDER,
-    UNSUPPORTED_VERSION,
-    VERSION_KEY,
-)
-from remit.upstream.ports import Answer, JsonRpcError, Params
+from remit.protocol.constants import CAPABILITIES_KEY, NEWER, OLDER, VERSION_KEY
+from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_object
 
 Id = str | int
 Message = Mapping[str, Any]
@@ -118,7 +106,9 @@ class JsonRpcConnection:
         elif identity is None:
             self._notice(method, as_object(message.get("params")))
         elif identity in self._at_work:
-            self._refuse(identity, JsonRpcError(INVALID_REQUEST, "a request of this id is under way"))
+            self._refuse(
+                identity, JsonRpcError(ErrorCode.INVALID_REQUEST, "a request of this id is under way")
+            )
         else:
             self._take(identity, method, as_object(message.get("params")))
 
@@ -139,7 +129,7 @@ class JsonRpcConnection:
             elif self._is_of_2026(method, params):
                 self._start(identity, method, params, None)
             elif self._session is None:
-                raise JsonRpcError(INVALID_REQUEST, f"`{method}` comes after `initialize`")
+                raise JsonRpcError(ErrorCode.INVALID_REQUEST, f"`{method}` comes after `initialize`")
             elif method == "ping":
                 self._answer(identity, {})
             else:
@@ -151,9 +141,13 @@ class JsonRpcConnection:
         asked = params.get("protocolVersion")
         if self._is_newer:
             data = {"supported": list(NEWER), "requested": str(asked)}
-            raise JsonRpcError(UNSUPPORTED_VERSION, "this connection speaks the protocol of 2026", data)
+            raise JsonRpcError(
+                ErrorCode.UNSUPPORTED_PROTOCOL_VERSION, "this connection speaks the protocol of 2026", data
+            )
         if not isinstance(asked, str):
-            raise JsonRpcError(INVALID_PARAMS, "`protocolVersion` is missing, or not what it should be")
+            raise JsonRpcError(
+                ErrorCode.INVALID_PARAMS, "`protocolVersion` is missing, or not what it should be"
+            )
         session = ClientSession("stdio", None, as_object(params.get("capabilities")))
         if self._session is None:
             self._desk.greet()
@@ -176,23 +170,23 @@ class JsonRpcConnection:
         meta = as_object(params.get("_meta"))
         if VERSION_KEY not in meta:
             if self._is_newer:
-                raise JsonRpcError(INVALID_PARAMS, f"`_meta` has no `{VERSION_KEY}`")
+                raise JsonRpcError(ErrorCode.INVALID_PARAMS, f"`_meta` has no `{VERSION_KEY}`")
             return False
         if self._session is not None:
-            raise JsonRpcError(INVALID_REQUEST, "this connection was opened by `initialize`")
+            raise JsonRpcError(ErrorCode.INVALID_REQUEST, "this connection was opened by `initialize`")
         version = meta[VERSION_KEY]
         if version not in NEWER:
             data = {"supported": list(NEWER), "requested": str(version)}
-            raise JsonRpcError(UNSUPPORTED_VERSION, "Unsupported protocol version", data)
+            raise JsonRpcError(ErrorCode.UNSUPPORTED_PROTOCOL_VERSION, "Unsupported protocol version", data)
         if not isinstance(meta.get(CAPABILITIES_KEY), Mapping):
-            raise JsonRpcError(INVALID_PARAMS, f"`_meta` has no `{CAPABILITIES_KEY}`")
+            raise JsonRpcError(ErrorCode.INVALID_PARAMS, f"`_meta` has no `{CAPABILITIES_KEY}`")
         self._is_newer = self._is_newer or method != "server/discover"
         return True
 
     def _start(self, identity: Id, method: str, params: Params, session: ClientSession | None) -> None:
         validate_request(method, params, is_newer=session is None)
         if not self._desk.serves(method):
-            raise JsonRpcError(METHOD_NOT_FOUND, "Method not found", method)
+            raise JsonRpcError(ErrorCode.METHOD_NOT_FOUND, "Method not found", method)
         if method == "subscriptions/listen":
             self._target.settle(identity)  # it goes on until somebody ends it: nobody waits for its answer
         self._at_work[identity] = scope = anyio.CancelScope()
@@ -219,7 +213,7 @@ class JsonRpcConnection:
         if request.method == "subscriptions/listen":
             self._answer(request.id, self._desk.last_words(request))
         else:
-            self._refuse(request.id, JsonRpcError(CONNECTION_CLOSED, "Connection closed"))
+            self._refuse(request.id, JsonRpcError(ErrorCode.CONNECTION_CLOSED, "Connection closed"))
 
     def _answer(self, identity: Id, answer: Answer) -> None:
         self._target.write(result_line(identity, answer))
@@ -258,4 +252,6 @@ class _Question:
             return dict(as_object(self._said["result"]))
         error = as_object(self._said.get("error"))
         code, words = error.get("code"), error.get("message")
-        raise JsonRpcError(code if isinstance(code, int) else INTERNAL_ERROR, str(words), error.get("data"))
+        raise JsonRpcError(
+            code if isinstance(code, int) else ErrorCode.INTERNAL_ERROR, str(words), error.get("data")
+        )

@@ -17,9 +17,8 @@ from typing import Any
 
 import anyio
 
-from remit.gateway.requests.era_adapters import as_object
 from remit.gateway.transports.list_encoding import error_line
-from remit.protocol.constants import INVALID_REQUEST, PARSE_ERROR
+from remit.protocol.json_rpc import ErrorCode, as_object
 
 LONGEST_LINE = 32 * 2**20
 MOST_UNREAD = 4 * 2**20  # bytes that a client may leave unread before it gets no further hearing
@@ -189,7 +188,9 @@ class LineReader:
         if len(self._line) > LONGEST_LINE:
             self._line.clear()
             self._is_skipping = True
-            self._refuse(None, INVALID_REQUEST, f"a message may have {LONGEST_LINE} bytes, and this has more")
+            self._refuse(
+                None, ErrorCode.INVALID_REQUEST, f"a message may have {LONGEST_LINE} bytes, and this has more"
+            )
 
     def _understand(self, line: bytes) -> None:
         if not line or line.isspace():
@@ -197,15 +198,15 @@ class LineReader:
         try:
             value = json.loads(line.decode())
         except (ValueError, RecursionError):
-            self._refuse(None, PARSE_ERROR, "this is not JSON")
+            self._refuse(None, ErrorCode.PARSE_ERROR, "this is not JSON")
             return
         message = as_object(value)
         identity, method = message.get("id"), message.get("method")
         if isinstance(value, list):
-            self._refuse(None, INVALID_REQUEST, "messages come one on a line, and not in a list")
+            self._refuse(None, ErrorCode.INVALID_REQUEST, "messages come one on a line, and not in a list")
         elif not _is_message(message):
             known = identity if isinstance(identity, str | int) else None
-            self._refuse(known, INVALID_REQUEST, "this is no message of JSON-RPC 2.0")
+            self._refuse(known, ErrorCode.INVALID_REQUEST, "this is no message of JSON-RPC 2.0")
         else:
             if method is not None and identity is not None:
                 self._outlet.expect(identity)

@@ -9,7 +9,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import Message, Scope, Send
 
 from remit.gateway.transports.list_encoding import EncodedList
-from remit.upstream.ports import Answer
+from remit.protocol.json_rpc import Answer
 
 _PLACE = "remit.splicing"  # ours, in the scope of a request
 

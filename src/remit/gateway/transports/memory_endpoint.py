@@ -14,8 +14,8 @@ from remit.gateway.transports.lifecycle import Print, run_until_stopped
 from remit.gateway.transports.stdio_server import serve_stdio
 from remit.memory.own_server import instructions
 from remit.memory.project_memory import Memory
-from remit.protocol.constants import INVALID_PARAMS, METHOD_NOT_FOUND
-from remit.upstream.ports import Answer, JsonRpcError, Params, RequestContext
+from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params
+from remit.upstream.ports import RequestContext
 
 _NOTHING = PublishedList([], "none")
 
@@ -47,7 +47,7 @@ class MemoryEndpoint:
         try:
             return await call_memory(self._tools, asked["name"], asked, caller)
         except KeyError:
-            raise JsonRpcError(INVALID_PARAMS, f"Unknown tool: {asked['name']}") from None
+            raise JsonRpcError(ErrorCode.INVALID_PARAMS, f"Unknown tool: {asked['name']}") from None
 
     async def resources(self) -> PublishedList:
         """List nothing."""
@@ -67,7 +67,7 @@ class MemoryEndpoint:
         Raises:
             JsonRpcError: always.
         """
-        raise JsonRpcError(METHOD_NOT_FOUND, "Method not found", method)
+        raise JsonRpcError(ErrorCode.METHOD_NOT_FOUND, "Method not found", method)
 
     def changes(self) -> AbstractAsyncContextManager[AsyncIterator[EndpointChange]]:
         """Listen; nothing ever changes."""

@@ -14,11 +14,12 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.methods import validate_client_request
 
 from remit.gateway.requests.dispatcher import INFO, Dispatcher
-from remit.gateway.requests.era_adapters import LISTS, as_object, is_modern
+from remit.gateway.requests.era_adapters import is_modern
 from remit.gateway.requests.request import ClientRequest, ClientSession
 from remit.gateway.transports.list_encoding import encodable
 from remit.gateway.transports.list_splicing import splice_lists
-from remit.upstream.ports import Answer, JsonRpcError, Params
+from remit.protocol.constants import LIST_METHODS
+from remit.protocol.json_rpc import Answer, JsonRpcError, Params, as_object
 
 RequestContext = ServerRequestContext[Any, Any]
 
@@ -59,7 +60,7 @@ class SdkServer(Server[Any]):
             answer = await self._desk.answer(_request(ctx))
         except JsonRpcError as error:
             raise MCPError(error.code, encodable(str(error)), encodable(error.data)) from None
-        if ctx.method not in LISTS:
+        if ctx.method not in LIST_METHODS:
             return encodable(answer)  # the SDK would stop at what it cannot write
         return answer if ctx.request is None else splice_lists(answer, ctx.request.scope)
 

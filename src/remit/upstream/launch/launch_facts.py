@@ -1,4 +1,4 @@
-"""What the machine and an entry say about a server, before anything is started."""
+"""Facts about servers that are known before any of them starts."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,24 +11,24 @@ from remit.text.secrets import words_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchFacts:
-    """What the machine says about the declarations of a workspace; nothing was started to find out."""
+    """What the machine shows about the servers of a workspace."""
 
-    variables: frozenset[str] = frozenset()  # the names of those that are set
-    # The places (`command`, `args[0]`) of programs and files that do not exist.
+    variables: frozenset[str] = frozenset()  # names of the set environment variables
+    # Members of entries (`command`, `args[0]`) that name missing programs and files.
     absent: Mapping[Key, Sequence[str]] = field(default_factory=dict[Key, Sequence[str]])
-    tracked: frozenset[str] = frozenset()  # files that are in a git repository's index
+    tracked: frozenset[str] = frozenset()  # files in a git index
 
 
 class LaunchValue(NamedTuple):
-    """One value of an entry."""
+    """One value in an entry."""
 
     place: str
-    name: str  # the variable, header or option it is given to; empty where it has none
+    name: str  # of its variable, header or option; may be empty
     text: str
 
 
 def launch_values(launch: Launch) -> Iterator[LaunchValue]:
-    """List all that an entry says of a server, with the place of each."""
+    """List the values in an entry, with their places."""
     if launch.is_remote:
         yield LaunchValue("url", "", launch.url)
     else:

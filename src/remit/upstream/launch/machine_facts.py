@@ -1,4 +1,4 @@
-"""What can be told of servers by looking at the machine: nothing is started, and no network is asked."""
+"""Collects facts about servers from the machine, without starting anything or using the network."""
 
 import os
 import re
@@ -19,7 +19,7 @@ _EXTENSIONS = ".COM;.EXE;.BAT;.CMD"
 def collect_launch_facts(
     declarations: Sequence[Declaration], workspace: Workspace, machine: Machine
 ) -> LaunchFacts:
-    """Find out what a diagnosis must know of the machine."""
+    """Collect what a diagnosis needs to know."""
     shared = {item.source for item in declarations if item.scope is Scope.PROJECT}
     absent = {
         item.key: tuple(_absent(item.launch, workspace.dir, machine))
@@ -34,7 +34,7 @@ def collect_launch_facts(
 
 
 def _absent(launch: Launch, directory: str, machine: Machine) -> Iterator[str]:
-    """Name the places of what a command needs and is not there; what cannot be told is not named."""
+    """Name the members of an entry whose file is certainly missing."""
     directory = directory if launch.cwd is None else os.path.join(directory, launch.cwd)
     if _is_plain(launch.command) and not _is_program(launch, directory, machine):
         yield "command"
@@ -45,7 +45,7 @@ def _absent(launch: Launch, directory: str, machine: Machine) -> Iterator[str]:
 
 
 def _is_plain(path: str) -> bool:
-    # Variables are not expanded here; and looking at `//host/share` would sign in at another machine.
+    # Variables are not expanded here, and checking `//host/share` would sign in to another machine.
     return "\0" not in path and not re.search(r"[${%]|^[\\/]{2}", path)
 
 

@@ -1,19 +1,19 @@
-"""The environment of a server: what its client would give it, without what is others' own business."""
+"""The environment variables of a server: those its client would give it, without internal ones."""
 
 import re
 from collections.abc import Mapping
 
 from remit.upstream.upstream_model import Upstream
 
-DEPTH = "REMIT_DEPTH"  # under which Remit does not serve: it was started by itself
+DEPTH = "REMIT_DEPTH"  # set for children, so a nested `remit serve` refuses to start
 
-# What a client says to its own children, and Remit's settings, among them a key; but for where its data is,
-# for a server that asks Remit itself.
+# Variables that clients set for their own children, and Remit's settings, which include a key. The location
+# of Remit's data stays, for servers that use Remit themselves.
 _INTERNAL = re.compile(
     r"CLAUDECODE|CLAUDE_CODE_.*|CLAUDE_(PID|EFFORT|ENV_FILE|PROJECT_DIR|PLUGIN_ROOT|PLUGIN_DATA)"
     r"|REMIT_(?!HOME$|CONFIG$).*"
 )
-# Without these few hardly a program runs.
+# Hardly any program runs without these.
 _NEEDED = frozenset(
     (
         *("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER"),
@@ -32,7 +32,7 @@ def environment(ready: Upstream, variables: Mapping[str, str]) -> dict[str, str]
 
 
 def inherited(upstream: Upstream, variables: Mapping[str, str]) -> dict[str, str]:
-    """Choose what a server gets of the user's own variables."""
+    """Choose the user's variables that a server inherits."""
     if upstream.inherits is True:
         return {name: value for name, value in variables.items() if not _INTERNAL.fullmatch(name)}
     named = upstream.inherits or ()

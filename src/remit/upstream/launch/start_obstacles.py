@@ -1,4 +1,4 @@
-"""Obstacles: what keeps a server from being started here, as far as can be told without starting it."""
+"""Obstacles that keep a server from starting, found without starting it."""
 
 from collections.abc import Iterable, Iterator
 
@@ -11,7 +11,7 @@ from remit.upstream.launch.variable_expansion import unset
 
 
 def started_servers(resolved: Iterable[Resolved]) -> list[Declaration]:
-    """The servers that the client starts here."""
+    """List the servers that the client starts here."""
     return [
         item.declaration
         for item in resolved
@@ -22,9 +22,9 @@ def started_servers(resolved: Iterable[Resolved]) -> list[Declaration]:
 
 
 def start_obstacles(resolved: Iterable[Resolved], facts: LaunchFacts, *, by_remit: bool) -> dict[Key, str]:
-    """Explain why servers cannot be started here, for those that cannot.
+    """Explain why servers cannot start here.
 
-    A missing variable counts only where Remit starts them: clients leave the gap as it is.
+    A missing variable counts only where Remit starts them: clients start them anyway.
     """
     found = {
         item.key: ", ".join(
@@ -40,7 +40,7 @@ def start_obstacles(resolved: Iterable[Resolved], facts: LaunchFacts, *, by_remi
 
 
 def describe_absence(launch: Launch, place: str) -> str:
-    """Say that a program, or the file that it is to run, is not there."""
+    """Describe a missing program, or a missing file that it should run."""
     is_command = place == "command"
     name = shown(launch.command) if is_command else None
     subject = f"`{name}`" if name else "its program" if is_command else "the file to run"
@@ -48,11 +48,11 @@ def describe_absence(launch: Launch, place: str) -> str:
 
 
 def is_path(launch: Launch, place: str) -> bool:
-    """Tell whether what is not there is named by its path, and not looked for on PATH."""
+    """Check whether a missing program is given by its path, and not looked up on PATH."""
     return place != "command" or "/" in launch.command or "\\" in launch.command
 
 
 def _unset(launch: Launch, facts: LaunchFacts) -> Iterator[str]:
-    """Name the variables that are missing."""
+    """Describe the missing variables."""
     names = (name for value in launch_values(launch) for name in unset(value.text, launch, facts.variables))
     return (f"`{name}` is not set" for name in dict.fromkeys(names))

@@ -1,6 +1,6 @@
-"""Expansion: variables in a server's entry, put in by the rules of the client that it was written for.
+"""Expands variables in a server's entry by the rules of the client it was written for.
 
-Done when a server is started, never before: what comes out of it holds the values of variables.
+This happens only when a server starts, because the result contains the values of variables.
 """
 
 import os
@@ -13,11 +13,11 @@ from remit.decision.launch import Launch, VariableSyntax
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Expanded:
-    """A launch that is ready to be started."""
+    """A launch that is ready to start."""
 
     launch: Launch
-    missing: tuple[str, ...]  # the variables that are not set and have no default, in the order of the entry
-    values: frozenset[str]  # what was put in: never to be shown
+    missing: tuple[str, ...]  # variables without value and default, in the order of the entry
+    values: frozenset[str]  # the inserted values, which must never be shown
 
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
@@ -36,7 +36,7 @@ _PATTERNS = {
 
 
 def expand(launch: Launch, variables: Mapping[str, str], *, workspace: str, home: str) -> Expanded:
-    """Put variables into a launch, as its client does when it is started in a workspace."""
+    """Expand a launch as its client does in a workspace."""
     text = _text(launch, variables, workspace, home)
     done = replace(
         launch,
@@ -51,12 +51,12 @@ def expand(launch: Launch, variables: Mapping[str, str], *, workspace: str, home
 
 
 def unset(written: str, launch: Launch, variables: Collection[str]) -> list[str]:
-    """List the environment variables that a text of an entry needs, which are not set and have no default."""
-    # Secrets of Continue have files of their own.
+    """List the environment variables in a text that have neither value nor default."""
+    # Continue keeps its secrets in files.
     syntaxes = tuple(syntax for syntax in launch.syntaxes if syntax is not VariableSyntax.SECRETS)
     text = _text(replace(launch, syntaxes=syntaxes), dict.fromkeys(variables, ""), "", "")
     text.fill(written)
-    return [name for name in text.missing if re.fullmatch(_NAME, name)]  # and not `input:id`
+    return [name for name in text.missing if re.fullmatch(_NAME, name)]  # leaves out `input:id`
 
 
 def _text(launch: Launch, variables: Mapping[str, str], workspace: str, home: str) -> "_Text":
@@ -68,26 +68,26 @@ def _text(launch: Launch, variables: Mapping[str, str], workspace: str, home: st
         "/": os.sep,
     }
     known = {**variables, **launch.variables}
-    if launch.variables:  # a plugin's, which may also say where it is started
+    if launch.variables:  # a plugin's, which may also name the workspace
         known["CLAUDE_PROJECT_DIR"] = workspace
     return _Text(launch.syntaxes, known, places if VariableSyntax.WORKSPACE in launch.syntaxes else {})
 
 
 class _Text:
-    """Fills texts, and remembers what was missing and what was put in."""
+    """Fills texts, and records missing variables and inserted values."""
 
     def __init__(
         self, syntaxes: tuple[VariableSyntax, ...], variables: Mapping[str, str], places: Mapping[str, str]
     ) -> None:
         self._variables = variables
         self._places = places
-        # One pattern for all syntaxes: what was put in is not looked at again, so nothing nests.
+        # One pattern for all syntaxes, so inserted values are never expanded again.
         self._pattern = re.compile("|".join(f"(?:{_PATTERNS[syntax]})" for syntax in syntaxes) or r"(?!)")
         self.missing: list[str] = []
         self.values: set[str] = set()
 
     def fill(self, text: str) -> str:
-        """Put variables into a text; what is not known stays as it is written."""
+        """Insert variables; unknown ones stay as written."""
         return self._pattern.sub(self._found, text)
 
     def _found(self, match: re.Match[str]) -> str:
@@ -100,6 +100,6 @@ class _Text:
             return value
         if has_default:
             return default
-        if match[0].endswith("}") or match[0] == match.string:  # a `$word` inside a text may mean itself
+        if match[0].endswith("}") or match[0] == match.string:  # a `$word` inside a text may be literal
             self.missing.append(name)
         return match[0]

@@ -1,4 +1,4 @@
-"""Takes all that a server sends, and leads it to where it belongs: an answer, a caller, or all who listen."""
+"""Routes each message from a server to its pending request, its caller, or all listeners."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -7,16 +7,18 @@ from typing import Any, cast
 import anyio
 from anyio.abc import TaskGroup
 
-from remit.protocol.constants import ELICITED, INTERNAL_ERROR, METHOD_NOT_FOUND, SUBSCRIPTION_KEY
-from remit.upstream.messaging.messages import LostError, Message, ProtocolError, fields
-from remit.upstream.messaging.pending_requests import PendingRequest, answer_from_caller
+from remit.protocol.constants import ELICITATION_COMPLETE, SUBSCRIPTION_KEY
+from remit.protocol.json_rpc import ErrorCode, JsonRpcError, Params, as_object
+from remit.protocol.traffic import TokenBucket
+from remit.upstream.messaging.messages import LostError, Message, ProtocolError
+from remit.upstream.messaging.pending_requests import PendingRequest
 from remit.upstream.messaging.url_elicitations import UrlElicitations
-from remit.upstream.ports import Params, RequestContext
+from remit.upstream.ports import RequestContext
 from remit.upstream.transports.message_transport import MessageTransport
 
-MAX_ASKED = 16  # questions of one server that are open at once
+MAX_QUESTIONS_OPEN = 16  # requests of one server that wait for an answer from its callers
 MAX_REPLIES = 1_000  # that a server has asked for and does not read
-BURST, PER_SECOND = 5_000, 500.0  # messages that are no answers, or answers that nobody waits for
+BURST, PER_SECOND = 5_000, 500.0  # messages that answer nothing
 FLOOD = "floods Remit with messages"
 
 _CHANGES = frozenset(
@@ -28,159 +30,172 @@ OnNotification = Callable[[str, Params], None]
 
 
 class Demultiplexer:
-    """The ear of one connection."""
+    """Receives all messages of one connection."""
 
-    def __init__(self, tasks: TaskGroup, heard: OnNotification) -> None:
+    def __init__(self, tasks: TaskGroup, on_notification: OnNotification) -> None:
         self._tasks = tasks
-        self._heard = heard  # changes, of which everyone may want to know
+        self._on_notification = on_notification  # for changes, which concern every caller
         self._elicitations = UrlElicitations()
-        self._asked = 0
+        self._questions = 0
         self._replies = 0
-        self._allowance, self._counted_at = float(BURST), anyio.current_time()
-        self.wire: MessageTransport | None = None
-        self.calls: dict[int, PendingRequest] = {}
+        self._bucket = TokenBucket(BURST, PER_SECOND, now=anyio.current_time())
+        self.transport: MessageTransport | None = None
+        self.pending: dict[int, PendingRequest] = {}
         self.fault: Exception | None = None
         self.is_lost = anyio.Event()
         self.heard_at = anyio.current_time()
 
-    def take(self, message: Any, size: int, call: PendingRequest | None = None) -> None:
-        """Take a message that came, on the stream of a call where it belongs to one."""
-        if isinstance(message, list):  # as the protocol once had it
-            self._may_say()
+    def take(self, message: Any, size: int, request: PendingRequest | None = None) -> None:
+        """Route a message that came, perhaps on the stream of a request."""
+        if isinstance(message, list):  # a batch, which 2025-03-26 allowed
+            self._count()
             for one in cast("list[Any]", message):
                 if self.fault is None:
-                    self.take(None if isinstance(one, list) else one, size, call)
+                    self.take(None if isinstance(one, list) else one, size, request)
             return
         if not isinstance(message, dict):
-            self._may_say()
+            self._count()
             return
         self.heard_at = anyio.current_time()
         found = cast("Message", message)
-        method, number = found.get("method"), found.get("id")
+        method, identity = found.get("method"), found.get("id")
         if method is None:
-            if (waiting := self._call(number)) is not None:
-                if waiting.caller is not None:
-                    self._elicitations.note_needed(found, waiting.caller)
-                waiting.answered(found, size)
+            self._take_answer(found, identity, size)
+        elif isinstance(method, str) and self._count():
+            params = as_object(found.get("params"))
+            if identity is None:
+                self._take_notification(method, params, request)
             else:
-                self._may_say()
-            return
-        if not isinstance(method, str) or not self._may_say():
-            return
-        params = fields(found.get("params"))
-        if number is None:
-            self._told(method, params, call)
-        else:
-            self._answer(number, method, params, call or self._latest())
+                self._take_request(identity, method, params, request or self._latest())
 
     def unreadable(self, number: int | None, fault: Exception) -> None:
-        """Let the call fail whose answer it was; where that is not known, all of them."""
-        call = None if number is None else self.calls.get(number)
-        if call is not None:
-            call.failed(fault)
-        elif self.calls:
+        """Fail the request whose answer is unreadable, or all of them where it is unknown which one."""
+        pending = None if number is None else self.pending.get(number)
+        if pending is not None:
+            pending.fail(fault)
+        elif self.pending:
             self.lost(fault)
 
     def lost(self, fault: Exception) -> None:
-        """Let all calls fail: nothing more will come."""
+        """Fail all requests: the connection is gone."""
         if self.fault is None:
             self.fault = fault
-            for call in self.calls.values():
-                call.failed(fault)
+            for pending in self.pending.values():
+                pending.fail(fault)
             self.is_lost.set()
 
-    def _call(self, number: object) -> PendingRequest | None:
-        if isinstance(number, str) and number.isdecimal() and len(number) < 19:
-            number = int(number)
-        return self.calls.get(number) if isinstance(number, int) else None
+    def _take_answer(self, answer: Message, identity: object, size: int) -> None:
+        pending = self._find(identity)
+        if pending is None:
+            self._count()
+            return
+        if pending.caller is not None:
+            self._elicitations.note_required(answer, pending.caller)
+        pending.take_answer(answer, size)
+
+    def _find(self, identity: object) -> PendingRequest | None:
+        if isinstance(identity, str) and identity.isdecimal() and len(identity) < 19:
+            identity = int(identity)
+        return self.pending.get(identity) if isinstance(identity, int) else None
 
     def _latest(self) -> PendingRequest | None:
-        return next((call for call in reversed(self.calls.values()) if call.caller is not None), None)
+        return next((each for each in reversed(self.pending.values()) if each.caller is not None), None)
 
-    def _may_say(self) -> bool:
-        now = anyio.current_time()
-        gained = (now - self._counted_at) * PER_SECOND
-        self._allowance, self._counted_at = min(BURST, self._allowance + gained) - 1, now
-        if self._allowance < 0:
+    def _count(self) -> bool:
+        """Count a message that answers nothing; False when there are too many."""
+        is_flood = self._bucket.take(anyio.current_time()) > 0
+        if is_flood:
             self.lost(ProtocolError(FLOOD))
-        return self._allowance >= 0
+        return not is_flood
 
-    def _told(self, method: str, params: Message, call: PendingRequest | None) -> None:
+    def _take_notification(self, method: str, params: Message, request: PendingRequest | None) -> None:
         if method in _CHANGES:
-            self._heard(method, {name: value for name, value in params.items() if name != "_meta"})
+            self._on_notification(method, {name: value for name, value in params.items() if name != "_meta"})
         elif method == "notifications/progress":
-            about = self._call(params.get("progressToken"))
-            if about is not None:
-                about.prolong()
-                if about.token is not None:
-                    about.notify(method, {**params, "progressToken": about.token}, self._tasks.start_soon)
+            self._take_progress(method, params)
         elif method == "notifications/message":
-            about = call or self._latest()
+            about = request or self._latest()
             if about is not None:
                 about.notify(method, params, self._tasks.start_soon)
-        elif method == ELICITED:
-            if (whoever := self._elicitations.completed(params)) is not None:
-                self._tasks.start_soon(_tell, whoever, method, params)
+        elif method == ELICITATION_COMPLETE:
+            if (caller := self._elicitations.pop_completed(params)) is not None:
+                self._tasks.start_soon(_notify, caller, method, params)
         elif method == "notifications/cancelled":
-            for each in self.calls.values():
-                if (scope := each.asks.get(_hashable(params.get("requestId")))) is not None:
-                    scope.cancel()
-            ended = self._call(params.get("requestId"))
-            if ended is not None and ended.acknowledged is not None:  # it ends a stream of changes
-                ended.failed(LostError())
+            self._take_cancellation(params)
         elif method == "notifications/subscriptions/acknowledged":
-            about = call or self._subscription(params)
+            about = request or self._find(as_object(params.get("_meta")).get(SUBSCRIPTION_KEY))
             if about is not None and about.acknowledged is not None:
                 about.acknowledged.set()
 
-    def _subscription(self, params: Message) -> PendingRequest | None:
-        return self._call(fields(params.get("_meta")).get(SUBSCRIPTION_KEY))
+    def _take_progress(self, method: str, params: Message) -> None:
+        about = self._find(params.get("progressToken"))
+        if about is not None:
+            about.extend()
+            if about.progress_token is not None:
+                told = {**params, "progressToken": about.progress_token}
+                about.notify(method, told, self._tasks.start_soon)
 
-    def _answer(self, number: object, method: str, params: Message, call: PendingRequest | None) -> None:
-        """Answer what the server asks, through the caller of the request that it belongs to."""
+    def _take_cancellation(self, params: Message) -> None:
+        for each in self.pending.values():
+            if (scope := each.questions.get(_hashable(params.get("requestId")))) is not None:
+                scope.cancel()
+        ended = self._find(params.get("requestId"))
+        if ended is not None and ended.acknowledged is not None:  # it ends a stream of changes
+            ended.fail(LostError())
+
+    def _take_request(
+        self, identity: object, method: str, params: Message, request: PendingRequest | None
+    ) -> None:
+        """Answer a request of the server through the caller of the request that it belongs to."""
         if self._replies >= MAX_REPLIES:
             self.lost(ProtocolError(FLOOD))
         elif method == "ping":
-            self._tasks.start_soon(self._reply, number, {"result": dict[str, object]()})
-        elif call is None or call.caller is None:
-            error = {"code": METHOD_NOT_FOUND, "message": "Method not found"}
-            self._tasks.start_soon(self._reply, number, {"error": error})
-        elif self._asked >= MAX_ASKED:
-            error = {"code": INTERNAL_ERROR, "message": "Too many questions at once"}
-            self._tasks.start_soon(self._reply, number, {"error": error})
+            self._tasks.start_soon(self._reply, identity, {"result": dict[str, object]()})
+        elif request is None or request.caller is None:
+            self._refuse(identity, JsonRpcError(ErrorCode.METHOD_NOT_FOUND, "Method not found"))
+        elif self._questions >= MAX_QUESTIONS_OPEN:
+            self._refuse(identity, JsonRpcError(ErrorCode.INTERNAL_ERROR, "Too many questions at once"))
         else:
-            if method == "elicitation/create":
-                self._elicitations.note(params, call.caller)  # now: that it is done may be said at once
-            self._tasks.start_soon(self._ask, number, method, params, call)
+            if method == "elicitation/create":  # noted now: its completion may follow at once
+                self._elicitations.note(params, request.caller)
+            self._tasks.start_soon(self._relay, identity, method, params, request, request.caller)
 
-    async def _ask(self, number: object, method: str, params: Message, call: PendingRequest) -> None:
-        assert call.caller is not None  # noqa: S101 - it is why this is asked
-        name = _hashable(number)
-        self._asked += 1
+    def _refuse(self, identity: object, error: JsonRpcError) -> None:
+        self._tasks.start_soon(self._reply, identity, {"error": error.as_object()})
+
+    async def _relay(
+        self, identity: object, method: str, params: Message, request: PendingRequest, caller: RequestContext
+    ) -> None:
+        name = _hashable(identity)
+        self._questions += 1
         try:
             with anyio.CancelScope() as scope:
-                call.asks[name] = scope
-                call.prolong()
-                await self._reply(number, await answer_from_caller(call.caller, method, params))
+                request.questions[name] = scope
+                request.extend()
+                try:
+                    outcome: Message = {"result": await caller.send_request(method, params)}
+                except JsonRpcError as error:
+                    outcome = {"error": error.as_object()}
+                await self._reply(identity, outcome)
         finally:
-            self._asked -= 1
-            call.asks.pop(name, None)
-            call.prolong()
+            self._questions -= 1
+            request.questions.pop(name, None)
+            request.extend()
 
-    async def _reply(self, number: object, outcome: Message) -> None:
-        assert self.wire is not None  # noqa: S101 - nothing comes without it
+    async def _reply(self, identity: object, outcome: Message) -> None:
+        assert self.transport is not None  # noqa: S101 - messages come through it
         self._replies += 1
         try:
-            with suppress(Exception):  # the server is gone, or refuses to hear what it asked for
-                await self.wire.send({"jsonrpc": "2.0", "id": number, **outcome})
+            with suppress(Exception):  # the server is gone, or refuses the answer
+                await self.transport.send({"jsonrpc": "2.0", "id": identity, **outcome})
         finally:
             self._replies -= 1
 
 
-async def _tell(caller: RequestContext, method: str, params: Params) -> None:
-    with suppress(Exception):  # a caller that is gone costs the server nothing
+async def _notify(caller: RequestContext, method: str, params: Params) -> None:
+    with suppress(Exception):  # a caller that is gone must not disturb the server
         await caller.notify(method, params)
 
 
-def _hashable(number: object) -> object:
-    return number if isinstance(number, str | int) else None
+def _hashable(identity: object) -> object:
+    return identity if isinstance(identity, str | int) else None

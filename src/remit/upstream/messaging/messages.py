@@ -1,8 +1,10 @@
-"""Messages of the protocol as they travel: plain JSON, bounded in size, and what can go wrong on the way."""
+"""Reads and writes messages as plain JSON of bounded size, and names what can go wrong."""
 
 import json
 import re
 from typing import Any, cast
+
+from remit.protocol.json_rpc import as_object
 
 MAX_MESSAGE = 16 * 2**20  # bytes
 UNREADABLE = "answers with a message that cannot be read"
@@ -14,7 +16,7 @@ _ID = re.compile(rb'"id"\s*:\s*(\d{1,18})\b')
 
 
 class ProtocolError(Exception):
-    """A server answers, but not what the protocol asks for; the words are ours."""
+    """A server violates the protocol; the text is ours."""
 
 
 class LostError(Exception):
@@ -22,25 +24,25 @@ class LostError(Exception):
 
 
 class UnreachableError(Exception):
-    """A server cannot be reached at its URL; the words are ours, and do not hold it."""
+    """A server cannot be reached at its URL; the text is ours and does not contain it."""
 
 
-class BrokenOffError(UnreachableError):
-    """A server was reached, and hung up."""
+class DisconnectedError(UnreachableError):
+    """A server was reached, and closed the connection."""
 
 
 class RefusedError(Exception):
-    """A server refuses a request of HTTP with a status."""
+    """A server refuses a request with an HTTP status."""
 
     def __init__(self, status: int, phrase: str = "", scope: str | None = None) -> None:
         wants = "" if scope is None else f": it wants the scope `{scope}`"
         super().__init__(f"answers {status} {phrase}".rstrip() + wants)
         self.status = status
-        self.scope = scope  # what who signed in may not do yet
+        self.scope = scope  # that the token lacks
 
 
-class ForgottenError(RefusedError):
-    """A server no longer knows the session that a request belongs to."""
+class SessionExpiredError(RefusedError):
+    """A server no longer knows the session of a request."""
 
 
 def encode(message: Message) -> bytes:
@@ -49,10 +51,10 @@ def encode(message: Message) -> bytes:
 
 
 def decode(text: bytes | str) -> Any:
-    """Read a message; bytes that are no UTF-8 cost no more than the letters that they stood for.
+    """Read JSON; invalid UTF-8 costs only the characters it stands for.
 
     Raises:
-        ValueError: it is no JSON, or cannot be held.
+        ValueError: the text is not JSON, or is nested too deeply.
     """
     try:
         return json.loads(text)
@@ -63,29 +65,24 @@ def decode(text: bytes | str) -> Any:
 
 
 def parse_messages(text: bytes | str) -> Message | list[Message]:
-    """Read one message, or several at once as the protocol had them for a while.
+    """Read a message, or a batch as 2025-03-26 allowed.
 
     Raises:
-        ProtocolError: it is none.
+        ProtocolError: the text is neither.
     """
     try:
         message = decode(text)
     except ValueError:
         raise ProtocolError(UNREADABLE) from None
     if isinstance(message, list):
-        return [fields(one) for one in cast("list[object]", message)]
+        return [as_object(one) for one in cast("list[object]", message)]
     if isinstance(message, dict):
-        return fields(message)  # pyright: ignore[reportUnknownArgumentType] - it is JSON
+        return cast("Message", message)
     raise ProtocolError(UNREADABLE)
 
 
-def fields(value: object) -> Message:
-    """Take a value for an object of JSON; what is none has no fields."""
-    return cast("Message", value) if isinstance(value, dict) else {}
-
-
 def unreadable_answer(line: bytes) -> tuple[bool, int | None]:
-    """Tell an answer that cannot be read from mere noise, and find out whose it was."""
+    """Tell an answer that cannot be parsed from noise, and find the number of its request."""
     if not line.lstrip().startswith(b"{") or b'"jsonrpc"' not in line or b'"result"' not in line:
         return False, None
     found = {int(number) for number in _ID.findall(line)}

@@ -1,43 +1,43 @@
-"""Whom a server asked to go to a URL: only that client is told when the person is done there.
+"""Remembers which caller was sent to which URL, so only that caller learns when the person is done there.
 
-A server names what it asked for, in a question or in an error that says what it needs first.
+A server names a URL in `elicitation/create`, or in an error that requires a visit first.
 """
 
 from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, cast
 
-from remit.protocol.constants import URL_NEEDED
-from remit.upstream.messaging.messages import Message, fields
+from remit.protocol.json_rpc import ErrorCode, as_object
+from remit.upstream.messaging.messages import Message
 from remit.upstream.ports import RequestContext
 
-MOST = 256  # of one connection; people leave pages open and never come back
+MAX_ELICITATIONS = 256  # of one connection; people leave pages open and never come back
 
 
 class UrlElicitations:
-    """The callers of one connection that a page was named to."""
+    """The open URL elicitations of one connection."""
 
     def __init__(self) -> None:
-        self._asked: OrderedDict[str, RequestContext] = OrderedDict()
+        self._callers: OrderedDict[str, RequestContext] = OrderedDict()
 
     def note(self, params: Mapping[str, Any], caller: RequestContext) -> None:
-        """Remember who was asked something."""
-        name = params.get("elicitationId")
-        if params.get("mode") == "url" and isinstance(name, str):
-            self._asked[name] = caller
-            self._asked.move_to_end(name)
-            if len(self._asked) > MOST:
-                self._asked.popitem(last=False)
+        """Remember the caller of an elicitation, where it names a URL."""
+        identity = params.get("elicitationId")
+        if params.get("mode") == "url" and isinstance(identity, str):
+            self._callers[identity] = caller
+            self._callers.move_to_end(identity)
+            if len(self._callers) > MAX_ELICITATIONS:
+                self._callers.popitem(last=False)
 
-    def note_needed(self, answer: Message, caller: RequestContext) -> None:
-        """Remember who was answered that something has to be done first."""
-        error = fields(answer.get("error"))
-        needed = fields(error.get("data")).get("elicitations")
-        if error.get("code") == URL_NEEDED and isinstance(needed, list):
-            for each in cast("list[object]", needed):
-                self.note(fields(each), caller)
+    def note_required(self, answer: Message, caller: RequestContext) -> None:
+        """Remember the caller of a request that fails until a URL is visited."""
+        error = as_object(answer.get("error"))
+        required = as_object(error.get("data")).get("elicitations")
+        if error.get("code") == ErrorCode.URL_ELICITATION_REQUIRED and isinstance(required, list):
+            for each in cast("list[object]", required):
+                self.note(as_object(each), caller)
 
-    def completed(self, params: Mapping[str, Any]) -> RequestContext | None:
-        """Find who is to be told that something is done; each only once."""
-        name = params.get("elicitationId")
-        return self._asked.pop(name, None) if isinstance(name, str) else None
+    def pop_completed(self, params: Mapping[str, Any]) -> RequestContext | None:
+        """Find and forget the caller of a completed elicitation."""
+        identity = params.get("elicitationId")
+        return self._callers.pop(identity, None) if isinstance(identity, str) else None

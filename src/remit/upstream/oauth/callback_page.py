@@ -1,4 +1,4 @@
-"""Where a browser lands after signing in: a page on this machine that takes the code."""
+"""The page on this machine where the browser arrives after a sign-in, with the code."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -12,34 +12,34 @@ from anyio.abc import SocketAttribute, SocketStream
 PATH = "/callback"
 LOOPBACK = "127.0.0.1"
 _MAX_HEAD = 16_384  # bytes
-_PATIENCE = 10.0  # seconds for one request
+_REQUEST_SECONDS = 10.0
 
 CallbackParams = dict[str, str]
 
 
 class CallbackPage:
-    """Takes what the browser brings."""
+    """Takes the parameters of the callback."""
 
     def __init__(self, port: int, host: str = LOOPBACK) -> None:
         self.url = f"http://{host}:{port}{PATH}"
-        self.state: str | None = None  # what it must bring along to be meant
-        self._landed: CallbackParams = {}
-        self._is_there = anyio.Event()
+        self.state: str | None = None  # that the callback must carry
+        self._params: CallbackParams = {}
+        self._has_arrived = anyio.Event()
 
     async def wait(self) -> CallbackParams:
-        """Wait until someone lands with the right state."""
-        await self._is_there.wait()
-        return self._landed
+        """Wait for a callback with the right state."""
+        await self._has_arrived.wait()
+        return self._params
 
     async def serve(self, stream: SocketStream) -> None:
         """Answer one request."""
         async with stream:
-            with anyio.move_on_after(_PATIENCE):
+            with anyio.move_on_after(_REQUEST_SECONDS):
                 try:
                     page = self._page(await _head(stream))
                     await stream.send(page)
-                    if self._landed:
-                        self._is_there.set()
+                    if self._params:
+                        self._has_arrived.set()
                 except (anyio.BrokenResourceError, anyio.EndOfStream, OSError):
                     return
 
@@ -51,7 +51,7 @@ class CallbackPage:
         found = {name: values[0] for name, values in parse_qs(target.query).items()}
         if self.state is None or found.get("state") != self.state:
             return _page(400, "This is not the sign-in that Remit waits for.")
-        self._landed = found
+        self._params = found
         if "error" in found:
             return _page(200, f"The sign-in was refused: {found['error']}. You can close this page.")
         return _page(200, "You are signed in. You can close this page and go back.")
@@ -59,16 +59,16 @@ class CallbackPage:
 
 @asynccontextmanager
 async def serve_callback_page(port: int = 0, host: str = LOOPBACK) -> AsyncGenerator[CallbackPage]:
-    """Wait for a browser while the block lasts.
+    """Serve the page while the block lasts.
 
     Raises:
         OSError: the port is taken.
     """
     listener = await anyio.create_tcp_listener(local_host=LOOPBACK, local_port=port)
     async with listener, anyio.create_task_group() as tasks:
-        made = CallbackPage(listener.extra(SocketAttribute.local_port), host)  # noqa: S610 - another `extra`
-        tasks.start_soon(partial(listener.serve, made.serve))
-        yield made
+        page = CallbackPage(listener.extra(SocketAttribute.local_port), host)  # noqa: S610 - another `extra`
+        tasks.start_soon(partial(listener.serve, page.serve))
+        yield page
         tasks.cancel_scope.cancel()
 
 

@@ -1,4 +1,4 @@
-"""Signing in to a remote server: OAuth 2.1 with PKCE, through the user's browser and back to this machine."""
+"""Signs in to remote servers: OAuth 2.1 with PKCE, through the user's browser."""
 
 import logging
 import time
@@ -18,7 +18,7 @@ from pydantic import AnyUrl, PrivateAttr
 
 from remit.decision.launch import Launch, Transport
 from remit.errors import SignInError
-from remit.protocol.constants import OLDER
+from remit.protocol.era import Era
 from remit.upstream.failures import missing
 from remit.upstream.launch.variable_expansion import expand
 from remit.upstream.messaging.messages import ProtocolError, UnreachableError, encode
@@ -28,33 +28,33 @@ from remit.upstream.transports.http_client import open_http_client, send_within_
 from remit.upstream.transports.remote import parse_url
 from remit.upstream.upstream_model import Upstream
 
-PATIENCE = 300.0  # seconds for a person to sign in
+TIME_LIMIT = 300.0  # seconds for a person to sign in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ClientRegistration:
-    """Who Remit is to a server that does not let clients introduce themselves."""
+    """Remit's OAuth client for a server, where it is registered by hand."""
 
-    client_id: str | None = None  # None: it is given one
+    client_id: str | None = None  # None: register dynamically
     client_secret: str | None = None
-    port: int = 0  # where the browser lands; 0: any that is free
-    scope: str | None = None  # what is asked for beside what the server wants at least
-    host: str = LOOPBACK  # what this machine is called there; a server may know only `localhost`
+    port: int = 0  # of the callback page; 0: any free one
+    scope: str | None = None  # in addition to the scopes that the server requires
+    host: str = LOOPBACK  # of the callback page; some servers accept only `localhost`
 
 
-def registration_for(launch: Launch, said: ClientRegistration) -> ClientRegistration:
-    """Say who Remit is to a server: what its user says, else what the entry does."""
+def registration_for(launch: Launch, given: ClientRegistration) -> ClientRegistration:
+    """Use the client that the user gives, or else the one in the entry."""
     known = launch.registered
-    if said.client_id is not None or known is None:
-        return said
-    return replace(said, client_id=known.client_id, port=said.port or known.port, host="localhost")
+    if given.client_id is not None or known is None:
+        return given
+    return replace(given, client_id=known.client_id, port=given.port or known.port, host="localhost")
 
 
 def expand_remote(upstream: Upstream, variables: Mapping[str, str], home: str) -> Launch:
-    """Put variables into the entry of a remote server.
+    """Expand the entry of a remote server.
 
     Raises:
-        SignInError: one is missing, or it is no remote server.
+        SignInError: a variable is missing, or the server is not remote.
     """
     if upstream.launch.transport not in (Transport.HTTP, Transport.SSE):
         raise SignInError(
@@ -71,29 +71,31 @@ def expand_remote(upstream: Upstream, variables: Mapping[str, str], home: str) -
 def sign_in(
     label: str,
     launch: Launch,
-    identity: ClientRegistration,
+    registration: ClientRegistration,
     *,
     on_url: Callable[[str], None],
     open_browser: Callable[[str], None],
-    patience: float = PATIENCE,
+    time_limit: float = TIME_LIMIT,
 ) -> StoredToken:
     """Sign in to a server whose launch is expanded.
 
     Raises:
-        SignInError: it came to nothing; the error says why.
+        SignInError: the sign-in failed, with the reason.
     """
 
     async def flow() -> StoredToken:
-        with anyio.fail_after(patience):
-            return await _sign_in(label, launch, identity, on_url, open_browser)
+        with anyio.fail_after(time_limit):
+            return await _sign_in(label, launch, registration, on_url, open_browser)
 
     try:
         return anyio.run(flow)
     except TimeoutError:
-        raise SignInError(f"nobody signed in to `{label}` within {patience:g} s", hint="try again") from None
+        raise SignInError(
+            f"nobody signed in to `{label}` within {time_limit:g} s", hint="try again"
+        ) from None
     except OSError as error:
         raise SignInError(
-            f"port {identity.port} cannot be used: {(error.strerror or 'it is taken').lower()}",
+            f"port {registration.port} cannot be used: {(error.strerror or 'it is taken').lower()}",
             hint="give another one with `--port`",
         ) from None
 
@@ -101,66 +103,68 @@ def sign_in(
 async def _sign_in(
     label: str,
     launch: Launch,
-    identity: ClientRegistration,
+    registration: ClientRegistration,
     on_url: Callable[[str], None],
     open_browser: Callable[[str], None],
 ) -> StoredToken:
     refusal: str | None = None
-    async with serve_callback_page(identity.port, identity.host) as place:
-        provider = _provider(launch.url, identity, place, on_url, open_browser)
+    async with serve_callback_page(registration.port, registration.host) as page:
+        provider = _provider(launch.url, registration, page, on_url, open_browser)
         try:
-            refusal = await _knock(launch, provider)
+            refusal = await _send_ping(launch, provider)
         except OAuthFlowError as error:
             refusal = f"signing in to `{label}` failed: {_short(str(error))}"
         except (UnreachableError, ProtocolError) as error:
             refusal = f"`{label}` cannot be reached: {error}"
     if refusal is not None:
         raise SignInError(refusal)
-    return _signed_in(label, provider)
+    return _stored_token(label, provider)
 
 
 def _provider(
     url: str,
-    identity: ClientRegistration,
-    place: CallbackPage,
+    registration: ClientRegistration,
+    page: CallbackPage,
     on_url: Callable[[str], None],
     open_browser: Callable[[str], None],
 ) -> OAuthClientProvider:
-    async def lead(target: str) -> None:
-        place.state = parse_qs(urlsplit(target).query)["state"][0]
+    async def open_page(target: str) -> None:
+        page.state = parse_qs(urlsplit(target).query)["state"][0]
         on_url(target)
         open_browser(target)
 
-    async def take() -> AuthorizationCodeResult:
-        landed = await place.wait()
-        if "error" in landed:
-            raise OAuthFlowError(landed.get("error_description") or landed["error"])
+    async def wait_for_code() -> AuthorizationCodeResult:
+        params = await page.wait()
+        if "error" in params:
+            raise OAuthFlowError(params.get("error_description") or params["error"])
         return AuthorizationCodeResult(
-            code=landed.get("code", ""), state=landed.get("state"), iss=landed.get("iss")
+            code=params.get("code", ""), state=params.get("state"), iss=params.get("iss")
         )
 
-    introduction = _Asking(client_name="Remit", redirect_uris=[AnyUrl(place.url)])
-    introduction._wanted = identity.scope or ""  # pyright: ignore[reportPrivateUsage] - it is our own
-    return OAuthClientProvider(url, introduction, _Introduced(identity, place.url), lead, take)
+    metadata = _WiderMetadata(client_name="Remit", redirect_uris=[AnyUrl(page.url)])
+    metadata._extra_scope = registration.scope or ""  # pyright: ignore[reportPrivateUsage] - our own class
+    return OAuthClientProvider(
+        url, metadata, _FixedRegistration(registration, page.url), open_page, wait_for_code
+    )
 
 
-async def _knock(launch: Launch, provider: OAuthClientProvider) -> str | None:
-    """Ask the server something, so that it says how to sign in; give the reason if it refuses even then."""
-    logging.getLogger("mcp").addHandler(logging.NullHandler())  # it would tell of errors a second time
-    headers = {"mcp-protocol-version": OLDER[-1], "content-type": "application/json"}
-    question = encode({"jsonrpc": "2.0", "id": 1, "method": "ping"})
-    how: tuple[str, bytes | None] = ("GET", None) if launch.transport is Transport.SSE else ("POST", question)
+async def _send_ping(launch: Launch, provider: OAuthClientProvider) -> str | None:
+    """Send a request that triggers the sign-in, and return the reason where the server still refuses."""
+    logging.getLogger("mcp").addHandler(logging.NullHandler())  # it would report errors twice
+    headers = {"mcp-protocol-version": Era.SESSION.latest, "content-type": "application/json"}
+    ping = encode({"jsonrpc": "2.0", "id": 1, "method": "ping"})
+    request: tuple[str, bytes | None] = ("GET", None) if launch.transport is Transport.SSE else ("POST", ping)
     accepted = {**headers, "accept": "application/json, text/event-stream"}
     async with (
         open_http_client(launch.headers, provider) as client,
-        send_within_origin(client, how[0], parse_url(launch.url), how[1], accepted) as response,
+        send_within_origin(client, request[0], parse_url(launch.url), request[1], accepted) as response,
     ):
         if response.status_code in (401, 403):
             return f"it still answers {response.status_code} {response.reason_phrase}"
     return None
 
 
-def _signed_in(label: str, provider: OAuthClientProvider) -> StoredToken:
+def _stored_token(label: str, provider: OAuthClientProvider) -> StoredToken:
     context = provider.context
     token, client, metadata = context.current_tokens, context.client_info, context.oauth_metadata
     if token is None or client is None:
@@ -179,28 +183,28 @@ def _signed_in(label: str, provider: OAuthClientProvider) -> StoredToken:
     )
 
 
-class _Asking(OAuthClientMetadata):
-    """Asks for more than the SDK finds that the server wants: when it introduces itself, and the user."""
+class _WiderMetadata(OAuthClientMetadata):
+    """Adds a scope to those that the SDK finds, when it registers and when it asks the user."""
 
-    _wanted: str = PrivateAttr(default="")
+    _extra_scope: str = PrivateAttr(default="")
 
     def __setattr__(self, name: str, value: object) -> None:
-        if name == "scope" and self._wanted:
-            value = " ".join(dict.fromkeys(f"{value or ''} {self._wanted}".split()))
+        if name == "scope" and self._extra_scope:
+            value = " ".join(dict.fromkeys(f"{value or ''} {self._extra_scope}".split()))
         super().__setattr__(name, value)
 
 
-class _Introduced:
-    """What the SDK is to know of the client, where that is known before; what it learns is kept elsewhere."""
+class _FixedRegistration:
+    """Gives the SDK a client that is already registered; the tokens are stored elsewhere."""
 
-    def __init__(self, identity: ClientRegistration, url: str) -> None:
+    def __init__(self, registration: ClientRegistration, url: str) -> None:
         self._known = (
             None
-            if identity.client_id is None
+            if registration.client_id is None
             else OAuthClientInformationFull(
-                client_id=identity.client_id,
-                client_secret=identity.client_secret,
-                token_endpoint_auth_method="client_secret_basic" if identity.client_secret else "none",
+                client_id=registration.client_id,
+                client_secret=registration.client_secret,
+                token_endpoint_auth_method="client_secret_basic" if registration.client_secret else "none",
                 redirect_uris=[AnyUrl(url)],
             )
         )

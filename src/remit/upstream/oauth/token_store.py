@@ -1,6 +1,6 @@
-"""What was signed in to, kept in the system's keyring or, where there is none, in files for the user alone.
+"""Stores OAuth tokens in the system's keyring or, where there is none, in files only the user can read.
 
-Never in the database: that is copied, looked at and sent around.
+Never in the database, which people copy and share.
 """
 
 import importlib
@@ -14,40 +14,40 @@ from typing import Any, Protocol, cast
 from remit.files import private_files
 
 FOLDER = "sign-ins"
-SERVICE = "remit"  # what it is called in a keyring
+SERVICE = "remit"  # the name in the keyring
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class StoredToken:
-    """What a server takes for its user; all of it is secret."""
+    """The tokens for one server; all fields are secret."""
 
-    token_endpoint: str  # where a new token is got for an old one
+    token_endpoint: str  # which refreshes tokens
     access_token: str
     refresh_token: str | None = None
     expires_at: float | None = None  # seconds since 1970
     client_id: str = ""
     client_secret: str | None = None
-    client_method: str | None = None  # how the client shows its secret
-    resource: str | None = None  # what the token is for
-    scope: str | None = None  # what it allows, as far as the server said
+    client_method: str | None = None  # how the client authenticates
+    resource: str | None = None  # that the token is for
+    scope: str | None = None  # where the server told it
 
     def __repr__(self) -> str:
-        return "SignIn()"
+        return "StoredToken()"
 
     def is_expired(self, now: float) -> bool:
-        """Whether its time is up, or nearly so."""
+        """Check whether it has expired, or nearly so."""
         return self.expires_at is not None and now >= self.expires_at - 10
 
 
 class TokenStore(Protocol):
-    """Keeps what was signed in to, by the URL of the server."""
+    """Stores tokens by the URL of the server."""
 
     def load(self, url: str) -> StoredToken | None:
-        """Find what was kept; None where nothing was."""
+        """Return the stored token, or None."""
         ...
 
-    def save(self, url: str, sign_in: StoredToken) -> None:
-        """Keep it instead of what was kept.
+    def save(self, url: str, token: StoredToken) -> None:
+        """Store a token, and replace an earlier one.
 
         Raises:
             OSError: it cannot be written.
@@ -55,34 +55,34 @@ class TokenStore(Protocol):
         ...
 
     def forget(self, url: str) -> bool:
-        """Keep nothing of a server any more; False where nothing was kept."""
+        """Delete the token of a server; False where there was none."""
         ...
 
 
 class FileTokenStore:
-    """Sign-ins as files that only the user can read."""
+    """Tokens in files that only the user can read."""
 
     def __init__(self, directory: str) -> None:
         self._directory = os.path.join(directory, FOLDER)
 
     def load(self, url: str) -> StoredToken | None:
-        """Find what was kept; None where nothing was."""
+        """Return the stored token, or None."""
         try:
             with open(self._path(url), encoding="utf-8") as opened:
                 return _read(opened.read())
         except (OSError, UnicodeError):
             return None
 
-    def save(self, url: str, sign_in: StoredToken) -> None:
-        """Keep it instead of what was kept.
+    def save(self, url: str, token: StoredToken) -> None:
+        """Store a token, and replace an earlier one.
 
         Raises:
             OSError: it cannot be written.
         """
-        private_files.write(self._path(url), json.dumps(asdict(sign_in)))
+        private_files.write(self._path(url), json.dumps(asdict(token)))
 
     def forget(self, url: str) -> bool:
-        """Keep nothing of a server any more; False where nothing was kept."""
+        """Delete the token of a server; False where there was none."""
         try:
             os.remove(self._path(url))
         except OSError:
@@ -90,61 +90,61 @@ class FileTokenStore:
         return True
 
     def _path(self, url: str) -> str:
-        return os.path.join(self._directory, f"{name_of(url)}.json")
+        return os.path.join(self._directory, f"{token_name(url)}.json")
 
 
 class KeyringTokenStore:
-    """Sign-ins in the system's keyring, and in files where that does not work after all."""
+    """Tokens in the system's keyring, or in files where the keyring fails."""
 
     def __init__(self, keyring: Any, files: FileTokenStore) -> None:
         self._keyring = keyring
         self._files = files
 
     def load(self, url: str) -> StoredToken | None:
-        """Find what was kept; None where nothing was."""
-        with suppress(Exception):  # whatever a keyring raises, it is as if nothing was there
-            kept = self._keyring.get_password(SERVICE, name_of(url))
-            if kept is not None and (found := _read(kept)) is not None:
+        """Return the stored token, or None."""
+        with suppress(Exception):  # keyrings raise anything
+            text = self._keyring.get_password(SERVICE, token_name(url))
+            if text is not None and (found := _read(text)) is not None:
                 return found
         return self._files.load(url)
 
-    def save(self, url: str, sign_in: StoredToken) -> None:
-        """Keep it instead of what was kept.
+    def save(self, url: str, token: StoredToken) -> None:
+        """Store a token, and replace an earlier one.
 
         Raises:
             OSError: it cannot be written.
         """
         try:
-            self._keyring.set_password(SERVICE, name_of(url), json.dumps(asdict(sign_in)))
-        except Exception:  # it may be locked, or too small for a long token
+            self._keyring.set_password(SERVICE, token_name(url), json.dumps(asdict(token)))
+        except Exception:  # it may be locked, or have no room for a long token
             with suppress(Exception):
-                self._keyring.delete_password(SERVICE, name_of(url))
-            self._files.save(url, sign_in)
+                self._keyring.delete_password(SERVICE, token_name(url))
+            self._files.save(url, token)
         else:
             self._files.forget(url)
 
     def forget(self, url: str) -> bool:
-        """Keep nothing of a server any more; False where nothing was kept."""
-        was_kept = self._files.forget(url)
+        """Delete the token of a server; False where there was none."""
+        was_stored = self._files.forget(url)
         with suppress(Exception):
-            if self._keyring.get_password(SERVICE, name_of(url)) is not None:
-                self._keyring.delete_password(SERVICE, name_of(url))
-                was_kept = True
-        return was_kept
+            if self._keyring.get_password(SERVICE, token_name(url)) is not None:
+                self._keyring.delete_password(SERVICE, token_name(url))
+                was_stored = True
+        return was_stored
 
 
 def open_token_store(directory: str) -> TokenStore:
-    """Find the place for sign-ins: the keyring, where the package `keyring` is installed and has one."""
+    """Open the keyring where the package `keyring` is installed and finds one, else the files."""
     files = FileTokenStore(directory)
     try:
         keyring: Any = importlib.import_module("keyring")
         return KeyringTokenStore(keyring, files) if keyring.get_keyring().priority >= 1 else files
-    except Exception:  # what a keyring raises has no base but this
+    except Exception:  # keyring errors have no other base class
         return files
 
 
-def name_of(url: str) -> str:
-    """Name a server without its URL, which may be secret."""
+def token_name(url: str) -> str:
+    """Name a server's token without its URL, which may be secret."""
     return sha256(url.encode()).hexdigest()[:32]
 
 

@@ -1,23 +1,24 @@
-"""Headers that a command makes, as an entry may say: it is part of the entry, and trusted with it."""
+"""Runs the `headersHelper` of an entry, a command that prints HTTP headers; trusted with the entry."""
 
 import sys
 from collections.abc import Mapping
 
 import anyio
 
-from remit.upstream.messaging.messages import ProtocolError, decode, fields
+from remit.protocol.json_rpc import as_object
+from remit.upstream.messaging.messages import ProtocolError, decode
 from remit.upstream.transports.process import ServerProcess, start_process
 from remit.upstream.upstream_model import Upstream
 
-SECONDS = 10.0
+TIME_LIMIT = 10.0  # seconds
 MAX_OUTPUT = 65_536  # bytes
 
 
 async def run_headers_helper(ready: Upstream, environment: Mapping[str, str]) -> dict[str, str]:
-    """Run the command that makes a server's headers.
+    """Run the command, and return its headers.
 
     Raises:
-        ProtocolError: it fails, takes too long, or prints something else.
+        ProtocolError: it fails, takes too long, or prints something other than headers.
     """
     launch = ready.launch
     command = launch.headers_helper or ""
@@ -25,11 +26,11 @@ async def run_headers_helper(ready: Upstream, environment: Mapping[str, str]) ->
     about = {"CLAUDE_CODE_MCP_SERVER_NAME": ready.label, "CLAUDE_CODE_MCP_SERVER_URL": launch.url}
     given = {**environment, **(about if ready.client == "claude-code" else {})}
     try:
-        with anyio.fail_after(SECONDS):
+        with anyio.fail_after(TIME_LIMIT):
             async with start_process(words, env=given, cwd=ready.place) as process:
                 output = await _output(process)
     except TimeoutError:
-        raise ProtocolError(f"its `headersHelper` did not end within {SECONDS:g} s") from None
+        raise ProtocolError(f"its `headersHelper` did not end within {TIME_LIMIT:g} s") from None
     except OSError:
         raise ProtocolError("its `headersHelper` cannot be run") from None
     if process.exit_code != 0:
@@ -49,7 +50,7 @@ async def _output(process: ServerProcess) -> bytes:
 
 def _headers(output: bytes) -> dict[str, str]:
     try:
-        found = fields(decode(output))
+        found = as_object(decode(output))
     except ValueError:
         found = {}
     if not found or not all(isinstance(value, str) for value in found.values()):

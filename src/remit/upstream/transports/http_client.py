@@ -1,4 +1,4 @@
-"""The HTTP client of remote servers, and why one of them cannot be reached, in words without its URL."""
+"""The HTTP client for remote servers, and its errors in words that do not contain the URL."""
 
 import os
 import re
@@ -12,7 +12,7 @@ import httpx2
 from remit.upstream.messaging.messages import (
     MAX_MESSAGE,
     TOO_LONG,
-    BrokenOffError,
+    DisconnectedError,
     Message,
     ProtocolError,
     RefusedError,
@@ -24,10 +24,10 @@ CONNECT_SECONDS = 30.0
 
 _MAX_REDIRECTS = 5
 _LACKS_SCOPE = re.compile(r'\berror="?insufficient_scope\b')
-# Plain words alone: a person is told to write them on a command line.
+# Plain words only: a hint tells the user to put them on a command line.
 _SCOPE = re.compile(r'\bscope="?([\w.:/+@-]+(?: [\w.:/+@-]+)*)(?=[",]|$)', re.ASCII)
 
-_WORDS: Mapping[type[BaseException], str] = {
+_CAUSES: Mapping[type[BaseException], str] = {
     socket.gaierror: "its host name is not known",
     ssl.SSLCertVerificationError: "its certificate is not trusted",
     ssl.SSLError: "no secure connection came about",
@@ -39,26 +39,28 @@ _WORDS: Mapping[type[BaseException], str] = {
 
 
 def open_http_client(headers: Mapping[str, str], auth: httpx2.Auth | None = None) -> httpx2.AsyncClient:
-    """Make the client for one server; how long an answer may take is not for it to say."""
+    """Make the client for one server; callers limit how long an answer may take."""
     return httpx2.AsyncClient(
         headers={"Accept-Encoding": "identity", **headers},
         timeout=httpx2.Timeout(CONNECT_SECONDS, read=None, pool=None),
         limits=httpx2.Limits(max_connections=None, max_keepalive_connections=20),
-        event_hooks={"response": [_refuse_packed]},
+        event_hooks={"response": [_refuse_compressed]},
         auth=auth,
     )
 
 
-async def _refuse_packed(response: httpx2.Response) -> None:
-    if response.headers.get("content-encoding", "identity") != "identity":  # a few bytes can be many
+async def _refuse_compressed(response: httpx2.Response) -> None:
+    if (
+        response.headers.get("content-encoding", "identity") != "identity"
+    ):  # a few bytes can expand to very many
         raise ProtocolError("compresses its answers, which was not asked for")
 
 
 def plain_cause(error: BaseException) -> str:
-    """Find the plain cause: the library's own words may hold the URL."""
+    """Describe the cause of an error; the library's own message may contain the URL."""
     chain = [*_chain(error)][::-1]
     for one in chain:
-        for kind, words in _WORDS.items():
+        for kind, words in _CAUSES.items():
             if isinstance(one, kind):
                 return words
     number = chain[0].errno if isinstance(chain[0], OSError) else None
@@ -79,17 +81,17 @@ async def send_within_origin(
     content: bytes | None,
     headers: Mapping[str, str],
 ) -> AsyncGenerator[httpx2.Response]:
-    """Ask a server, and follow it elsewhere only within its own place: what is sent is for it alone.
+    """Send a request, and follow redirects only within its origin: it may carry secrets.
 
     Raises:
-        UnreachableError: it cannot be reached.
+        UnreachableError: the server cannot be reached.
     """
     request = client.build_request(method, url, content=content, headers=headers)
     try:
         response = await client.send(request, stream=True, follow_redirects=False)
         for _ in range(_MAX_REDIRECTS):
             following = response.next_request
-            if following is None or following.method != method or not _is_same(url, following.url):
+            if following is None or following.method != method or not _is_same_origin(url, following.url):
                 break
             await response.aclose()
             response = await client.send(following, stream=True, follow_redirects=False)
@@ -98,13 +100,13 @@ async def send_within_origin(
         finally:
             await response.aclose()
     except (httpx2.RemoteProtocolError, httpx2.ReadError) as error:
-        raise BrokenOffError(plain_cause(error)) from None
+        raise DisconnectedError(plain_cause(error)) from None
     except httpx2.TransportError as error:
         raise UnreachableError(plain_cause(error)) from None
 
 
 def refused_error(response: httpx2.Response) -> RefusedError:
-    """Say that a request is refused, and which scope would let it pass, where the server names one."""
+    """Make the error for a refused request, with the missing scope where the server names one."""
     status, phrase = response.status_code, response.reason_phrase
     challenge = response.headers.get("www-authenticate", "") if status == 403 else ""
     found = _SCOPE.search(challenge) if _LACKS_SCOPE.search(challenge) else None
@@ -112,10 +114,10 @@ def refused_error(response: httpx2.Response) -> RefusedError:
 
 
 async def read_body(response: httpx2.Response) -> tuple[Message | list[Message], int]:
-    """Read a whole answer, if it is not too long.
+    """Read a whole response.
 
     Raises:
-        ProtocolError: it is, or cannot be read.
+        ProtocolError: it is too long, or not valid.
     """
     pieces: list[bytes] = []
     size = 0
@@ -127,7 +129,7 @@ async def read_body(response: httpx2.Response) -> tuple[Message | list[Message],
     return parse_messages(b"".join(pieces)), size
 
 
-def _is_same(url: httpx2.URL, other: httpx2.URL) -> bool:
+def _is_same_origin(url: httpx2.URL, other: httpx2.URL) -> bool:
     if other.userinfo and other.userinfo != url.userinfo:
         return False
     is_safer = (url.scheme, other.scheme) == ("http", "https") and url.port is other.port is None

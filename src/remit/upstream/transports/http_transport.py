@@ -1,6 +1,6 @@
-"""Messages over HTTP: each request is posted by itself, and what belongs to it comes on its own stream.
+"""The streamable HTTP transport: each request is one POST, and its answer comes on its own stream.
 
-Nothing is shared between requests but the client: a dropped one costs itself alone.
+Requests share only the HTTP client, so a dropped one affects no other.
 """
 
 from collections.abc import AsyncGenerator, Iterable, Mapping
@@ -14,39 +14,39 @@ from anyio.abc import TaskGroup
 from remit.protocol import header_parameters
 from remit.protocol.constants import VERSION_KEY
 from remit.protocol.header_parameters import HeaderMap, header_map, header_text
-from remit.upstream.messaging.agreement import HandshakeResult
+from remit.protocol.json_rpc import as_object
+from remit.upstream.eras.upstream_era import HandshakeResult
 from remit.upstream.messaging.messages import (
     MAX_MESSAGE,
     UNREADABLE,
-    BrokenOffError,
-    ForgottenError,
+    DisconnectedError,
     LostError,
     Message,
     ProtocolError,
+    SessionExpiredError,
     UnreachableError,
     encode,
-    fields,
     parse_messages,
 )
 from remit.upstream.messaging.pending_requests import PendingRequest
 from remit.upstream.transports.http_client import read_body, refused_error, send_within_origin
 from remit.upstream.transports.message_transport import MessageReceiver
 
-BROKEN_OFF = "broke off before it answered"
+DISCONNECTED = "broke off before it answered"
 
 _SESSION = "mcp-session-id"
 _VERSION = "mcp-protocol-version"
 _NAMES = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _LAST_EVENT = "last-event-id"
 _HEADERS = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
-_RETRIES = 2  # to take up a stream that broke off
-_PAUSE = 1.0  # seconds before that, unless the server says otherwise
+_RETRIES = 2  # to resume a stream
+_PAUSE = 1.0  # seconds before a retry, unless the server says otherwise
 _LONGEST_PAUSE = 30.0
-_FAREWELL = 1.0  # seconds
+_CLOSE_SECONDS = 1.0
 
 
 class EventStream:
-    """The events of one response, and where to take them up again."""
+    """The events of one response, and where to resume them."""
 
     def __init__(self) -> None:
         self.last: str | None = None
@@ -55,7 +55,7 @@ class EventStream:
     async def messages(
         self, response: httpx2.Response
     ) -> AsyncGenerator[tuple[Message | list[Message], int]]:
-        """Read messages with their sizes until the stream ends or breaks off."""
+        """Yield messages with their sizes until the stream ends or breaks."""
         try:
             async for event in httpx2.EventSource(response, max_event_size=MAX_MESSAGE):
                 self.last = event.id or self.last
@@ -63,7 +63,7 @@ class EventStream:
                     self.pause = min(event.retry / 1000, _LONGEST_PAUSE)
                 if event.event == "message" and event.data:
                     yield parse_messages(event.data), len(event.data)
-                    await anyio.sleep(0)  # who talks much is not to keep others waiting
+                    await anyio.sleep(0)  # a talkative server must not block others
         except httpx2.SSEError:
             raise ProtocolError(UNREADABLE) from None
         except httpx2.TransportError:
@@ -71,10 +71,10 @@ class EventStream:
 
 
 class HttpTransport:
-    """The wire to a server of streamable HTTP."""
+    """Talks to a server over streamable HTTP."""
 
-    is_old = False
-    hangs_up = True
+    only_era = None
+    disconnects = True
 
     def __init__(
         self, client: httpx2.AsyncClient, url: httpx2.URL, receiver: MessageReceiver, tasks: TaskGroup
@@ -83,64 +83,64 @@ class HttpTransport:
         self._url = url
         self._receiver = receiver
         self._tasks = tasks
-        self._agreement: HandshakeResult | None = None
+        self._handshake: HandshakeResult | None = None
         self._session: str | None = None
-        self._tools: dict[str, HeaderMap] = {}  # by their names
+        self._tools: dict[str, HeaderMap] = {}  # by tool name
 
     @property
     def keeps_state(self) -> bool:
-        """Whether the server gave this connection a number of its own."""
+        """Whether the server opened a session."""
         return self._session is not None
 
-    async def exchange(self, call: PendingRequest, message: Message) -> None:
-        """Post a request, and read its answer from the same stream."""
+    async def exchange(self, request: PendingRequest, message: Message) -> None:
+        """Post a request, and read its answer from the response."""
         stream = EventStream()
-        async with self._asked("POST", encode(message), self._repeated(message)) as response:
-            if response.status_code >= 400 and await self._explained(response, call):
+        async with self._send("POST", encode(message), self._repeated_headers(message)) as response:
+            if response.status_code >= 400 and await self._take_error(response, request):
                 return
             self._check(response)
             if message["method"] == "initialize":
                 self._session = response.headers.get(_SESSION)
             kind = response.headers.get("content-type", "").lower()
             if kind.startswith("application/json"):
-                self._take(*await read_body(response), call)
+                self._take(*await read_body(response), request)
             elif kind.startswith("text/event-stream"):
-                await self._follow(stream, response, call)
+                await self._follow(stream, response, request)
             elif response.status_code == 202:
                 raise ProtocolError("takes a request without an answer")
             else:
                 raise ProtocolError(UNREADABLE)
         for _ in range(_RETRIES):
-            if call.answer is not None or stream.last is None:
+            if request.answer is not None or stream.last is None:
                 break
-            await self._resume(stream, call)
-        if call.answer is None:
-            raise LostError(BROKEN_OFF)
+            await self._resume(stream, request)
+        if request.answer is None:
+            raise LostError(DISCONNECTED)
 
     async def send(self, message: Message) -> None:
-        """Post what is not answered."""
-        async with self._asked("POST", encode(message)) as response:
+        """Post a message that needs no answer."""
+        async with self._send("POST", encode(message)) as response:
             self._check(response)
 
-    def agreed(self, agreement: HandshakeResult) -> None:
-        """Take note of the version, which each request tells, and listen, where there is a session."""
-        self._agreement = agreement
+    def use_handshake(self, handshake: HandshakeResult) -> None:
+        """Send the version with each request, and listen where there is a session."""
+        self._handshake = handshake
         if self._session is not None:
-            self._tasks.start_soon(self._hear)
+            self._tasks.start_soon(self._listen)
 
     def learn(self, tools: Iterable[Any]) -> None:
-        """Take note of which arguments of tools are repeated in headers."""
+        """Remember which arguments of tools are repeated in headers."""
         for tool in tools:
-            if isinstance(name := fields(tool).get("name"), str):
-                self._tools[name] = header_map(fields(tool).get("inputSchema"))
+            if isinstance(name := as_object(tool).get("name"), str):
+                self._tools[name] = header_map(as_object(tool).get("inputSchema"))
 
-    async def _hear(self) -> None:
-        """Take what the server says by itself, where it has a stream for that."""
+    async def _listen(self) -> None:
+        """Receive messages that answer no request, where the server has a stream for them."""
         stream, failures = EventStream(), 0
         while self._session is not None and failures <= _RETRIES:
             again = {} if stream.last is None else {_LAST_EVENT: stream.last}
             try:
-                async with self._asked("GET", headers=again) as response:
+                async with self._send("GET", headers=again) as response:
                     if response.status_code >= 300:
                         return
                     failures = 0
@@ -151,35 +151,35 @@ class HttpTransport:
             await anyio.sleep(stream.pause)
 
     async def close(self) -> None:
-        """Tell the server that the session is over."""
+        """End the session."""
         if self._session is not None:
-            with anyio.move_on_after(_FAREWELL, shield=True):
+            with anyio.move_on_after(_CLOSE_SECONDS, shield=True):
                 with suppress(UnreachableError, LostError):
-                    async with self._asked("DELETE"):
+                    async with self._send("DELETE"):
                         pass
 
-    async def _resume(self, stream: EventStream, call: PendingRequest) -> None:
+    async def _resume(self, stream: EventStream, request: PendingRequest) -> None:
         await anyio.sleep(stream.pause)
-        assert stream.last is not None  # noqa: S101 - else there is nothing to take up
-        async with self._asked("GET", headers={_LAST_EVENT: stream.last}) as response:
+        assert stream.last is not None  # noqa: S101 - else nothing can be resumed
+        async with self._send("GET", headers={_LAST_EVENT: stream.last}) as response:
             self._check(response)
-            await self._follow(stream, response, call)
+            await self._follow(stream, response, request)
 
-    async def _follow(self, stream: EventStream, response: httpx2.Response, call: PendingRequest) -> None:
+    async def _follow(self, stream: EventStream, response: httpx2.Response, request: PendingRequest) -> None:
         async for message, size in stream.messages(response):
-            self._take(message, size, call)
-            if call.answer is not None:
+            self._take(message, size, request)
+            if request.answer is not None:
                 return
 
-    def _take(self, message: Message | list[Message], size: int, call: PendingRequest) -> None:
+    def _take(self, message: Message | list[Message], size: int, request: PendingRequest) -> None:
         for one in message if isinstance(message, list) else [message]:
             if "method" in one:
-                self._receiver.take(one, size, call)
-            else:  # on this stream there is but one answer, whatever number it bears
-                call.answered(one, size)
+                self._receiver.take(one, size, request)
+            else:  # this stream has only one answer, whatever its number
+                request.take_answer(one, size)
 
-    async def _explained(self, response: httpx2.Response, call: PendingRequest) -> bool:
-        """Take an error of the protocol that comes with a status of its own."""
+    async def _take_error(self, response: httpx2.Response, request: PendingRequest) -> bool:
+        """Take a JSON-RPC error that comes with an HTTP error status."""
         if not response.headers.get("content-type", "").lower().startswith("application/json"):
             return False
         try:
@@ -188,41 +188,41 @@ class HttpTransport:
             return False
         if isinstance(message, dict) and isinstance(message.get("error"), dict):
             if response.status_code == 404 and self._session is not None:
-                return False  # it has forgotten us, in other words
+                return False  # the session expired
             if response.status_code in (401, 403):
                 return False
-            call.answered(message, size)
+            request.take_answer(message, size)
             return True
         return False
 
     def _check(self, response: httpx2.Response) -> None:
         if response.status_code == 404 and self._session is not None:
-            raise ForgottenError(404, response.reason_phrase)
+            raise SessionExpiredError(404, response.reason_phrase)
         if response.status_code >= 300:
             raise refused_error(response)
 
     @asynccontextmanager
-    async def _asked(
+    async def _send(
         self, method: str, content: bytes | None = None, headers: Mapping[str, str] | None = None
     ) -> AsyncGenerator[httpx2.Response]:
         own = dict(_HEADERS)
         if self._session is not None:
             own[_SESSION] = self._session
-        if self._agreement is not None:
-            own[_VERSION] = self._agreement.version
+        if self._handshake is not None:
+            own[_VERSION] = self._handshake.version
         own.update(headers or {})
         try:
             async with send_within_origin(self._client, method, self._url, content, own) as response:
                 yield response
-        except BrokenOffError:
-            if self._agreement is None:
+        except DisconnectedError:
+            if self._handshake is None:
                 raise
-            raise LostError(BROKEN_OFF) from None
+            raise LostError(DISCONNECTED) from None
 
-    def _repeated(self, message: Message) -> dict[str, str]:
-        """Make the headers that repeat what a request of the new era says."""
-        params = fields(message.get("params"))
-        version = fields(params.get("_meta")).get(VERSION_KEY)
+    def _repeated_headers(self, message: Message) -> dict[str, str]:
+        """Repeat members of the request in headers, as stateless requests must."""
+        params = as_object(message.get("params"))
+        version = as_object(params.get("_meta")).get(VERSION_KEY)
         if not isinstance(version, str):
             return {}
         method = message["method"]
@@ -231,5 +231,5 @@ class HttpTransport:
         if isinstance(name, str):
             headers["mcp-name"] = header_text(name)
         if method == "tools/call" and (found := self._tools.get(str(name))):
-            headers.update(header_parameters.headers(found, fields(params.get("arguments"))))
+            headers.update(header_parameters.headers(found, as_object(params.get("arguments"))))
         return headers

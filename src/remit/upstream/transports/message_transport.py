@@ -1,28 +1,29 @@
-"""What carries messages to a server and back, and who takes them."""
+"""The interfaces of transports: what carries messages to a server, and what receives them."""
 
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Protocol
 
 from anyio.abc import TaskGroup
 
-from remit.upstream.messaging.agreement import HandshakeResult
+from remit.protocol.era import Era
+from remit.upstream.eras.upstream_era import HandshakeResult
 from remit.upstream.messaging.messages import Message
 from remit.upstream.messaging.pending_requests import PendingRequest
 
 
 class MessageReceiver(Protocol):
-    """Takes what comes from a server, without waiting for anything."""
+    """Receives messages from a server, without waiting."""
 
-    def take(self, message: Any, size: int, call: PendingRequest | None = None) -> None:
-        """Take a message that came, on the stream of a call where it belongs to one."""
+    def take(self, message: Any, size: int, request: PendingRequest | None = None) -> None:
+        """Take a message, perhaps from the stream of a request."""
         ...
 
     def unreadable(self, number: int | None, fault: Exception) -> None:
-        """Take note of an answer that cannot be read; whose it was may not be known."""
+        """Report an unreadable answer, with its request's number where known."""
         ...
 
     def lost(self, fault: Exception) -> None:
-        """Take note that nothing more will come."""
+        """Report that the connection is gone."""
         ...
 
 
@@ -31,47 +32,47 @@ class MessageTransport(Protocol):
 
     @property
     def keeps_state(self) -> bool:
-        """Whether the server may tie something to this connection."""
+        """Whether the server may tie state to this connection."""
         ...
 
     @property
-    def is_old(self) -> bool:
-        """Whether it ended with the old era."""
+    def only_era(self) -> Era | None:
+        """The only era that has this transport; None: every era."""
         ...
 
     @property
-    def hangs_up(self) -> bool:
-        """Whether a request that is given up ends by itself on the wire."""
+    def disconnects(self) -> bool:
+        """Whether abandoning a request closes its stream."""
         ...
 
-    async def exchange(self, call: PendingRequest, message: Message) -> None:
-        """Send a request, and return when its answer is there.
+    async def exchange(self, request: PendingRequest, message: Message) -> None:
+        """Send a request, and return when its answer has arrived.
 
         Raises:
             LostError: the connection is gone.
-            ProtocolError: what comes is no answer.
-            RefusedError: HTTP has it refused.
+            ProtocolError: the response is not a valid answer.
+            RefusedError: the server refuses with an HTTP status.
             UnreachableError: the server cannot be reached.
         """
         ...
 
     async def send(self, message: Message) -> None:
-        """Send what is not answered; errors are as above."""
+        """Send a message that needs no answer; raises what `exchange` raises."""
         ...
 
-    def agreed(self, agreement: HandshakeResult) -> None:
-        """Take note of what both sides agreed on."""
+    def use_handshake(self, handshake: HandshakeResult) -> None:
+        """Apply the result of the handshake."""
         ...
 
     def learn(self, tools: Iterable[Any]) -> None:
-        """Take note of tools that were listed."""
+        """Remember listed tools."""
         ...
 
     async def close(self) -> None:
-        """Tell the server that this is the end, where there is a way."""
+        """End the session on the server, where there is one."""
         ...
 
 
 TransportFactory = Callable[
     [MessageReceiver, TaskGroup], Awaitable[MessageTransport]
-]  # puts a receiver to the wire, with tasks for it
+]  # its tasks end with the connection

@@ -1,7 +1,7 @@
-"""A server as a process of its own: its streams, the last it wrote to stderr, and a sure end of all it began.
+"""Server processes: their streams, the end of their stderr, and a reliable end of the whole process group.
 
-The SDK's own transport ends a server's children only when the server itself does not end, and lets stderr
-through to the terminal.
+The SDK's transport kills a server's children only when the server itself hangs, and lets stderr through to
+the terminal.
 """
 
 import os
@@ -16,8 +16,8 @@ from anyio.abc import ByteReceiveStream, Process
 
 from remit.upstream.transports.watchdog import Watchdog
 
-MAX_TAIL = 4_096  # bytes of stderr that are kept
-GRACE = 0.5  # seconds that a server has to end by itself, and again after it was told to
+MAX_TAIL = 4_096  # bytes of stderr to keep
+GRACE = 0.5  # seconds to exit after stdin closes, and again after SIGTERM
 _POLL = 0.01
 
 
@@ -30,7 +30,7 @@ class OutputTail:
         self._is_cut = False
 
     def add(self, chunk: bytes) -> None:
-        """Keep a chunk, and let go of what is too old."""
+        """Keep a chunk, and drop the oldest ones."""
         self._chunks.append(chunk[-MAX_TAIL:])
         self._size += len(self._chunks[-1])
         self._is_cut |= self._size > MAX_TAIL or len(chunk) > MAX_TAIL
@@ -39,7 +39,7 @@ class OutputTail:
 
     @property
     def text(self) -> str:
-        """What was kept, as whole lines of text: half a secret could not be told from other words."""
+        """Whole lines only: redaction does not recognize half a secret."""
         text = b"".join(self._chunks)[-MAX_TAIL:].decode("utf-8", "replace")
         return text.partition("\n")[2] if self._is_cut else text
 
@@ -49,44 +49,44 @@ class ServerProcess:
 
     def __init__(self, process: Process) -> None:
         self._process = process
-        self._hearing = anyio.CancelScope(shield=True)  # what it says while it is ended is heard, too
-        self._is_silent = anyio.Event()
+        self._reading = anyio.CancelScope(shield=True)  # stderr is read until the very end
+        self._stderr_ended = anyio.Event()
         self._is_ended = False
         self.tail = OutputTail()
-        self.was_forced = False  # it did not end by itself
+        self.was_forced = False  # it did not exit on its own
 
     @property
     def exit_code(self) -> int | None:
-        """How it ended; None while it runs."""
+        """The exit code; None while it runs."""
         return self._process.returncode
 
     async def read(self) -> bytes:
-        """Wait for the next that it writes.
+        """Read the next chunk of stdout.
 
         Raises:
-            anyio.EndOfStream: it writes nothing more.
+            anyio.EndOfStream: stdout is closed.
         """
         assert self._process.stdout is not None  # noqa: S101 - it is opened as a pipe
         return await self._process.stdout.receive()
 
     async def write(self, text: bytes) -> None:
-        """Write to it.
+        """Write to stdin.
 
         Raises:
-            OSError, anyio.BrokenResourceError, anyio.ClosedResourceError: it does not read any more.
+            OSError, anyio.BrokenResourceError, anyio.ClosedResourceError: the process no longer reads.
         """
         assert self._process.stdin is not None  # noqa: S101 - the same
         await self._process.stdin.send(text)
 
-    async def keep_stderr(self) -> None:
-        """Read what the process writes to stderr, so that it never has to wait, and keep the end of it."""
-        with self._hearing:
+    async def drain_stderr(self) -> None:
+        """Drain stderr, so the process never blocks on it, and keep its end."""
+        with self._reading:
             async for chunk in _chunks(self._process.stderr):
                 self.tail.add(chunk)
-        self._is_silent.set()
+        self._stderr_ended.set()
 
     async def end(self) -> None:
-        """End the process and all it started: first by closing its input, then by force."""
+        """End the process and its children: close stdin first, then use signals."""
         if self._process.stdin is not None:
             with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
                 await self._process.stdin.aclose()
@@ -98,35 +98,35 @@ class ServerProcess:
             with anyio.move_on_after(GRACE):
                 await self._process.wait()
         with anyio.move_on_after(GRACE):
-            async for _ in _chunks(self._process.stdout):  # a pipe that is not read to its end stays open
+            async for _ in _chunks(self._process.stdout):  # an undrained pipe stays open
                 pass
-            await self._is_silent.wait()
+            await self._stderr_ended.wait()
         self._is_ended = True
-        self._hearing.cancel()
+        self._reading.cancel()
         await self._close()
 
     def kill(self) -> None:
-        """End the process and all it started at once, from any thread; nothing when it has been ended."""
-        if not self._is_ended:  # else its number may be another's by now
+        """Kill the process and its children at once, from any thread, unless `end` is done."""
+        if not self._is_ended:  # else the PID may belong to another process
             self._signal(signal.SIGKILL if sys.platform != "win32" else signal.SIGTERM)
 
     async def _wait(self, seconds: float) -> None:
-        """Wait until the process has ended, and on POSIX its whole group."""
+        """Wait until the process has exited, and on POSIX its whole group."""
         with anyio.move_on_after(seconds):
             while self._process.returncode is None or self._signal(0):
                 await anyio.sleep(_POLL)
 
     def _signal(self, number: int) -> bool:
-        """Send a signal to the process's group; False when nothing is left of it."""
+        """Send a signal to the process group; False when it is gone."""
         if sys.platform == "win32":
             if self._process.returncode is None and number:
                 self._process.kill()
             return self._process.returncode is None
         try:
-            os.killpg(self._process.pid, number)  # it leads a group of its own, whose number is its own
+            os.killpg(self._process.pid, number)  # its PID is the ID of its own group
         except ProcessLookupError:
             return False
-        except PermissionError:  # a zombie, or a program that changed its user: nothing more can be done
+        except PermissionError:  # a zombie, or a program that changed its user
             return self._process.returncode is None
         return True
 
@@ -139,26 +139,26 @@ class ServerProcess:
 
 @asynccontextmanager
 async def start_process(
-    words: Sequence[str], *, env: Mapping[str, str], cwd: str, watch: Watchdog | None = None
+    words: Sequence[str], *, env: Mapping[str, str], cwd: str, watchdog: Watchdog | None = None
 ) -> AsyncGenerator[ServerProcess]:
-    """Start a server, and end it with all it started when the block is left.
+    """Start a process, and end it and its children with the block.
 
     Raises:
         OSError: it cannot be started.
     """
     process = await anyio.open_process(list(words), env=dict(env), cwd=cwd, start_new_session=True)
-    if watch is not None:
-        watch.add(process.pid)
-    server = ServerProcess(process)
+    if watchdog is not None:
+        watchdog.add(process.pid)
+    started = ServerProcess(process)
     async with anyio.create_task_group() as tasks:
         try:
-            tasks.start_soon(server.keep_stderr)
-            yield server
+            tasks.start_soon(started.drain_stderr)
+            yield started
         finally:
             with anyio.CancelScope(shield=True):
-                await server.end()
-            if watch is not None:
-                watch.remove(process.pid)
+                await started.end()
+            if watchdog is not None:
+                watchdog.remove(process.pid)
             tasks.cancel_scope.cancel()
 
 

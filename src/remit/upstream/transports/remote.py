@@ -1,4 +1,4 @@
-"""Reaches servers of HTTP, as whoever signed in to them; loaded when the first of them is needed."""
+"""Opens transports to remote servers, with stored tokens; loaded when first needed."""
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
@@ -20,20 +20,20 @@ from remit.upstream.upstream_model import Upstream
 
 
 class RemoteConnector:
-    """Reaches servers at their URLs."""
+    """Opens transports to servers at URLs."""
 
-    def __init__(self, sign_ins: TokenStore) -> None:
-        self._sign_ins = sign_ins
+    def __init__(self, tokens: TokenStore) -> None:
+        self._tokens = tokens
 
     @asynccontextmanager
-    async def reach(
+    async def open_transport(
         self, ready: Upstream, environment: Mapping[str, str]
     ) -> AsyncGenerator[TransportFactory]:
-        """Make ready to post to a server whose launch is expanded.
+        """Open the transport to a server whose launch is expanded.
 
         Raises:
-            ProtocolError: its transport is not supported, or its headers are made by a command that failed.
-            RefusedError: it is refused.
+            ProtocolError: its transport is not supported, or its `headersHelper` failed.
+            RefusedError: the server refuses.
             UnreachableError: it cannot be reached.
         """
         launch = ready.launch
@@ -47,32 +47,32 @@ class RemoteConnector:
             if launch.transport is Transport.SSE:
                 async with open_event_stream(client, url) as response:
 
-                    async def listen(receiver: MessageReceiver, tasks: TaskGroup) -> MessageTransport:
-                        wire = SseTransport(client, url, receiver)
-                        tasks.start_soon(wire.hear, response)
-                        await wire.opened()
-                        return wire
+                    async def make_sse(receiver: MessageReceiver, tasks: TaskGroup) -> MessageTransport:
+                        transport = SseTransport(client, url, receiver)
+                        tasks.start_soon(transport.listen, response)
+                        await transport.opened()
+                        return transport
 
-                    yield listen
+                    yield make_sse
             else:
 
-                async def post(receiver: MessageReceiver, tasks: TaskGroup) -> MessageTransport:
+                async def make_http(receiver: MessageReceiver, tasks: TaskGroup) -> MessageTransport:
                     return HttpTransport(client, url, receiver, tasks)
 
-                yield post
+                yield make_http
 
     async def _auth(self, url: str, headers: Mapping[str, str]) -> BearerAuth | None:
-        if any(name.lower() == "authorization" for name in headers):  # they say themselves who asks
+        if any(name.lower() == "authorization" for name in headers):  # the entry authenticates itself
             return None
-        kept = await run_sync(self._sign_ins.load, url)
-        return None if kept is None else BearerAuth(url, self._sign_ins, kept)
+        token = await run_sync(self._tokens.load, url)
+        return None if token is None else BearerAuth(url, self._tokens, token)
 
 
 def parse_url(url: str) -> httpx2.URL:
-    """Read a URL.
+    """Parse a URL.
 
     Raises:
-        ProtocolError: it is none.
+        ProtocolError: it is not valid.
     """
     try:
         return httpx2.URL(url)

@@ -1,4 +1,4 @@
-"""Messages over the transport of events that came before streamable HTTP: all answers on one stream."""
+"""The HTTP+SSE transport of 2024-11-05: all answers arrive on one event stream."""
 
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
@@ -7,7 +7,8 @@ from typing import Any
 import anyio
 import httpx2
 
-from remit.upstream.messaging.agreement import HandshakeResult
+from remit.protocol.era import Era
+from remit.upstream.eras.upstream_era import HandshakeResult
 from remit.upstream.messaging.messages import (
     MAX_MESSAGE,
     UNREADABLE,
@@ -25,11 +26,11 @@ _JSON = {"content-type": "application/json"}
 
 
 class SseTransport:
-    """The wire to a server of events."""
+    """Talks to a server over its event stream."""
 
     keeps_state = True
-    is_old = True
-    hangs_up = False
+    only_era = Era.SESSION
+    disconnects = False
 
     def __init__(self, client: httpx2.AsyncClient, url: httpx2.URL, receiver: MessageReceiver) -> None:
         self._client = client
@@ -40,14 +41,14 @@ class SseTransport:
         self._is_open = anyio.Event()
         self._fault: Exception = LostError()
 
-    async def exchange(self, call: PendingRequest, message: Message) -> None:
-        """Post a request, and wait until its answer has come on the stream."""
+    async def exchange(self, request: PendingRequest, message: Message) -> None:
+        """Post a request, and wait for its answer on the stream."""
         await self.send(message)
-        await call.arrived.wait()
+        await request.arrived.wait()
 
     async def send(self, message: Message) -> None:
         """Post a message."""
-        assert self._target is not None  # noqa: S101 - it was opened
+        assert self._target is not None  # noqa: S101 - `opened` comes first
         headers = {**_JSON, **({} if self._version is None else {"mcp-protocol-version": self._version})}
         async with send_within_origin(
             self._client, "POST", self._target, encode(message), headers
@@ -55,28 +56,28 @@ class SseTransport:
             if response.status_code >= 300:
                 raise refused_error(response)
 
-    def agreed(self, agreement: HandshakeResult) -> None:
-        """Take note of the version, which each request tells."""
-        self._version = agreement.version
+    def use_handshake(self, handshake: HandshakeResult) -> None:
+        """Send the version with each request."""
+        self._version = handshake.version
 
     def learn(self, tools: Iterable[Any]) -> None:
-        """Nothing: in this era nothing is said twice."""
+        """Do nothing: this era repeats no arguments in headers."""
 
     async def close(self) -> None:
-        """Nothing: the end of the stream says it."""
+        """Do nothing: the end of the stream ends the session."""
 
     async def opened(self) -> None:
-        """Wait until the server has said where to post.
+        """Wait until the server has named the URL to post to.
 
         Raises:
-            LostError: it did not.
+            LostError: it never did.
         """
         await self._is_open.wait()
         if self._target is None:
             raise self._fault
 
-    async def hear(self, response: httpx2.Response) -> None:
-        """Take what comes until the stream ends."""
+    async def listen(self, response: httpx2.Response) -> None:
+        """Receive messages until the stream ends."""
         try:
             async for event in httpx2.EventSource(response, max_event_size=MAX_MESSAGE):
                 if event.event == "endpoint":
@@ -84,7 +85,7 @@ class SseTransport:
                     self._is_open.set()
                 elif event.event == "message" and event.data:
                     self._receiver.take(parse_messages(event.data), len(event.data))
-                    await anyio.sleep(0)  # who talks much is not to keep others waiting
+                    await anyio.sleep(0)  # a talkative server must not block others
         except ProtocolError as error:
             self._fault = error
         except httpx2.SSEError:
@@ -103,10 +104,10 @@ class SseTransport:
 
 @asynccontextmanager
 async def open_event_stream(client: httpx2.AsyncClient, url: httpx2.URL) -> AsyncGenerator[httpx2.Response]:
-    """Open the stream of a server of events.
+    """Open the event stream of a server.
 
     Raises:
-        RefusedError: it is refused.
+        RefusedError: the server refuses.
     """
     accepted = {"accept": "text/event-stream", "cache-control": "no-store"}
     async with send_within_origin(client, "GET", url, None, accepted) as response:

@@ -1,4 +1,4 @@
-"""Messages over the standard streams of a process: one on a line."""
+"""The stdio transport: one message per line on a process's standard streams."""
 
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import suppress
@@ -6,7 +6,7 @@ from typing import Any
 
 import anyio
 
-from remit.upstream.messaging.agreement import HandshakeResult
+from remit.upstream.eras.upstream_era import HandshakeResult
 from remit.upstream.messaging.messages import (
     MAX_MESSAGE,
     TOO_LONG,
@@ -22,61 +22,61 @@ from remit.upstream.messaging.pending_requests import PendingRequest
 from remit.upstream.transports.message_transport import MessageReceiver
 from remit.upstream.transports.process import ServerProcess
 
-MAX_NOISE = 2**20  # bytes in a row that are no messages; servers print to stdout what belongs to stderr
-AT_ONCE = 16  # messages that are taken before others have their turn
+MAX_NOISE = 2**20  # bytes in a row that are not messages; some servers print logs to stdout
+BATCH = 16  # messages to take before other tasks run
 NOISE = "writes something else than messages"
 
 
 class StdioTransport:
-    """The wire to a process."""
+    """Talks to a process."""
 
     keeps_state = True
-    is_old = False
-    hangs_up = False
+    only_era = None
+    disconnects = False
 
-    def __init__(self, server: ServerProcess, receiver: MessageReceiver) -> None:
-        self._server = server
+    def __init__(self, process: ServerProcess, receiver: MessageReceiver) -> None:
+        self._process = process
         self._receiver = receiver
         self._writing = anyio.Lock(fast_acquire=True)
         self._noise = 0
 
-    async def exchange(self, call: PendingRequest, message: Message) -> None:
-        """Send a request, and wait until its answer has come."""
+    async def exchange(self, request: PendingRequest, message: Message) -> None:
+        """Send a request, and wait for its answer."""
         await self.send(message)
-        await call.arrived.wait()
+        await request.arrived.wait()
 
     async def send(self, message: Message) -> None:
         """Send a message.
 
         Raises:
-            LostError: nobody reads it any more.
+            LostError: the process no longer reads.
         """
         line = encode(message) + b"\n"
         try:
             async with self._writing:
-                await self._server.write(line)
+                await self._process.write(line)
         except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
             raise LostError from None
 
-    def agreed(self, agreement: HandshakeResult) -> None:
-        """Nothing: here all eras sound the same."""
+    def use_handshake(self, handshake: HandshakeResult) -> None:
+        """Do nothing: all eras use this transport alike."""
 
     def learn(self, tools: Iterable[Any]) -> None:
-        """Nothing: here nothing is said twice."""
+        """Do nothing: there are no headers."""
 
     async def close(self) -> None:
-        """Nothing: the process is ended by who started it."""
+        """Do nothing: `start_process` ends the process."""
 
     async def listen(self) -> None:
-        """Take what the process writes until it ends."""
+        """Receive messages until the process ends."""
         fault: Exception = LostError()
         try:
             taken = 0
             async for line in self._lines():
                 self._take(line)
                 taken += 1
-                if taken % AT_ONCE == 0:
-                    await anyio.sleep(0)  # who talks much is not to keep others waiting
+                if taken % BATCH == 0:
+                    await anyio.sleep(0)  # a talkative server must not block others
         except ProtocolError as error:
             fault = error
         self._receiver.lost(fault)
@@ -103,7 +103,7 @@ class StdioTransport:
         size = 0
         with suppress(anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
             while True:
-                first, *others = (await self._server.read()).split(b"\n")
+                first, *others = (await self._process.read()).split(b"\n")
                 pieces.append(first)
                 size += len(first)
                 for other in others:

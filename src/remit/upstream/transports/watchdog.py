@@ -1,8 +1,8 @@
-"""Sees to it that no server outlives Remit, however Remit ends: even killed, it leaves nothing behind.
+"""A watchdog that kills all servers when Remit ends, even when Remit itself is killed.
 
-A small shell waits at the end of a pipe. Each line it is sent lists the groups of processes that run; when
-the pipe closes, which the system does for the dead as well, it ends those that it heard of last. That needs
-nothing between `fork` and `exec`, reaches the children of servers, too, and works on every POSIX system.
+A small shell reads from a pipe. Each line lists the process groups that run; when the pipe closes, which the
+system does for a killed process too, the shell kills the groups of the last line. This needs nothing between
+`fork` and `exec`, reaches the children of servers, and works on every POSIX system.
 """
 
 import os
@@ -23,7 +23,7 @@ kill -s KILL -- $groups 2>/dev/null
 
 
 class Watchdog:
-    """The groups of processes that are to end with Remit."""
+    """The process groups that must end with Remit."""
 
     def __init__(self) -> None:
         self._groups: set[int] = set()
@@ -31,17 +31,17 @@ class Watchdog:
         self._shell: subprocess.Popen[bytes] | None = None
 
     def add(self, group: int) -> None:
-        """Watch a group from now on."""
+        """Watch a process group."""
         self._groups.add(group)
-        self._tell()
+        self._send()
 
     def remove(self, group: int) -> None:
-        """Forget a group: its number may soon be another's."""
+        """Forget a process group, whose ID may soon be reused."""
         self._groups.discard(group)
-        self._tell()
+        self._send()
 
     def close(self) -> None:
-        """End the watch, and with it what still runs."""
+        """Stop the shell, which kills the groups that still run."""
         if self._pipe is not None:
             os.close(self._pipe)
             self._pipe = None
@@ -49,10 +49,10 @@ class Watchdog:
             self._shell.wait()
             self._shell = None
 
-    def _tell(self) -> None:
+    def _send(self) -> None:
         if sys.platform == "win32":
             return
-        with suppress(OSError):  # it was ended by someone else
+        with suppress(OSError):  # something else killed the shell
             if self._pipe is None:
                 self._start()
             assert self._pipe is not None  # noqa: S101 - it was just made

@@ -1,0 +1,42 @@
+"""Requests from clients, and the sessions that some of them belong to."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from remit.gateway.requests.request_contexts import NO_CAPABILITIES, Channel, Notify
+from remit.gateway.requests.subscribers import Subscriber
+from remit.protocol.era import Era
+from remit.protocol.json_rpc import Params
+
+
+class ClientSession:
+    """The state of a client's session."""
+
+    def __init__(
+        self, name: str, principal: str | None = None, capabilities: Mapping[str, Any] = NO_CAPABILITIES
+    ) -> None:
+        self.name = name
+        self.principal = principal
+        self.capabilities = capabilities
+        self.log_level: str | None = None
+        self.subscriber: Subscriber | None = None
+        self.notify: Notify | None = None  # outside the stream of any request
+
+    async def notify_later(self, method: str, params: Params) -> None:
+        """Notify the client about a request that is already answered, if its transport can."""
+        if self.notify is not None:
+            await self.notify(method, params)
+
+
+class ClientRequest(NamedTuple):
+    """One request, whose form the transport has checked."""
+
+    id: str | int
+    method: str
+    params: Params
+    channel: Channel
+    era: Era
+    session: ClientSession | None = None  # where the era has sessions
+    principal: str | None = None
+    place: str = "stdio"  # groups requests without a session, which then share upstream sessions
+    bound_projects: frozenset[str] | None = None  # projects whose memory it may read; None: any

@@ -1,0 +1,48 @@
+"""Clients up to 2025-11-25: they open a session with `initialize`, and answer requests of the server."""
+
+from remit.gateway.requests.client_request import ClientRequest
+from remit.gateway.requests.downstream_era import Surroundings
+from remit.gateway.requests.pending_elicitations import Work
+from remit.gateway.requests.request_contexts import SessionRequestContext
+from remit.protocol.json_rpc import Answer, Params
+
+_STATELESS_MEMBERS = ("resultType", "ttlMs", "cacheScope")
+
+
+class SessionDownstream:
+    """Answers clients that have a session."""
+
+    missing_methods = frozenset({"subscriptions/listen", "server/discover"})
+    extensions_key = "experimental"
+
+    def answer(self, answer: Answer, method: str) -> Answer:  # noqa: ARG002 - all answers are alike
+        """Remove members that this era does not know."""
+        if not any(name in answer for name in _STATELESS_MEMBERS):
+            return answer
+        return {name: value for name, value in answer.items() if name not in _STATELESS_MEMBERS}
+
+    def error_code(self, code: int) -> int:
+        """Keep the code."""
+        return code
+
+    def context(self, request: ClientRequest, endpoint: Surroundings) -> SessionRequestContext:  # noqa: ARG002
+        """Describe the caller by its session."""
+        session = request.session
+        assert session is not None  # noqa: S101 - every request of this era has one
+        return SessionRequestContext(
+            request.channel,
+            session.notify_later,
+            session=session.name,
+            principal=request.principal,
+            capabilities=session.capabilities,
+            log_level=session.log_level,
+            bound_projects=request.bound_projects,
+        )
+
+    async def run(self, request: ClientRequest, params: Params, endpoint: Surroundings, work: Work) -> Answer:  # noqa: ARG002
+        """Do the work at once: questions go to the client as requests."""
+        caller = self.context(request, endpoint)
+        try:
+            return await work(caller)
+        finally:
+            caller.is_answered = True

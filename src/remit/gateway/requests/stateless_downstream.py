@@ -1,0 +1,49 @@
+"""Clients of 2026-07-28: each request carries what the server needs, and answers may ask for input."""
+
+from remit.gateway.requests.client_request import ClientRequest
+from remit.gateway.requests.downstream_era import SERVER_INFO, Surroundings
+from remit.gateway.requests.pending_elicitations import Work
+from remit.gateway.requests.request_contexts import StatelessRequestContext
+from remit.protocol.constants import CAPABILITIES_KEY, LIST_METHODS, LOG_LEVEL_KEY, SERVER_KEY
+from remit.protocol.json_rpc import Answer, ErrorCode, Params, as_object
+
+_CACHEABLE = frozenset({*LIST_METHODS, "resources/read", "server/discover"})
+_NO_CACHE = {"ttlMs": 0, "cacheScope": "private"}  # a state may change any list at any time, for one client
+
+
+class StatelessDownstream:
+    """Answers clients without a session."""
+
+    missing_methods = frozenset({"resources/subscribe", "resources/unsubscribe", "logging/setLevel", "ping"})
+    extensions_key = "extensions"
+
+    def answer(self, answer: Answer, method: str) -> Answer:
+        """Add the members that this era requires."""
+        shaped = {"resultType": "complete", **answer}
+        if method in _CACHEABLE and shaped["resultType"] == "complete":
+            shaped = {**_NO_CACHE, **shaped}
+        meta = shaped.get("_meta")
+        shaped["_meta"] = {**(meta if isinstance(meta, dict) else {}), SERVER_KEY: SERVER_INFO}
+        return shaped
+
+    def error_code(self, code: int) -> int:
+        """Replace the code for a missing resource, which this era dropped."""
+        return ErrorCode.INVALID_PARAMS if code == ErrorCode.RESOURCE_NOT_FOUND else code
+
+    def context(self, request: ClientRequest, endpoint: Surroundings) -> StatelessRequestContext:
+        """Describe the caller by the request's own envelope."""
+        meta = as_object(request.params.get("_meta"))
+        level = meta.get(LOG_LEVEL_KEY)
+        return StatelessRequestContext(
+            request.channel,
+            session=f"{request.place} at {endpoint.place}",
+            principal=request.principal,
+            capabilities=as_object(meta.get(CAPABILITIES_KEY)),
+            log_level=level if isinstance(level, str) else None,
+            bound_projects=request.bound_projects,
+            roots=endpoint.roots,
+        )
+
+    async def run(self, request: ClientRequest, params: Params, endpoint: Surroundings, work: Work) -> Answer:
+        """Do the work, and answer with its questions where it has any."""
+        return await endpoint.pending.run(request.method, params, self.context(request, endpoint), work)

@@ -1,0 +1,35 @@
+"""The eras of the Model Context Protocol: groups of revisions that share one handshake and one envelope.
+
+A new revision that changes either is one more member here, one adapter in `upstream/eras/` and one in
+`gateway/requests/`.
+"""
+
+from enum import Enum
+
+
+class Era(Enum):
+    """An era, with its protocol versions from oldest to latest."""
+
+    SESSION = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")  # `initialize` opens a session
+    STATELESS = ("2026-07-28",)  # each request carries what the server needs to know
+
+    @property
+    def versions(self) -> tuple[str, ...]:
+        """The protocol versions of this era."""
+        return self.value
+
+    @property
+    def latest(self) -> str:
+        """The version to offer first."""
+        return self.value[-1]
+
+    def common(self, versions: object) -> str | None:
+        """Choose the latest version that a peer's list also names."""
+        if not isinstance(versions, list):
+            return None
+        return next((version for version in reversed(self.value) if version in versions), None)
+
+    @classmethod
+    def of(cls, version: object) -> "Era | None":
+        """Find the era of a protocol version; None for an unknown one."""
+        return next((era for era in cls if version in era.value), None)

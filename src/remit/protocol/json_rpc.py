@@ -1,0 +1,63 @@
+"""JSON-RPC values shared by both sides of the gateway: error codes, errors and raw objects."""
+
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import Any, cast
+
+from remit.errors import RemitError
+
+Params = Mapping[str, Any]
+Answer = dict[str, Any]
+
+
+class ErrorCode(IntEnum):
+    """The error codes of JSON-RPC and MCP."""
+
+    PARSE_ERROR = -32700
+    INVALID_REQUEST = -32600
+    METHOD_NOT_FOUND = -32601
+    INVALID_PARAMS = -32602
+    INTERNAL_ERROR = -32603
+    CONNECTION_CLOSED = -32000
+    RESOURCE_NOT_FOUND = -32002  # before 2026-07-28, which uses INVALID_PARAMS
+    HEADER_MISMATCH = -32020
+    UNSUPPORTED_PROTOCOL_VERSION = -32022
+    URL_ELICITATION_REQUIRED = -32042  # 2025-11-25 only
+
+
+class JsonRpcError(Exception):
+    """A JSON-RPC error: one that an upstream answered, passed on unchanged, or one of ours."""
+
+    def __init__(self, code: int, message: str, data: object = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.data = data
+
+    @classmethod
+    def from_remit(cls, error: RemitError) -> "JsonRpcError":
+        """Translate an error of Remit, with its hint in parentheses."""
+        hint = f" ({error.hint})" if error.hint else ""
+        return cls(ErrorCode.INTERNAL_ERROR, f"{error}{hint}")
+
+    @classmethod
+    def from_object(cls, error: object, *, default_code: int, default_message: str) -> "JsonRpcError":
+        """Read the `error` member of a response."""
+        found = as_object(error)
+        code, message = found.get("code"), found.get("message")
+        return cls(
+            code if isinstance(code, int) else default_code,
+            message if isinstance(message, str) else default_message,
+            found.get("data"),
+        )
+
+    def as_object(self) -> dict[str, Any]:
+        """Write the `error` member of a response."""
+        data = {} if self.data is None else {"data": self.data}
+        return {"code": self.code, "message": str(self), **data}
+
+
+def as_object(value: object) -> dict[str, Any]:
+    """Treat a raw JSON value as an object; any other value becomes an empty one."""
+    if isinstance(value, dict):
+        return cast("dict[str, Any]", value)
+    return dict(cast("Mapping[str, Any]", value)) if isinstance(value, Mapping) else {}

@@ -1,0 +1,35 @@
+"""What every launch of a server shares: variables, the watchdog, and the connector for remote servers."""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from remit.decision.launch import Transport
+from remit.protocol.json_rpc import Params
+from remit.upstream.connect import ProcessRecord, open_stdio_transport
+from remit.upstream.transports.message_transport import TransportFactory
+from remit.upstream.transports.watchdog import Watchdog
+from remit.upstream.upstream_model import Upstream
+
+if TYPE_CHECKING:  # it imports an HTTP client, which most servers do not need
+    from remit.upstream.transports.remote import RemoteConnector
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class LaunchResources:
+    """Everything that is the same for all servers."""
+
+    variables: Mapping[str, str]
+    home: str
+    client: Params  # Remit's `clientInfo`
+    watchdog: Watchdog
+    remote: "Callable[[], RemoteConnector]"  # loads it when first needed
+
+    def open_transport(
+        self, ready: Upstream, environment: Mapping[str, str], record: ProcessRecord
+    ) -> AbstractAsyncContextManager[TransportFactory]:
+        """Start or reach a server whose launch is expanded; raises what `connect` raises."""
+        if ready.launch.transport is Transport.STDIO:
+            return open_stdio_transport(ready, environment, record, self.watchdog)
+        return self.remote().open_transport(ready, environment)
