@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from remit.doctor.findings import Finding
     from remit.files.bounded_reader import Machine
     from remit.gateway.ports import Endpoint, EndpointSpec
+    from remit.gateway.transports.lifecycle import GatewayOpeners
     from remit.gateway.transports.status_files import StatusFiles
     from remit.gateway.transports.token_file import TokenFile
     from remit.install.installer import Installer
@@ -27,8 +28,9 @@ if TYPE_CHECKING:
     from remit.states.state_service import Situation
     from remit.store.memory_sign_search import SignIndex
     from remit.store.ports import Clock, Store
-    from remit.upstream.launch.launch_resources import LaunchResources, Reaching
+    from remit.upstream.launch.launch_resources import LaunchResources
     from remit.upstream.ports import ServerLists, UpstreamPool
+    from remit.upstream.transports.remote import RemoteConnector
     from remit.upstream.upstream_model import Offer, Upstream
 
 
@@ -177,7 +179,7 @@ def open_upstreams() -> "Upstreams":
     """Make ready to start and reach servers, as this user on this machine."""
     from remit.upstream.live_servers import LiveServers
 
-    return LiveServers(_means())
+    return LiveServers(_launch_resources())
 
 
 def open_tokens() -> "TokenFile":
@@ -187,22 +189,29 @@ def open_tokens() -> "TokenFile":
     return TokenFile(os.path.dirname(database_path(_machine())))
 
 
-def open_gateway_files() -> "StatusFiles":
+def open_status_files() -> "StatusFiles":
     """Make ready to say, or to see, which gateways run."""
     from remit.gateway.transports.status_files import StatusFiles
 
     return StatusFiles(os.path.dirname(database_path(_machine())))
 
 
-def memory_of_this_process() -> float | None:
-    """Say how many megabytes of memory this process has, where the system tells."""
-    from remit.gateway.transports.status_files import resident_megabytes
+def gateway_openers() -> "GatewayOpeners":
+    """Collect what a gateway process opens."""
+    from remit.gateway.transports.lifecycle import GatewayOpeners
 
-    return resident_megabytes()
+    return GatewayOpeners(
+        registry=open_registry,
+        memory=open_memory,
+        upstream_pool=open_upstream_pool,
+        endpoint=open_endpoint,
+        tokens=open_tokens,
+        status_files=open_status_files,
+    )
 
 
 @asynccontextmanager
-async def open_endpoint(opening: "EndpointSpec", links: "UpstreamPool") -> "AsyncGenerator[Endpoint]":
+async def open_endpoint(spec: "EndpointSpec", upstreams: "UpstreamPool") -> "AsyncGenerator[Endpoint]":
     """Serve an endpoint, with a registry of its own, until the context is left.
 
     Raises:
@@ -215,15 +224,15 @@ async def open_endpoint(opening: "EndpointSpec", links: "UpstreamPool") -> "Asyn
     """
     from remit.gateway.open_endpoint import EndpointResources, serve_endpoint
 
-    means = EndpointResources(open_registry, open_notifier, _read_offer, _now, open_memory)
-    async with serve_endpoint(opening, links, means) as endpoint:
+    resources = EndpointResources(open_registry, open_notifier, _read_offer, _now, open_memory)
+    async with serve_endpoint(spec, upstreams, resources) as endpoint:
         yield endpoint
 
 
-def _read_offer(stock: "ServerLists", upstream: "Upstream") -> "Offer":
+def _read_offer(lists: "ServerLists", upstream: "Upstream") -> "Offer":
     from remit.upstream.offer_reader import read_offer
 
-    return read_offer(stock, upstream)
+    return read_offer(lists, upstream)
 
 
 @asynccontextmanager
@@ -231,8 +240,8 @@ async def open_upstream_pool() -> "AsyncGenerator[UpstreamPool]":
     """Make ready to pass requests on to servers, as this user on this machine; all end with the block."""
     from remit.upstream.upstream_pool import open_upstream_pool
 
-    async with open_upstream_pool(_means()) as links:
-        yield links
+    async with open_upstream_pool(_launch_resources()) as upstreams:
+        yield upstreams
 
 
 def sign_in(
@@ -281,7 +290,7 @@ def sign_out(upstream: "Upstream") -> bool:
     return open_token_store(_data_directory(machine)).forget(launch.url)
 
 
-def _means() -> "LaunchResources":
+def _launch_resources() -> "LaunchResources":
     from remit import __version__
     from remit.upstream.launch.launch_resources import LaunchResources
     from remit.upstream.transports.watchdog import Watchdog
@@ -291,12 +300,12 @@ def _means() -> "LaunchResources":
         variables={name: value for name, value in machine.variables.items() if name != settings.KEY},
         home=machine.home,
         client={"name": "remit", "version": __version__},
-        watch=Watchdog(),
+        watchdog=Watchdog(),
         remote=lambda: _open_remote(_data_directory(machine)),
     )
 
 
-def _open_remote(directory: str) -> "Reaching":
+def _open_remote(directory: str) -> "RemoteConnector":
     from remit.upstream.oauth.token_store import open_token_store
     from remit.upstream.transports.remote import RemoteConnector
 

@@ -10,11 +10,10 @@ import httpx2
 
 from remit.decision.projects import Project, identify
 from remit.gateway.ports import EndpointSpec
-from remit.gateway.transports.cors import allow_origins
 from remit.gateway.transports.endpoint_pool import EndpointPool
 from remit.gateway.transports.host_check import HostCheck
 from remit.gateway.transports.http_routes import GatewayApp, GatewaySite
-from remit.gateway.transports.http_server import Address, bind_socket, serve_http
+from remit.gateway.transports.http_server import Address, allow_origins, bind_socket, serve_http
 from remit.gateway.transports.token_grants import Grant
 from support.stub_endpoint import StubEndpoint, opened
 
@@ -50,7 +49,7 @@ async def gateway(
     endpoint: Callable[[], StubEndpoint] = StubEndpoint,
     hosts: HostCheck | None = None,
     origins: Sequence[str] = (),
-    most: int = 64,
+    max_endpoints: int = 64,
 ) -> AsyncGenerator[Gateway]:
     listener = bind_socket(Address("127.0.0.1", 0))
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
@@ -63,7 +62,7 @@ async def gateway(
         made.pushed.append((directory, said))
 
     async with anyio.create_task_group() as tasks:
-        made = Gateway(url, EndpointPool(opening, tasks, most=most))
+        made = Gateway(url, EndpointPool(opening, tasks, max_endpoints=max_endpoints))
         site = GatewaySite(
             EndpointSpec("/code/shop/web"),
             SHOP,

@@ -38,7 +38,11 @@ def means(
     client = {"name": "remit", "version": "0"}
     kept = sign_ins or FileTokenStore("/nowhere")
     return LaunchResources(
-        variables=variables, home=home, client=client, watch=Watchdog(), remote=lambda: RemoteConnector(kept)
+        variables=variables,
+        home=home,
+        client=client,
+        watchdog=Watchdog(),
+        remote=lambda: RemoteConnector(kept),
     )
 
 

@@ -67,7 +67,7 @@ async def test_all_that_a_server_lists_is_in_stock_and_what_it_lacks_is_empty(er
 async def test_a_list_that_never_comes_costs_a_server_nothing_but_that_list(
     era: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(forwarding, "_BESIDE", 1.0)
+    monkeypatch.setattr(forwarding, "_EXTRAS_SECONDS", 1.0)
     server = upstream(speaking(era, env={"SILENT_ABOUT": "resources/list"}))
     async with links() as made:
         stock = await made.list_all(server, parts=frozenset({"tools", "resources", "templates"}))

@@ -8,6 +8,7 @@ import sys
 
 import click
 
+from remit.bootstrap import gateway_openers
 from remit.catalog.contexts import ALL_CLIENTS, DEFAULT_CLIENT
 from remit.cli import render
 from remit.cli.options import PROJECT
@@ -98,23 +99,21 @@ def serve(
     _start_log(as_json=log_json, verbose=verbose)
     # On HTTP the clients are others than the one whose variables these are.
     is_headless = address is None and runs_headless(os.environ)
-    opening = EndpointSpec(os.path.abspath(project), client, agent, room, strategy, mode, is_headless)
+    spec = EndpointSpec(os.path.abspath(project), client, agent, room, strategy, mode, is_headless)
     # Imported late: no other command should wait for what only a server needs.
+    openers = gateway_openers()
     if memory:
-        from remit.gateway.transports import memory_endpoint as memory_alone
+        from remit.gateway.transports import memory_endpoint
 
-        sys.exit(memory_alone.serve(opening.directory, _say))
+        sys.exit(memory_endpoint.serve(spec.directory, openers, _say))
     if address is None:
         from remit.gateway.transports import stdio_server
 
-        sys.exit(stdio_server.serve(opening, _say))
+        sys.exit(stdio_server.serve(spec, openers, _say))
     from remit.gateway.transports import http_server
 
-    sys.exit(
-        http_server.serve(
-            opening, http_server.Address(*address), http_server.AllowedOrigins(hosts, pages), _say
-        )
-    )
+    allowed = http_server.AllowedOrigins(hosts, pages)
+    sys.exit(http_server.serve(spec, http_server.Address(*address), allowed, openers, _say))
 
 
 def _address(given: str) -> tuple[str, int]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from remit.bootstrap import open_gateway_files
+from remit.bootstrap import open_status_files
 from remit.cli import render
 from remit.cli.options import JSON
 
@@ -20,7 +20,7 @@ def status(*, as_json: bool) -> None:
 
     Those that a client started on stdio are shown, too.
     """
-    running = open_gateway_files().running()
+    running = open_status_files().running()
     if as_json:
         render.data({"gateways": [*running]})
         return

@@ -10,8 +10,8 @@ import anyio
 from remit.decision.declarations import Key
 from remit.decision.tool_names import MEMORY_SERVER, REMIT
 from remit.errors import RemitError
-from remit.gateway.announcer import Announcer, ChangeTracker
 from remit.gateway.call_handler import CallHandler
+from remit.gateway.change_tracker import ChangeTracker
 from remit.gateway.discover_tools import ToolDiscovery
 from remit.gateway.inventory import Inventory
 from remit.gateway.inventory_refresh import FIRST_LIST, InventoryRefresher
@@ -26,6 +26,7 @@ from remit.presentation.instructions import instructions
 from remit.presentation.own_tools import DEFINITIONS, OwnTool
 from remit.presentation.refusals import failure
 from remit.presentation.served_names import prefix, served_spellings
+from remit.protocol.broadcast import Broadcaster
 from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_object
 from remit.upstream.ports import RequestContext, UpstreamPool
 
@@ -61,7 +62,7 @@ class LiveEndpoint:
         self._discovery = discovery
         self._stocker = stocker
         self._passing = passing
-        self._announcer = Announcer()
+        self._announcer = Broadcaster[EndpointChange]()
         self._differences = ChangeTracker(board.revisions())
         self._board = board
         self._bell = anyio.Event()
@@ -174,9 +175,9 @@ class LiveEndpoint:
 
     def changes(self) -> AbstractAsyncContextManager[AsyncIterator[EndpointChange]]:
         """Listen to what changes from now on."""
-        if not self._announcer.is_heard:  # what was listed last is what those know who listen now
+        if not self._announcer.has_listeners:  # what was listed last is what those know who listen now
             self._differences.since(self._board.revisions())
-        return self._announcer.listening()
+        return self._announcer.listen()
 
     async def leave(self, session: str) -> None:
         """End what is kept for a caller's session alone."""
@@ -216,7 +217,7 @@ class LiveEndpoint:
             is_rung, self._bell = self._bell.is_set(), anyio.Event()
             # What the last of those who were asked at first has to say is found out only after it is idle.
             was_ready, is_ready = is_ready, is_ready or self._stocker.is_idle or not self._is_patient
-            if not self._announcer.is_heard:
+            if not self._announcer.has_listeners:
                 continue
             if self._board.depends_on_states:
                 self._follow_states()
@@ -228,7 +229,7 @@ class LiveEndpoint:
                 _log.warning("the lists cannot be made anew: %s", error)
                 continue
             for change in self._differences.since(board.revisions(), is_ready=was_ready):
-                self._announcer.announce(change)
+                self._announcer.publish(change)
 
     async def heed(self) -> None:
         """Follow what servers say by themselves, until cancelled."""
@@ -244,7 +245,7 @@ class LiveEndpoint:
                     and isinstance(params.get("uri"), str)
                 ):
                     served = self._board.addresses.written(key, params["uri"])
-                    self._announcer.announce(EndpointChange(ListKind.RESOURCES, served))
+                    self._announcer.publish(EndpointChange(ListKind.RESOURCES, served))
 
     @property
     def _is_patient(self) -> bool:
@@ -294,8 +295,7 @@ def _told() -> Generator[None]:
     try:
         yield
     except RemitError as error:
-        hint = f" ({error.hint})" if error.hint else ""
-        raise JsonRpcError(ErrorCode.INTERNAL_ERROR, f"{error}{hint}") from error
+        raise JsonRpcError.from_remit(error) from error
 
 
 def _scope(asked: Params) -> str | None:

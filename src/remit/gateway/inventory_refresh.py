@@ -12,6 +12,7 @@ from remit.gateway.endpoint_catalog import EndpointCatalog
 from remit.gateway.inventory import Inventory
 from remit.gateway.published_lists import PublishedLists
 from remit.gateway.registry_worker import RegistryWorker
+from remit.protocol.traffic import TokenBucket
 from remit.upstream.ports import ServerLists, UpstreamPool
 from remit.upstream.upstream_model import Failure, Offer, Upstream
 
@@ -21,7 +22,7 @@ PARTS = frozenset({"tools", "resources", "templates", "prompts"})
 FIRST_LIST = 5.0  # seconds for which a first list waits
 _MOST_AT_ONCE = 16
 _FIRST_PAUSE, _LONGEST_PAUSE = 2.0, 60.0  # seconds until a server that failed is asked again
-_AT_ONCE, _PER_SECOND = 20.0, 0.5  # how often a server is asked that says again and again that it changed
+_BURST, _PER_SECOND = 20.0, 0.5  # requests to a server that keeps announcing changes
 _log = logging.getLogger("remit.gateway")
 
 
@@ -49,7 +50,7 @@ class InventoryRefresher:
         self._resting: set[Key] = set()  # those that failed, and are asked again after a pause
         self._pauses: dict[Key, float] = {}
         self._warned: dict[Key, str] = {}
-        self._paces: dict[Key, RequestPace] = {}
+        self._paces: dict[Key, TokenBucket] = {}
         self._unusable: dict[Key, set[tuple[str, str]]] = {}  # tools, and why
         self._has_idled = anyio.Event()
         self._has_idled.set()
@@ -94,7 +95,8 @@ class InventoryRefresher:
     async def _keep_asking(self, key: Key) -> None:
         try:
             while self._asking[key]:
-                await anyio.sleep(self._paces.setdefault(key, RequestPace()).wait(anyio.current_time()))
+                pace = self._paces.setdefault(key, TokenBucket(_BURST, _PER_SECOND))
+                await anyio.sleep(pace.take(anyio.current_time()))
                 self._asking[key] = False
                 async with self._places:
                     await self._ask(key)
@@ -148,19 +150,6 @@ class InventoryRefresher:
         self._resting.discard(key)
         if key in self._askable:
             self.ask(key)
-
-
-class RequestPace:
-    """How soon a server is asked again: whoever keeps saying that its lists changed keeps us busy."""
-
-    def __init__(self) -> None:
-        self._allowance, self._counted_at = _AT_ONCE, 0.0
-
-    def wait(self, now: float) -> float:
-        """Count one time more, and tell how many seconds to wait before it."""
-        gained = (now - self._counted_at) * _PER_SECOND
-        self._allowance, self._counted_at = min(_AT_ONCE, self._allowance + gained) - 1, now
-        return max(0.0, -self._allowance / _PER_SECOND)
 
 
 def _keep(inventory: Inventory, catalog: EndpointCatalog, key: Key, offer: Offer) -> None:

@@ -141,8 +141,7 @@ class ResourceRouter:
         try:
             return await request_attributed(self._links, board.catalog.upstreams[key], method, asked, caller)
         except UpstreamError as error:
-            hint = f" ({error.hint})" if error.hint else ""
-            raise JsonRpcError(ErrorCode.INTERNAL_ERROR, f"{error}{hint}") from error
+            raise JsonRpcError.from_remit(error) from error
 
 
 def _prompt(name: object, board: PublishedLists) -> tuple[Key, str]:

@@ -39,17 +39,6 @@ class JsonRpcError(Exception):
         hint = f" ({error.hint})" if error.hint else ""
         return cls(ErrorCode.INTERNAL_ERROR, f"{error}{hint}")
 
-    @classmethod
-    def from_object(cls, error: object, *, default_code: int, default_message: str) -> "JsonRpcError":
-        """Read the `error` member of a response."""
-        found = as_object(error)
-        code, message = found.get("code"), found.get("message")
-        return cls(
-            code if isinstance(code, int) else default_code,
-            message if isinstance(message, str) else default_message,
-            found.get("data"),
-        )
-
     def as_object(self) -> dict[str, Any]:
         """Write the `error` member of a response."""
         data = {} if self.data is None else {"data": self.data}

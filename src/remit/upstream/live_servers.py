@@ -80,7 +80,7 @@ class LiveServers:
         if expanded.missing:
             return Offer(failure=missing(expanded.missing, upstream))
         ready = replace(upstream, launch=expanded.launch)
-        variables, began = environment(ready, self._resources.variables), time.monotonic()
+        variables, began = self.environment(ready), time.monotonic()
         offer = None
         try:
             with anyio.fail_after(ready.deadline):
@@ -94,6 +94,10 @@ class LiveServers:
                 return Offer(failure=failure, seconds=time.monotonic() - began)
         assert offer is not None  # noqa: S101 - else it was an error
         return offer
+
+    def environment(self, ready: Upstream) -> dict[str, str]:
+        """Make the environment of a server."""
+        return environment(ready, self._resources.variables)
 
 
 async def _offer(connection: Connection, ready: Upstream, began: float) -> Offer:

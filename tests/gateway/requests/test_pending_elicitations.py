@@ -172,7 +172,7 @@ def test_the_oldest_calls_of_a_principal_give_way_and_those_of_others_stay() -> 
             assert (await held.run("tools/call", retry(first), caller(), work))["said"] == "accept"
         assert (await held.run("tools/call", retry(others), caller("eve"), work))["said"] == "accept"
 
-    hold(use, most=2)
+    hold(use, max_paused=2)
 
 
 def test_a_request_that_is_cancelled_takes_its_call_along() -> None:

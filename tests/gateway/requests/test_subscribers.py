@@ -28,13 +28,13 @@ def test_each_is_told_what_it_asked_for() -> None:
 
     async def run() -> None:
         async with anyio.create_task_group() as tasks:
-            audience = Subscribers()
+            subscribers = Subscribers()
             for hearer, parts in ((all_of_it, frozenset(ListKind)), (tools, frozenset({ListKind.TOOLS}))):
-                listener = Subscriber(tasks, hearer, parts=parts)
-                listener.is_ready()
-                audience.join(listener)
+                subscriber = Subscriber(tasks, hearer, parts=parts)
+                subscriber.start()
+                subscribers.add(subscriber)
             for change in (TOOLS, PROMPTS, NOTE):
-                audience.tell(change)
+                subscribers.notify(change)
 
     anyio.run(run)
     assert all_of_it.heard == [TOOLS, PROMPTS]  # it subscribed to no resource
@@ -47,13 +47,13 @@ def test_one_that_does_not_listen_holds_up_nobody_and_is_told_once_in_the_end() 
 
     async def run() -> None:
         async with anyio.create_task_group() as tasks:
-            audience = Subscribers()
+            subscribers = Subscribers()
             for hearer in (slow, quick):
-                listener = Subscriber(tasks, hearer)
-                listener.is_ready()
-                audience.join(listener)
+                subscriber = Subscriber(tasks, hearer)
+                subscriber.start()
+                subscribers.add(subscriber)
             for _ in range(5):
-                audience.tell(TOOLS)
+                subscribers.notify(TOOLS)
                 await anyio.wait_all_tasks_blocked()
             assert len(quick.heard) == 5
             slow.gate.set()
@@ -67,11 +67,11 @@ def test_what_happens_before_it_is_ready_is_told_when_it_is() -> None:
 
     async def run() -> None:
         async with anyio.create_task_group() as tasks:
-            listener = Subscriber(tasks, hearer)
-            listener.tell(TOOLS)
+            subscriber = Subscriber(tasks, hearer)
+            subscriber.notify(TOOLS)
             await anyio.wait_all_tasks_blocked()
             assert hearer.heard == []
-            listener.is_ready()
+            subscriber.start()
 
     anyio.run(run)
     assert hearer.heard == [TOOLS]
@@ -83,9 +83,9 @@ def test_one_that_fails_to_hear_takes_nobody_along(caplog: pytest.LogCaptureFixt
 
     async def run() -> None:
         async with anyio.create_task_group() as tasks:
-            listener = Subscriber(tasks, fail)
-            listener.is_ready()
-            listener.tell(TOOLS)
+            subscriber = Subscriber(tasks, fail)
+            subscriber.start()
+            subscriber.notify(TOOLS)
 
     anyio.run(run)
     assert "could not be told" in caplog.text
@@ -94,15 +94,15 @@ def test_one_that_fails_to_hear_takes_nobody_along(caplog: pytest.LogCaptureFixt
 def test_a_resource_is_let_go_by_the_last_who_subscribed() -> None:
     async def run() -> None:
         async with anyio.create_task_group() as tasks:
-            audience = Subscribers()
+            subscribers = Subscribers()
             one, other = Subscriber(tasks, Hearer()), Subscriber(tasks, Hearer())
-            for listener in (one, other):
-                audience.join(listener)
-                listener.uris.add("note://one")
+            for subscriber in (one, other):
+                subscribers.add(subscriber)
+                subscriber.uris.add("note://one")
             one.uris.add("note://two")
-            assert audience.leave(one) == {"note://two"}
-            assert audience.leave(other) == {"note://one"}
-            assert not audience.holds("note://one")
+            assert subscribers.remove(one) == {"note://two"}
+            assert subscribers.remove(other) == {"note://one"}
+            assert not subscribers.include("note://one")
 
     anyio.run(run)
 

@@ -30,7 +30,7 @@ def test_for_other_machines_addresses_are_taken_and_names_that_were_allowed() ->
     [None, "http://localhost:8787", "http://127.0.0.1:8787", "http://[::1]:8787", "https://localhost:8787"],
 )
 def test_programs_and_pages_of_ours_may_ask(origin: str | None) -> None:
-    assert HostCheck("127.0.0.1").takes(origin, "127.0.0.1:8787")
+    assert HostCheck("127.0.0.1").allows(origin, "127.0.0.1:8787")
 
 
 @pytest.mark.parametrize(
@@ -53,27 +53,27 @@ def test_programs_and_pages_of_ours_may_ask(origin: str | None) -> None:
     ],
 )
 def test_pages_of_others_may_not_ask(origin: str) -> None:
-    assert not HostCheck("127.0.0.1").takes(origin, "127.0.0.1:8787")
-    assert not HostCheck("10.0.0.2").takes(origin, "10.0.0.2:8787")
+    assert not HostCheck("127.0.0.1").allows(origin, "127.0.0.1:8787")
+    assert not HostCheck("10.0.0.2").allows(origin, "10.0.0.2:8787")
 
 
 def test_behind_a_proxy_the_page_of_the_same_host_is_ours_by_either_scheme() -> None:
     hosts = HostCheck("127.0.0.1", ["tools.example"])
-    assert hosts.takes("https://tools.example", "tools.example")
-    assert hosts.takes("http://tools.example", "tools.example")
-    assert hosts.takes("https://tools.example", "tools.example:443")
-    assert hosts.takes("https://tools.example:8443", "tools.example:8443")
-    assert not hosts.takes("https://tools.example:8443", "tools.example")
+    assert hosts.allows("https://tools.example", "tools.example")
+    assert hosts.allows("http://tools.example", "tools.example")
+    assert hosts.allows("https://tools.example", "tools.example:443")
+    assert hosts.allows("https://tools.example:8443", "tools.example:8443")
+    assert not hosts.allows("https://tools.example:8443", "tools.example")
 
 
 def test_a_page_at_the_address_that_is_asked_is_ours() -> None:
-    assert HostCheck("0.0.0.0").takes("http://10.0.0.7:8787", "10.0.0.7:8787")  # noqa: S104 - it is what is said
+    assert HostCheck("0.0.0.0").allows("http://10.0.0.7:8787", "10.0.0.7:8787")  # noqa: S104 - it is what is said
 
 
 def test_a_page_that_was_allowed_may_ask_from_wherever_it_is() -> None:
     hosts = HostCheck("127.0.0.1", origins=["http://localhost:6274"])
-    assert hosts.takes("http://localhost:6274", "127.0.0.1:8787")
-    assert not hosts.takes("https://localhost:6274", "127.0.0.1:8787")
+    assert hosts.allows("http://localhost:6274", "127.0.0.1:8787")
+    assert not hosts.allows("https://localhost:6274", "127.0.0.1:8787")
 
 
 @pytest.mark.parametrize(

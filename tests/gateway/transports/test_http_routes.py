@@ -319,9 +319,9 @@ def test_endpoints_that_nobody_uses_make_room_for_others() -> None:
     async def work(served: Gateway) -> None:
         assert (await served.post("/rooms/a/mcp", PING)).status_code == 400  # it has no session
         assert (await served.post("/rooms/b/mcp", PING)).status_code == 400
-        assert [each.opening.room for each in served.endpoints] == ["b"]
+        assert [each.spec.room for each in served.endpoints] == ["b"]
 
-    at(work, most=1)
+    at(work, max_endpoints=1)
 
 
 def test_endpoints_in_use_are_not_closed_for_others() -> None:
@@ -331,7 +331,7 @@ def test_endpoints_in_use_are_not_closed_for_others() -> None:
             assert response.status_code == 503
             assert len((await client.list_tools()).tools) > 1
 
-    at(work, most=1)
+    at(work, max_endpoints=1)
 
 
 def test_an_endpoint_that_cannot_be_opened_says_why_and_can_be_tried_again() -> None:

@@ -15,18 +15,18 @@ from remit.gateway.transports.status_files import StatusFiles, resident_megabyte
 def test_a_gateway_is_seen_while_it_runs_and_says_so(tmp_path: Path) -> None:
     files = StatusFiles(str(tmp_path))
     assert files.running() == []
-    files.tell({"url": None, "started_at": 5})
+    files.publish({"url": None, "started_at": 5})
     assert StatusFiles(str(tmp_path)).running() == [{"pid": os.getpid(), "url": None, "started_at": 5}]
-    files.tell({"url": "http://x", "started_at": 5})
+    files.publish({"url": "http://x", "started_at": 5})
     assert [said["url"] for said in files.running()] == ["http://x"]
-    files.leave()
+    files.withdraw()
     assert files.running() == []
     assert os.listdir(tmp_path / "gateways") == []
 
 
 @pytest.mark.skipif(os.name == "nt", reason="files have other rights there")
 def test_only_the_user_may_look(tmp_path: Path) -> None:
-    StatusFiles(str(tmp_path)).tell({})
+    StatusFiles(str(tmp_path)).publish({})
     (file,) = (tmp_path / "gateways").iterdir()
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
@@ -55,8 +55,8 @@ def test_another_process_with_the_number_of_a_dead_one_is_not_taken_for_it(tmp_p
 def test_a_place_that_cannot_be_written_stops_nobody(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     files = StatusFiles(str(tmp_path / "file"))
-    files.tell({})
-    files.leave()
+    files.publish({})
+    files.withdraw()
     assert files.running() == []
 
 

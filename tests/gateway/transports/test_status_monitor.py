@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 
 from remit.gateway.ports import EndpointSpec
-from remit.gateway.requests.open_dispatcher import open_dispatcher
+from remit.gateway.requests.dispatcher import open_dispatcher
 from remit.gateway.transports.http_server import Address, bind_socket
 from remit.gateway.transports.status_monitor import StatusMonitor
 from remit.protocol.traffic import CallStatistics
@@ -23,32 +23,32 @@ class Notes:
         self.said: list[Mapping[str, Any]] = []
         self.has_left = False
 
-    def tell(self, said: Mapping[str, Any]) -> None:
+    def publish(self, said: Mapping[str, Any]) -> None:
         self.said.append(said)
 
-    def leave(self) -> None:
+    def withdraw(self) -> None:
         self.has_left = True
 
 
 def test_it_says_how_it_is_only_when_that_changed_and_takes_it_back() -> None:
     notes, opening = Notes(), EndpointSpec("/code/shop", agent="reviewer")
     failure = Failure(reason="it failed", hint="mend it")
-    conditions = [UpstreamStatus(("git",), "git", Health.DOWN, calls=2, p50_ms=1.23456, failure=failure)]
+    statuses = [UpstreamStatus(("git",), "git", Health.DOWN, calls=2, p50_ms=1.23456, failure=failure)]
 
     async def run() -> None:
         async with open_dispatcher(opened(StubEndpoint()), opening) as sandbox:
             monitor = StatusMonitor(
                 notes,
                 endpoints=lambda: [(opening, sandbox)],
-                conditions=lambda: conditions,
+                upstreams=lambda: statuses,
                 memory=lambda: 42.0,
                 url=None,
                 started_at=7,
             )
-            monitor.tell()
-            monitor.tell()
-            sandbox.tally.count(0.004, failed=True)
-            monitor.tell()
+            monitor.publish()
+            monitor.publish()
+            sandbox.statistics.count(0.004, failed=True)
+            monitor.publish()
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(monitor.run)
                 await anyio.wait_all_tasks_blocked()

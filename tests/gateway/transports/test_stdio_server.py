@@ -147,8 +147,8 @@ async def chatter(self, asked, caller):
     return stub_endpoint.text(sys.stdin.read())
 stub_endpoint.StubEndpoint._echo = chatter
 import anyio
-from remit.gateway.transports.stdio_server import on_stdio
-anyio.run(on_stdio, stub_endpoint.opened(stub_endpoint.StubEndpoint()), stub_endpoint.Opening("/code"))
+from remit.gateway.transports.stdio_server import serve_stdio
+anyio.run(serve_stdio, stub_endpoint.opened(stub_endpoint.StubEndpoint()), stub_endpoint.EndpointSpec("/code"))
 """
     lines = [
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO},
@@ -300,11 +300,11 @@ def test_a_signal_ends_it_with_all_that_it_does(number: signal.Signals, tmp_path
 import sys; sys.path.insert(0, {str(Path(stub_endpoint.__file__).parents[1])!r})
 import anyio, pathlib
 from support import stub_endpoint
-from remit.gateway.transports.lifecycle import until_told
-from remit.gateway.transports.stdio_server import on_stdio
+from remit.gateway.transports.lifecycle import until_signal
+from remit.gateway.transports.stdio_server import serve_stdio
 endpoint = stub_endpoint.StubEndpoint(pathlib.Path({str(tmp_path / "notes")!r}))
-opened, opening = stub_endpoint.opened(endpoint), stub_endpoint.Opening("/code")
-sys.exit(anyio.run(until_told, lambda: on_stdio(opened, opening)))
+opened, opening = stub_endpoint.opened(endpoint), stub_endpoint.EndpointSpec("/code")
+sys.exit(anyio.run(until_signal, lambda: serve_stdio(opened, opening)))
 """
     with subprocess.Popen(
         [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE

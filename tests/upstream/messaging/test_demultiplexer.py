@@ -7,7 +7,7 @@ from remit.protocol.json_rpc import Answer, Params
 from remit.upstream.messaging.demultiplexer import BURST, MAX_REPLIES, Demultiplexer
 from remit.upstream.messaging.input_bridge import MAX_QUESTIONS, complete_input
 from remit.upstream.messaging.messages import Message, ProtocolError
-from remit.upstream.messaging.url_elicitations import MOST, UrlElicitations
+from remit.upstream.messaging.url_elicitations import MAX_ELICITATIONS, UrlElicitations
 from support.upstream_links import Noting
 
 pytestmark = pytest.mark.anyio
@@ -25,32 +25,32 @@ class Deaf:
 )
 async def test_answers_that_nobody_waits_for_are_a_flood_as_well(message: object) -> None:
     async with anyio.create_task_group() as tasks:
-        hearing = Demultiplexer(tasks, lambda _, __: None)
+        demultiplexer = Demultiplexer(tasks, lambda _, __: None)
         for _ in range(100):
-            hearing.take(message, 1)
-        assert hearing.fault is None
+            demultiplexer.take(message, 1)
+        assert demultiplexer.fault is None
         for _ in range(2 * BURST):
-            hearing.take(message, 1)
-        assert "floods" in str(hearing.fault)
+            demultiplexer.take(message, 1)
+        assert "floods" in str(demultiplexer.fault)
 
 
 async def test_many_messages_at_once_are_as_many() -> None:
     async with anyio.create_task_group() as tasks:
-        hearing = Demultiplexer(tasks, lambda _, __: None)
-        hearing.take([{"jsonrpc": "2.0", "method": "notifications/message"}] * (2 * BURST), 1)
-        assert "floods" in str(hearing.fault)
+        demultiplexer = Demultiplexer(tasks, lambda _, __: None)
+        demultiplexer.take([{"jsonrpc": "2.0", "method": "notifications/message"}] * (2 * BURST), 1)
+        assert "floods" in str(demultiplexer.fault)
 
 
 async def test_a_server_that_asks_and_does_not_read_the_answers_is_given_up() -> None:
     async with anyio.create_task_group() as tasks:
-        hearing = Demultiplexer(tasks, lambda _, __: None)
-        hearing.wire = Deaf()  # pyright: ignore[reportAttributeAccessIssue] - nothing else is asked of it
+        demultiplexer = Demultiplexer(tasks, lambda _, __: None)
+        demultiplexer.transport = Deaf()  # pyright: ignore[reportAttributeAccessIssue] - nothing else is asked of it
         for number in range(MAX_REPLIES + 1):
-            assert hearing.fault is None
-            hearing.take({"jsonrpc": "2.0", "id": number, "method": "ping"}, 1)
+            assert demultiplexer.fault is None
+            demultiplexer.take({"jsonrpc": "2.0", "id": number, "method": "ping"}, 1)
             if number % 16 == 0 or number >= MAX_REPLIES - 1:
                 await anyio.wait_all_tasks_blocked()
-        assert "floods" in str(hearing.fault)
+        assert "floods" in str(demultiplexer.fault)
         tasks.cancel_scope.cancel()
 
 
@@ -73,12 +73,12 @@ def test_only_who_was_asked_by_a_url_is_remembered_each_once_and_not_without_end
     asked.note({"mode": "url", "elicitationId": 7}, ada)
     asked.note({"mode": "url", "elicitationId": "page"}, ada)
     needed = {"elicitations": [{"mode": "url", "elicitationId": "first"}, "odd"]}
-    asked.note_needed({"error": {"code": -32042, "data": needed}}, eve)
-    asked.note_needed({"error": {"code": -32603, "data": {"elicitations": [{"elicitationId": "x"}]}}}, eve)
-    asked.note_needed({"error": {"code": -32042, "data": {"elicitations": 7}}}, eve)
+    asked.note_required({"error": {"code": -32042, "data": needed}}, eve)
+    asked.note_required({"error": {"code": -32603, "data": {"elicitations": [{"elicitationId": "x"}]}}}, eve)
+    asked.note_required({"error": {"code": -32042, "data": {"elicitations": 7}}}, eve)
     named = ("form", 7, "x", "page", "page", "first")
-    found = [asked.completed({"elicitationId": name}) for name in named]
+    found = [asked.pop_completed({"elicitationId": name}) for name in named]
     assert found == [None, None, None, ada, None, eve]
-    for number in range(MOST + 1):
+    for number in range(MAX_ELICITATIONS + 1):
         asked.note({"mode": "url", "elicitationId": str(number)}, ada)
-    assert [asked.completed({"elicitationId": name}) for name in ("0", "1")] == [None, ada]
+    assert [asked.pop_completed({"elicitationId": name}) for name in ("0", "1")] == [None, ada]

@@ -237,7 +237,7 @@ def test_nobody_waits_for_a_person_for_ever() -> None:
             ClientRegistration(),
             on_url=lambda _: None,
             open_browser=lambda _: None,
-            patience=1,
+            time_limit=1,
         )
 
 

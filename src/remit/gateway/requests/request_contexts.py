@@ -79,8 +79,8 @@ class SessionRequestContext:
 class StatelessRequestContext:
     """A request of a client without a session, which only ever gets an answer.
 
-    Its roots are the endpoint's directory, which saves a round trip. A client without roots gets none: servers
-    prefer roots over their own arguments.
+    Its roots are the endpoint's directory, which saves a round trip. A client without roots gets none:
+    servers prefer roots over their own arguments.
     """
 
     takes_input_required = True

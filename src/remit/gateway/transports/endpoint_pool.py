@@ -1,4 +1,4 @@
-"""The endpoints of one gateway: each is opened when first asked for, and closed when others need room."""
+"""The open endpoints of one gateway: each opens when first needed, and closes when others need room."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -11,15 +11,14 @@ from starlette.types import Receive, Scope, Send
 
 from remit.errors import ServingError
 from remit.gateway.ports import Endpoint, EndpointSpec
-from remit.gateway.requests.dispatcher import Dispatcher
-from remit.gateway.requests.open_dispatcher import open_dispatcher
+from remit.gateway.requests.dispatcher import Dispatcher, open_dispatcher
 from remit.gateway.transports.list_splicing import ListSplicer
 from remit.gateway.transports.sdk_server import SdkServer
 
-MOST = 64
-MOST_SESSIONS = 1000  # of one endpoint
-IDLE = 1800.0  # seconds after which a session that nobody uses ends
-LARGEST_BODY = 4 * 2**20
+MAX_ENDPOINTS = 64
+MAX_SESSIONS = 1000  # of one endpoint
+IDLE = 1800.0  # seconds after which an unused session ends
+MAX_BODY = 4 * 2**20
 
 _logger = logging.getLogger(__name__)
 
@@ -27,28 +26,28 @@ Open = Callable[[EndpointSpec], AbstractAsyncContextManager[Endpoint]]
 
 
 class OpenEndpoint:
-    """An endpoint that is open."""
+    """An open endpoint."""
 
-    def __init__(self, opening: EndpointSpec, desk: Dispatcher) -> None:
-        self.opening = opening
-        self.desk = desk
+    def __init__(self, spec: EndpointSpec, dispatcher: Dispatcher) -> None:
+        self.spec = spec
+        self.dispatcher = dispatcher
         self.over = anyio.Event()
         self._sessions = StreamableHTTPSessionManager(
-            SdkServer(desk),
+            SdkServer(dispatcher),
             session_idle_timeout=IDLE,
-            max_sessions=MOST_SESSIONS,
-            max_request_body_size=LARGEST_BODY,
+            max_sessions=MAX_SESSIONS,
+            max_request_body_size=MAX_BODY,
         )
         self._requests = 0
         self.last_used = 0.0
 
     @property
     def is_idle(self) -> bool:
-        """Whether nobody would miss it."""
-        return not self._requests and not self.desk.sessions
+        """Whether it has neither requests nor sessions."""
+        return not self._requests and not self.dispatcher.sessions
 
     async def run(self, *, task_status: TaskStatus[None]) -> None:
-        """Keep it ready until it is over."""
+        """Serve until it is over."""
         async with self._sessions.run():
             task_status.started()
             await self.over.wait()
@@ -64,68 +63,68 @@ class OpenEndpoint:
 
 
 class EndpointPool:
-    """All endpoints that are open now."""
+    """All open endpoints."""
 
-    def __init__(self, open_endpoint: Open, tasks: TaskGroup, *, most: int = MOST) -> None:
+    def __init__(self, open_endpoint: Open, tasks: TaskGroup, *, max_endpoints: int = MAX_ENDPOINTS) -> None:
         self._open = open_endpoint
         self._tasks = tasks
-        self._most = most
+        self._max_endpoints = max_endpoints
         self._served: dict[EndpointSpec, OpenEndpoint] = {}
         self._locks: dict[EndpointSpec, anyio.Lock] = {}
 
     def __iter__(self) -> Iterator[OpenEndpoint]:
         return iter(list(self._served.values()))
 
-    async def at(self, opening: EndpointSpec) -> OpenEndpoint:
-        """Give an endpoint, open.
+    async def at(self, spec: EndpointSpec) -> OpenEndpoint:
+        """Return an endpoint, and open it first where needed.
 
         Raises:
             RemitError: there is no such endpoint, or no room for it.
         """
-        if (served := self._served.get(opening)) is not None:
+        if (served := self._served.get(spec)) is not None:
             return served
-        lock = self._locks.setdefault(opening, anyio.Lock())
+        lock = self._locks.setdefault(spec, anyio.Lock())
         try:
             async with lock:
-                if (served := self._served.get(opening)) is None:
+                if (served := self._served.get(spec)) is None:
                     self._make_room()
-                    served = await self._tasks.start(self._hold, opening)
+                    served = await self._tasks.start(self._hold, spec)
                 return served
         finally:
             if not lock.statistics().tasks_waiting:
-                self._locks.pop(opening, None)
+                self._locks.pop(spec, None)
 
     def end(self) -> None:
-        """Close them all."""
+        """Close all endpoints."""
         for served in self:
-            served.desk.end()
+            served.dispatcher.end_streams()
             served.over.set()
 
     def _make_room(self) -> None:
-        if len(self._served) < self._most:
+        if len(self._served) < self._max_endpoints:
             return
         idle = [served for served in self._served.values() if served.is_idle]
         if not idle:
-            raise ServingError(f"{self._most} endpoints are in use, which is the most there may be")
+            raise ServingError(f"{self._max_endpoints} endpoints are in use, which is the most there may be")
         longest = min(idle, key=lambda served: served.last_used)
-        del self._served[longest.opening]
+        del self._served[longest.spec]
         longest.over.set()
 
-    async def _hold(self, opening: EndpointSpec, *, task_status: TaskStatus[OpenEndpoint]) -> None:
+    async def _hold(self, spec: EndpointSpec, *, task_status: TaskStatus[OpenEndpoint]) -> None:
         has_started = False
         try:
             async with (
-                open_dispatcher(self._open(opening), opening) as desk,
+                open_dispatcher(self._open(spec), spec) as dispatcher,
                 anyio.create_task_group() as own,
             ):
-                served = OpenEndpoint(opening, desk)
+                served = OpenEndpoint(spec, dispatcher)
                 await own.start(served.run)
-                self._served[opening] = served
+                self._served[spec] = served
                 has_started = True
                 task_status.started(served)
         except Exception:
             if not has_started:
-                raise  # to the one who asked for it
-            _logger.exception("the endpoint of `%s` failed", opening.directory)
+                raise  # to `at`
+            _logger.exception("the endpoint of `%s` failed", spec.directory)
         finally:
-            self._served.pop(opening, None)
+            self._served.pop(spec, None)

@@ -1,8 +1,7 @@
-"""Whose requests a gateway takes: by the host they say they are for, and the page they come from.
+"""Checks the `Host` and `Origin` of requests, against DNS rebinding and web pages of others.
 
-A web page can have a browser send requests to this machine under a name of its own (DNS rebinding). It cannot
-have it say another name than its own, and no page's own name is an address. Other programs on this machine
-may serve pages, too: those come from another port.
+A web page can make a browser send requests to this machine under the page's own host name, but never under
+another name or an address. Pages of other programs on this machine come from another port.
 """
 
 import re
@@ -18,25 +17,25 @@ _PORTS = {"http": "80", "https": "443"}
 
 
 class HostCheck:
-    """The names under which a gateway is reached."""
+    """The names and origins that a gateway accepts."""
 
     def __init__(self, address: str, others: Iterable[str] = (), origins: Iterable[str] = ()) -> None:
         named = [name.lower() for name in others]
-        # A name of another kind leads here through somebody who listens for others: a proxy, a tunnel.
+        # Any other name leads here through a proxy or a tunnel, which others can reach.
         self.is_private = is_loopback(address) and all(map(is_loopback, named))
         self._takes_addresses = not is_loopback(address)
         self._names = frozenset({*LOOPBACK, address.lower(), *named})
         self._origins = frozenset(origins)
 
     def is_ours(self, host: str | None) -> bool:
-        """Whether the `Host` of a request names us; the port does not matter."""
+        """Check that the `Host` of a request names this gateway, on any port."""
         name = None if host is None else hostname(host)
         return name is not None and (name in self._names or (self._takes_addresses and _is_address(name)))
 
-    def takes(self, origin: str | None, host: str) -> bool:
-        """Whether the `Origin` of a request for a `Host` of ours is allowed, or a page of ours by any name.
+    def allows(self, origin: str | None, host: str) -> bool:
+        """Check that the `Origin` of a request is allowed, or one of our own pages under any name.
 
-        What is no browser sends none. The scheme may be that of a proxy that has TLS; the port is the same.
+        Clients that are not browsers send none. A TLS proxy may change the scheme, but not the port.
         """
         if origin is None or origin in self._origins:
             return True
@@ -49,7 +48,7 @@ class HostCheck:
 
 
 def origin(text: str) -> str | None:
-    """Write an origin as browsers do; None for what is none."""
+    """Normalize an origin as browsers do; None where it is invalid."""
     found = _ORIGIN.fullmatch(text.lower())
     if found is None:
         return None
@@ -58,13 +57,13 @@ def origin(text: str) -> str | None:
 
 
 def is_loopback(name: str) -> bool:
-    """Whether a name or an address only leads to the machine that asks."""
+    """Check whether a name or an address is a loopback one."""
     is_named = name == "localhost" or name.endswith(".localhost")
     return is_named or (_is_address(name) and ip_address(name).is_loopback)
 
 
 def hostname(host: str) -> str | None:
-    """Take the port away; None for what is no host."""
+    """Return the name in a `Host` header; None where it is invalid."""
     if host.startswith("["):
         name, bracket, rest = host[1:].partition("]")
         return name.lower() if bracket and (not rest or rest.startswith(":")) else None
@@ -73,7 +72,7 @@ def hostname(host: str) -> str | None:
 
 
 def port(host: str) -> str | None:
-    """Take all but the port away; None where there is none."""
+    """Return the port in a `Host` header; None where it has none."""
     return host.rpartition("]")[2].partition(":")[2] or None
 
 

@@ -1,7 +1,7 @@
-"""The gateway on HTTP: which endpoint a URL means, and who may reach it.
+"""The HTTP application: finds the endpoint of a URL, and checks who may reach it.
 
-Nothing in a request names a command, a file or a directory: a project is named by its hash or its short name,
-among those that are known already. What is forbidden is answered like what does not exist.
+Requests never name a command, a file or a directory: a project is named by its hash or its short name, and
+must be known already. A forbidden endpoint looks like one that does not exist.
 """
 
 import json
@@ -26,8 +26,9 @@ from remit.gateway.transports.endpoint_pool import EndpointPool
 from remit.gateway.transports.host_check import HostCheck
 from remit.gateway.transports.token_grants import Grant, find_grant
 from remit.memory.scope_gate import memory_id
+from remit.protocol.json_rpc import ErrorCode
 
-LARGEST_STATE = 2**18  # bytes
+MAX_STATE_BYTES = 2**18
 
 _logger = logging.getLogger(__name__)
 _PATH = re.compile(
@@ -39,25 +40,25 @@ Push = Callable[[str, Mapping[str, object]], None]
 
 
 class GatewaySite(NamedTuple):
-    """What a gateway on HTTP is made of."""
+    """What the application serves, and for whom."""
 
     default: EndpointSpec
     project: Project  # of the default endpoint
     hosts: HostCheck
     grants: Callable[[], Sequence[Grant]]
-    projects: Callable[[], Sequence[Project]]  # that are known
-    push: Push  # keeps what an application says of its states, for a directory
+    projects: Callable[[], Sequence[Project]]  # all known ones
+    push: Push  # stores the states that an application reports for a directory
 
 
 class Route(NamedTuple):
-    """What a URL means, for one who may have it."""
+    """The target of a URL."""
 
-    opening: EndpointSpec
+    spec: EndpointSpec
     is_state: bool
 
 
 class GatewayApp:
-    """The ASGI application: checks, finds the endpoint, and hands over."""
+    """The ASGI application."""
 
     def __init__(self, site: GatewaySite, endpoints: EndpointPool) -> None:
         self._site = site
@@ -72,7 +73,7 @@ class GatewayApp:
             response = await self._answer(scope, receive, send)
         except ClientDisconnect:
             return
-        except TokenError as error:  # nobody can be told from anybody: nobody is let in
+        except TokenError as error:  # without tokens, nobody gets in
             _logger.error("%s", error)
             response = _refusal(503, "the gateway cannot check who asks")
         if response is not None:
@@ -82,41 +83,39 @@ class GatewayApp:
         headers = Headers(scope=scope)
         if not self._site.hosts.is_ours(headers.get("host")):
             return _refusal(421, "this is not the host that the request is for")
-        if not self._site.hosts.takes(headers.get("origin"), headers["host"]):
+        if not self._site.hosts.allows(headers.get("origin"), headers["host"]):
             return _refusal(403, "requests from this origin are not taken")
         if scope["path"] == "/health":
             return JSONResponse({"status": "ok", "version": __version__})
         grants = self._site.grants()
         grant = _grant(headers.get("authorization"), grants)
         is_push = scope["path"].endswith("/state")
-        self._wants_tokens |= bool(grants)  # for good: who ends the last token does not mean to let all in
+        self._wants_tokens |= bool(grants)  # for good: revoking the last token must not open the gateway
         if grant is None and (is_push or self._wants_tokens):
             return _unauthorized(has_tried="authorization" in headers)
-        place = await self._place(scope["path"], grant)
-        if place is None:
+        route = await self._route(scope["path"], grant)
+        if route is None:
             return _refusal(404, "there is no such endpoint")
         scope["remit.principal"] = None if grant is None else grant.name
         scope["remit.bound_projects"] = None if grant is None else _bound_projects(grant)
         if grant is not None:
-            scope["user"] = _user(grant)  # by which the SDK binds a session to who opened it
-        if place.is_state:
-            return await self._push(place.opening.directory, Request(scope, receive))
-        return await self._serve(place.opening, scope, receive, send)
+            scope["user"] = _user(grant)  # the SDK binds sessions to it
+        if route.is_state:
+            return await self._push(route.spec.directory, Request(scope, receive))
+        return await self._serve(route.spec, scope, receive, send)
 
-    async def _serve(
-        self, opening: EndpointSpec, scope: Scope, receive: Receive, send: Send
-    ) -> Response | None:
+    async def _serve(self, spec: EndpointSpec, scope: Scope, receive: Receive, send: Send) -> Response | None:
         try:
-            served = await self._endpoints.at(opening)
+            served = await self._endpoints.at(spec)
         except ServingError as error:
             return _refusal(503, str(error))
-        except RemitError as error:  # of a project that the caller may have: its agent, or its room
+        except RemitError as error:  # an unknown agent or room of a granted project
             return _refusal(404, f"{error}; {error.hint}" if error.hint else str(error))
         await served.answer(scope, receive, send)
         return None
 
-    async def _place(self, path: str, grant: Grant | None) -> Route | None:
-        """Find what a path means; None for what there is not, and for what this bearer may not have."""
+    async def _route(self, path: str, grant: Grant | None) -> Route | None:
+        """Find the target of a path; None where it does not exist or is not granted."""
         found = _PATH.fullmatch(path)
         if found is None or (found["what"] == "state" and (found["agent"] or found["room"])):
             return None
@@ -147,24 +146,24 @@ class GatewayApp:
         return project
 
     async def _push(self, directory: str, request: Request) -> Response:
-        """Keep what an application says of its states."""
+        """Store the states that an application reports."""
         if request.method != "POST":
             return Response(status_code=405, headers={"Allow": "POST"})
-        body = await _body(request, LARGEST_STATE)
+        body = await _body(request, MAX_STATE_BYTES)
         if body is None:
-            return _refusal(413, f"the states may have {LARGEST_STATE} bytes")
+            return _refusal(413, f"the states may have {MAX_STATE_BYTES} bytes")
         try:
             pushed: Any = json.loads(body)
         except (ValueError, RecursionError):
             return _refusal(400, "the body is not JSON")
         if not isinstance(pushed, dict):
             return _refusal(400, "the body is no object of states")
-        said = cast(dict[str, object], pushed)
+        states = cast(dict[str, object], pushed)
         try:
-            await anyio.to_thread.run_sync(self._site.push, directory, said)
+            await anyio.to_thread.run_sync(self._site.push, directory, states)
         except RemitError as error:
             return _refusal(400, f"{error}; {error.hint}" if error.hint else str(error))
-        return JSONResponse({"pushed": list(said)})
+        return JSONResponse({"pushed": list(states)})
 
 
 async def _body(request: Request, most: int) -> bytes | None:
@@ -182,7 +181,7 @@ def _grant(authorization: str | None, grants: Sequence[Grant]) -> Grant | None:
 
 
 def _reaches(grant: Grant, agent: str | None, *, is_state: bool) -> bool:
-    """Whether a bearer may have an endpoint; states unlock tools, and are not for an agent to say."""
+    """Check a grant; states unlock tools, so tokens of agents cannot push them."""
     return not grant.agents if is_state else grant.reaches_agent(agent)
 
 
@@ -202,6 +201,7 @@ def _unauthorized(*, has_tried: bool) -> Response:
 
 
 def _refusal(status: int, words: str) -> Response:
-    """Refuse a request in the way the protocol's clients understand."""
-    error = {"code": -32600 if status < 500 else -32603, "message": words}
+    """Refuse a request with a JSON-RPC error."""
+    code = ErrorCode.INVALID_REQUEST if status < 500 else ErrorCode.INTERNAL_ERROR
+    error = {"code": code, "message": words}
     return JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, status_code=status)

@@ -1,30 +1,31 @@
-"""Serves many clients on HTTP, each endpoint at a URL of its own."""
+"""Serves many clients on HTTP, each endpoint at its own URL."""
 
 import socket
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import anyio
 import uvicorn
+from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
-from remit.bootstrap import open_endpoint, open_registry, open_tokens, open_upstream_pool
 from remit.decision.projects import Project
 from remit.errors import ServingError
 from remit.gateway.ports import EndpointSpec
-from remit.gateway.transports.cors import allow_origins
 from remit.gateway.transports.endpoint_pool import EndpointPool
 from remit.gateway.transports.host_check import HostCheck, is_loopback
 from remit.gateway.transports.http_routes import GatewayApp, GatewaySite
-from remit.gateway.transports.lifecycle import Print, describe_opening, run_until_stopped, status_monitor
+from remit.gateway.transports.lifecycle import GatewayOpeners, Print, describe_endpoint, run_until_stopped
 
-GRACE = 2  # seconds that requests have to end
+GRACE = 2  # seconds for requests to end
 
 _BACKLOG = 1024
+_EXPOSED_HEADERS = ("Mcp-Session-Id", "WWW-Authenticate")  # that a web page may read
 
-_FRESH = 2.0  # seconds for which the list of projects is not asked for again
+_PROJECTS_SECONDS = 2.0  # for which the list of projects is cached
 
 
 class Address(NamedTuple):
@@ -34,48 +35,53 @@ class Address(NamedTuple):
     port: int
 
     def url(self, path: str) -> str:
-        """Spell it as a URL."""
+        """Return the URL of a path."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{self.port}{path}"
 
 
 class AllowedOrigins(NamedTuple):
-    """From where a gateway is reached, beside its own address."""
+    """What may reach a gateway, besides its own address."""
 
-    names: Sequence[str] = ()  # that lead to it
-    origins: Sequence[str] = ()  # of pages that may ask
+    hosts: Sequence[str] = ()  # other names of this machine
+    origins: Sequence[str] = ()  # of web pages
 
 
-def serve(opening: EndpointSpec, address: Address, reach: AllowedOrigins, say: Print) -> int:
-    """Serve whoever connects to an address; gives the exit code.
+def serve(
+    spec: EndpointSpec, address: Address, allowed: AllowedOrigins, openers: GatewayOpeners, say: Print
+) -> int:
+    """Serve clients at an address, and return the exit code.
 
     Raises:
-        RemitError: the address cannot be had, other machines reach it and there is no token, or there is no
-            such endpoint.
+        RemitError: the address is taken, other machines can reach it and there is no token, or the endpoint
+            does not exist.
     """
-    hosts, tokens = HostCheck(address.host, reach.names, reach.origins), open_tokens()
+    hosts, tokens = HostCheck(address.host, allowed.hosts, allowed.origins), openers.tokens()
     if not hosts.is_private and not tokens.grants():
-        reached = next(name for name in (address.host, *reach.names) if not is_loopback(name.lower()))
+        reached = next(name for name in (address.host, *allowed.hosts) if not is_loopback(name.lower()))
         raise ServingError(
             f"{reached} can be reached from other machines, and there is no token to ask for",
             hint="`remit token add NAME` makes one; or listen on 127.0.0.1, by no other name",
         )
-    site = GatewaySite(opening, _project(opening), hosts, tokens.grants, _Known(), _push)
+    projects = _Projects(openers)
+    site = GatewaySite(
+        spec, projects.at(spec.directory), hosts, tokens.grants, projects.known, projects.push_states
+    )
     listener = bind_socket(address)
     address = Address(address.host, listener.getsockname()[1])
 
     async def work() -> None:
-        async with open_upstream_pool() as links, anyio.create_task_group() as tasks:
-            endpoints = EndpointPool(lambda asked: open_endpoint(asked, links), tasks)
-            watched = status_monitor(
-                lambda: [(served.opening, served.desk) for served in endpoints], links, address.url("/mcp")
+        async with openers.upstream_pool() as upstreams, anyio.create_task_group() as tasks:
+            endpoints = EndpointPool(lambda wanted: openers.endpoint(wanted, upstreams), tasks)
+            monitor = openers.status_monitor(
+                lambda: [(each.spec, each.dispatcher) for each in endpoints], upstreams, address.url("/mcp")
             )
-            await endpoints.at(opening)  # so that a mistake shows now, and not to the first client
-            tasks.start_soon(watched.run)
-            say(f"serving {describe_opening(opening)} on {address.url('/mcp')}")
+            await endpoints.at(spec)  # now, so a mistake shows here and not to the first client
+            tasks.start_soon(monitor.run)
+            say(f"serving {describe_endpoint(spec)} on {address.url('/mcp')}")
             try:
                 await serve_http(
-                    allow_origins(GatewayApp(site, endpoints), reach.origins), endpoints, listener
+                    allow_origins(GatewayApp(site, endpoints), allowed.origins), endpoints, listener
                 )
             finally:
                 tasks.cancel_scope.cancel()
@@ -84,21 +90,21 @@ def serve(opening: EndpointSpec, address: Address, reach: AllowedOrigins, say: P
         return run_until_stopped(work)
 
 
-async def serve_http(front: ASGIApp, endpoints: EndpointPool, listener: socket.socket) -> None:
-    """Serve whoever connects, until cancelled; then requests have a moment to end."""
+async def serve_http(app: ASGIApp, endpoints: EndpointPool, listener: socket.socket) -> None:
+    """Serve clients until cancelled; then give requests a moment to end."""
     config = uvicorn.Config(
-        front,
+        app,
         log_config=None,
         access_log=False,
         lifespan="off",
         ws="none",
         server_header=False,
-        timeout_keep_alive=75,  # longer than clients keep a connection that they do not use
+        timeout_keep_alive=75,  # longer than clients keep an unused connection
         timeout_graceful_shutdown=GRACE,
     )
     server = _Server(config)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(server.run_to_its_end, listener)
+        tasks.start_soon(server.serve_shielded, listener)
         try:
             await anyio.sleep_forever()
         finally:
@@ -106,17 +112,35 @@ async def serve_http(front: ASGIApp, endpoints: EndpointPool, listener: socket.s
             server.should_exit = True
 
 
+def allow_origins(app: ASGIApp, origins: Collection[str]) -> ASGIApp:
+    """Add CORS headers for web pages of some origins, which the application must accept itself.
+
+    Pages may send any header, because each tool chooses which arguments are repeated in headers. Browsers
+    send no cookies along.
+    """
+    if not origins:
+        return app
+    return CORSMiddleware(
+        app,
+        allow_origins=origins,
+        allow_methods=("GET", "POST", "DELETE"),
+        allow_headers=("*",),
+        allow_private_network=True,
+        expose_headers=_EXPOSED_HEADERS,
+    )
+
+
 def bind_socket(address: Address) -> socket.socket:
-    """Take an address to listen on.
+    """Listen on an address.
 
     Raises:
-        ServingError: it cannot be had.
+        ServingError: it is not available.
     """
     try:
         found = socket.getaddrinfo(*address, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, kind, _, _, place = found[0]
-        # Answers go out at once, and are not gathered for 40 ms: the event loop sees to that only where the
-        # protocol is named, so connections are told here, too.
+        # Send answers at once instead of collecting them for 40 ms. The event loop sets TCP_NODELAY only on
+        # sockets with an explicit protocol, and connections inherit it from here.
         listener = socket.socket(family, kind, socket.IPPROTO_TCP)
         try:
             listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -137,33 +161,41 @@ def bind_socket(address: Address) -> socket.socket:
 
 
 class _Server(uvicorn.Server):
-    """Uvicorn, which leaves the signals to us."""
+    """Uvicorn without its signal handlers: `run_until_stopped` handles signals."""
 
-    async def run_to_its_end(self, listener: socket.socket) -> None:
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        """Capture none."""
+        yield
+
+    async def serve_shielded(self, listener: socket.socket) -> None:
+        """Serve until `should_exit`, even when cancelled."""
         with anyio.CancelScope(shield=True):
-            await self._serve([listener])  # `serve` would take the signals
+            await self.serve([listener])
 
 
-class _Known:
-    """The projects that something is stored about, asked for now and then."""
+class _Projects:
+    """The projects in the registry, and the states that applications push for them."""
 
-    def __init__(self) -> None:
-        self._projects: Sequence[Project] = ()
-        self._read_at = -_FRESH
+    def __init__(self, openers: GatewayOpeners) -> None:
+        self._open_registry = openers.registry
+        self._known: Sequence[Project] = ()
+        self._read_at = -_PROJECTS_SECONDS
 
-    def __call__(self) -> Sequence[Project]:
-        if time.monotonic() - self._read_at > _FRESH:
-            with open_registry() as registry:
-                self._projects = registry.projects()
+    def at(self, directory: str) -> Project:
+        """Find the project of a directory."""
+        with self._open_registry() as registry:
+            return registry.at(directory).workspace.project
+
+    def known(self) -> Sequence[Project]:
+        """List all projects, from a short-lived cache."""
+        if time.monotonic() - self._read_at > _PROJECTS_SECONDS:
+            with self._open_registry() as registry:
+                self._known = registry.projects()
             self._read_at = time.monotonic()
-        return self._projects
+        return self._known
 
-
-def _project(opening: EndpointSpec) -> Project:
-    with open_registry() as registry:
-        return registry.at(opening.directory).workspace.project
-
-
-def _push(directory: str, said: Mapping[str, object]) -> None:
-    with open_registry() as registry:
-        registry.push_states(said, registry.at(directory))
+    def push_states(self, directory: str, states: Mapping[str, object]) -> None:
+        """Store states that an application reports."""
+        with self._open_registry() as registry:
+            registry.push_states(states, registry.at(directory))

@@ -1,41 +1,74 @@
-"""What every gateway does, however it is reached: it stops when told, and says how it is."""
+"""What every gateway process does: it stops on signals, and publishes its status."""
 
 import signal
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterable
-from typing import cast
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import anyio
 from anyio.abc import TaskStatus
 
-from remit.bootstrap import memory_of_this_process, open_gateway_files
 from remit.errors import RemitError
-from remit.gateway.ports import EndpointSpec
+from remit.gateway.ports import Endpoint, EndpointSpec
 from remit.gateway.requests.dispatcher import Dispatcher
+from remit.gateway.transports.status_files import StatusFiles, resident_megabytes
 from remit.gateway.transports.status_monitor import StatusMonitor
 from remit.upstream.ports import UpstreamPool
 
-# The event loop of Windows knows none; there, the interpreter's own way of being interrupted has to do.
+if TYPE_CHECKING:  # loaded where they are opened
+    from remit.gateway.transports.token_file import TokenFile
+    from remit.memory.project_memory import Memory
+    from remit.registry import Registry
+
+# On Windows the event loop handles no signals; there the interpreter's own interrupt has to do.
 SIGNALS = [] if sys.platform == "win32" else [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
 
-Print = Callable[[str], None]  # to the person who started it, on stderr
+Print = Callable[[str], None]  # to the person who started the gateway, on stderr
+
+
+class GatewayOpeners(NamedTuple):
+    """Opens what a gateway process needs."""
+
+    registry: "Callable[[], Registry]"
+    memory: "Callable[[str], Memory]"
+    upstream_pool: Callable[[], AbstractAsyncContextManager[UpstreamPool]]
+    endpoint: Callable[[EndpointSpec, UpstreamPool], AbstractAsyncContextManager[Endpoint]]
+    tokens: "Callable[[], TokenFile]"
+    status_files: Callable[[], StatusFiles]
+
+    def status_monitor(
+        self,
+        endpoints: Callable[[], Iterable[tuple[EndpointSpec, Dispatcher]]],
+        upstreams: UpstreamPool,
+        url: str | None = None,
+    ) -> StatusMonitor:
+        """Make the monitor of a gateway that starts now."""
+        return StatusMonitor(
+            self.status_files(),
+            endpoints=endpoints,
+            upstreams=upstreams.statuses,
+            memory=resident_megabytes,
+            url=url,
+            started_at=time.time_ns() // 1_000_000,
+        )
 
 
 def run_until_stopped(work: Callable[[], Awaitable[None]]) -> int:
-    """Do some work until it is done or a signal asks to stop; gives the exit code.
+    """Do some work until it is done or a signal arrives, and return the exit code.
 
     Raises:
-        RemitError: it cannot be done.
+        RemitError: the work failed with it.
     """
     try:
         return anyio.run(until_signal, work)
     except BaseExceptionGroup as group:
-        raise _only(group) from None
+        raise _unwrap(group) from None
 
 
 async def until_signal(work: Callable[[], Awaitable[None]]) -> int:
-    """Do some work until it is done or a signal asks to stop; gives the exit code."""
+    """Do some work until it is done or a signal arrives, and return the exit code."""
     received = 0
     async with anyio.create_task_group() as tasks:
 
@@ -45,7 +78,7 @@ async def until_signal(work: Callable[[], Awaitable[None]]) -> int:
                 task_status.started()
                 async for number in signals:
                     received = 128 + number
-                    break  # whoever asks a second time gets it at once
+                    break  # a second signal ends the process at once
             tasks.cancel_scope.cancel()
 
         if SIGNALS:
@@ -55,31 +88,15 @@ async def until_signal(work: Callable[[], Awaitable[None]]) -> int:
     return received
 
 
-def status_monitor(
-    endpoints: Callable[[], Iterable[tuple[EndpointSpec, Dispatcher]]],
-    links: UpstreamPool,
-    url: str | None = None,
-) -> StatusMonitor:
-    """Watch a gateway that starts now."""
-    return StatusMonitor(
-        open_gateway_files(),
-        endpoints=endpoints,
-        conditions=links.statuses,
-        memory=memory_of_this_process,
-        url=url,
-        started_at=time.time_ns() // 1_000_000,
-    )
+def describe_endpoint(spec: EndpointSpec) -> str:
+    """Describe an endpoint in a few words."""
+    client = spec.client if spec.agent is None else f"{spec.client}, agent {spec.agent}"
+    room = "" if spec.room is None else f", room {spec.room}"
+    return f"{spec.directory} ({client}{room})"
 
 
-def describe_opening(opening: EndpointSpec) -> str:
-    """Say what an endpoint serves, in a few words."""
-    who = opening.client if opening.agent is None else f"{opening.client}, agent {opening.agent}"
-    room = "" if opening.room is None else f", room {opening.room}"
-    return f"{opening.directory} ({who}{room})"
-
-
-def _only(error: BaseException) -> BaseException:
-    """Take an error of ours out of the groups that tasks wrap it in; anything else stays as it is."""
+def _unwrap(error: BaseException) -> BaseException:
+    """Take a single error of Remit out of the groups of task groups; leave any other as it is."""
     inner = error
     while isinstance(inner, BaseExceptionGroup):
         inner, *others = cast(BaseExceptionGroup[BaseException], inner).exceptions

@@ -1,7 +1,7 @@
-"""Messages on descriptors, one on a line.
+"""Streams of messages on file descriptors, one message per line.
 
-Pipes and sockets, by which clients start servers, are read and written by the event loop itself; anything
-else (a terminal, a file) is read by a thread.
+The event loop reads and writes pipes and sockets, which clients use; a thread reads anything else, such as a
+terminal or a file.
 """
 
 import asyncio
@@ -18,12 +18,12 @@ from typing import Any
 import anyio
 
 from remit.gateway.transports.list_encoding import error_line
-from remit.protocol.json_rpc import ErrorCode, as_object
+from remit.protocol.json_rpc import ErrorCode, JsonRpcError, as_object
 
-LONGEST_LINE = 32 * 2**20
-MOST_UNREAD = 4 * 2**20  # bytes that a client may leave unread before it gets no further hearing
-MOST_UNSERVED = 1000  # messages that are read ahead
-LAST_WORDS = 1.5  # seconds that requests have to be answered when the client sends no more
+MAX_LINE = 32 * 2**20
+MAX_UNREAD = 4 * 2**20  # bytes that a client leaves unread before its requests have to wait
+MAX_READ_AHEAD = 1000  # messages
+DRAIN_SECONDS = 1.5  # to answer pending requests when the client sends no more
 
 _CHUNK = 2**18
 
@@ -31,7 +31,7 @@ Message = Mapping[str, Any]
 
 
 class LineWriter:
-    """The stream of messages to the client."""
+    """Writes messages to the client."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -42,10 +42,10 @@ class LineWriter:
         self._room.set()
         self._unanswered: set[str | int] = set()
         self._is_answered = asyncio.Event()
-        self.is_broken = False  # nobody reads any more
+        self.is_broken = False  # the client no longer reads
 
     def write(self, line: bytes) -> None:
-        """Write at once what the pipe takes, and the rest when it takes more."""
+        """Write what the pipe takes at once, and the rest later."""
         if not self._unread:
             line = line[self._write(line) :]
         if not line or self.is_broken:
@@ -53,32 +53,32 @@ class LineWriter:
         self._unread += line
         if not self._is_waiting:
             self._is_waiting = True
-            self._loop.add_writer(self._descriptor, self._go_on)
-        if len(self._unread) > MOST_UNREAD:
+            self._loop.add_writer(self._descriptor, self._write_more)
+        if len(self._unread) > MAX_UNREAD:
             self._room.clear()
 
     @property
     def has_room(self) -> bool:
-        """Whether the client reads what it is told."""
+        """Whether the client keeps reading."""
         return self._room.is_set()
 
-    async def room(self) -> None:
+    async def wait_for_room(self) -> None:
         """Wait until the client has read enough."""
         if not self._room.is_set():
             await self._room.wait()
 
     def expect(self, identity: str | int) -> None:
-        """Remember that a request wants an answer."""
+        """Record that a request needs an answer."""
         self._unanswered.add(identity)
 
     def settle(self, identity: str | int) -> None:
-        """Forget a request that has its answer."""
+        """Record that a request has its answer."""
         self._unanswered.discard(identity)
         if not self._unanswered:
             self._is_answered.set()
 
-    async def answered(self) -> None:
-        """Wait until every request has its answer, or nobody is there to read it."""
+    async def wait_until_answered(self) -> None:
+        """Wait until every request has its answer, or the client no longer reads."""
         if self._unanswered and not self.is_broken:
             self._is_answered.clear()
             await self._is_answered.wait()
@@ -90,12 +90,12 @@ class LineWriter:
             await self._room.wait()
 
     def close(self) -> None:
-        """Let go of the descriptor."""
+        """Stop using the descriptor."""
         if self._is_waiting:
             self._is_waiting = False
             self._loop.remove_writer(self._descriptor)
 
-    def _go_on(self) -> None:
+    def _write_more(self) -> None:
         del self._unread[: self._write(self._unread)]
         if self.is_broken:
             self._unread.clear()
@@ -115,84 +115,86 @@ class LineWriter:
 
 
 class LineReader:
-    """The stream of messages from the client; what is no message is answered with the fault."""
+    """Reads messages from the client, and answers invalid ones with an error."""
 
-    def __init__(self, descriptor: int, outlet: LineWriter) -> None:
+    def __init__(self, descriptor: int, writer: LineWriter) -> None:
         self._descriptor = descriptor
-        self._outlet = outlet
+        self._writer = writer
         self._loop = asyncio.get_running_loop()
         self._messages: deque[Message] = deque()
-        self._news = asyncio.Event()
-        self._line = bytearray()  # what came of a line that is not complete
-        self._is_skipping = False  # the rest of a line that is too long
+        self._has_arrived = asyncio.Event()
+        self._line = bytearray()  # of an incomplete line
+        self._is_skipping = False  # in a line that is too long
         self._is_reading = False
         self._has_ended = False
-        self._thread = None if is_pipe(descriptor) else _Reading(descriptor, self._loop, self._got)
+        self._thread = (
+            None if is_pipe(descriptor) else _ReaderThread(descriptor, self._loop, self._take_chunk)
+        )
 
     def __aiter__(self) -> "LineReader":
         return self
 
     async def __anext__(self) -> Message:
-        """Give the next message; the end comes when all that was asked is answered or has had its time."""
-        await self._outlet.room()
+        """Return the next message; the end comes when pending requests are answered or time is up."""
+        await self._writer.wait_for_room()
         while not self._messages:
-            if self._has_ended or self._outlet.is_broken:
-                with anyio.move_on_after(LAST_WORDS):
-                    await self._outlet.answered()
+            if self._has_ended or self._writer.is_broken:
+                with anyio.move_on_after(DRAIN_SECONDS):
+                    await self._writer.wait_until_answered()
                 raise StopAsyncIteration
-            self._news.clear()
+            self._has_arrived.clear()
             self._start()
-            await self._news.wait()
+            await self._has_arrived.wait()
         return self._messages.popleft()
 
     def close(self) -> None:
-        """Let go of the descriptor."""
+        """Stop using the descriptor."""
         if self._is_reading and self._thread is None:
             self._loop.remove_reader(self._descriptor)
         self._is_reading = False
 
     def _start(self) -> None:
         if self._thread is not None:
-            self._thread.go_on()
+            self._thread.read_more()
         elif not self._is_reading:
             self._loop.add_reader(self._descriptor, self._read)
         self._is_reading = True
 
     def _read(self) -> None:
         try:
-            self._got(os.read(self._descriptor, _CHUNK))
+            self._take_chunk(os.read(self._descriptor, _CHUNK))
         except BlockingIOError:
             return
         except OSError:
-            self._got(b"")
+            self._take_chunk(b"")
 
-    def _got(self, chunk: bytes) -> None:
+    def _take_chunk(self, chunk: bytes) -> None:
         if chunk:
-            self._take(chunk)
+            self._split_lines(chunk)
         else:
             self._has_ended = True
-        if self._has_ended or not self._outlet.has_room or len(self._messages) > MOST_UNSERVED:
+        if self._has_ended or not self._writer.has_room or len(self._messages) > MAX_READ_AHEAD:
             self.close()
         if self._has_ended or self._messages:
-            self._news.set()
+            self._has_arrived.set()
 
-    def _take(self, chunk: bytes) -> None:
+    def _split_lines(self, chunk: bytes) -> None:
         *complete, rest = chunk.split(b"\n")
         for piece in complete:
             if not self._is_skipping:
-                self._understand(bytes(self._line + piece) if self._line else piece)
+                self._parse(bytes(self._line + piece) if self._line else piece)
             self._is_skipping = False
             self._line.clear()
         if not self._is_skipping:
             self._line += rest
-        if len(self._line) > LONGEST_LINE:
+        if len(self._line) > MAX_LINE:
             self._line.clear()
             self._is_skipping = True
             self._refuse(
-                None, ErrorCode.INVALID_REQUEST, f"a message may have {LONGEST_LINE} bytes, and this has more"
+                None, ErrorCode.INVALID_REQUEST, f"a message may have {MAX_LINE} bytes, and this has more"
             )
 
-    def _understand(self, line: bytes) -> None:
+    def _parse(self, line: bytes) -> None:
         if not line or line.isspace():
             return
         try:
@@ -209,48 +211,48 @@ class LineReader:
             self._refuse(known, ErrorCode.INVALID_REQUEST, "this is no message of JSON-RPC 2.0")
         else:
             if method is not None and identity is not None:
-                self._outlet.expect(identity)
+                self._writer.expect(identity)
             self._messages.append(message)
 
     def _refuse(self, identity: str | int | None, code: int, words: str) -> None:
-        self._outlet.write(error_line(identity, code, words))
+        self._writer.write(error_line(identity, JsonRpcError(code, words)))
 
 
-class _Reading(threading.Thread):
-    """Reads what the event loop cannot wait for, a piece at a time and when asked."""
+class _ReaderThread(threading.Thread):
+    """Reads a descriptor that the event loop cannot wait for, one chunk per request."""
 
     def __init__(
-        self, descriptor: int, loop: asyncio.AbstractEventLoop, got: Callable[[bytes], None]
+        self, descriptor: int, loop: asyncio.AbstractEventLoop, on_chunk: Callable[[bytes], None]
     ) -> None:
         super().__init__(daemon=True)
         self._descriptor = descriptor
         self._loop = loop
-        self._got = got
-        self._may = threading.Semaphore(0)
-        self._is_asked = False
+        self._on_chunk = on_chunk
+        self._permits = threading.Semaphore(0)
+        self._is_requested = False
 
-    def go_on(self) -> None:
-        """Read a piece, unless one is being read."""
+    def read_more(self) -> None:
+        """Read a chunk, unless one is being read."""
         if not self.is_alive():
             self.start()
-        if not self._is_asked:
-            self._is_asked = True
-            self._may.release()
+        if not self._is_requested:
+            self._is_requested = True
+            self._permits.release()
 
     def run(self) -> None:
         chunk = b"?"
         while chunk:
-            self._may.acquire()
+            self._permits.acquire()
             try:
                 chunk = os.read(self._descriptor, _CHUNK)
             except OSError:
                 chunk = b""
-            with suppress(RuntimeError):  # nobody waits for it any more
+            with suppress(RuntimeError):  # the event loop is closed
                 self._loop.call_soon_threadsafe(self._hand_over, chunk)
 
     def _hand_over(self, chunk: bytes) -> None:
-        self._is_asked = False
-        self._got(chunk)
+        self._is_requested = False
+        self._on_chunk(chunk)
 
 
 def _is_message(message: Message) -> bool:
@@ -264,6 +266,6 @@ def _is_message(message: Message) -> bool:
 
 
 def is_pipe(descriptor: int) -> bool:
-    """Whether the event loop can wait for a descriptor."""
+    """Check whether the event loop can wait for a descriptor."""
     mode = os.fstat(descriptor).st_mode
     return sys.platform != "win32" and (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode))

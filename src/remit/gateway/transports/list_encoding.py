@@ -1,18 +1,19 @@
-"""Lists that are turned into JSON once, however often they are asked for."""
+"""JSON of answers; lists are encoded once, however often clients ask for them."""
 
 import json
 import math
 from typing import Any, cast
 
 from remit.gateway.ports import PublishedList
+from remit.protocol.json_rpc import JsonRpcError
 
-# Ends of a line to Python and to some who read events, and not to JSON.
+# Line ends to Python and to some readers of event streams, but not to JSON.
 _LINE_ENDS = {char.encode(): json.dumps(char)[1:-1].encode() for char in "\x85\u2028\u2029"}
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 class EncodedList(list[Any]):
-    """A list with its JSON; for everybody who does not look for that, a list like any other."""
+    """A list that carries its own JSON."""
 
     def __init__(self, items: list[Any]) -> None:
         super().__init__(encodable(items))
@@ -20,25 +21,25 @@ class EncodedList(list[Any]):
 
 
 class EncodedLists:
-    """The last list of each kind, prepared."""
+    """The latest list of each name, encoded."""
 
     def __init__(self) -> None:
-        self._prepared: dict[str, tuple[list[Any], EncodedList]] = {}
+        self._encoded: dict[str, tuple[list[Any], EncodedList]] = {}
 
-    def prepared(self, name: str, listing: PublishedList) -> EncodedList:
-        """Give a list prepared; the same one, while the endpoint gives the same one."""
-        known = self._prepared.get(name)
+    def encode(self, name: str, listing: PublishedList) -> EncodedList:
+        """Encode a list, or return the earlier result for the same list."""
+        known = self._encoded.get(name)
         if known is None or known[0] is not listing.items:
-            known = self._prepared[name] = listing.items, EncodedList(listing.items)
+            known = self._encoded[name] = listing.items, EncodedList(listing.items)
         return known[1]
 
 
 def encode_json(value: object) -> bytes:
-    """Turn a value into JSON on one line, of which any reader can make sense."""
+    """Encode a value as JSON on one line, without anything that JSON does not allow."""
     try:
         return _ENCODER.encode(value).encode()
     except ValueError:
-        return _ENCODER.encode(_mended(value)).encode()
+        return _ENCODER.encode(_repaired(value)).encode()
 
 
 def _on_one_line(text: bytes) -> bytes:
@@ -48,16 +49,16 @@ def _on_one_line(text: bytes) -> bytes:
 
 
 def encodable(value: Any) -> Any:
-    """Give a value that can be turned into JSON: itself, nearly always."""
+    """Return a value that JSON can express: nearly always the value itself."""
     try:
         _ENCODER.encode(value).encode()
     except ValueError:
-        return _mended(value)
+        return _repaired(value)
     return value
 
 
 def result_line(identity: str | int, result: dict[str, Any]) -> bytes:
-    """Write an answer as one line, taking over what is prepared of it."""
+    """Write an answer as one line, with the JSON of lists that are already encoded."""
     if not any(type(value) is EncodedList for value in result.values()):
         return b'{"jsonrpc":"2.0","id":%b,"result":%b}\n' % (encode_json(identity), encode_json(result))
     parts = [
@@ -67,10 +68,9 @@ def result_line(identity: str | int, result: dict[str, Any]) -> bytes:
     return b'{"jsonrpc":"2.0","id":%b,"result":{%b}}\n' % (encode_json(identity), b",".join(parts))
 
 
-def error_line(identity: str | int | None, code: int, message: str, data: object = None) -> bytes:
-    """Write an answer that is an error as one line."""
-    error = {"code": code, "message": message, **({} if data is None else {"data": data})}
-    return message_line({"id": identity, "error": error})
+def error_line(identity: str | int | None, error: JsonRpcError) -> bytes:
+    """Write an error as one line."""
+    return message_line({"id": identity, "error": error.as_object()})
 
 
 def message_line(message: dict[str, Any]) -> bytes:
@@ -78,12 +78,12 @@ def message_line(message: dict[str, Any]) -> bytes:
     return encode_json({"jsonrpc": "2.0", **message}) + b"\n"
 
 
-def _mended(value: Any) -> Any:
-    """Replace what JSON cannot say: what is no number, and half of a surrogate pair."""
+def _repaired(value: Any) -> Any:
+    """Replace what JSON cannot express: NaN, infinity and lone surrogates."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, dict):
-        return {_mended(key): _mended(each) for key, each in cast(dict[Any, Any], value).items()}
-    return [_mended(each) for each in cast(list[Any], value)] if isinstance(value, list) else value
+        return {_repaired(key): _repaired(each) for key, each in cast(dict[Any, Any], value).items()}
+    return [_repaired(each) for each in cast(list[Any], value)] if isinstance(value, list) else value

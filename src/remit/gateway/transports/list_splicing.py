@@ -1,6 +1,6 @@
-"""Lists that are JSON already, in answers of the SDK, which would write each of them anew every time.
+"""Inserts encoded lists into responses of the SDK, which would encode them again every time.
 
-The SDK writes a sign in the place of a list, and what the sign stands for goes out instead of it.
+The SDK writes a placeholder, and the response is sent with the list in its place.
 """
 
 import secrets
@@ -11,28 +11,28 @@ from starlette.types import Message, Scope, Send
 from remit.gateway.transports.list_encoding import EncodedList
 from remit.protocol.json_rpc import Answer
 
-_PLACE = "remit.splicing"  # ours, in the scope of a request
+_SCOPE_KEY = "remit.splicing"
 
 
 class ListSplicer:
-    """The way out of one HTTP response."""
+    """Sends one HTTP response."""
 
     def __init__(self, scope: Scope, send: Send) -> None:
         self._send = send
         self._pieces: dict[bytes, bytes] = {}
         self._start: Message | None = None
-        scope[_PLACE] = self
+        scope[_SCOPE_KEY] = self
 
-    def sign_for(self, prepared: EncodedList) -> str:
-        """Promise to put a list where a sign is: one that nobody can guess, and write elsewhere."""
-        sign = f"list:{secrets.token_hex(16)}"
-        self._pieces[b'"%b"' % sign.encode()] = prepared.json
-        return sign
+    def placeholder_for(self, encoded: EncodedList) -> str:
+        """Make a random placeholder for a list, which no other content can contain."""
+        placeholder = f"list:{secrets.token_hex(16)}"
+        self._pieces[b'"%b"' % placeholder.encode()] = encoded.json
+        return placeholder
 
     async def __call__(self, message: Message) -> None:
-        """Send a part of the response on."""
+        """Send a part of the response."""
         if message["type"] == "http.response.start" and "content-length" in MutableHeaders(scope=message):
-            self._start = message  # waits for its body, which may become longer
+            self._start = message  # waits for the body, whose length changes
             return
         if message["type"] == "http.response.body" and self._pieces:
             message = {**message, "body": self._filled(message.get("body", b""))}
@@ -43,17 +43,17 @@ class ListSplicer:
         await self._send(message)
 
     def _filled(self, body: bytes) -> bytes:
-        for sign in [sign for sign in self._pieces if sign in body]:
-            body = body.replace(sign, self._pieces.pop(sign), 1)
+        for placeholder in [each for each in self._pieces if each in body]:
+            body = body.replace(placeholder, self._pieces.pop(placeholder), 1)
         return body
 
 
 def splice_lists(answer: Answer, scope: Scope) -> Answer:
-    """Have what is prepared of an answer go out as it is, where the response can be reached."""
-    splicing: ListSplicer | None = scope.get(_PLACE)
-    if splicing is None:
+    """Replace encoded lists in an answer by placeholders, where the response can be reached."""
+    splicer: ListSplicer | None = scope.get(_SCOPE_KEY)
+    if splicer is None:
         return answer
     return {
-        name: splicing.sign_for(value) if type(value) is EncodedList else value
+        name: splicer.placeholder_for(value) if type(value) is EncodedList else value
         for name, value in answer.items()
     }

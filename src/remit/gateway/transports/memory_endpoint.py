@@ -1,4 +1,4 @@
-"""The memory of a project as an endpoint of its own: its tools alone, for clients that want nothing else."""
+"""An endpoint with only the memory tools of a project."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -6,11 +6,10 @@ from typing import Any
 
 import anyio
 
-from remit.bootstrap import open_memory
 from remit.gateway.memory_tools import MemoryTools
 from remit.gateway.memory_upstream import call_memory
 from remit.gateway.ports import EndpointChange, EndpointSpec, PublishedList
-from remit.gateway.transports.lifecycle import Print, run_until_stopped
+from remit.gateway.transports.lifecycle import GatewayOpeners, Print, run_until_stopped
 from remit.gateway.transports.stdio_server import serve_stdio
 from remit.memory.own_server import instructions
 from remit.memory.project_memory import Memory
@@ -21,7 +20,7 @@ _NOTHING = PublishedList([], "none")
 
 
 class MemoryEndpoint:
-    """Serves what memory can do; it is the same at all times."""
+    """Serves the memory tools, which never change."""
 
     capabilities: Mapping[str, Any] = {"tools": {}}
 
@@ -35,7 +34,7 @@ class MemoryEndpoint:
         return self._listing
 
     def input_schema(self, name: str) -> Mapping[str, Any] | None:
-        """Tell what a tool takes."""
+        """Return the input schema of a tool."""
         return self._tools.input_schema(name)
 
     async def call(self, asked: Params, caller: RequestContext) -> Answer:
@@ -62,7 +61,7 @@ class MemoryEndpoint:
         return _NOTHING
 
     async def pass_on(self, method: str, asked: Params, caller: RequestContext) -> Answer:  # noqa: ARG002 - the same
-        """Refuse: there is nobody to pass anything on to.
+        """Refuse: there are no upstreams.
 
         Raises:
             JsonRpcError: always.
@@ -70,20 +69,20 @@ class MemoryEndpoint:
         raise JsonRpcError(ErrorCode.METHOD_NOT_FOUND, "Method not found", method)
 
     def changes(self) -> AbstractAsyncContextManager[AsyncIterator[EndpointChange]]:
-        """Listen; nothing ever changes."""
+        """Listen to changes, of which there are none."""
         return _silence()
 
     async def leave(self, session: str) -> None:
-        """Forget a session, of which nothing is kept."""
+        """Do nothing: sessions have no state."""
 
 
-def serve(directory: str, say: Print) -> int:
-    """Serve the memory of this user to one client on the standard streams; gives the exit code.
+def serve(directory: str, openers: GatewayOpeners, say: Print) -> int:
+    """Serve the memory of this user on the standard streams, and return the exit code.
 
     Raises:
         RemitError: there is no such directory, or the database cannot be used.
     """
-    with open_memory(directory) as memory:
+    with openers.memory(directory) as memory:
 
         async def work() -> None:
             say(f"serving the memory of {memory.workspace.project.path} on stdio")

@@ -1,6 +1,6 @@
-"""The desk of an endpoint as a server of the SDK, whose HTTP transport serves it in both eras.
+"""An endpoint's dispatcher as an SDK server, whose HTTP transport handles every era.
 
-Requests are answered in a middleware, before the SDK would validate and cut what is answered.
+A middleware answers requests, before the SDK would validate answers and drop unknown members.
 """
 
 from typing import Any, cast
@@ -13,85 +13,86 @@ from mcp.shared.dispatcher import DispatchContext
 from mcp.shared.exceptions import MCPError
 from mcp_types.methods import validate_client_request
 
-from remit.gateway.requests.dispatcher import INFO, Dispatcher
-from remit.gateway.requests.era_adapters import is_modern
-from remit.gateway.requests.request import ClientRequest, ClientSession
+from remit.gateway.requests.client_request import ClientRequest, ClientSession
+from remit.gateway.requests.dispatcher import Dispatcher
+from remit.gateway.requests.downstream_era import SERVER_INFO
 from remit.gateway.transports.list_encoding import encodable
 from remit.gateway.transports.list_splicing import splice_lists
 from remit.protocol.constants import LIST_METHODS
+from remit.protocol.era import Era
 from remit.protocol.json_rpc import Answer, JsonRpcError, Params, as_object
 
-RequestContext = ServerRequestContext[Any, Any]
+SdkContext = ServerRequestContext[Any, Any]
 
-_STATE = "remit"  # our place in the SDK's connection
+_STATE = "remit"  # our key in the state of the SDK's connection
 
 
 class SdkServer(Server[Any]):
-    """One endpoint, for the SDK's transports."""
+    """Serves one endpoint through the SDK's transports."""
 
-    def __init__(self, desk: Dispatcher) -> None:
+    def __init__(self, dispatcher: Dispatcher) -> None:
         super().__init__(
-            INFO["name"],
-            version=INFO["version"],
-            title=INFO["title"],
-            get_tool_input_schema=desk.input_schema,
+            SERVER_INFO["name"],
+            version=SERVER_INFO["version"],
+            title=SERVER_INFO["title"],
+            get_tool_input_schema=dispatcher.input_schema,
         )
-        self.middleware = [self._answer]  # without the SDK's spans: nothing collects them here
-        self._desk = desk
+        self.middleware = [self._answer]  # without the SDK's tracing, which nothing collects here
+        self._dispatcher = dispatcher
 
     def create_initialization_options(self, *_: Any, **__: Any) -> Any:
-        """Say what an older client is told at the start."""
-        self.instructions = self._desk.instructions
+        """Make the answer to `initialize`."""
+        self.instructions = self._dispatcher.instructions
         return super().create_initialization_options()
 
     def get_capabilities(self, *_: Any, **__: Any) -> types.ServerCapabilities:
-        """Say what this endpoint has, to an older client: newer ones ask the desk itself."""
-        return types.ServerCapabilities.model_validate(self._desk.capabilities(is_newer=False))
+        """Declare the capabilities for a client with a session."""
+        return types.ServerCapabilities.model_validate(self._dispatcher.capabilities(Era.SESSION))
 
-    async def _answer(self, ctx: RequestContext, call_next: CallNext) -> HandlerResult:
+    async def _answer(self, ctx: SdkContext, call_next: CallNext) -> HandlerResult:
         if ctx.request_id is None:
-            return await self._hear(ctx, call_next)
+            return await self._take_notification(ctx, call_next)
         if ctx.method == "initialize":
-            return await self._greet(ctx, call_next)
-        if not self._desk.serves(ctx.method):
+            return await self._initialize(ctx, call_next)
+        if not self._dispatcher.serves(ctx.method):
             return await call_next(ctx)
         _check(ctx)
         try:
-            answer = await self._desk.answer(_request(ctx))
+            answer = await self._dispatcher.answer(_request(ctx))
         except JsonRpcError as error:
             raise MCPError(error.code, encodable(str(error)), encodable(error.data)) from None
         if ctx.method not in LIST_METHODS:
-            return encodable(answer)  # the SDK would stop at what it cannot write
+            return encodable(answer)  # the SDK fails on what JSON cannot express
         return answer if ctx.request is None else splice_lists(answer, ctx.request.scope)
 
-    async def _greet(self, ctx: RequestContext, call_next: CallNext) -> HandlerResult:
+    async def _initialize(self, ctx: SdkContext, call_next: CallNext) -> HandlerResult:
         answer = await call_next(ctx)
         connection = connection_of(ctx)
-        said = as_object((ctx.params or {}).get("capabilities"))
-        session = ClientSession(f"http:{connection.session_id}", _principal(ctx), said)
+        capabilities = as_object((ctx.params or {}).get("capabilities"))
+        session = ClientSession(f"http:{connection.session_id}", _principal(ctx), capabilities)
         if _STATE not in connection.state:
-            self._desk.greet()
-            connection.exit_stack.push_async_callback(self._part, connection)
+            self._dispatcher.open_session()
+            connection.exit_stack.push_async_callback(self._close_session, connection)
         connection.state[_STATE] = session
         return answer
 
-    async def _hear(self, ctx: RequestContext, call_next: CallNext) -> HandlerResult:
+    async def _take_notification(self, ctx: SdkContext, call_next: CallNext) -> HandlerResult:
         answer = await call_next(ctx)
         connection = connection_of(ctx)
         if ctx.method == "notifications/initialized" and _STATE in connection.state:
 
-            async def tell(method: str, params: Params) -> None:
+            async def notify(method: str, params: Params) -> None:
                 await connection.notify(method, params or None)
 
-            self._desk.start_telling(connection.state[_STATE], tell)
+            self._dispatcher.start_notifying(connection.state[_STATE], notify)
         return answer
 
-    async def _part(self, connection: Connection) -> None:
-        await self._desk.part(connection.state[_STATE])
+    async def _close_session(self, connection: Connection) -> None:
+        await self._dispatcher.close_session(connection.state[_STATE])
 
 
 class _Channel:
-    """The way back of the SDK for one request."""
+    """Sends messages about one request through the SDK."""
 
     def __init__(self, outbound: DispatchContext[Any]) -> None:
         self._outbound = outbound
@@ -106,15 +107,18 @@ class _Channel:
         await self._outbound.notify(method, params)
 
 
-def connection_of(ctx: RequestContext) -> Connection:
-    """Give the connection that a request came on; for 2026 it is this request's alone."""
-    return ctx.session._connection  # pyright: ignore[reportPrivateUsage] - there is no public way
+def connection_of(ctx: SdkContext) -> Connection:
+    """Return the connection of a request; a stateless request has its own."""
+    # The SDK has no public way to the connection, whose state and end belong to the session.
+    return ctx.session._connection  # pyright: ignore[reportPrivateUsage]
 
 
-def _request(ctx: RequestContext) -> ClientRequest:
+def _request(ctx: SdkContext) -> ClientRequest:
+    # The SDK's public methods validate what they send; raw messages need its dispatch context.
     outbound = ctx.session._request_outbound  # pyright: ignore[reportPrivateUsage]
     principal, session = _principal(ctx), None
-    if not is_modern(ctx.protocol_version):
+    era = Era.of(ctx.protocol_version) or Era.SESSION
+    if era is Era.SESSION:
         state = connection_of(ctx).state
         session = state.setdefault(_STATE, ClientSession("http:", principal))
     return ClientRequest(
@@ -122,6 +126,7 @@ def _request(ctx: RequestContext) -> ClientRequest:
         ctx.method,
         ctx.params or {},
         _Channel(outbound),
+        era,
         session,
         principal,
         f"principal:{principal or ''}",
@@ -129,8 +134,8 @@ def _request(ctx: RequestContext) -> ClientRequest:
     )
 
 
-def _check(ctx: RequestContext) -> None:
-    """Refuse what this version of the protocol does not have, or not in this form, or not yet."""
+def _check(ctx: SdkContext) -> None:
+    """Refuse what the protocol version does not have, and requests before `initialize`."""
     try:
         validate_client_request(ctx.method, ctx.protocol_version, ctx.params)
     except KeyError:
@@ -139,11 +144,11 @@ def _check(ctx: RequestContext) -> None:
         raise MCPError(types.INVALID_PARAMS, "Invalid request parameters", "")
 
 
-def _bound_projects(ctx: RequestContext) -> frozenset[str] | None:
-    """Name the memories that a token is bound to; None where it is bound to none."""
+def _bound_projects(ctx: SdkContext) -> frozenset[str] | None:
+    """Return the projects that the token is bound to; None: any."""
     return None if ctx.request is None else ctx.request.scope["remit.bound_projects"]
 
 
-def _principal(ctx: RequestContext) -> str | None:
-    """Name whose token a request came with."""
+def _principal(ctx: SdkContext) -> str | None:
+    """Return the name of the request's token."""
     return None if ctx.request is None else ctx.request.scope.get("remit.principal")

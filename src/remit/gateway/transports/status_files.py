@@ -1,4 +1,4 @@
-"""What running gateways say of themselves: a small file each, for `remit status`."""
+"""The status files of running gateways, which `remit status` reads."""
 
 import json
 import os
@@ -12,38 +12,38 @@ FOLDER = "gateways"
 
 
 class StatusFiles:
-    """The files of the gateways of one user."""
+    """The status files of one user's gateways."""
 
     def __init__(self, directory: str) -> None:
         self._folder = os.path.join(directory, FOLDER)
 
-    def tell(self, said: Mapping[str, Any]) -> None:
-        """Say how this process is."""
-        whole = {"pid": os.getpid(), "born": _born(os.getpid()), **said}
-        with suppress(OSError):  # that nobody can look is no reason not to serve
+    def publish(self, status: Mapping[str, Any]) -> None:
+        """Write the status of this process."""
+        whole = {"pid": os.getpid(), "born": _start_time(os.getpid()), **status}
+        with suppress(OSError):  # serving does not depend on it
             private_files.write(self._path(os.getpid()), json.dumps(whole))
 
-    def leave(self) -> None:
-        """Say no more of this process."""
+    def withdraw(self) -> None:
+        """Remove the status of this process."""
         with suppress(OSError):
             os.unlink(self._path(os.getpid()))
 
     def running(self) -> list[Mapping[str, Any]]:
-        """List the gateways that run now, the oldest first; what the dead left is removed."""
-        found = sorted(self._living(), key=lambda said: (said.get("started_at") or 0, said["pid"]))
-        return [{name: value for name, value in said.items() if name != "born"} for said in found]
+        """List the running gateways, oldest first, and remove the files of dead ones."""
+        found = sorted(self._alive(), key=lambda status: (status.get("started_at") or 0, status["pid"]))
+        return [{name: value for name, value in status.items() if name != "born"} for status in found]
 
-    def _living(self) -> Iterator[Mapping[str, Any]]:
+    def _alive(self) -> Iterator[Mapping[str, Any]]:
         try:
             names = os.listdir(self._folder)
         except OSError:
             return
         for name in names:
             path = os.path.join(self._folder, name)
-            said = _read(path)
-            if said is not None and _lives(said):
-                yield said
-            elif name.endswith(".json") or not _lives_of(name):
+            status = _read(path)
+            if status is not None and _is_alive(status):
+                yield status
+            elif name.endswith(".json") or not _is_writer_running(name):
                 with suppress(OSError):
                     os.unlink(path)
 
@@ -52,7 +52,7 @@ class StatusFiles:
 
 
 def resident_megabytes() -> float | None:
-    """Say how much memory this process has now, where the system tells."""
+    """Return the resident memory of this process, where the system tells."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
             pages = int(file.read().split()[1])
@@ -64,20 +64,20 @@ def resident_megabytes() -> float | None:
 def _read(path: str) -> Mapping[str, Any] | None:
     try:
         with open(path, encoding="utf-8") as file:
-            said: Any = json.load(file)
+            status: Any = json.load(file)
     except (OSError, ValueError):
         return None
-    return cast(Mapping[str, Any], said) if isinstance(said, dict) else None
+    return cast(Mapping[str, Any], status) if isinstance(status, dict) else None
 
 
-def _lives(said: Mapping[str, Any]) -> bool:
-    """Whether the process that said this still runs, and no other has its number now."""
-    pid = said.get("pid")
-    return isinstance(pid, int) and _is_running(pid) and _born(pid) == said.get("born")
+def _is_alive(status: Mapping[str, Any]) -> bool:
+    """Check that the process still runs, and that its PID was not reused."""
+    pid = status.get("pid")
+    return isinstance(pid, int) and _is_running(pid) and _start_time(pid) == status.get("born")
 
 
-def _lives_of(name: str) -> bool:
-    """Whether a file that is being written belongs to a process that runs."""
+def _is_writer_running(name: str) -> bool:
+    """Check whether a temporary file belongs to a running process."""
     number = name.partition(".")[0]
     return number.isdecimal() and _is_running(int(number))
 
@@ -92,8 +92,8 @@ def _is_running(pid: int) -> bool:
     return True
 
 
-def _born(pid: int) -> str | None:
-    """When a process was started, as the system counts it; None where it does not tell."""
+def _start_time(pid: int) -> str | None:
+    """Return the start time of a process, where the system tells."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             return file.read().rpartition(")")[2].split()[19]

@@ -1,4 +1,4 @@
-"""Says how a gateway is, to whoever runs `remit status`."""
+"""Publishes the status of a gateway for `remit status`."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
@@ -10,82 +10,82 @@ from remit.gateway.ports import EndpointSpec
 from remit.gateway.requests.dispatcher import Dispatcher
 from remit.upstream.ports import UpstreamStatus
 
-PACE = 1.0  # seconds between two looks
+INTERVAL = 1.0  # seconds
 
 
 class StatusWriter(Protocol):
-    """Where a gateway says how it is."""
+    """Publishes and withdraws a status."""
 
-    def tell(self, said: Mapping[str, Any]) -> None: ...
+    def publish(self, status: Mapping[str, Any]) -> None: ...
 
-    def leave(self) -> None: ...
+    def withdraw(self) -> None: ...
 
 
 class StatusMonitor:
-    """One gateway, as it is seen from outside."""
+    """Watches one gateway."""
 
     def __init__(
         self,
         files: StatusWriter,
         *,
         endpoints: Callable[[], Iterable[tuple[EndpointSpec, Dispatcher]]],
-        conditions: Callable[[], Iterable[UpstreamStatus]],
+        upstreams: Callable[[], Iterable[UpstreamStatus]],
         memory: Callable[[], float | None],
         url: str | None,
         started_at: int,
     ) -> None:
         self._files = files
         self._endpoints = endpoints
-        self._conditions = conditions
+        self._upstreams = upstreams
         self._memory = memory
         self._fixed = {"version": __version__, "url": url, "started_at": started_at}
-        self._said: object = None
+        self._published: object = None
 
     async def run(self) -> None:
-        """Say how it is whenever that changed, until cancelled; then take it back."""
+        """Publish each change until cancelled, and then withdraw the status."""
         try:
             while True:
-                self.tell()
-                await anyio.sleep(PACE)
+                self.publish()
+                await anyio.sleep(INTERVAL)
         finally:
-            self._files.leave()
+            self._files.withdraw()
 
-    def tell(self) -> None:
-        """Say how it is, if that changed."""
-        said = {
+    def publish(self) -> None:
+        """Publish the status, if it changed."""
+        status = {
             **self._fixed,
-            "endpoints": [_endpoint(opening, desk) for opening, desk in self._endpoints()],
-            "upstreams": [_upstream(condition) for condition in self._conditions()],
+            "endpoints": [_endpoint(spec, dispatcher) for spec, dispatcher in self._endpoints()],
+            "upstreams": [_upstream(upstream) for upstream in self._upstreams()],
         }
-        if said != self._said:
-            self._said = said
-            self._files.tell({**said, "memory_mb": self._memory()})
+        if status != self._published:
+            self._published = status
+            self._files.publish({**status, "memory_mb": self._memory()})
 
 
-def _endpoint(opening: EndpointSpec, desk: Dispatcher) -> dict[str, Any]:
-    half, most = desk.tally.percentiles()
+def _endpoint(spec: EndpointSpec, dispatcher: Dispatcher) -> dict[str, Any]:
+    p50, p95 = dispatcher.statistics.percentiles()
     return {
-        **opening._asdict(),
-        "sessions": desk.sessions,
-        "listeners": len(desk.audience),
-        "calls": desk.tally.calls,
-        "errors": desk.tally.errors,
-        "p50_ms": half,
-        "p95_ms": most,
+        **spec._asdict(),
+        "sessions": dispatcher.sessions,
+        "listeners": len(dispatcher.subscribers),
+        "calls": dispatcher.statistics.calls,
+        "errors": dispatcher.statistics.errors,
+        "p50_ms": p50,
+        "p95_ms": p95,
     }
 
 
-def _upstream(condition: UpstreamStatus) -> dict[str, Any]:
-    failure = condition.failure
+def _upstream(status: UpstreamStatus) -> dict[str, Any]:
+    failure = status.failure
     return {
-        "server": condition.label,
-        "health": condition.health,
-        "protocol_version": condition.protocol_version,
-        "sessions": condition.sessions,
-        "calls": condition.calls,
-        "errors": condition.errors,
-        "p50_ms": None if condition.p50_ms is None else round(condition.p50_ms, 2),
-        "p95_ms": None if condition.p95_ms is None else round(condition.p95_ms, 2),
+        "server": status.label,
+        "health": status.health,
+        "protocol_version": status.protocol_version,
+        "sessions": status.sessions,
+        "calls": status.calls,
+        "errors": status.errors,
+        "p50_ms": None if status.p50_ms is None else round(status.p50_ms, 2),
+        "p95_ms": None if status.p95_ms is None else round(status.p95_ms, 2),
         "failure": None if failure is None else failure.reason,
         "hint": None if failure is None else failure.hint,
     }

@@ -1,42 +1,82 @@
-"""Serves one client on the standard streams: the one that started this process."""
+"""Serves one client on the standard streams: the one that started this process.
 
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+While it serves, file descriptor 1 points to stderr, so nothing printed elsewhere in this process can corrupt
+the protocol.
+"""
+
+import os
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 
 import anyio
 
-from remit.bootstrap import open_endpoint, open_upstream_pool
 from remit.gateway.ports import Endpoint, EndpointSpec
-from remit.gateway.requests.dispatcher import Dispatcher
-from remit.gateway.requests.open_dispatcher import open_dispatcher
-from remit.gateway.transports.json_rpc import serve_client
-from remit.gateway.transports.lifecycle import Print, describe_opening, run_until_stopped, status_monitor
-from remit.gateway.transports.standard_streams import standard_streams
+from remit.gateway.requests.dispatcher import Dispatcher, open_dispatcher
+from remit.gateway.transports.json_rpc_connection import serve_client
+from remit.gateway.transports.lifecycle import GatewayOpeners, Print, describe_endpoint, run_until_stopped
+from remit.gateway.transports.line_streams import DRAIN_SECONDS, LineReader, LineWriter, is_pipe
 
 OnOpen = Callable[[Dispatcher], Awaitable[None]]
 
 
-def serve(opening: EndpointSpec, say: Print) -> int:
-    """Serve one endpoint until the client goes away; gives the exit code."""
+def serve(spec: EndpointSpec, openers: GatewayOpeners, say: Print) -> int:
+    """Serve one endpoint until the client disconnects, and return the exit code."""
 
     async def work() -> None:
-        async with open_upstream_pool() as links, anyio.create_task_group() as tasks:
+        async with openers.upstream_pool() as upstreams, anyio.create_task_group() as tasks:
 
-            async def on_open(desk: Dispatcher) -> None:
-                tasks.start_soon(status_monitor(lambda: [(opening, desk)], links).run)
-                say(f"serving {describe_opening(opening)} on stdio")
+            async def on_open(dispatcher: Dispatcher) -> None:
+                tasks.start_soon(openers.status_monitor(lambda: [(spec, dispatcher)], upstreams).run)
+                say(f"serving {describe_endpoint(spec)} on stdio")
 
-            await serve_stdio(open_endpoint(opening, links), opening, on_open)
+            await serve_stdio(openers.endpoint(spec, upstreams), spec, on_open)
             tasks.cancel_scope.cancel()
 
     return run_until_stopped(work)
 
 
 async def serve_stdio(
-    opened: AbstractAsyncContextManager[Endpoint], opening: EndpointSpec, on_open: OnOpen | None = None
+    opened: AbstractAsyncContextManager[Endpoint], spec: EndpointSpec, on_open: OnOpen | None = None
 ) -> None:
-    """Serve one endpoint on the standard streams, until the client goes away."""
-    async with standard_streams() as (source, target), open_dispatcher(opened, opening) as desk:
+    """Serve one endpoint on the standard streams, until the client disconnects."""
+    async with standard_streams() as (reader, writer), open_dispatcher(opened, spec) as dispatcher:
         if on_open is not None:
-            await on_open(desk)
-        await serve_client(desk, source, target)
+            await on_open(dispatcher)
+        await serve_client(dispatcher, reader, writer)
+
+
+@asynccontextmanager
+async def standard_streams() -> AsyncGenerator[tuple[LineReader, LineWriter]]:
+    """Take over stdin and stdout as streams of messages."""
+    with (
+        _take_over(0, os.open(os.devnull, os.O_RDONLY)) as source,
+        _take_over(1, os.dup(2)) as target,
+    ):
+        writer = LineWriter(target)
+        reader = LineReader(source, writer)
+        try:
+            yield reader, writer
+        finally:
+            reader.close()
+            with anyio.move_on_after(DRAIN_SECONDS, shield=True):
+                await writer.flush()
+            writer.close()
+
+
+@contextmanager
+def _take_over(descriptor: int, stand_in: int) -> Generator[int]:
+    """Move a descriptor elsewhere, with another in its place while the block lasts."""
+    own = os.dup(descriptor)  # children do not inherit it
+    os.dup2(stand_in, descriptor)
+    os.close(stand_in)
+    was_blocking = is_pipe(own) and os.get_blocking(own)
+    if was_blocking:
+        os.set_blocking(own, False)
+    try:
+        yield own
+    finally:
+        with suppress(OSError):
+            if was_blocking:
+                os.set_blocking(own, True)
+            os.dup2(own, descriptor)
+            # Not closed: a thread may still read from it, and must not find another file there.

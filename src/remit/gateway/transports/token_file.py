@@ -1,4 +1,4 @@
-"""Keeps the tokens of a gateway's clients, in a file that only its user may read."""
+"""Stores the grants of gateway tokens in a file that only the user can read."""
 
 import json
 import os
@@ -17,17 +17,17 @@ FILE = "tokens.json"
 
 
 class TokenFile:
-    """The tokens of one user; what is handed out is stored as a hash alone."""
+    """The tokens of one user, stored as hashes."""
 
     def __init__(self, directory: str) -> None:
         self._path = os.path.join(directory, FILE)
         self._read: tuple[object, Sequence[Grant]] = (None, ())
 
     def grants(self) -> Sequence[Grant]:
-        """List what was granted; the file is read again when it changed.
+        """List the grants, and read the file again when it changed.
 
         Raises:
-            TokenError: the file cannot be read, so that nobody can be let in.
+            TokenError: the file cannot be read, so no token can be checked.
         """
         try:
             found = os.stat(self._path)
@@ -45,10 +45,10 @@ class TokenFile:
         return self._read[1]
 
     def add(self, name: str, *, projects: Sequence[Project], agents: Sequence[str], at: int) -> str:
-        """Make a token, and give it this once.
+        """Make a token, and return it this once.
 
         Raises:
-            TokenError: there is one of this name, or the file cannot be used.
+            TokenError: the name is taken, or the file cannot be used.
         """
         token = f"remit_{secrets.token_urlsafe(32)}"
         made = Grant(
@@ -63,7 +63,7 @@ class TokenFile:
         return token
 
     def revoke(self, name: str) -> bool:
-        """End a token; False where there is none of this name.
+        """Revoke a token; False where there is none of this name.
 
         Raises:
             TokenError: the file cannot be used.
@@ -76,7 +76,7 @@ class TokenFile:
 
     @contextmanager
     def _changing(self) -> Generator[Sequence[Grant]]:
-        """Give what is granted now, and let nobody else change it: who is revoked must not come back."""
+        """Lock the file and read the grants, so a concurrent change cannot restore a revoked token."""
         try:
             with alone(self._path):
                 self._read = None, ()
@@ -110,5 +110,5 @@ def _grant(item: Any) -> Grant:
 
 def _list(value: object) -> list[Any]:
     if not isinstance(value, list):
-        raise TypeError("not a list")  # an empty one would let in more than was granted
+        raise TypeError("not a list")  # an empty one would grant everything
     return cast(list[Any], value)

@@ -132,5 +132,5 @@ def _envelope(version: str, client: Params, capabilities: Params) -> dict[str, A
 
 
 def _names_session_version(error: JsonRpcError) -> bool:
-    known = as_object(error.data).get("supported")
-    return not isinstance(known, list) or Era.SESSION.common(known) is not None
+    known: object = as_object(error.data).get("supported")
+    return Era.SESSION.common(known) is not None or not isinstance(known, list)

@@ -78,7 +78,7 @@ class PendingRequest:
         assert self.answer is not None  # noqa: S101 - it has arrived
         error = self.answer.get("error")
         if error is not None:
-            raise JsonRpcError.from_object(error, default_code=0, default_message="unknown error")
+            raise _error(error)
         return as_object(self.answer.get("result"))
 
     def notify(self, method: str, params: Params, start: Callable[..., object]) -> None:
@@ -117,3 +117,13 @@ class PendingRequest:
             self._inbox.clear()
         for scope in self.questions.values():
             scope.cancel()
+
+
+def _error(error: object) -> JsonRpcError:
+    found = as_object(error)
+    code, text = found.get("code"), found.get("message")
+    return JsonRpcError(
+        code if isinstance(code, int) else 0,
+        text if isinstance(text, str) else "unknown error",
+        found.get("data"),
+    )

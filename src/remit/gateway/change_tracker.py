@@ -1,0 +1,36 @@
+"""Finds out which lists and resources of an endpoint changed."""
+
+from collections.abc import Mapping
+
+from remit.gateway.ports import EndpointChange
+
+
+class ChangeTracker:
+    """Tells what changed of that which may be announced, since it was last asked."""
+
+    def __init__(self, revisions: Mapping[EndpointChange, str]) -> None:
+        self._before = dict(revisions)
+        self._given: set[EndpointChange] = set()
+
+    def give(self, change: EndpointChange, revision: str) -> None:
+        """Take note that a list was given; the first time, that is the one that another differs from."""
+        if change not in self._given:
+            self._given.add(change)
+            self._before[change] = revision
+
+    def since(
+        self, revisions: Mapping[EndpointChange, str], *, is_ready: bool = True
+    ) -> list[EndpointChange]:
+        """List what is different now.
+
+        While things are made ready, of lists only those that were given: who waits for a first one would ask
+        again for nothing.
+        """
+        changed = [
+            change
+            for change, revision in revisions.items()
+            if self._before.get(change) != revision
+            and (is_ready or change.uri is not None or change in self._given)
+        ]
+        self._before = dict(revisions)
+        return changed
