@@ -155,7 +155,7 @@ def test_a_call_that_nobody_comes_back_to_is_cancelled() -> None:
         with pytest.raises(JsonRpcError):
             await held.run("tools/call", retry(first), caller(), work)
 
-    hold(use, patience=0.01)
+    hold(use, time_limit=0.01)
     assert work.ended == ["cancelled"]
 
 

@@ -148,7 +148,8 @@ async def chatter(self, asked, caller):
 stub_endpoint.StubEndpoint._echo = chatter
 import anyio
 from remit.gateway.transports.stdio_server import serve_stdio
-anyio.run(serve_stdio, stub_endpoint.opened(stub_endpoint.StubEndpoint()), stub_endpoint.EndpointSpec("/code"))
+opened = stub_endpoint.opened(stub_endpoint.StubEndpoint())
+anyio.run(serve_stdio, opened, stub_endpoint.EndpointSpec("/code"))
 """
     lines = [
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO},

@@ -16,7 +16,7 @@ from anyio.abc import TaskGroup
 from remit.errors import RemitError
 from remit.gateway.ports import Endpoint, EndpointChange, EndpointSpec, ListKind, PublishedList
 from remit.gateway.requests.client_request import ClientRequest, ClientSession
-from remit.gateway.requests.downstream_era import DownstreamEra, Surroundings
+from remit.gateway.requests.downstream_era import DownstreamEra, EndpointContext
 from remit.gateway.requests.pending_elicitations import PendingElicitations
 from remit.gateway.requests.request_contexts import ClosedRequestContext, Notify
 from remit.gateway.requests.session_downstream import SessionDownstream
@@ -53,7 +53,7 @@ class Dispatcher:
         self.sessions = 0
         self._endpoint = endpoint
         self._tasks = tasks
-        self._surroundings = Surroundings(
+        self._endpoint_context = EndpointContext(
             roots=_roots(opening.directory),
             # Endpoints do not share what servers remember, even for the same client.
             place=str((opening.directory, opening.agent, opening.room)),
@@ -197,7 +197,7 @@ class Dispatcher:
         self, request: ClientRequest, params: Params, work: Callable[[RequestContext], Awaitable[Answer]]
     ) -> Answer:
         """Do work that may ask the client something."""
-        return await DOWNSTREAM_ERAS[request.era].run(request, params, self._surroundings, work)
+        return await DOWNSTREAM_ERAS[request.era].run(request, params, self._endpoint_context, work)
 
     async def _forward_interactive(self, request: ClientRequest, params: Params) -> Answer:
         method = request.method
@@ -269,7 +269,7 @@ class Dispatcher:
                 _logger.debug("`%s` could not be unsubscribed: %s", uri, error)
 
     def _context(self, request: ClientRequest) -> RequestContext:
-        return DOWNSTREAM_ERAS[request.era].context(request, self._surroundings)
+        return DOWNSTREAM_ERAS[request.era].context(request, self._endpoint_context)
 
 
 @asynccontextmanager

@@ -11,7 +11,7 @@ from remit.upstream.ports import RequestContext
 SERVER_INFO = {"name": "remit", "title": "Remit", "version": __version__}
 
 
-class Surroundings(NamedTuple):
+class EndpointContext(NamedTuple):
     """What all requests to one endpoint share."""
 
     roots: Answer
@@ -40,10 +40,12 @@ class DownstreamEra(Protocol):
         """Translate an error code."""
         ...
 
-    def context(self, request: ClientRequest, endpoint: Surroundings) -> RequestContext:
+    def context(self, request: ClientRequest, endpoint: EndpointContext) -> RequestContext:
         """Make the context in which upstreams work for a request."""
         ...
 
-    async def run(self, request: ClientRequest, params: Params, endpoint: Surroundings, work: Work) -> Answer:
+    async def run(
+        self, request: ClientRequest, params: Params, endpoint: EndpointContext, work: Work
+    ) -> Answer:
         """Do work that may ask the client something."""
         ...

@@ -1,7 +1,7 @@
 """Clients up to 2025-11-25: they open a session with `initialize`, and answer requests of the server."""
 
 from remit.gateway.requests.client_request import ClientRequest
-from remit.gateway.requests.downstream_era import Surroundings
+from remit.gateway.requests.downstream_era import EndpointContext
 from remit.gateway.requests.pending_elicitations import Work
 from remit.gateway.requests.request_contexts import SessionRequestContext
 from remit.protocol.json_rpc import Answer, Params
@@ -25,7 +25,7 @@ class SessionDownstream:
         """Keep the code."""
         return code
 
-    def context(self, request: ClientRequest, endpoint: Surroundings) -> SessionRequestContext:  # noqa: ARG002
+    def context(self, request: ClientRequest, endpoint: EndpointContext) -> SessionRequestContext:  # noqa: ARG002
         """Describe the caller by its session."""
         session = request.session
         assert session is not None  # noqa: S101 - every request of this era has one
@@ -39,7 +39,9 @@ class SessionDownstream:
             bound_projects=request.bound_projects,
         )
 
-    async def run(self, request: ClientRequest, params: Params, endpoint: Surroundings, work: Work) -> Answer:  # noqa: ARG002
+    async def run(
+        self, request: ClientRequest, params: Params, endpoint: EndpointContext, work: Work
+    ) -> Answer:  # noqa: ARG002
         """Do the work at once: questions go to the client as requests."""
         caller = self.context(request, endpoint)
         try:

@@ -1,7 +1,7 @@
 """Clients of 2026-07-28: each request carries what the server needs, and answers may ask for input."""
 
 from remit.gateway.requests.client_request import ClientRequest
-from remit.gateway.requests.downstream_era import SERVER_INFO, Surroundings
+from remit.gateway.requests.downstream_era import SERVER_INFO, EndpointContext
 from remit.gateway.requests.pending_elicitations import Work
 from remit.gateway.requests.request_contexts import StatelessRequestContext
 from remit.protocol.constants import CAPABILITIES_KEY, LIST_METHODS, LOG_LEVEL_KEY, SERVER_KEY
@@ -30,7 +30,7 @@ class StatelessDownstream:
         """Replace the code for a missing resource, which this era dropped."""
         return ErrorCode.INVALID_PARAMS if code == ErrorCode.RESOURCE_NOT_FOUND else code
 
-    def context(self, request: ClientRequest, endpoint: Surroundings) -> StatelessRequestContext:
+    def context(self, request: ClientRequest, endpoint: EndpointContext) -> StatelessRequestContext:
         """Describe the caller by the request's own envelope."""
         meta = as_object(request.params.get("_meta"))
         level = meta.get(LOG_LEVEL_KEY)
@@ -44,6 +44,8 @@ class StatelessDownstream:
             roots=endpoint.roots,
         )
 
-    async def run(self, request: ClientRequest, params: Params, endpoint: Surroundings, work: Work) -> Answer:
+    async def run(
+        self, request: ClientRequest, params: Params, endpoint: EndpointContext, work: Work
+    ) -> Answer:
         """Do the work, and answer with its questions where it has any."""
         return await endpoint.pending.run(request.method, params, self.context(request, endpoint), work)

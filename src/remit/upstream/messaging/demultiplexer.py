@@ -132,8 +132,8 @@ class Demultiplexer:
         if about is not None:
             about.extend()
             if about.progress_token is not None:
-                told = {**params, "progressToken": about.progress_token}
-                about.notify(method, told, self._tasks.start_soon)
+                forwarded = {**params, "progressToken": about.progress_token}
+                about.notify(method, forwarded, self._tasks.start_soon)
 
     def _take_cancellation(self, params: Message) -> None:
         for each in self.pending.values():

@@ -29,7 +29,7 @@ class StoredToken:
     client_secret: str | None = None
     client_method: str | None = None  # how the client authenticates
     resource: str | None = None  # that the token is for
-    scope: str | None = None  # where the server told it
+    scope: str | None = None  # where the server named it
 
     def __repr__(self) -> str:
         return "StoredToken()"
