@@ -28,7 +28,7 @@ async def failing(made: LiveUpstreamPool, server: Upstream, name: str, **argumen
     return caught.value
 
 
-async def test_a_crash_fails_the_call_with_the_last_words_and_the_next_call_starts_the_server_anew() -> None:
+async def test_a_crash_fails_the_call_with_the_last_output_and_the_next_call_restarts_the_server() -> None:
     server = upstream(speaking("old", env={"PASSWORD": "hunter22"}))
     async with links() as made:
         error = await failing(made, server, "crash")
@@ -57,7 +57,7 @@ async def test_a_crash_fails_all_calls_of_that_session_and_no_other() -> None:
     assert [str(error) for error in errors] == ["`speaking` ended before it answered (exit code 7)"] * 2
 
 
-async def test_a_server_that_fails_again_and_again_is_left_alone_for_a_while() -> None:
+async def test_a_server_that_fails_repeatedly_gets_a_rest() -> None:
     server = upstream(Launch(command=sys.executable, args=("-c", "import sys; sys.exit('no luck')")))
     async with links() as made:
         first = await failing(made, server, "echo")
@@ -87,7 +87,7 @@ async def test_a_call_that_takes_too_long_fails_alone() -> None:
     assert (after[0], after[1]) == (2, before[1])
 
 
-async def test_a_server_that_hangs_as_a_whole_is_started_anew() -> None:
+async def test_a_server_that_hangs_is_restarted() -> None:
     server = upstream(speaking("old"), patience=2.0)
     async with links() as made:
         before = json.loads(said(await made.request(server, "tools/call", tool("count"), Noting())))
@@ -117,7 +117,7 @@ async def test_a_message_that_is_too_long_ends_the_session_and_names_the_reason(
         await made.request(server, "tools/call", tool("echo"), Noting())
 
 
-async def test_noise_between_messages_is_passed_over_but_not_without_end() -> None:
+async def test_noise_between_messages_is_skipped_up_to_a_limit() -> None:
     server = upstream(speaking("old"))
     async with links() as made:
         answer = await made.request(server, "tools/call", tool("noise", lines=1_000), Noting())
@@ -136,7 +136,7 @@ async def test_an_answer_that_cannot_be_read_fails_its_call_alone() -> None:
     assert (count, again) == (1, 2)
 
 
-async def test_of_an_answer_in_another_encoding_only_the_letters_are_lost() -> None:
+async def test_an_answer_in_another_encoding_loses_only_its_invalid_characters() -> None:
     async with links() as made:
         answer = await made.request(upstream(speaking("old")), "tools/call", tool("latin"), Noting())
     assert said(answer) == "caf\ufffd"
@@ -148,7 +148,7 @@ async def test_a_flood_of_messages_ends_the_session() -> None:
     assert str(error) == "`speaking` floods Remit with messages"
 
 
-async def test_a_server_that_does_not_start_in_time_is_ended_and_named() -> None:
+async def test_a_server_that_does_not_start_in_time_is_killed_and_named() -> None:
     launch = Launch(command=sys.executable, args=("-c", "import time; time.sleep(1000)"))
     async with links() as made:
         error = await failing(made, upstream(launch, deadline=0.5), "echo")
@@ -192,7 +192,7 @@ for line in sys.stdin:
 """
 
 
-async def test_an_error_instead_of_a_list_is_told_without_the_secrets_that_it_repeats() -> None:
+async def test_an_error_instead_of_a_list_is_reported_without_secrets() -> None:
     launch = Launch(command=sys.executable, args=("-c", _LEAKY), env={"API_KEY": "s3cr3t-v4lue-0f-mine"})
     async with links() as made:
         with pytest.raises(UpstreamError, match="cannot list with") as caught:

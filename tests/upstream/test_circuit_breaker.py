@@ -29,7 +29,7 @@ def test_a_server_that_failed_too_often_is_broken_until_it_has_rested() -> None:
     assert breaker.failed(200.0).wait(200.0) == REST
 
 
-def test_an_answer_makes_good_whatever_was_before() -> None:
+def test_an_answer_clears_earlier_failures() -> None:
     assert after(MAX_FAILURES).succeeded() == CircuitBreaker()
     healthy = CircuitBreaker()
     assert healthy.succeeded() is healthy

@@ -69,7 +69,7 @@ def is_running(process: int) -> bool:
     return state != "Z"
 
 
-def test_a_server_of_the_new_era_lists_its_tools_with_all_that_it_says_of_them() -> None:
+def test_a_stateless_server_lists_its_tools_with_full_definitions() -> None:
     (offer,) = ask(upstream(process("sdk")))
     assert offer.failure is None
     assert (offer.protocol_version, offer.server_version) == ("2026-07-28", "4.5.6")
@@ -80,14 +80,14 @@ def test_a_server_of_the_new_era_lists_its_tools_with_all_that_it_says_of_them()
     assert json.loads(where.output_schema or "")["type"] == "object"
 
 
-def test_a_server_of_the_old_era_lists_all_its_pages() -> None:
+def test_a_session_server_lists_all_its_pages() -> None:
     (offer,) = ask(upstream(process("old")))
     assert (offer.protocol_version, offer.server_version) == ("2024-11-05", "1.2.3")
     assert [tool.tool for tool in offer.tools] == ["read", "write", "do.it"]
     assert offer.tools[2].name == "mcp__small__do_it"
 
 
-def test_one_bad_tool_costs_only_itself_and_is_named() -> None:
+def test_a_bad_tool_is_quarantined_and_named() -> None:
     (offer,) = ask(upstream(process("bad")))
     assert [tool.tool for tool in offer.tools] == ["good", "do.it", "also-good"]
     assert {bad.tool: bad.reason for bad in offer.quarantined} == {
@@ -111,7 +111,7 @@ def test_a_list_without_an_end_is_a_failure() -> None:
     assert offer.failure.reason == "its list of tools has no end: 3 so far"
 
 
-def test_a_long_complaint_is_cut() -> None:
+def test_a_long_error_message_is_truncated() -> None:
     (offer,) = ask(upstream(process("complain")))
     assert offer.failure is not None
     assert offer.failure.reason.startswith("answers with an error: no no no")
@@ -119,7 +119,7 @@ def test_a_long_complaint_is_cut() -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked at in /proc")
-def test_a_server_that_heeds_nothing_is_ended_soon_after_its_deadline(tmp_path: Path) -> None:
+def test_a_server_that_ignores_signals_is_killed_soon_after_its_deadline(tmp_path: Path) -> None:
     note = tmp_path / "note"
     (offer,) = ask(upstream(process("deaf", str(note)), deadline=3))
     assert offer.failure is not None
@@ -127,7 +127,7 @@ def test_a_server_that_heeds_nothing_is_ended_soon_after_its_deadline(tmp_path: 
     assert offer.seconds < 5.5  # it is waited for twice, half a second each
 
 
-def test_a_tool_with_too_long_a_name_or_text_costs_only_itself() -> None:
+def test_a_tool_with_too_long_a_name_or_text_is_quarantined() -> None:
     (offer,) = ask(upstream(process("long")))
     assert [tool.tool for tool in offer.tools] == ["n" * 256]
     assert {bad.tool: bad.reason for bad in offer.quarantined} == {
@@ -203,14 +203,14 @@ def test_a_remote_server_is_reached_in_both_eras(kind: str, version: str) -> Non
     assert (offer.protocol_version, [tool.tool for tool in offer.tools]) == (version, ["read", "where"])
 
 
-def test_a_server_of_events_is_reached() -> None:
+def test_an_sse_server_is_reached() -> None:
     with serving("sse") as address:
         (offer,) = ask(upstream(Launch(transport=Transport.SSE, url=f"{address}/sse")))
     assert offer.failure is None
     assert [tool.tool for tool in offer.tools] == ["read", "where"]
 
 
-def test_headers_are_sent_with_their_variables_put_in() -> None:
+def test_headers_are_sent_with_expanded_variables() -> None:
     headers = {"Authorization": "Bearer ${SESAME}"}
     with serving("http-closed") as address:
         launch = Launch(
@@ -228,7 +228,7 @@ def test_headers_are_sent_with_their_variables_put_in() -> None:
     assert "wrong-word" not in repr(refused)
 
 
-def test_a_server_that_is_not_there_cannot_be_reached() -> None:
+def test_a_missing_remote_server_is_unreachable() -> None:
     closed = socket.socket()  # bound, and nobody listens
     closed.bind(("127.0.0.1", 0))
     address = f"http://127.0.0.1:{closed.getsockname()[1]}"
@@ -248,14 +248,14 @@ def test_a_web_socket_is_not_supported() -> None:
     assert offer.failure.reason == "WebSocket servers are not supported"
 
 
-def test_a_server_that_hangs_is_ended_at_its_deadline_and_the_others_answer() -> None:
+def test_a_server_that_hangs_is_killed_at_its_deadline_and_the_others_answer() -> None:
     hanging, answering = ask(upstream(process("hang"), deadline=0.5), upstream(process("old"), label="other"))
     assert hanging.failure is not None
     assert hanging.failure.reason == "did not answer within 0.5 s"
     assert answering.failure is None
 
 
-def test_a_server_that_crashes_is_shown_with_its_last_words_and_without_its_secrets() -> None:
+def test_a_crashed_server_is_reported_with_its_last_output_without_secrets() -> None:
     (offer,) = ask(upstream(process("crash", env={"PASSWORD": "${P}"})), variables={"P": "hunter22"})
     assert offer.failure is not None
     assert offer.failure.reason == "ended before it answered (exit code 3)"
@@ -268,7 +268,7 @@ def test_a_command_that_does_not_exist_is_not_found() -> None:
     assert offer.failure.reason == "cannot be started: its command was not found"
 
 
-def test_a_server_that_floods_stderr_is_heard() -> None:
+def test_a_server_that_floods_stderr_still_answers() -> None:
     (offer,) = ask(upstream(process("flood")))
     assert [tool.tool for tool in offer.tools] == ["heard"]
 
@@ -282,7 +282,7 @@ def test_a_missing_variable_is_named_and_nothing_is_started(tmp_path: Path) -> N
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked at in /proc")
-def test_nothing_that_a_server_started_is_left(tmp_path: Path) -> None:
+def test_child_processes_of_a_server_are_killed(tmp_path: Path) -> None:
     note = tmp_path / "child"
     (offer,) = ask(upstream(process("family", str(note))))
     assert [tool.tool for tool in offer.tools] == ["bear"]
@@ -307,7 +307,7 @@ def test_a_server_runs_in_its_directory_with_the_users_environment_and_its_own(t
     }
 
 
-def test_answers_come_in_the_order_of_the_question_and_are_told_as_they_arrive() -> None:
+def test_answers_are_returned_in_request_order_and_reported_as_they_arrive() -> None:
     asked = [upstream(process("old"), label=f"s{at}") for at in range(10)]
     told: list[str] = []
     environment = {"PATH": os.environ["PATH"]}
@@ -316,7 +316,7 @@ def test_answers_come_in_the_order_of_the_question_and_are_told_as_they_arrive()
     assert sorted(told) == sorted(one.label for one in asked)
 
 
-def test_a_slow_listener_keeps_no_server_waiting(tmp_path: Path) -> None:
+def test_a_slow_callback_delays_no_server(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     pipe = os.open(tmp_path / "pipe", os.O_RDWR)
     heard: list[list[int]] = []
@@ -334,7 +334,7 @@ def test_a_slow_listener_keeps_no_server_waiting(tmp_path: Path) -> None:
     assert heard == [[pipe]]
 
 
-def test_an_error_of_the_listener_comes_out_as_it_is() -> None:
+def test_an_error_of_the_callback_propagates_unchanged() -> None:
     def refuse(_: Upstream, __: Offer) -> None:
         raise LookupError("the store is gone")
 
@@ -342,7 +342,7 @@ def test_an_error_of_the_listener_comes_out_as_it_is() -> None:
         LiveServers(means({})).ask([upstream(Launch(command="/no/such/program"))], refuse)
 
 
-def test_a_tool_whose_headers_could_not_be_sent_costs_only_itself() -> None:
+def test_a_tool_with_invalid_header_parameters_is_quarantined() -> None:
     (offer,) = ask(upstream(process("headed")))
     assert [tool.tool for tool in offer.tools] == ["good"]
     ((bad, reason),) = [(bad.tool, bad.reason) for bad in offer.quarantined]

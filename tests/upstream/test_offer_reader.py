@@ -10,7 +10,7 @@ from remit.upstream.upstream_model import Upstream
 GIT = Upstream(key=("git",), label="git", client="c", launch=Launch(), directory="/", source="/f")
 
 
-def test_what_cannot_be_used_is_put_aside_and_the_rest_is_kept_as_it_came() -> None:
+def test_unusable_items_are_dropped_and_the_rest_stays_unchanged() -> None:
     tool: dict[str, Any] = {"name": "log", "inputSchema": {"type": "object"}, "icons": [{"src": "x"}]}
     resource: dict[str, Any] = {"uri": "file:///a", "name": "a", "size": 7}
     offer = read_offer(
@@ -36,7 +36,7 @@ def test_what_cannot_be_used_is_put_aside_and_the_rest_is_kept_as_it_came() -> N
     assert offer.extras.instructions == "Half a character: \ufffd"
 
 
-def test_no_more_is_kept_than_anybody_needs() -> None:
+def test_the_number_of_items_is_limited() -> None:
     offer = read_offer(ServerLists(resources=[{"uri": f"a://{at}"} for at in range(10_001)]), GIT)
     assert offer.extras is not None
     assert len(offer.extras.resources) == 10_000

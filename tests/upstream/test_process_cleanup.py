@@ -75,7 +75,7 @@ def remit(note: Path, how: str = "sleeps") -> Generator[subprocess.Popen[str]]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_nothing_is_left_when_remit_is_ended_by_a_signal(number: signal.Signals, tmp_path: Path) -> None:
+def test_no_process_survives_a_signal_to_remit(number: signal.Signals, tmp_path: Path) -> None:
     note = tmp_path / "note"
     with remit(note) as process:
         processes = [int(word) for word in note.read_text().split()]
@@ -85,7 +85,7 @@ def test_nothing_is_left_when_remit_is_ended_by_a_signal(number: signal.Signals,
         assert not is_left(processes)
 
 
-def test_nothing_is_left_when_its_input_ends(tmp_path: Path) -> None:
+def test_no_process_survives_the_end_of_stdin(tmp_path: Path) -> None:
     note = tmp_path / "note"
     with remit(note, "ends") as process:
         processes = [int(word) for word in note.read_text().split()]

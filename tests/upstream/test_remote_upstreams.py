@@ -53,7 +53,7 @@ async def failing(made: LiveUpstreamPool, server: Upstream, name: str) -> Upstre
 @pytest.mark.parametrize(
     ("kind", "version"), [("sdk", "2026-07-28"), ("sdk-old", "2025-11-25"), ("sse", "2025-11-25")]
 )
-async def test_a_remote_server_is_asked_in_its_own_era(kind: str, version: str) -> None:
+async def test_a_remote_server_is_called_in_its_own_era(kind: str, version: str) -> None:
     with serving(kind) as server:
         async with links() as made:
             answer = await made.request(server, "tools/call", tool("echo", x="hello"), Noting())
@@ -64,7 +64,7 @@ async def test_a_remote_server_is_asked_in_its_own_era(kind: str, version: str) 
 
 
 @pytest.mark.parametrize("kind", ["sdk", "sdk-old", "sse"])
-async def test_progress_comes_from_afar(kind: str) -> None:
+async def test_progress_of_a_remote_server_reaches_the_caller(kind: str) -> None:
     caller = Noting()
     with serving(kind) as server:
         async with links() as made:
@@ -77,7 +77,7 @@ async def test_progress_comes_from_afar(kind: str) -> None:
 
 
 @pytest.mark.parametrize(("kind", "session"), [("sdk-old", "one"), ("sdk-old", ""), ("sse", "")])
-async def test_each_of_many_callers_is_asked_for_itself(kind: str, session: str) -> None:
+async def test_each_of_many_callers_gets_its_own_questions(kind: str, session: str) -> None:
     answers: dict[str, str] = {}
 
     with serving(kind) as server:
@@ -107,7 +107,7 @@ async def test_each_of_many_callers_is_asked_for_itself(kind: str, session: str)
         ("stranger", "answers 401 Unauthorized"),
     ],
 )
-async def test_a_request_that_fails_costs_itself_alone(name: str, reason: str) -> None:
+async def test_a_failed_request_affects_no_other(name: str, reason: str) -> None:
     with serving("odd") as server:
         async with links() as made:
             before = said(await made.request(server, "tools/call", tool("echo"), Noting()))
@@ -119,7 +119,7 @@ async def test_a_request_that_fails_costs_itself_alone(name: str, reason: str) -
         assert error.hint == "run `remit login remote`, or give it its headers in /files/.mcp.json"
 
 
-async def test_a_session_that_the_server_forgot_is_opened_anew() -> None:
+async def test_an_expired_session_is_opened_again() -> None:
     with serving("odd") as server:
         async with links() as made:
             await made.request(server, "tools/call", tool("forget"), Noting())
@@ -128,7 +128,7 @@ async def test_a_session_that_the_server_forgot_is_opened_anew() -> None:
     assert said(answer) == "s2"
 
 
-async def test_a_server_that_is_gone_is_named_and_found_again() -> None:
+async def test_a_server_that_disappears_is_named_and_found_again() -> None:
     with serving("odd") as server:
         pass
     async with links() as made:

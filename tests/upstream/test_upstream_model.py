@@ -41,7 +41,7 @@ def test_an_entry_may_name_a_directory_of_its_own() -> None:
     assert found.place == "/code/api"
 
 
-def test_an_entry_that_is_not_at_hand_cannot_be_started() -> None:
+def test_an_unavailable_entry_is_not_an_upstream() -> None:
     assert upstream(declared(), workspace="/", home="/", deadline=1) is None
 
 

@@ -35,7 +35,7 @@ async def yes(_: str, params: Params) -> Answer:
 
 
 @eras
-async def test_an_answer_passes_as_it_came(era: str) -> None:
+async def test_an_answer_passes_unchanged(era: str) -> None:
     async with links() as made:
         answer = await made.request(upstream(speaking(era)), "tools/call", tool("echo", x="ü"), Noting())
     assert answer == {"content": [{"type": "text", "text": '{"x": "\\u00fc"}'}]}
@@ -50,7 +50,7 @@ async def test_an_error_passes_with_its_code_and_its_data(era: str) -> None:
 
 
 @eras
-async def test_all_that_a_server_lists_is_in_stock_and_what_it_lacks_is_empty(era: str) -> None:
+async def test_all_lists_of_a_server_are_read_and_missing_ones_are_empty(era: str) -> None:
     async with links() as made:
         every = frozenset({"tools", "resources", "templates", "prompts"})
         stock = await made.list_all(upstream(speaking(era)), parts=every)
@@ -64,9 +64,7 @@ async def test_all_that_a_server_lists_is_in_stock_and_what_it_lacks_is_empty(er
 
 
 @eras
-async def test_a_list_that_never_comes_costs_a_server_nothing_but_that_list(
-    era: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_list_that_hangs_affects_no_other_list(era: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forwarding, "_EXTRAS_SECONDS", 1.0)
     server = upstream(speaking(era, env={"SILENT_ABOUT": "resources/list"}))
     async with links() as made:
@@ -89,7 +87,7 @@ async def test_progress_comes_under_the_callers_own_token_and_before_the_answer(
 
 
 @eras
-async def test_a_request_that_is_given_up_is_cancelled_at_the_server(era: str) -> None:
+async def test_a_cancelled_request_is_cancelled_at_the_server(era: str) -> None:
     server, caller = upstream(speaking(era)), Noting()
     async with links() as made:
         await made.request(server, "tools/call", tool("echo"), caller)
@@ -101,7 +99,7 @@ async def test_a_request_that_is_given_up_is_cancelled_at_the_server(era: str) -
 
 
 @eras
-async def test_words_of_the_log_reach_the_caller_of_the_request(era: str) -> None:
+async def test_log_messages_reach_the_caller_of_the_request(era: str) -> None:
     caller, other = Noting(), Noting()
     server = upstream(speaking(era))
     async with links() as made:
@@ -112,7 +110,7 @@ async def test_words_of_the_log_reach_the_caller_of_the_request(era: str) -> Non
 
 
 @eras
-async def test_what_a_server_asks_is_asked_of_the_caller(era: str) -> None:
+async def test_a_question_of_a_server_reaches_the_caller(era: str) -> None:
     caller = Noting(capabilities={"elicitation": {}}, answer=yes)
     async with links() as made:
         asked = tool("ask", method="elicitation/create")
@@ -133,7 +131,7 @@ async def test_a_caller_who_refuses_is_an_error_to_the_server_that_asked() -> No
     assert answer["error"] == {"code": -32601, "message": "nobody answers roots/list"}
 
 
-async def test_a_caller_of_the_new_era_gets_the_question_itself_and_asks_again() -> None:
+async def test_a_stateless_caller_gets_the_question_as_answer_and_retries() -> None:
     caller = Noting(takes_input_required=True)
     server, asked = upstream(speaking("new")), tool("ask", method="roots/list")
     async with links() as made:
@@ -148,7 +146,7 @@ async def test_a_caller_of_the_new_era_gets_the_question_itself_and_asks_again()
     assert json.loads(said(answer)) == {"responses": {"q": {"roots": []}}, "state": "s1"}
 
 
-async def test_a_server_of_the_old_era_is_shown_the_callers_capabilities_once_and_for_all() -> None:
+async def test_a_session_server_gets_the_callers_capabilities_in_the_handshake() -> None:
     server = upstream(speaking("old"))
     async with links() as made:
         shown: list[Mapping[str, object]] = []
@@ -160,7 +158,7 @@ async def test_a_server_of_the_old_era_is_shown_the_callers_capabilities_once_an
     assert shown == [{"roots": {}}, {"sampling": {}}, {"roots": {}}]
 
 
-async def test_a_server_of_the_new_era_is_shown_them_with_each_request() -> None:
+async def test_a_stateless_server_gets_the_callers_capabilities_with_each_request() -> None:
     server = upstream(speaking("new"))
     async with links() as made:
         shown: list[tuple[object, object]] = []
@@ -173,9 +171,7 @@ async def test_a_server_of_the_new_era_is_shown_them_with_each_request() -> None
     assert shown == [({"roots": {}}, "info"), ({}, None)]
 
 
-async def test_the_level_of_the_log_is_set_at_a_server_of_the_old_era_that_a_caller_of_the_new_one_asks() -> (
-    None
-):
+async def test_the_log_level_of_a_stateless_caller_is_set_at_a_session_server() -> None:
     server, caller = upstream(speaking("old")), Noting(log_level="warning")
     async with links() as made:
         await made.request(server, "tools/call", tool("echo"), caller)
@@ -184,7 +180,7 @@ async def test_the_level_of_the_log_is_set_at_a_server_of_the_old_era_that_a_cal
     assert levels == [{"method": "logging/setLevel", "params": {"level": "warning"}}]
 
 
-async def test_callers_have_sessions_of_their_own_with_a_server_that_may_remember_them() -> None:
+async def test_callers_have_their_own_sessions_with_a_stateful_server() -> None:
     server = upstream(speaking("old"))
     async with links() as made:
         counts = [
@@ -200,7 +196,7 @@ async def test_callers_have_sessions_of_their_own_with_a_server_that_may_remembe
     assert (count, process != counts[0][1]) == (1, True)
 
 
-async def test_a_server_without_a_memory_is_shared_unless_told_otherwise() -> None:
+async def test_a_stateless_server_is_shared_unless_configured_otherwise() -> None:
     async with links() as made:
         for label, sharing in (("a", None), ("b", Sharing.OWN)):
             server = upstream(speaking("new"), label, sharing=sharing)
@@ -217,7 +213,7 @@ async def test_one_session_is_shared_where_the_configuration_says_so() -> None:
     assert json.loads(said(answer))[0] == 2
 
 
-async def test_a_session_that_only_lists_were_asked_of_is_handed_over() -> None:
+async def test_a_session_that_only_listed_is_adopted_by_the_first_caller() -> None:
     server = upstream(speaking("old"))
     async with links() as made:
         await made.list_all(server)
@@ -227,7 +223,7 @@ async def test_a_session_that_only_lists_were_asked_of_is_handed_over() -> None:
 
 
 @eras
-async def test_changes_are_told_to_all_who_listen(era: str) -> None:
+async def test_changes_reach_all_listeners(era: str) -> None:
     server, caller = upstream(speaking(era)), Noting()
     async with links() as made, made.notifications() as first, made.notifications() as second:
         await made.request(server, "resources/subscribe", {"uri": "note://a"}, caller)
@@ -241,7 +237,7 @@ async def test_changes_are_told_to_all_who_listen(era: str) -> None:
         assert {"uri": "note://a"} in [notice.params for notice in notices]
 
 
-async def test_the_same_change_is_told_once_to_who_was_busy() -> None:
+async def test_a_slow_listener_gets_the_same_change_once() -> None:
     server, caller = upstream(speaking("old")), Noting()
     async with links() as made, made.notifications() as notices:
         for _ in range(3):
@@ -252,7 +248,7 @@ async def test_the_same_change_is_told_once_to_who_was_busy() -> None:
         assert nothing.cancelled_caught
 
 
-async def test_a_session_that_idles_ends_and_the_next_call_starts_it_anew() -> None:
+async def test_an_idle_session_ends_and_the_next_call_restarts_it() -> None:
     server, caller = upstream(speaking("old")), Noting()
     async with links(idle=0.05) as made:
         await made.request(server, "tools/call", tool("count"), caller)
@@ -264,7 +260,7 @@ async def test_a_session_that_idles_ends_and_the_next_call_starts_it_anew() -> N
     assert json.loads(said(answer))[0] == 1
 
 
-async def test_a_session_that_is_everyones_is_kept_for_what_it_tells() -> None:
+async def test_a_shared_session_stays_open_for_its_notifications() -> None:
     shared, own = upstream(speaking("new"), "shared"), upstream(speaking("old"), "own")
     async with links(idle=0.05) as made:
         for server in (shared, own):
@@ -275,7 +271,7 @@ async def test_a_session_that_is_everyones_is_kept_for_what_it_tells() -> None:
         assert made.statuses()[0].sessions == 1
 
 
-async def test_a_server_that_is_dropped_is_ended_and_one_whose_entry_changed_is_started_anew() -> None:
+async def test_a_dropped_server_ends_and_a_changed_entry_restarts_its_server() -> None:
     async with links() as made:
         before = upstream(speaking("old", env={"WORD": "before"}))
         after = upstream(speaking("old", env={"WORD": "after"}))
@@ -288,7 +284,7 @@ async def test_a_server_that_is_dropped_is_ended_and_one_whose_entry_changed_is_
         assert made.statuses() == []
 
 
-async def test_a_server_is_well_once_it_has_answered_and_its_figures_are_kept() -> None:
+async def test_a_server_is_up_after_an_answer_and_has_statistics() -> None:
     server = upstream(speaking("old"))
     async with links() as made:
         assert made.statuses() == []
@@ -305,7 +301,7 @@ async def test_a_server_is_well_once_it_has_answered_and_its_figures_are_kept() 
 
 
 @eras
-async def test_what_was_watched_is_watched_again_after_a_crash(era: str) -> None:
+async def test_subscriptions_survive_a_crash(era: str) -> None:
     server, caller = upstream(speaking(era)), Noting()
     async with links() as made, made.notifications() as notices:
         await made.request(server, "resources/subscribe", {"uri": "note://a"}, caller)
@@ -321,7 +317,7 @@ async def test_what_was_watched_is_watched_again_after_a_crash(era: str) -> None
 
 
 @eras
-async def test_what_is_watched_no_more_is_not_told_of(era: str) -> None:
+async def test_an_unsubscribed_resource_sends_no_updates(era: str) -> None:
     server, caller = upstream(speaking(era)), Noting()
     async with links() as made, made.notifications() as notices:
         for method in ("resources/subscribe", "resources/unsubscribe"):
@@ -332,7 +328,7 @@ async def test_what_is_watched_no_more_is_not_told_of(era: str) -> None:
             await made.request(server, "resources/subscribe", {}, caller)
 
 
-async def test_all_who_wait_for_a_server_that_does_not_start_hear_of_it_at_once() -> None:
+async def test_a_failed_start_fails_all_waiting_callers_at_once() -> None:
     launch = Launch(command=sys.executable, args=("-c", "import sys; sys.stdin.read(1); sys.exit(4)"))
     async with links() as made:
         errors: list[str] = []
@@ -362,7 +358,7 @@ async def test_sessions_are_bounded_and_the_one_unused_longest_ends_first(
     assert counts == [1, 1, 2, 1, 3, 1]
 
 
-async def test_who_comes_when_all_sessions_are_in_use_waits_for_one(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_caller_waits_when_all_sessions_are_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(supervisor, "MAX_SESSIONS", 1)
     server = upstream(speaking("old"))
     is_asked, may_answer = anyio.Event(), anyio.Event()
@@ -385,7 +381,7 @@ async def test_who_comes_when_all_sessions_are_in_use_waits_for_one(monkeypatch:
         assert said(answer) == "{}"
 
 
-async def test_what_is_asked_for_a_request_that_was_given_up_is_not_asked_any_more() -> None:
+async def test_questions_of_a_cancelled_request_are_cancelled() -> None:
     server = upstream(speaking("old"))
     was_cancelled = anyio.Event()
 
@@ -405,7 +401,7 @@ async def test_what_is_asked_for_a_request_that_was_given_up_is_not_asked_any_mo
         await made.request(server, "tools/call", tool("echo"), caller)
 
 
-async def test_a_server_that_asks_when_nobody_asked_it_is_refused() -> None:
+async def test_a_question_without_a_request_is_refused() -> None:
     server = upstream(speaking("old"))
     async with links() as made:
         await made.list_all(server, parts=frozenset({"tools", "resources"}))

@@ -95,7 +95,7 @@ async def said(connected: Client, tool: str, **arguments: object) -> str:
 
 
 @BOTH
-def test_lists_calls_and_reads_are_what_the_endpoint_says(mode: Mode, tmp_path: Path) -> None:
+def test_lists_calls_and_reads_come_from_the_endpoint(mode: Mode, tmp_path: Path) -> None:
     async def work(connected: Client, _: Person) -> None:
         assert [tool.name for tool in (await connected.list_tools()).tools] == list(stub_endpoint.TOOLS)
         assert await said(connected, "echo", text="größer") == "größer"
@@ -114,7 +114,7 @@ def test_lists_calls_and_reads_are_what_the_endpoint_says(mode: Mode, tmp_path: 
     use(mode, tmp_path / "notes", work)
 
 
-def test_an_older_client_is_told_what_there_is_and_that_it_may_change(tmp_path: Path) -> None:
+def test_a_session_client_gets_capabilities_with_list_changes(tmp_path: Path) -> None:
     async def work(connected: Client, _: Person) -> None:
         can = connected.server_capabilities
         assert can.tools == types.ToolsCapability(list_changed=True)
@@ -128,7 +128,7 @@ def test_an_older_client_is_told_what_there_is_and_that_it_may_change(tmp_path: 
 
 
 @BOTH
-def test_what_an_upstream_asks_is_asked_of_the_client(mode: Mode, tmp_path: Path) -> None:
+def test_a_question_of_an_upstream_reaches_the_client(mode: Mode, tmp_path: Path) -> None:
     async def work(connected: Client, _: Person) -> None:
         assert await said(connected, "ask") == "accept Ada 1"
         assert await said(connected, "ask_twice") == "accept Ada 2, accept Ada 3"
@@ -141,7 +141,7 @@ def test_what_an_upstream_asks_is_asked_of_the_client(mode: Mode, tmp_path: Path
 
 
 @BOTH
-def test_a_client_that_cannot_answer_is_asked_nothing(mode: Mode, tmp_path: Path) -> None:
+def test_a_client_without_the_capability_gets_no_questions(mode: Mode, tmp_path: Path) -> None:
     async def work(connected: Client, _: Person) -> None:
         assert (await said(connected, "who")).endswith(" None []")
         for tool, method in (("ask", "elicitation/create"), ("roots", "roots/list")):
@@ -153,7 +153,7 @@ def test_a_client_that_cannot_answer_is_asked_nothing(mode: Mode, tmp_path: Path
 
 
 @BOTH
-def test_what_a_client_can_answer_is_what_is_shown_of_it(mode: Mode, tmp_path: Path) -> None:
+def test_upstreams_see_the_clients_own_capabilities(mode: Mode, tmp_path: Path) -> None:
     async def work(connected: Client, _: Person) -> None:
         assert (await said(connected, "who")).endswith(" None ['elicitation', 'roots', 'sampling']")
 
@@ -178,7 +178,7 @@ def test_errors_and_refusals_pass_unchanged(mode: Mode, tmp_path: Path) -> None:
 
 
 @BOTH
-def test_what_cannot_be_written_is_mended_and_holds_up_nothing(mode: Mode, tmp_path: Path) -> None:
+def test_values_that_json_cannot_express_are_repaired(mode: Mode, tmp_path: Path) -> None:
     async def work(connected: Client, _: Person) -> None:
         assert await said(connected, "mumble") == "half ?"
         with pytest.raises(MCPError, match=r"half \?") as failed:
@@ -227,7 +227,7 @@ async def until_noted(notes: Path, words: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:The logging capability is deprecated")
-def test_an_older_client_is_told_of_changes_and_sets_its_level(tmp_path: Path) -> None:
+def test_a_session_client_gets_changes_and_sets_its_log_level(tmp_path: Path) -> None:
     async def work(connected: Client, person: Person) -> None:
         await connected.call_tool("grow", {})
         await person.until(types.ToolListChangedNotification)
@@ -242,7 +242,7 @@ def test_an_older_client_is_told_of_changes_and_sets_its_level(tmp_path: Path) -
 
 
 @pytest.mark.filterwarnings("ignore:resources/(un)?subscribe is removed")
-def test_an_older_client_hears_of_the_resources_that_it_subscribed_to(tmp_path: Path) -> None:
+def test_a_session_client_gets_updates_of_subscribed_resources(tmp_path: Path) -> None:
     async def work(connected: Client, person: Person) -> None:
         await connected.subscribe_resource("note://one")  # pyright: ignore[reportDeprecated]
         await connected.call_tool("grow", {"text": "note://two"})
@@ -262,7 +262,7 @@ def test_an_older_client_hears_of_the_resources_that_it_subscribed_to(tmp_path: 
     ]
 
 
-def test_a_newer_client_listens_to_what_it_asked_for(tmp_path: Path) -> None:
+def test_a_stateless_client_gets_the_changes_it_asked_for(tmp_path: Path) -> None:
     async def work(connected: Client, _: Person) -> None:
         uris = ["note://one", "note://none"]
         async with connected.listen(tools_list_changed=True, resource_subscriptions=uris) as heard:

@@ -96,7 +96,7 @@ def test_a_question_is_the_answer_and_its_answer_ends_the_call() -> None:
     assert told.told == [{"progress": 1}]  # to the request that is there, and not to the first
 
 
-def test_what_is_not_answered_is_asked_again() -> None:
+def test_unanswered_questions_are_asked_again() -> None:
     work = Work()
 
     async def use(held: PendingElicitations) -> None:
@@ -146,7 +146,7 @@ def test_an_answer_counts_once() -> None:
     hold(use)
 
 
-def test_a_call_that_nobody_comes_back_to_is_cancelled() -> None:
+def test_an_abandoned_call_is_cancelled() -> None:
     work = Work()
 
     async def use(held: PendingElicitations) -> None:
@@ -159,7 +159,7 @@ def test_a_call_that_nobody_comes_back_to_is_cancelled() -> None:
     assert work.ended == ["cancelled"]
 
 
-def test_the_oldest_calls_of_a_principal_give_way_and_those_of_others_stay() -> None:
+def test_the_oldest_calls_of_a_principal_make_room_and_those_of_others_stay() -> None:
     work = Work()
 
     async def use(held: PendingElicitations) -> None:
@@ -175,7 +175,7 @@ def test_the_oldest_calls_of_a_principal_give_way_and_those_of_others_stay() -> 
     hold(use, max_paused=2)
 
 
-def test_a_request_that_is_cancelled_takes_its_call_along() -> None:
+def test_cancelling_a_request_cancels_its_call() -> None:
     ended: list[str] = []
     started = anyio.Event()
 
@@ -212,7 +212,7 @@ def test_a_failure_after_the_answer_is_the_requests_own() -> None:
     hold(use)
 
 
-def test_what_a_call_came_to_without_the_answer_is_there_when_the_client_comes_back() -> None:
+def test_a_call_that_ends_without_the_answer_keeps_its_result_for_the_client() -> None:
     done = anyio.Event()
 
     async def work(asking: RequestContext) -> Answer:
@@ -235,7 +235,7 @@ def test_what_a_call_came_to_without_the_answer_is_there_when_the_client_comes_b
     hold(use)
 
 
-def test_a_client_is_not_held_up_for_its_roots() -> None:
+def test_roots_need_no_round_trip() -> None:
     async def work(asking: RequestContext) -> Answer:
         return await asking.send_request("roots/list", {})
 

@@ -23,7 +23,7 @@ class Hearer:
         self.heard.append(change)
 
 
-def test_each_is_told_what_it_asked_for() -> None:
+def test_each_subscriber_gets_what_it_asked_for() -> None:
     all_of_it, tools = Hearer(), Hearer()
 
     async def run() -> None:
@@ -41,7 +41,7 @@ def test_each_is_told_what_it_asked_for() -> None:
     assert tools.heard == [TOOLS]
 
 
-def test_one_that_does_not_listen_holds_up_nobody_and_is_told_once_in_the_end() -> None:
+def test_a_slow_subscriber_delays_no_other_and_gets_each_change_once() -> None:
     slow, quick = Hearer(), Hearer()
     slow.gate = anyio.Event()
 
@@ -62,7 +62,7 @@ def test_one_that_does_not_listen_holds_up_nobody_and_is_told_once_in_the_end() 
     assert slow.heard == [TOOLS, TOOLS]  # the one on its way, and one for all that came meanwhile
 
 
-def test_what_happens_before_it_is_ready_is_told_when_it_is() -> None:
+def test_changes_before_the_start_are_sent_at_the_start() -> None:
     hearer = Hearer()
 
     async def run() -> None:
@@ -77,7 +77,7 @@ def test_what_happens_before_it_is_ready_is_told_when_it_is() -> None:
     assert hearer.heard == [TOOLS]
 
 
-def test_one_that_fails_to_hear_takes_nobody_along(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failing_subscriber_affects_no_other(caplog: pytest.LogCaptureFixture) -> None:
     async def fail(_: EndpointChange) -> None:
         raise OSError("gone")
 
@@ -91,7 +91,7 @@ def test_one_that_fails_to_hear_takes_nobody_along(caplog: pytest.LogCaptureFixt
     assert "could not be told" in caplog.text
 
 
-def test_a_resource_is_let_go_by_the_last_who_subscribed() -> None:
+def test_the_last_subscriber_releases_a_resource() -> None:
     async def run() -> None:
         async with anyio.create_task_group() as tasks:
             subscribers = Subscribers()
@@ -107,7 +107,7 @@ def test_a_resource_is_let_go_by_the_last_who_subscribed() -> None:
     anyio.run(run)
 
 
-def test_changes_are_spelt_as_the_protocol_does() -> None:
+def test_changes_become_notifications_of_the_protocol() -> None:
     assert notification(TOOLS) == ("notifications/tools/list_changed", {})
     assert notification(EndpointChange(ListKind.RESOURCES)) == ("notifications/resources/list_changed", {})
     assert notification(NOTE) == ("notifications/resources/updated", {"uri": "note://one"})

@@ -29,7 +29,7 @@ def test_for_other_machines_addresses_are_taken_and_names_that_were_allowed() ->
     "origin",
     [None, "http://localhost:8787", "http://127.0.0.1:8787", "http://[::1]:8787", "https://localhost:8787"],
 )
-def test_programs_and_pages_of_ours_may_ask(origin: str | None) -> None:
+def test_programs_and_our_own_pages_are_allowed(origin: str | None) -> None:
     assert HostCheck("127.0.0.1").allows(origin, "127.0.0.1:8787")
 
 
@@ -52,7 +52,7 @@ def test_programs_and_pages_of_ours_may_ask(origin: str | None) -> None:
         "ftp://localhost:8787",
     ],
 )
-def test_pages_of_others_may_not_ask(origin: str) -> None:
+def test_pages_of_others_are_refused(origin: str) -> None:
     assert not HostCheck("127.0.0.1").allows(origin, "127.0.0.1:8787")
     assert not HostCheck("10.0.0.2").allows(origin, "10.0.0.2:8787")
 
@@ -66,11 +66,11 @@ def test_behind_a_proxy_the_page_of_the_same_host_is_ours_by_either_scheme() -> 
     assert not hosts.allows("https://tools.example:8443", "tools.example")
 
 
-def test_a_page_at_the_address_that_is_asked_is_ours() -> None:
+def test_a_page_at_the_requested_address_is_ours() -> None:
     assert HostCheck("0.0.0.0").allows("http://10.0.0.7:8787", "10.0.0.7:8787")  # noqa: S104 - it is what is said
 
 
-def test_a_page_that_was_allowed_may_ask_from_wherever_it_is() -> None:
+def test_an_allowed_origin_is_accepted_for_every_host() -> None:
     hosts = HostCheck("127.0.0.1", origins=["http://localhost:6274"])
     assert hosts.allows("http://localhost:6274", "127.0.0.1:8787")
     assert not hosts.allows("https://localhost:6274", "127.0.0.1:8787")

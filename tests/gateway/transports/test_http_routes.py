@@ -75,7 +75,7 @@ def test_each_url_is_an_endpoint_of_its_own() -> None:
         "//mcp",
     ],
 )
-def test_what_is_no_endpoint_is_not_found(path: str) -> None:
+def test_an_unknown_endpoint_is_not_found(path: str) -> None:
     async def work(served: Gateway) -> None:
         response = await served.post(path, HELLO, authorization=CI)
         assert response.status_code == 404
@@ -108,7 +108,7 @@ def test_a_token_means_its_only_project_and_its_only_agent() -> None:
 
 
 @pytest.mark.parametrize("authorization", [None, "Bearer wrong", "Bearer", "Basic dG9rZW4=", "token_of_ci"])
-def test_where_there_are_tokens_everybody_needs_one(authorization: str | None) -> None:
+def test_every_request_needs_a_token_where_there_are_any(authorization: str | None) -> None:
     async def work(served: Gateway) -> None:
         given = {} if authorization is None else {"authorization": authorization}
         response = await served.post("/mcp", HELLO, **given)
@@ -133,7 +133,7 @@ def test_a_token_that_is_revoked_is_refused_at_once() -> None:
     at(work, grants=grants)
 
 
-def test_when_the_last_token_is_revoked_nobody_is_let_in() -> None:
+def test_revoking_the_last_token_does_not_open_the_gateway() -> None:
     grants = [holder("ci")]
 
     async def work(served: Gateway) -> None:
@@ -156,7 +156,7 @@ def test_a_session_is_for_the_token_that_opened_it() -> None:
     at(work, grants=[holder("ada"), holder("eve")])
 
 
-def test_what_a_server_remembers_of_one_endpoint_is_not_for_another() -> None:
+def test_endpoints_do_not_share_upstream_sessions() -> None:
     async def work(served: Gateway) -> None:
         told: set[str] = set()
         paths = ("/mcp", f"/p/{BLOG.hash}/mcp", f"/p/{BLOG.hash}/a/reviewer/mcp", "/rooms/git/mcp")
@@ -168,7 +168,7 @@ def test_what_a_server_remembers_of_one_endpoint_is_not_for_another() -> None:
     at(work)
 
 
-def test_a_caller_goes_by_the_name_of_its_token() -> None:
+def test_a_caller_is_identified_by_its_tokens_name() -> None:
     async def work(served: Gateway) -> None:
         http = httpx2.AsyncClient(headers={"authorization": "Bearer token_of_ada"})
         async with (
@@ -203,7 +203,7 @@ def test_requests_that_a_page_of_others_sends_are_refused(header: str, value: st
     at(work)
 
 
-def test_a_page_that_is_allowed_is_told_so_by_each_answer() -> None:
+def test_responses_to_an_allowed_origin_carry_cors_headers() -> None:
     page = "http://localhost:6274"
 
     async def work(served: Gateway) -> None:
@@ -229,7 +229,7 @@ def test_a_page_that_is_allowed_is_told_so_by_each_answer() -> None:
     at(work, origins=[page], grants=[holder("ci")])
 
 
-def test_where_no_page_is_allowed_none_is_told_that_it_is() -> None:
+def test_responses_carry_no_cors_headers_by_default() -> None:
     async def work(served: Gateway) -> None:
         asked = {"Origin": served.url, "Access-Control-Request-Method": "POST"}
         async with httpx2.AsyncClient(base_url=served.url) as browser:
@@ -250,7 +250,7 @@ def test_behind_a_proxy_that_has_tls_its_name_is_ours_and_a_token_is_needed() ->
     at(work, hosts=HostCheck("127.0.0.1", ["tools.example"]), grants=[holder("ci")])
 
 
-def test_through_a_proxy_nobody_is_let_in_without_a_token() -> None:
+def test_a_request_through_a_proxy_needs_a_token() -> None:
     async def work(served: Gateway) -> None:
         assert (await served.post("/mcp", HELLO, host="tools.example")).status_code == 401
         assert (await served.post("/mcp", HELLO)).status_code == 401
@@ -258,7 +258,7 @@ def test_through_a_proxy_nobody_is_let_in_without_a_token() -> None:
     at(work, hosts=HostCheck("127.0.0.1", ["tools.example"]))
 
 
-def test_from_other_machines_nobody_is_let_in_without_a_token() -> None:
+def test_a_request_from_another_machine_needs_a_token() -> None:
     async def work(served: Gateway) -> None:
         assert (await served.post("/mcp", HELLO)).status_code == 401
         assert (await served.post("/mcp", HELLO, host="10.0.0.7")).status_code == 401
@@ -274,7 +274,7 @@ def test_a_body_that_is_too_large_is_refused() -> None:
     at(work)
 
 
-def test_anybody_may_ask_whether_it_is_well() -> None:
+def test_the_health_check_needs_no_token() -> None:
     async def work(served: Gateway) -> None:
         async with httpx2.AsyncClient() as client:
             response = await client.get(f"{served.url}/health")
@@ -307,7 +307,7 @@ def test_an_agents_token_does_not_push_the_states_that_unlock_its_tools() -> Non
     at(work, grants=[holder("ci", agents=("reviewer",))])
 
 
-def test_states_are_pushed_by_nobody_without_a_token_even_here() -> None:
+def test_pushing_states_needs_a_token_even_on_this_machine() -> None:
     async def work(served: Gateway) -> None:
         assert (await served.post("/state", {"cart-open": True})).status_code == 401
         assert served.pushed == []
@@ -315,7 +315,7 @@ def test_states_are_pushed_by_nobody_without_a_token_even_here() -> None:
     at(work)
 
 
-def test_endpoints_that_nobody_uses_make_room_for_others() -> None:
+def test_unused_endpoints_make_room_for_others() -> None:
     async def work(served: Gateway) -> None:
         assert (await served.post("/rooms/a/mcp", PING)).status_code == 400  # it has no session
         assert (await served.post("/rooms/b/mcp", PING)).status_code == 400
@@ -352,7 +352,7 @@ def test_an_endpoint_that_cannot_be_opened_says_why_and_can_be_tried_again() -> 
     at(work, endpoint=endpoint)
 
 
-def test_two_who_come_at_once_get_the_same_endpoint() -> None:
+def test_concurrent_requests_get_the_same_endpoint() -> None:
     async def work(served: Gateway) -> None:
         async with anyio.create_task_group() as tasks:
             for _ in range(10):
@@ -362,7 +362,7 @@ def test_two_who_come_at_once_get_the_same_endpoint() -> None:
     at(work)
 
 
-def test_a_newer_client_is_told_of_a_bad_request_in_its_own_way() -> None:
+def test_a_stateless_client_gets_errors_in_its_own_form() -> None:
     async def work(served: Gateway) -> None:
         headers = {**ACCEPT, "mcp-protocol-version": "2026-07-28", "mcp-method": "no/such"}
         meta: dict[str, object] = {

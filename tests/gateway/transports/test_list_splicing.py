@@ -60,7 +60,7 @@ async def greeted(served: Gateway, version: str) -> str:
 
 
 @pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
-def test_all_who_ask_at_once_get_every_tool_as_its_server_describes_it(version: str) -> None:
+def test_concurrent_requests_get_every_tool_unchanged(version: str) -> None:
     answers = lists(version, 5)
     assert len(answers) == 5
     for answer in answers:
@@ -89,7 +89,7 @@ def sent_of(*messages: Message, answer: Mapping[str, Any] | None = None) -> tupl
     return sent, anyio.run(run)
 
 
-def test_a_response_says_how_long_it_is_with_its_list() -> None:
+def test_the_content_length_includes_the_inserted_list() -> None:
     start = {"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"9")]}
     body = {"type": "http.response.body", "body": b"WRITTEN"}
     sent, _ = sent_of(start, body, answer={"tools": EncodedList([ODD]), "ttlMs": 0})

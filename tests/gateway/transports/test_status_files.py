@@ -12,7 +12,7 @@ import pytest
 from remit.gateway.transports.status_files import StatusFiles, resident_megabytes
 
 
-def test_a_gateway_is_seen_while_it_runs_and_says_so(tmp_path: Path) -> None:
+def test_a_gateway_is_listed_while_it_runs(tmp_path: Path) -> None:
     files = StatusFiles(str(tmp_path))
     assert files.running() == []
     files.publish({"url": None, "started_at": 5})
@@ -25,13 +25,13 @@ def test_a_gateway_is_seen_while_it_runs_and_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="files have other rights there")
-def test_only_the_user_may_look(tmp_path: Path) -> None:
+def test_status_files_are_private(tmp_path: Path) -> None:
     StatusFiles(str(tmp_path)).publish({})
     (file,) = (tmp_path / "gateways").iterdir()
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
-def test_what_the_dead_left_is_removed(tmp_path: Path) -> None:
+def test_files_of_dead_processes_are_removed(tmp_path: Path) -> None:
     process = subprocess.Popen([sys.executable, "-c", ""])
     process.wait()
     folder = tmp_path / "gateways"
@@ -44,7 +44,7 @@ def test_what_the_dead_left_is_removed(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the system does not say who started when")
-def test_another_process_with_the_number_of_a_dead_one_is_not_taken_for_it(tmp_path: Path) -> None:
+def test_a_reused_pid_is_not_mistaken_for_the_gateway(tmp_path: Path) -> None:
     folder = tmp_path / "gateways"
     folder.mkdir()
     said = {"pid": os.getpid(), "born": "1"}
@@ -52,7 +52,7 @@ def test_another_process_with_the_number_of_a_dead_one_is_not_taken_for_it(tmp_p
     assert StatusFiles(str(tmp_path)).running() == []
 
 
-def test_a_place_that_cannot_be_written_stops_nobody(tmp_path: Path) -> None:
+def test_an_unwritable_directory_is_ignored(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     files = StatusFiles(str(tmp_path / "file"))
     files.publish({})

@@ -30,7 +30,7 @@ class Notes:
         self.has_left = True
 
 
-def test_it_says_how_it_is_only_when_that_changed_and_takes_it_back() -> None:
+def test_the_status_is_published_only_when_it_changed_and_withdrawn_at_the_end() -> None:
     notes, opening = Notes(), EndpointSpec("/code/shop", agent="reviewer")
     failure = Failure(reason="it failed", hint="mend it")
     statuses = [UpstreamStatus(("git",), "git", Health.DOWN, calls=2, p50_ms=1.23456, failure=failure)]
@@ -73,6 +73,6 @@ def test_half_of_the_calls_are_below_the_median() -> None:
     assert tally.percentiles() == (50.5, 95.05)
 
 
-def test_what_is_written_to_a_client_goes_out_at_once() -> None:
+def test_answers_are_sent_without_delay() -> None:
     with bind_socket(Address("127.0.0.1", 0)) as listener:
         assert listener.proto == socket.IPPROTO_TCP  # else the event loop would not switch off Nagle's wait

@@ -43,7 +43,7 @@ def absent(launch: Launch, root: Path, platform: str = "linux") -> tuple[str, ..
     "command",
     ["ledger", "@/bin/ledger", "./tools/till", "tools/till", "~/run", "${HOME}/x", "//host/x", "a\0b"],
 )
-def test_programs_that_exist_or_cannot_be_told_are_not_absent(root: Path, command: str) -> None:
+def test_existing_and_uncheckable_programs_are_not_absent(root: Path, command: str) -> None:
     assert absent(Launch(command=command.replace("@", str(root))), root) == ()
 
 

@@ -29,7 +29,7 @@ def git(**launch: object) -> Declaration:
         ("node", "args[0]", "the file to run does not exist"),
     ],
 )
-def test_a_program_that_is_not_there_is_in_the_way(command: str, place: str, said: str) -> None:
+def test_a_missing_program_is_an_obstacle(command: str, place: str, said: str) -> None:
     declaration = git(command=command)
     facts = LaunchFacts(absent={declaration.key: (place,)})
     assert found(declaration, facts) == [said]
@@ -43,6 +43,6 @@ def test_each_variable_that_is_not_set_is_named_once_where_remit_starts_the_serv
     assert found(declaration, facts, starts_servers=False) == []
 
 
-def test_nothing_is_said_of_what_can_be_started_or_cannot_be_read() -> None:
+def test_servers_that_can_start_have_no_obstacles() -> None:
     assert found(git(), LaunchFacts()) == []
     assert found(replace(git(), launch=None), LaunchFacts()) == []

@@ -36,13 +36,13 @@ def test_claude_code_fills_braces_once_and_knows_defaults(text: str, filled: str
     assert (done.launch.args, done.missing) == ((filled,), ())
 
 
-def test_what_is_not_set_and_has_no_default_stays_and_is_named_once() -> None:
+def test_unset_variables_without_default_stay_and_are_named_once() -> None:
     done = expanded("${X} ${Y} ${X} ${user_config.KEY}")
     assert done.launch.args == ("${X} ${Y} ${X} ${user_config.KEY}",)
     assert done.missing == ("X", "Y", "user_config.KEY")
 
 
-def test_every_field_is_filled_and_what_was_put_in_is_known() -> None:
+def test_every_field_is_expanded_and_inserted_values_are_recorded() -> None:
     launch = Launch(
         transport=Transport.HTTP,
         command="${NAME}",
@@ -100,12 +100,12 @@ def test_every_other_client_has_its_own_way_of_writing_variables(client: str, te
         ("kiro", "${NOWHERE}", "NOWHERE"),
     ],
 )
-def test_what_another_client_would_have_to_know_is_named(client: str, text: str, missing: str) -> None:
+def test_variables_that_only_another_client_knows_are_named(client: str, text: str, missing: str) -> None:
     done = expanded(text, client)
     assert (done.launch.args, done.missing) == ((text,), (missing,))
 
 
-def test_a_bare_word_inside_a_text_may_mean_itself() -> None:
+def test_a_bare_word_inside_a_text_may_be_literal() -> None:
     assert expanded("the $ref of it", "gemini-cli").missing == ()
 
 

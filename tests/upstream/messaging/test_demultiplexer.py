@@ -23,7 +23,7 @@ class Deaf:
 @pytest.mark.parametrize(
     "message", [{"jsonrpc": "2.0", "id": 7, "result": {}}, [], [[]], "words", {"id": 7, "error": {}}], ids=str
 )
-async def test_answers_that_nobody_waits_for_are_a_flood_as_well(message: object) -> None:
+async def test_unexpected_answers_count_as_a_flood(message: object) -> None:
     async with anyio.create_task_group() as tasks:
         demultiplexer = Demultiplexer(tasks, lambda _, __: None)
         for _ in range(100):
@@ -34,14 +34,14 @@ async def test_answers_that_nobody_waits_for_are_a_flood_as_well(message: object
         assert "floods" in str(demultiplexer.fault)
 
 
-async def test_many_messages_at_once_are_as_many() -> None:
+async def test_a_batch_counts_each_message() -> None:
     async with anyio.create_task_group() as tasks:
         demultiplexer = Demultiplexer(tasks, lambda _, __: None)
         demultiplexer.take([{"jsonrpc": "2.0", "method": "notifications/message"}] * (2 * BURST), 1)
         assert "floods" in str(demultiplexer.fault)
 
 
-async def test_a_server_that_asks_and_does_not_read_the_answers_is_given_up() -> None:
+async def test_a_server_that_does_not_read_answers_is_disconnected() -> None:
     async with anyio.create_task_group() as tasks:
         demultiplexer = Demultiplexer(tasks, lambda _, __: None)
         demultiplexer.transport = Deaf()  # pyright: ignore[reportAttributeAccessIssue] - nothing else is asked of it
@@ -54,7 +54,7 @@ async def test_a_server_that_asks_and_does_not_read_the_answers_is_given_up() ->
         tasks.cancel_scope.cancel()
 
 
-async def test_a_server_may_not_ask_without_end_in_one_answer() -> None:
+async def test_the_questions_of_one_answer_are_limited() -> None:
     async def again(_: Params) -> Answer:
         return {}
 
@@ -67,7 +67,7 @@ async def test_a_server_may_not_ask_without_end_in_one_answer() -> None:
         await complete_input(answer, {}, Noting(), again)
 
 
-def test_only_who_was_asked_by_a_url_is_remembered_each_once_and_not_without_end() -> None:
+def test_url_elicitations_are_remembered_once_and_limited() -> None:
     asked, ada, eve = UrlElicitations(), Noting(), Noting()
     asked.note({"mode": "form", "elicitationId": "form"}, ada)
     asked.note({"mode": "url", "elicitationId": 7}, ada)

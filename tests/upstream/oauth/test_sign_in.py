@@ -93,7 +93,7 @@ def signed_in(server: Upstream) -> StoredToken:
 
 
 @pytest.mark.anyio
-async def test_a_server_that_nobody_signed_in_to_says_what_to_do() -> None:
+async def test_a_server_without_sign_in_suggests_remit_login() -> None:
     with serving(3_600) as server:
         async with links() as made:
             with pytest.raises(UpstreamError, match="answers 401") as caught:
@@ -102,7 +102,7 @@ async def test_a_server_that_nobody_signed_in_to_says_what_to_do() -> None:
 
 
 @pytest.mark.anyio
-async def test_who_has_signed_in_is_known_from_then_on(tmp_path: Path) -> None:
+async def test_a_sign_in_is_used_from_then_on(tmp_path: Path) -> None:
     kept = FileTokenStore(str(tmp_path))
     with serving(3_600) as server:
         kept.save(server.launch.url, await run_sync(signed_in, server))
@@ -115,7 +115,7 @@ async def test_who_has_signed_in_is_known_from_then_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.anyio
-async def test_a_token_whose_time_is_up_is_renewed_and_kept(tmp_path: Path) -> None:
+async def test_an_expired_token_is_refreshed_and_stored(tmp_path: Path) -> None:
     kept = FileTokenStore(str(tmp_path))
     with serving(5) as server:  # so short that each request comes too late
         first = await run_sync(signed_in, server)
@@ -129,7 +129,7 @@ async def test_a_token_whose_time_is_up_is_renewed_and_kept(tmp_path: Path) -> N
 
 
 @pytest.mark.anyio
-async def test_a_token_that_the_server_does_not_know_any_more_asks_for_a_new_sign_in(tmp_path: Path) -> None:
+async def test_a_rejected_token_requires_a_new_sign_in(tmp_path: Path) -> None:
     kept = FileTokenStore(str(tmp_path))
     with serving(3_600) as other:
         old = await run_sync(signed_in, other)
@@ -143,13 +143,13 @@ async def test_a_token_that_the_server_does_not_know_any_more_asks_for_a_new_sig
     assert old.access_token not in str(caught.value)
 
 
-def test_a_refusal_at_the_server_is_told() -> None:
+def test_a_refused_sign_in_is_reported() -> None:
     with serving(3_600, "access_denied") as server, pytest.raises(SignInError) as caught:
         signed_in(server)
     assert str(caught.value) == "signing in to `closed` failed: access_denied"
 
 
-def test_a_page_that_nobody_waits_for_is_not_taken_for_the_sign_in() -> None:
+def test_a_callback_with_the_wrong_state_is_ignored() -> None:
     browser = Browser("?code=x&state=wrong", "/other")
     with serving(3_600) as server, browser:
         made = sign_in(
@@ -186,7 +186,7 @@ def test_a_client_that_the_entry_names_signs_in_as_that_and_comes_back_to_localh
     assert asked["redirect_uri"] == [f"http://localhost:{port}/callback"]
 
 
-def test_what_the_user_says_of_the_client_counts_before_the_entry() -> None:
+def test_the_users_client_id_wins_over_the_entrys() -> None:
     launch = Launch(transport=Transport.HTTP, url="https://x/", registered=OAuthClient("entry", 8080))
     assert registration_for(launch, ClientRegistration(client_id="mine", port=9)) == ClientRegistration(
         client_id="mine", port=9
@@ -195,7 +195,7 @@ def test_what_the_user_says_of_the_client_counts_before_the_entry() -> None:
     assert registration_for(replace(launch, registered=None), ClientRegistration()) == ClientRegistration()
 
 
-def test_a_scope_is_asked_for_beside_what_the_server_wants() -> None:
+def test_a_scope_is_requested_in_addition_to_the_required_ones() -> None:
     shown: list[str] = []
     browser = Browser()
     with serving(3_600) as server, browser:
@@ -226,7 +226,7 @@ def test_a_scope_that_is_missing_is_named_with_the_way_to_get_it(
     assert (f"it wants the scope `{scope}`" in told.reason) == (scope is not None)
 
 
-def test_nobody_waits_for_a_person_for_ever() -> None:
+def test_a_sign_in_times_out() -> None:
     with (
         serving(3_600) as server,
         pytest.raises(SignInError, match="nobody signed in to `closed` within 1 s"),
@@ -258,7 +258,7 @@ KEPT = StoredToken(
 URL = "https://x/mcp?key=secret"
 
 
-def test_a_sign_in_is_kept_in_a_file_for_the_user_alone(tmp_path: Path) -> None:
+def test_a_token_is_stored_in_a_private_file(tmp_path: Path) -> None:
     files = FileTokenStore(str(tmp_path))
     assert files.load(URL) is None
     files.save(URL, KEPT)
@@ -267,12 +267,12 @@ def test_a_sign_in_is_kept_in_a_file_for_the_user_alone(tmp_path: Path) -> None:
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
     assert "secret" not in file.name
-    assert repr(KEPT) == "SignIn()"
+    assert repr(KEPT) == "StoredToken()"
     assert (files.forget(URL), files.forget(URL), files.load(URL)) == (True, False, None)
 
 
 @pytest.mark.parametrize("text", ["", "no json", "[]", "{}", '{"token_endpoint": 1, "access_token": "x"}'])
-def test_a_damaged_file_is_as_if_it_were_not_there(text: str, tmp_path: Path) -> None:
+def test_a_damaged_file_counts_as_missing(text: str, tmp_path: Path) -> None:
     files = FileTokenStore(str(tmp_path))
     files.save(URL, KEPT)
     (file,) = (tmp_path / "sign-ins").iterdir()
@@ -304,7 +304,7 @@ class Ring:
             raise RuntimeError("locked")
 
 
-def test_a_sign_in_is_kept_in_the_keyring_where_there_is_one(tmp_path: Path) -> None:
+def test_a_token_is_stored_in_the_keyring_where_there_is_one(tmp_path: Path) -> None:
     ring = Ring()
     kept = KeyringTokenStore(ring, FileTokenStore(str(tmp_path)))
     kept.save(URL, KEPT)
