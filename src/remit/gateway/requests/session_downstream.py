@@ -40,8 +40,12 @@ class SessionDownstream:
         )
 
     async def run(
-        self, request: ClientRequest, params: Params, endpoint: EndpointContext, work: Work
-    ) -> Answer:  # noqa: ARG002
+        self,
+        request: ClientRequest,
+        params: Params,  # noqa: ARG002 - only paused calls compare them
+        endpoint: EndpointContext,
+        work: Work,
+    ) -> Answer:
         """Do the work at once: questions go to the client as requests."""
         caller = self.context(request, endpoint)
         try:
