@@ -23,8 +23,8 @@ class Notes:
         self.said: list[Mapping[str, Any]] = []
         self.has_left = False
 
-    def publish(self, said: Mapping[str, Any]) -> None:
-        self.said.append(said)
+    def publish(self, status: Mapping[str, Any]) -> None:
+        self.said.append(status)
 
     def withdraw(self) -> None:
         self.has_left = True
