@@ -21,7 +21,7 @@ from pathlib import Path
 from remit import __version__
 from remit.bootstrap import memory_at
 from remit.decision.projects import Workspace, identify
-from remit.memory.artifacts import Kept, Kind, ProjectRecord
+from remit.memory.artifacts import ArtifactKind, ProjectRecord, StoredArtifact
 from remit.memory.project_memory import Memory
 from remit.memory.results import RetrievalStatus, SaveResult, SaveStatus
 from remit.memory.transfer import HEAD, record_line
@@ -43,7 +43,13 @@ with open_memory() as memory:
     assert found.items, found
 print(time.perf_counter() - start)
 """
-KINDS = (Kind.DECISION, Kind.CONTEXT, Kind.PATTERN, Kind.SESSION, Kind.OBSERVATION)
+KINDS = (
+    ArtifactKind.DECISION,
+    ArtifactKind.CONTEXT,
+    ArtifactKind.PATTERN,
+    ArtifactKind.SESSION,
+    ArtifactKind.OBSERVATION,
+)
 
 
 class Words:
@@ -139,7 +145,7 @@ def records(words: Words, projects: int) -> Iterator[str]:
     for number in range(ARTIFACTS):
         kind = KINDS[number % len(KINDS)]
         yield record_line(
-            Kept(
+            StoredArtifact(
                 id=f"{kind}-{number}",
                 kind=kind,
                 project_id=f"project-{number % projects}",
@@ -152,11 +158,11 @@ def records(words: Words, projects: int) -> Iterator[str]:
         )
 
 
-def content(kind: Kind, words: Words) -> dict[str, object]:
+def content(kind: ArtifactKind, words: Words) -> dict[str, object]:
     match kind:
-        case Kind.DECISION:
+        case ArtifactKind.DECISION:
             return decision(words)
-        case Kind.PATTERN:
+        case ArtifactKind.PATTERN:
             steps = [words.text(10), words.text(10)]
             return {
                 "trigger": words.text(8),
@@ -164,10 +170,10 @@ def content(kind: Kind, words: Words) -> dict[str, object]:
                 "exclusions": [],
                 "last_validated_at": None,
             }
-        case Kind.SESSION:
+        case ArtifactKind.SESSION:
             lists = ("actions_taken", "decisions_made", "open_items", "next_actions")
             return {"objective": words.text(8), **{key: [words.text(8)] for key in lists}}
-        case Kind.OBSERVATION:
+        case ArtifactKind.OBSERVATION:
             return {"type": "change", "text": words.text(20)}
         case _:
             return {"content": words.text(30), "topic": words.text(3), "relevance_score": 1.0}

@@ -4,10 +4,10 @@ import pytest
 
 from remit.memory.artifacts import (
     DAY,
+    ArtifactKind,
     Content,
     Freshness,
-    Kept,
-    Kind,
+    StoredArtifact,
     artifact,
     body_of,
     content_json,
@@ -23,16 +23,28 @@ from remit.memory.scope_gate import MemoryScope
 @pytest.mark.parametrize(
     ("kind", "content", "name", "body", "subject"),
     [
-        (Kind.SESSION, {"objective": "o", "actions_taken": ["a"], "next_actions": ["n"]}, "o", "a\nn", ""),
-        (Kind.DECISION, {"title": "Use X for Y", "rationale": "r"}, "Use X for Y", "r", "y"),
-        (Kind.PATTERN, {"trigger": "t", "repeatable_steps": ["s"], "exclusions": ["e"]}, "t", "s\ne", ""),
-        (Kind.CONTEXT, {"topic": "t", "content": "c"}, "t", "c", ""),
-        (Kind.ENTITY, {"entity_name": "The  Store", "fact": "f"}, "The  Store", "f", "the store"),
-        (Kind.OBSERVATION, {"type": "change", "text": "x"}, "change", "x", "change"),
+        (
+            ArtifactKind.SESSION,
+            {"objective": "o", "actions_taken": ["a"], "next_actions": ["n"]},
+            "o",
+            "a\nn",
+            "",
+        ),
+        (ArtifactKind.DECISION, {"title": "Use X for Y", "rationale": "r"}, "Use X for Y", "r", "y"),
+        (
+            ArtifactKind.PATTERN,
+            {"trigger": "t", "repeatable_steps": ["s"], "exclusions": ["e"]},
+            "t",
+            "s\ne",
+            "",
+        ),
+        (ArtifactKind.CONTEXT, {"topic": "t", "content": "c"}, "t", "c", ""),
+        (ArtifactKind.ENTITY, {"entity_name": "The  Store", "fact": "f"}, "The  Store", "f", "the store"),
+        (ArtifactKind.OBSERVATION, {"type": "change", "text": "x"}, "change", "x", "change"),
     ],
 )
 def test_each_kind_has_a_name_and_words(
-    kind: Kind, content: Content, name: str, body: str, subject: str
+    kind: ArtifactKind, content: Content, name: str, body: str, subject: str
 ) -> None:
     made = artifact(kind, MemoryScope.PROJECT, content)
     assert (made.name, made.body, made.subject) == (name, body, subject)
@@ -42,7 +54,7 @@ def test_each_kind_has_a_name_and_words(
 def test_a_fingerprint_looks_at_words_and_not_at_their_spelling() -> None:
     def decision(title: str, rationale: str) -> str:
         return fingerprint(
-            artifact(Kind.DECISION, MemoryScope.PROJECT, {"title": title, "rationale": rationale})
+            artifact(ArtifactKind.DECISION, MemoryScope.PROJECT, {"title": title, "rationale": rationale})
         )
 
     assert decision("Use X", "it is good") == decision("use  x", "It is\ngood")
@@ -60,9 +72,9 @@ def test_a_fingerprint_looks_at_words_and_not_at_their_spelling() -> None:
 def test_where_an_artifact_belongs_says_how_far_it_is_seen(
     project_id: str, focus: str | None, scope: MemoryScope
 ) -> None:
-    kept = Kept(
+    kept = StoredArtifact(
         id="x",
-        kind=Kind.ENTITY,
+        kind=ArtifactKind.ENTITY,
         project_id=project_id,
         focus=focus,
         content={},

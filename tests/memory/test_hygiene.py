@@ -1,29 +1,29 @@
 """What in memory should be looked at."""
 
-from remit.memory.artifacts import DAY, Kind, Status
-from remit.memory.hygiene import Checked, HygieneReport, Waiting, hygiene
+from remit.memory.artifacts import DAY, ArtifactKind, ArtifactStatus
+from remit.memory.hygiene import HygieneNode, HygieneReport, PendingWrite, hygiene
 
 NOW = 1000 * DAY
 
 
 def node(
     id: str,
-    kind: Kind | None = Kind.DECISION,
+    kind: ArtifactKind | None = ArtifactKind.DECISION,
     *,
     home: int = 1,
-    status: Status = Status.LIVE,
+    status: ArtifactStatus = ArtifactStatus.LIVE,
     subject: str = "",
     says: str | None = None,
     days: float = 0,
     members: int = 0,
-) -> Checked:
-    return Checked(
+) -> HygieneNode:
+    return HygieneNode(
         id, kind, home, status, subject, id if says is None else says, int(NOW - days * DAY), members
     )
 
 
 def report(
-    *nodes: Checked, dangling: tuple[str, ...] = (), waiting: tuple[Waiting, ...] = ()
+    *nodes: HygieneNode, dangling: tuple[str, ...] = (), waiting: tuple[PendingWrite, ...] = ()
 ) -> HygieneReport:
     return hygiene(nodes, dangling, waiting, project_id="shop", scope=None, now=NOW)
 
@@ -49,36 +49,36 @@ def test_what_is_old_is_stale_outdated_or_obsolete() -> None:
     found = report(
         node("a", days=181),
         node("b", days=180),
-        node("c", Kind.PATTERN, days=91),
-        node("d", Kind.PATTERN, days=90),
-        node("e", Kind.CONTEXT, days=5),
-        node("f", days=999, status=Status.SUPERSEDED),
+        node("c", ArtifactKind.PATTERN, days=91),
+        node("d", ArtifactKind.PATTERN, days=90),
+        node("e", ArtifactKind.CONTEXT, days=5),
+        node("f", days=999, status=ArtifactStatus.SUPERSEDED),
     )
     assert found.candidate_ids == {"outdated_decisions": ["a"], "obsolete_patterns": ["c"]}
     assert found.stale_items == ["a", "b", "c", "d"]
 
 
 def test_a_pattern_that_was_never_tried_is_named_as_such() -> None:
-    found = report(node("a", Kind.PATTERN, days=1000))
+    found = report(node("a", ArtifactKind.PATTERN, days=1000))
     assert found.candidate_ids == {"never_validated": ["a"]}
 
 
 def test_facts_that_drift_apart_are_named() -> None:
     found = report(
-        node("a", Kind.ENTITY, subject="store", says="x"),
-        node("b", Kind.ENTITY, subject="store", says="y", home=2),
-        node("c", Kind.ENTITY, subject="scan", says="x", home=3),
+        node("a", ArtifactKind.ENTITY, subject="store", says="x"),
+        node("b", ArtifactKind.ENTITY, subject="store", says="y", home=2),
+        node("c", ArtifactKind.ENTITY, subject="scan", says="x", home=3),
     )
     assert found.candidate_ids == {"entity_drift": ["a", "b"]}
 
 
 def test_what_hangs_and_what_is_held_is_named() -> None:
-    found = report(node("f", None), node("h", status=Status.HELD), dangling=("d",))
+    found = report(node("f", None), node("h", status=ArtifactStatus.HELD), dangling=("d",))
     assert found.candidate_ids == {"dangling": ["d", "f"], "held_for_review": ["h"]}
     assert "supersedes" in found.next_step
 
 
 def test_writes_that_wait_come_first() -> None:
-    found = report(waiting=(Waiting("w", 5, "the disk is full"), Waiting("v", 4, "x")))
+    found = report(waiting=(PendingWrite("w", 5, "the disk is full"), PendingWrite("v", 4, "x")))
     assert (found.unresolved_saves, found.oldest_pending_at, found.pending_artifact_ids) == (2, 4, ["w", "v"])
     assert "the disk is full" in found.next_step

@@ -7,7 +7,14 @@ from remit.decision.kinds import ConfigStatus
 from remit.decision.launch import Launch
 from remit.decision.scopes import Scope
 from remit.decision.tool_names import MEMORY_SERVER, REMIT
-from remit.memory.own_server import beside, is_own, own_offer, own_server, own_upstream, tool_definitions
+from remit.memory.own_server import (
+    is_own,
+    own_offer,
+    own_server,
+    own_upstream,
+    resolve_own_server,
+    tool_definitions,
+)
 from remit.upstream.offer_reader import read_offer
 from remit.upstream.ports import ServerLists
 from support.builders import CLIENT, declared
@@ -27,7 +34,7 @@ def resolved(
 
 
 def status(*items: Resolved, is_served: bool = False) -> ConfigStatus | None:
-    found = beside(CLIENT, items, is_served=is_served)
+    found = resolve_own_server(CLIENT, items, is_served=is_served)
     return None if found is None else found.config_status
 
 

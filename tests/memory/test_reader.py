@@ -4,8 +4,8 @@ import pytest
 
 from remit.errors import ArtifactError, ScopeError, StoreTimeoutError
 from remit.memory import reader
-from remit.memory.artifacts import Kept, Kind, Observed
-from remit.memory.project_memory import Memory, Seen
+from remit.memory.artifacts import ArtifactKind, ObservationType, StoredArtifact
+from remit.memory.project_memory import Memory, NewObservation
 from remit.memory.transfer import HEAD, record_line
 from remit.store.memory_index import MANY
 from support.databases import run_sql
@@ -150,9 +150,9 @@ def test_a_session_starts_with_what_is_recent(memory: Memory) -> None:
     )
     decide(memory, "shop", "Use SQLite")
     secret = "ghp_" + "a1B2c3D4e5" * 4
-    for observed in Observed:
-        memory.observe("shop", Seen(observed, f"saw a {observed}, {secret}"))
-    assert memory.observe("blog", Seen(Observed.CHANGE, "x")) == []
+    for observed in ObservationType:
+        memory.observe("shop", NewObservation(observed, f"saw a {observed}, {secret}"))
+    assert memory.observe("blog", NewObservation(ObservationType.CHANGE, "x")) == []
     text = "\n".join(section.text for section in memory.sections("shop"))
     assert "## Last Session\nmend the till\nOpen: tests" in text
     assert "## Active Decisions\n- Use SQLite - " in text
@@ -164,7 +164,9 @@ def test_a_session_starts_with_what_is_recent(memory: Memory) -> None:
 
 def test_what_was_only_observed_comes_after_what_was_saved(memory: Memory) -> None:
     memory.save("save_session", {"session": session("mend the till"), "project_id": "shop"})
-    memory.observe("shop", *(Seen(Observed.CHANGE, f"edited {number}.py") for number in range(30)))
+    memory.observe(
+        "shop", *(NewObservation(ObservationType.CHANGE, f"edited {number}.py") for number in range(30))
+    )
     found = memory.retrieve_context({"project_id": "shop", "scope": "project"}).items
     is_observed = [item["_label"] == "Observation" for item in found]
     assert len(found) == 20
@@ -174,15 +176,17 @@ def test_what_was_only_observed_comes_after_what_was_saved(memory: Memory) -> No
 def test_an_observation_takes_the_place_of_what_says_the_same_or_less(memory: Memory) -> None:
     memory.save("save_session", {"session": session("mend the till"), "project_id": "shop"})
     first, _ = memory.observe(
-        "shop", Seen(Observed.CHANGE, "edited till.py", at=5), Seen(Observed.CHANGE, "edited scale.py")
+        "shop",
+        NewObservation(ObservationType.CHANGE, "edited till.py", at=5),
+        NewObservation(ObservationType.CHANGE, "edited scale.py"),
     )
     memory.observe(
         "shop",
-        Seen(Observed.CHANGE, "edited scale.py"),
-        Seen(Observed.CHANGE, "edited till.py twice", at=6, instead_of=first),
+        NewObservation(ObservationType.CHANGE, "edited scale.py"),
+        NewObservation(ObservationType.CHANGE, "edited till.py twice", at=6, instead_of=first),
     )
     kept = memory.artifacts("shop", 10)
-    said = [(each.content["text"], each.created_at) for each in kept if each.kind is Kind.OBSERVATION]
+    said = [(each.content["text"], each.created_at) for each in kept if each.kind is ArtifactKind.OBSERVATION]
     assert [text for text, _ in said] == ["edited scale.py", "edited till.py twice"]
     assert said[1][1] == 6
 
@@ -202,9 +206,9 @@ def test_what_is_shown_is_what_was_saved(memory: Memory) -> None:
 def test_a_large_memory_says_the_same_each_time_it_is_asked(memory: Memory) -> None:
     """From the second time on, it is held by the process."""
     many = [
-        Kept(
+        StoredArtifact(
             id=f"context-{number}",
-            kind=Kind.CONTEXT,
+            kind=ArtifactKind.CONTEXT,
             project_id="shop",
             focus=None,
             content={"content": f"the drawer {number} is empty", "topic": "notes", "relevance_score": 1.0},

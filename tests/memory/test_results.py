@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from remit.memory.artifacts import Kept, Kind, Status
+from remit.memory.artifacts import ArtifactKind, ArtifactStatus, StoredArtifact
 from remit.memory.results import (
     LIMITS,
     BatchSaveResult,
-    Found,
+    FoundArtifact,
     SaveResult,
     SaveStatus,
     blocked,
@@ -17,7 +17,7 @@ from remit.memory.results import (
     overall,
     shown,
 )
-from remit.memory.scope_gate import MemoryScope, Objection
+from remit.memory.scope_gate import MemoryScope, ScopeRefusal
 
 SAVED, PARTIAL, PENDING, FAILED, BLOCKED, DUPLICATE = (SaveResult(status=status) for status in SaveStatus)
 
@@ -46,14 +46,14 @@ def test_a_batch_that_was_blocked_is_not_saved() -> None:
 
 
 def test_a_blocked_write_says_why_and_what_to_do() -> None:
-    result = blocked(Objection("no", "do that"))
+    result = blocked(ScopeRefusal("no", "do that"))
     assert (result.status, result.message, result.next_step) == ("blocked_scope", "no", "do that")
 
 
-def found(id: str, *, focus: str | None = None, project: str = "shop", title: str = "x") -> Found:
-    kept = Kept(
+def found(id: str, *, focus: str | None = None, project: str = "shop", title: str = "x") -> FoundArtifact:
+    kept = StoredArtifact(
         id=id,
-        kind=Kind.DECISION,
+        kind=ArtifactKind.DECISION,
         project_id=project,
         focus=focus,
         content={"title": title},
@@ -61,7 +61,7 @@ def found(id: str, *, focus: str | None = None, project: str = "shop", title: st
         created_at=0,
         updated_at=0,
     )
-    return Found(kept=kept)
+    return FoundArtifact(kept=kept)
 
 
 def test_the_nearest_scope_comes_first_and_each_has_its_limit() -> None:
@@ -76,10 +76,10 @@ def test_the_nearest_scope_comes_first_and_each_has_its_limit() -> None:
 def test_contradictions_are_found_across_scopes_and_not_among_what_is_hidden() -> None:
     one = found("a", title="Use X for storage")
     other = found("b", project="", title="Use Y for storage")
-    session = Found(
-        kept=Kept(
+    session = FoundArtifact(
+        kept=StoredArtifact(
             id="s",
-            kind=Kind.SESSION,
+            kind=ArtifactKind.SESSION,
             project_id="shop",
             focus=None,
             content={},
@@ -89,18 +89,18 @@ def test_contradictions_are_found_across_scopes_and_not_among_what_is_hidden() -
         )
     )
     assert conflicts_among([one, session, other]) == [("a", "b")]
-    hidden = Kept(
+    hidden = StoredArtifact(
         id="c",
-        kind=Kind.DECISION,
+        kind=ArtifactKind.DECISION,
         project_id="shop",
         focus=None,
         content={"title": "Use Z for storage"},
-        status=Status.SUPERSEDED,
+        status=ArtifactStatus.SUPERSEDED,
         dated_at=0,
         created_at=0,
         updated_at=0,
     )
-    assert conflicts_among([one, Found(kept=hidden)]) == []
+    assert conflicts_among([one, FoundArtifact(kept=hidden)]) == []
 
 
 def test_an_item_has_its_fields_its_place_and_how_well_it_answers() -> None:
@@ -116,4 +116,4 @@ def test_an_item_has_its_fields_its_place_and_how_well_it_answers() -> None:
         "updated_at": 0,
         "_freshness": "current",
     }
-    assert shown(Found(kept=found("a").kept, score=0.12345), 0)["_score"] == 0.123
+    assert shown(FoundArtifact(kept=found("a").kept, score=0.12345), 0)["_score"] == 0.123

@@ -6,16 +6,16 @@ from remit.decision.projects import Project
 from remit.memory.scope_gate import (
     GATE,
     TOOLS,
+    MemoryPlace,
     Permission,
-    Place,
+    PlaceStatus,
     ScopeState,
-    Standing,
     memory_id,
-    objection,
-    standing_of,
+    place_status,
+    scope_refusal,
 )
 
-NO_PROJECT, UNKNOWN, NEW_FOCUS, KNOWN = Standing
+NO_PROJECT, UNKNOWN, NEW_FOCUS, KNOWN = PlaceStatus
 FULL, PROJECT_ONLY, CREATES, BLOCKED = Permission
 
 
@@ -34,7 +34,7 @@ FULL, PROJECT_ONLY, CREATES, BLOCKED = Permission
 def test_the_state_is_what_the_seed_says(
     project_id: str | None, focus: str | None, project_exists: bool, focus_exists: bool, state: ScopeState
 ) -> None:
-    standing = standing_of(project_id, focus, project_exists=project_exists, focus_exists=focus_exists)
+    standing = place_status(project_id, focus, project_exists=project_exists, focus_exists=focus_exists)
     assert standing.scope_state is state
     assert standing.project_exists is project_exists
 
@@ -56,39 +56,41 @@ def test_the_state_is_what_the_seed_says(
     ],
 )
 def test_the_gate_is_the_seeds_table(tool: str, permissions: tuple[Permission, ...]) -> None:
-    assert tuple(GATE[tool][standing] for standing in Standing) == permissions
+    assert tuple(GATE[tool][standing] for standing in PlaceStatus) == permissions
 
 
 def test_every_tool_has_a_row_for_every_standing() -> None:
     assert len(TOOLS) == 11
-    assert all(set(row) == set(Standing) for row in GATE.values())
+    assert all(set(row) == set(PlaceStatus) for row in GATE.values())
 
 
 def test_an_endpoint_creates_nothing_beyond_its_bounds() -> None:
     bound = frozenset({"shop"})
-    assert Place("blog", None, UNKNOWN, bound).permission("save_session") is BLOCKED
-    assert Place("shop", None, UNKNOWN, bound).permission("save_session") is CREATES
-    assert Place("blog", None, UNKNOWN, bound).permission("retrieve_context") is PROJECT_ONLY
-    assert not Place(None, None, NO_PROJECT, bound).is_out_of_bounds
+    assert MemoryPlace("blog", None, UNKNOWN, bound).permission("save_session") is BLOCKED
+    assert MemoryPlace("shop", None, UNKNOWN, bound).permission("save_session") is CREATES
+    assert MemoryPlace("blog", None, UNKNOWN, bound).permission("retrieve_context") is PROJECT_ONLY
+    assert not MemoryPlace(None, None, NO_PROJECT, bound).is_out_of_bounds
 
 
 def test_an_objection_names_what_is_missing_and_the_call_that_would_make_it() -> None:
-    message, next_step = objection(Place("shop", "auth", UNKNOWN))
+    message, next_step = scope_refusal(MemoryPlace("shop", "auth", UNKNOWN))
     assert message == 'Scope state: uncertain: the project "shop" does not exist'
     assert next_step.startswith('Create it first: save_session({"session": {"objective": ')
     assert next_step.endswith('"save_scope": "project"}, "project_id": "shop", "focus": "auth"})')
-    assert '"focus"' not in objection(Place("shop", None, UNKNOWN)).next_step
+    assert '"focus"' not in scope_refusal(MemoryPlace("shop", None, UNKNOWN)).next_step
 
 
 def test_without_a_project_the_objection_says_where_its_id_is_found() -> None:
-    message, next_step = objection(Place(None, None, NO_PROJECT))
+    message, next_step = scope_refusal(MemoryPlace(None, None, NO_PROJECT))
     assert message == "Scope state: unresolved: no project_id was given"
     assert "`remit memory id`" in next_step
 
 
 def test_beyond_its_bounds_an_endpoint_is_told_its_own_projects() -> None:
-    assert objection(Place("x", None, UNKNOWN, frozenset({"b", "a"}))).next_step.endswith(': "a", "b".')
-    assert objection(Place("x", None, UNKNOWN, frozenset())).next_step.endswith(": it has none.")
+    assert scope_refusal(MemoryPlace("x", None, UNKNOWN, frozenset({"b", "a"}))).next_step.endswith(
+        ': "a", "b".'
+    )
+    assert scope_refusal(MemoryPlace("x", None, UNKNOWN, frozenset())).next_step.endswith(": it has none.")
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,12 @@
 """What a session is told of memory."""
 
-from remit.memory.artifacts import DAY, Content, Kept, Kind
+from remit.memory.artifacts import DAY, ArtifactKind, Content, StoredArtifact
 from remit.memory.session_sections import RECENT, memory_sections, since
 from remit.text.limits import assemble
 
 
-def kept(kind: Kind, content: Content) -> Kept:
-    return Kept(
+def kept(kind: ArtifactKind, content: Content) -> StoredArtifact:
+    return StoredArtifact(
         id="x",
         kind=kind,
         project_id="shop",
@@ -19,8 +19,8 @@ def kept(kind: Kind, content: Content) -> Kept:
 
 
 CHANGES, DECISIONS, FINDINGS, REFERENCES = RECENT
-DECISION = kept(Kind.DECISION, {"title": "Use X", "rationale": "it is\ngood"})
-CHANGE = kept(Kind.OBSERVATION, {"type": "change", "text": "moved a file"})
+DECISION = kept(ArtifactKind.DECISION, {"title": "Use X", "rationale": "it is\ngood"})
+CHANGE = kept(ArtifactKind.OBSERVATION, {"type": "change", "text": "moved a file"})
 
 
 def test_a_new_project_is_told_its_id_alone() -> None:
@@ -30,7 +30,7 @@ def test_a_new_project_is_told_its_id_alone() -> None:
 
 
 def test_what_is_recent_is_told_line_by_line() -> None:
-    last = kept(Kind.SESSION, {"objective": "ship it", "open_items": ["a", "b"], "next_actions": []})
+    last = kept(ArtifactKind.SESSION, {"objective": "ship it", "open_items": ["a", "b"], "next_actions": []})
     found = memory_sections("shop-1", last, [(CHANGES, [CHANGE] * 12), (DECISIONS, [DECISION])])
     assert [section.text for section in found[1:]] == [
         "## Last Session\nship it\nOpen: a; b",

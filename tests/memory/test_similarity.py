@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from remit.memory.similarity import (
     IS_LIKE,
     DedupOutcome,
-    Near,
+    NearestDecision,
     can_be_like,
     likeness,
     nearest,
@@ -52,13 +52,13 @@ def test_nothing_is_not_like_nothing() -> None:
 def test_the_most_like_is_found_if_it_is_like_enough() -> None:
     words = frozenset("abcd")
     known = [("far", frozenset("xyz")), ("near", frozenset("abcx")), ("nearer", frozenset("abcde"))]
-    assert nearest(words, known) == Near("nearer", 0.8)
+    assert nearest(words, known) == NearestDecision("nearer", 0.8)
     assert nearest(words, known[:1]) is None
     assert nearest(words, []) is None
 
 
 def test_what_becomes_of_a_decision_depends_on_how_like_it_is() -> None:
     assert outcome(None) is DedupOutcome.NEW
-    assert outcome(Near("x", 0.5)) is DedupOutcome.MANUAL_REVIEW
-    assert outcome(Near("x", 0.69)) is DedupOutcome.MANUAL_REVIEW
-    assert outcome(Near("x", 0.7)) is DedupOutcome.SUPERSEDE
+    assert outcome(NearestDecision("x", 0.5)) is DedupOutcome.MANUAL_REVIEW
+    assert outcome(NearestDecision("x", 0.69)) is DedupOutcome.MANUAL_REVIEW
+    assert outcome(NearestDecision("x", 0.7)) is DedupOutcome.SUPERSEDE

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from remit.errors import ArtifactError
-from remit.memory.artifacts import SHAPES, Artifact, Kind, Relation
+from remit.memory.artifacts import SHAPES, Artifact, ArtifactKind, Relation
 from remit.memory.scope_gate import SAVING_TOOLS, TOOLS, MemoryScope
 from remit.memory.tool_models import (
     ARTIFACTS,
@@ -37,15 +37,15 @@ CONTEXT = {"content": "c", "topic": "t", "scope": "global"}
 ENTITY = {"entity_name": "e", "fact": "f", "scope": "project"}
 
 
-def reader(kind: Kind) -> Callable[[object], Artifact]:
+def reader(kind: ArtifactKind) -> Callable[[object], Artifact]:
     return lambda given: ARTIFACTS[kind].read(given, kind.value).artifact()
 
 
-read_session = reader(Kind.SESSION)
-read_decision = reader(Kind.DECISION)
-read_pattern = reader(Kind.PATTERN)
-read_context = reader(Kind.CONTEXT)
-read_entity = reader(Kind.ENTITY)
+read_session = reader(ArtifactKind.SESSION)
+read_decision = reader(ArtifactKind.DECISION)
+read_pattern = reader(ArtifactKind.PATTERN)
+read_context = reader(ArtifactKind.CONTEXT)
+read_entity = reader(ArtifactKind.ENTITY)
 
 
 def broken(read: Callable[[object], object], given: object) -> tuple[str, str, str]:
@@ -58,7 +58,7 @@ def test_what_is_right_is_read_with_its_defaults() -> None:
     assert read_decision(DECISION).content["confidence"] == 1.0
     assert read_pattern(PATTERN).content["exclusions"] == []
     assert read_context(CONTEXT).content["relevance_score"] == 1.0
-    assert read_session(SESSION).kind is Kind.SESSION
+    assert read_session(SESSION).kind is ArtifactKind.SESSION
     entity = read_entity(ENTITY)
     assert (entity.name, entity.body, entity.scope) == ("e", "f", MemoryScope.PROJECT)
 
@@ -241,7 +241,7 @@ def test_every_tool_and_every_kind_of_artifact_has_a_model() -> None:
     assert tuple(TOOL_MODELS) == TOOLS
     saving = [tool for tool, model in TOOL_MODELS.items() if issubclass(model, WriteArguments)]
     assert tuple(saving) == SAVING_TOOLS
-    assert set(ARTIFACTS) == set(SHAPES) == set(Kind)
+    assert set(ARTIFACTS) == set(SHAPES) == set(ArtifactKind)
 
 
 def test_the_definitions_in_the_file_are_those_of_the_models() -> None:

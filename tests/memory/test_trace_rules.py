@@ -3,7 +3,7 @@
 import pytest
 
 from remit.memory.trace_rules import trace_of
-from remit.memory.traces import Sort, Trace
+from remit.memory.traces import Trace, TraceKind
 
 MADE = "[main (root-commit) 63fc4b8] Say bye\n 3 files changed, 3 insertions(+)\n"
 
@@ -24,7 +24,7 @@ def run(
     ],
 )
 def test_a_file_that_was_written_is_a_change(tool: str, given: dict[str, object], verb: str) -> None:
-    assert trace_of(tool, given, {}, succeeded=True) == Trace(Sort.FILE, "/code/shop/a.py", verb)
+    assert trace_of(tool, given, {}, succeeded=True) == Trace(TraceKind.FILE, "/code/shop/a.py", verb)
     assert trace_of(tool, given, "File does not exist", succeeded=False) is None
 
 
@@ -35,7 +35,7 @@ def test_a_file_without_a_name_leaves_nothing(given: dict[str, object]) -> None:
 
 def test_a_commit_is_known_by_what_git_says_of_it() -> None:
     found = run("git add -A && git commit -m 'Say bye'", {"stdout": MADE}, succeeded=True)
-    assert found == Trace(Sort.COMMIT, "63fc4b8 Say bye", "committed")
+    assert found == Trace(TraceKind.COMMIT, "63fc4b8 Say bye", "committed")
     assert run("git commit -qm x", {"stdout": ""}, succeeded=True) is None
     assert run("cat log", {"stdout": MADE}, succeeded=True) is None
     assert run("git commit -m x", {"stdout": 3}, succeeded=True) is None
@@ -54,12 +54,12 @@ def test_a_commit_is_known_by_what_git_says_of_it() -> None:
     ],
 )
 def test_a_check_is_named_by_its_command(command: str, check: str) -> None:
-    assert run(command) == Trace(Sort.CHECK, check, "fails")
-    assert run(command, {"stdout": "ok"}, succeeded=True) == Trace(Sort.CHECK, check, "passes")
+    assert run(command) == Trace(TraceKind.CHECK, check, "fails")
+    assert run(command, {"stdout": "ok"}, succeeded=True) == Trace(TraceKind.CHECK, check, "passes")
 
 
 def test_a_check_in_another_directory_is_another_check() -> None:
-    assert run("cd web && npm test") == Trace(Sort.CHECK, "npm test", "fails", "web")
+    assert run("cd web && npm test") == Trace(TraceKind.CHECK, "npm test", "fails", "web")
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_a_command_that_still_runs_or_was_broken_off_says_nothing() -> None:
 )
 def test_a_page_is_named_without_what_only_its_reader_was_given(url: str, page: str) -> None:
     for tool in ("WebFetch", "mcp__web__fetch", "mcp__crawler__scrape_page"):
-        assert trace_of(tool, {"url": url}, "...", succeeded=True) == Trace(Sort.PAGE, page, "read")
+        assert trace_of(tool, {"url": url}, "...", succeeded=True) == Trace(TraceKind.PAGE, page, "read")
 
 
 @pytest.mark.parametrize(
@@ -118,15 +118,15 @@ def test_what_is_no_public_page_is_no_reference(url: object) -> None:
 
 def test_a_search_and_a_librarys_documentation_are_references() -> None:
     search = trace_of("WebSearch", {"query": "sqlite\nwal"}, "...", succeeded=True)
-    assert search == Trace(Sort.SEARCH, "sqlite wal", "searched")
+    assert search == Trace(TraceKind.SEARCH, "sqlite wal", "searched")
     manual = trace_of("mcp__context7__query-docs", {"libraryId": "/vercel/next.js"}, "...", succeeded=True)
-    assert manual == Trace(Sort.MANUAL, "/vercel/next.js", "read")
+    assert manual == Trace(TraceKind.MANUAL, "/vercel/next.js", "read")
     assert trace_of("mcp__context7__query-docs", {}, "...", succeeded=True) is None
 
 
 def test_what_is_secret_in_a_name_is_hidden() -> None:
     found = trace_of("WebSearch", {"query": "ghp_16C7e42F292c6912E7710c838347Ae178B4a"}, "", succeeded=True)
-    assert found == Trace(Sort.SEARCH, "***", "searched")
+    assert found == Trace(TraceKind.SEARCH, "***", "searched")
 
 
 @pytest.mark.parametrize("length", range(100, 160, 5))

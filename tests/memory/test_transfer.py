@@ -7,26 +7,28 @@ import pytest
 
 from remit.errors import ArtifactError
 from remit.memory.artifacts import (
+    ArtifactKind,
+    ArtifactStatus,
     EdgeRecord,
     FocusRecord,
-    Kept,
-    Kind,
     ProjectRecord,
     Record,
     Relation,
-    Status,
+    StoredArtifact,
 )
 from remit.memory.transfer import read_record, record_line
 
 
-def kept(kind: Kind, content: dict[str, Any], project_id: str = "shop", focus: str | None = None) -> Kept:
-    return Kept(
+def kept(
+    kind: ArtifactKind, content: dict[str, Any], project_id: str = "shop", focus: str | None = None
+) -> StoredArtifact:
+    return StoredArtifact(
         id=f"{kind}-1",
         kind=kind,
         project_id=project_id,
         focus=focus,
         content=content,
-        status=Status.HELD,
+        status=ArtifactStatus.HELD,
         dated_at=1,
         created_at=2,
         updated_at=3,
@@ -40,16 +42,16 @@ RECORDS: list[Record] = [
     FocusRecord("shop", "auth", 3),
     EdgeRecord("a", Relation.READS, "b", "shop", {"x": 1}, 4),
     EdgeRecord("a", Relation.READS, "b", "", {}, 4),
-    kept(Kind.SESSION, {"objective": "ü\u2028x", **LISTS}),
-    kept(Kind.DECISION, DECISION, focus="auth"),
-    kept(Kind.DECISION, DECISION, project_id=""),
+    kept(ArtifactKind.SESSION, {"objective": "ü\u2028x", **LISTS}),
+    kept(ArtifactKind.DECISION, DECISION, focus="auth"),
+    kept(ArtifactKind.DECISION, DECISION, project_id=""),
     kept(
-        Kind.PATTERN,
+        ArtifactKind.PATTERN,
         {"trigger": "t", "repeatable_steps": [], "exclusions": [], "last_validated_at": "2026-11-15"},
     ),
-    kept(Kind.CONTEXT, {"content": "c", "topic": "t", "relevance_score": 1}),
-    kept(Kind.ENTITY, {"entity_name": "e", "fact": "f"}),
-    kept(Kind.OBSERVATION, {"type": "change", "text": "x"}),
+    kept(ArtifactKind.CONTEXT, {"content": "c", "topic": "t", "relevance_score": 1}),
+    kept(ArtifactKind.ENTITY, {"entity_name": "e", "fact": "f"}),
+    kept(ArtifactKind.OBSERVATION, {"type": "change", "text": "x"}),
 ]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from remit.memory.artifacts import Kind, Status, artifact
+from remit.memory.artifacts import ArtifactKind, ArtifactStatus, artifact
 from remit.memory.ports import Home
 from remit.memory.scope_gate import MemoryScope
 from remit.search.documents import parse_query
@@ -51,9 +51,11 @@ class Place:
         self.count += count
         for id in ids:
             said = artifact(
-                Kind.CONTEXT, MemoryScope.PROJECT, {"topic": "tea", "content": self.chance.choice("abcde")}
+                ArtifactKind.CONTEXT,
+                MemoryScope.PROJECT,
+                {"topic": "tea", "content": self.chance.choice("abcde")},
             )
-            (store or self.plain).add(id, said, home or self.home, Status.LIVE, 1)
+            (store or self.plain).add(id, said, home or self.home, ArtifactStatus.LIVE, 1)
         return ids
 
     def read(self, model: str = MODEL, width: int = WIDTH) -> None:
@@ -63,7 +65,7 @@ class Place:
     def agree(self, width: int = WIDTH, homes: list[Home] | None = None) -> list[Hit]:
         """Search several times, and see that holding codes makes no difference."""
         found: list[Hit] = []
-        for kinds in ([Kind.DECISION], [Kind.CONTEXT], list(Kind)):
+        for kinds in ([ArtifactKind.DECISION], [ArtifactKind.CONTEXT], list(ArtifactKind)):
             asked = parse_query("tea a"), self.vector(width), homes or [self.home], kinds, 3
             found = sorted(self.holding.hits(*asked))
             assert found == sorted(self.plain.hits(*asked))
@@ -81,7 +83,7 @@ def place(tmp_path: Path) -> Generator[Place]:
 def test_a_place_is_held_when_it_is_searched_a_second_time(place: Place) -> None:
     place.add(30)
     place.read()
-    asked = parse_query("tea"), place.vector(), [place.home], list(Kind), 3
+    asked = parse_query("tea"), place.vector(), [place.home], list(ArtifactKind), 3
     first = place.holding.hits(*asked)
     assert place.opened == []
     assert sorted(place.holding.hits(*asked)) == sorted(first)
@@ -93,7 +95,7 @@ def test_a_small_place_is_never_held(place: Place) -> None:
     place.add(30)
     place.read()
     for _ in range(3):
-        assert small.hits(parse_query("tea"), place.vector(), [place.home], list(Kind), 3)
+        assert small.hits(parse_query("tea"), place.vector(), [place.home], list(ArtifactKind), 3)
     assert place.opened == []
 
 
@@ -105,7 +107,7 @@ def test_what_others_save_change_and_erase_is_noticed(place: Place) -> None:
     place.agree()  # by words alone, so far
     place.read()
     assert len(place.agree()) > 400
-    said = artifact(Kind.CONTEXT, MemoryScope.PROJECT, {"topic": "tea", "content": "x"})
+    said = artifact(ArtifactKind.CONTEXT, MemoryScope.PROJECT, {"topic": "tea", "content": "x"})
     for id in ids[:40]:
         place.plain.change(id, said, 2)
     place.agree()
@@ -115,7 +117,7 @@ def test_what_others_save_change_and_erase_is_noticed(place: Place) -> None:
         place.plain.delete_artifact(id, "shop")
     place.agree()
     for id in ids[200:300]:
-        place.plain.set_status(id, "shop", Status.SUPERSEDED, 3)
+        place.plain.set_status(id, "shop", ArtifactStatus.SUPERSEDED, 3)
     place.agree()
     assert place.opened == [WIDTH // 8]
     place.plain.delete_project("shop")

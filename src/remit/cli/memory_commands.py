@@ -12,7 +12,7 @@ from remit.cli import render
 from remit.cli.json_output import Shape
 from remit.cli.options import JSON, NOTHING_DONE, PROJECT, confirm
 from remit.errors import BadFileError, NoSuchFileError
-from remit.memory.artifacts import Kept, Kind, body_of, name_of
+from remit.memory.artifacts import ArtifactKind, StoredArtifact, body_of, name_of
 from remit.memory.project_memory import Memory
 from remit.memory.scope_gate import memory_id
 
@@ -286,14 +286,16 @@ def hygiene(*, project: str, project_id: str | None, as_json: bool) -> None:
     render.out(render.printable(report.next_step))
 
 
-def _cells(kept: Kept) -> tuple[str, ...]:
+def _cells(kept: StoredArtifact) -> tuple[str, ...]:
     scope = f"focus {kept.focus}" if kept.focus is not None else kept.scope
-    words = body_of if kept.kind is Kind.OBSERVATION else name_of  # those are called by their type alone
+    words = (
+        body_of if kept.kind is ArtifactKind.OBSERVATION else name_of
+    )  # those are called by their type alone
     name = " ".join(words(kept.kind, kept.content).split())
     return kept.id, kept.status, scope, _time(kept.created_at), name[:_NAME]
 
 
-def _shape(kept: Kept) -> Shape:
+def _shape(kept: StoredArtifact) -> Shape:
     return {
         "id": kept.id,
         "kind": kept.kind,

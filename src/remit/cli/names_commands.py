@@ -16,8 +16,8 @@ from remit.text.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from remit.configuration.config_model import ToolEntry
-    from remit.names.generator import Generated, Generator, Labelled
-    from remit.names.name_tree import Branch, Warned
+    from remit.names.generator import Generated, Generator, LabeledCommand
+    from remit.names.name_tree import Branch, ScanWarning
 
 OUTDATED = 1
 NAMES = "names.py"
@@ -158,7 +158,7 @@ def _beside(file: str) -> str:
     return os.path.join(os.path.dirname(file), SCOPES)
 
 
-def _warn(warnings: "Iterable[Warned]") -> None:
+def _warn(warnings: "Iterable[ScanWarning]") -> None:
     for each in warnings:
         render.warning(RemitError(f"{each.place}: {each.reason}"))
 
@@ -173,7 +173,7 @@ def _warn_of_states(states: Iterable[str], scopes: str) -> None:
             render.warning(RemitError(f"{scopes}: nobody declares the state `{name}` here", hint=hint))
 
 
-def _draw(branches: "Mapping[str, Branch]", labelled: "Mapping[str, Labelled]", depth: int = 0) -> None:
+def _draw(branches: "Mapping[str, Branch]", labelled: "Mapping[str, LabeledCommand]", depth: int = 0) -> None:
     for part, branch in branches.items():
         said = labelled[branch.name] if branch.command is not None else None
         words = f"  {_scope(said)}" if said is not None else ""
@@ -181,7 +181,7 @@ def _draw(branches: "Mapping[str, Branch]", labelled: "Mapping[str, Labelled]", 
         _draw(branch.branches, labelled, depth + 1)
 
 
-def _scope(said: "Labelled") -> str:
+def _scope(said: "LabeledCommand") -> str:
     if not said.is_labelled:
         return "not labelled"
     words = [said.label.danger or "", "" if said.label.ai_enabled else "not for AI"]
@@ -193,7 +193,7 @@ def _scope(said: "Labelled") -> str:
     return " · ".join(filter(None, words))
 
 
-def _shape(said: "Labelled") -> dict[str, object]:
+def _shape(said: "LabeledCommand") -> dict[str, object]:
     return {
         "name": said.command.name,
         "description": said.command.description,

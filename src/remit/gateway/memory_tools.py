@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # loaded when memory is first called
     from remit.memory.project_memory import Memory
 
 Raw = dict[str, Any]
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _REFUSED = frozenset({SaveStatus.BLOCKED_SCOPE, SaveStatus.FAILED})
 _FAILED_READS = frozenset({"failed", "timed_out"})
@@ -70,7 +70,7 @@ class MemoryTools:
         """Keep a person's word on a write, unless somebody was faster."""
         await self._do(lambda: self._memory.approve(approval_id, word=word))
 
-    async def _do(self, work: Callable[[], Made]) -> Made:
+    async def _do(self, work: Callable[[], Result]) -> Result:
         async with self._turn:
             return await anyio.to_thread.run_sync(work)
 

@@ -24,12 +24,15 @@ def observe_traces(directory: str, environment: HookEnvironment) -> None:
         traces = context.store.new_traces()[-_MAX_TRACES:]
         if not traces:
             return
-        from remit.memory.artifacts import Observed
-        from remit.memory.project_memory import Seen
+        from remit.memory.artifacts import ObservationType
+        from remit.memory.project_memory import NewObservation
 
         with environment.open_memory(directory) as memory:
             artifacts = memory.observe(
                 memory_id(context.workspace.project),
-                *(Seen(Observed(each.observed), each.text, each.at, each.artifact) for each in traces),
+                *(
+                    NewObservation(ObservationType(each.observed), each.text, each.at, each.artifact)
+                    for each in traces
+                ),
             )
         context.store.mark_remembered(zip(traces, artifacts, strict=False))

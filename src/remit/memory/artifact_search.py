@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from remit.errors import EmbeddingError, StoreUnavailableError
-from remit.memory.artifacts import Kind
+from remit.memory.artifacts import ArtifactKind
 from remit.memory.ports import Home, MemoryStore
-from remit.memory.results import Found
+from remit.memory.results import FoundArtifact
 from remit.search.documents import build_document, parse_query
 from remit.search.ports import Embedder, Engine, Vector
 from remit.search.search_service import BATCH, WORDS_ALONE
@@ -26,7 +26,9 @@ class ArtifactSearch:
         self._can_compare: bool | None = None
         self._asked: tuple[str, Vector] | None = None  # the last query: each scope is searched for it
 
-    def search(self, query: str, homes: Sequence[Home], kinds: Sequence[Kind], limit: int) -> list[Found]:
+    def search(
+        self, query: str, homes: Sequence[Home], kinds: Sequence[ArtifactKind], limit: int
+    ) -> list[FoundArtifact]:
         """Find what answers a query, the best first."""
         embedder = self._embedder()
         vector = self._vector(embedder, query)
@@ -40,7 +42,7 @@ class ArtifactSearch:
         best = sorted(good, key=lambda hit: (-scores[hit.document_id], -hit.document_id))[:limit]
         kept = self._store.by_documents([hit.document_id for hit in best])
         return [
-            Found(kept=kept[hit.document_id], score=scores[hit.document_id])
+            FoundArtifact(kept=kept[hit.document_id], score=scores[hit.document_id])
             for hit in best
             if hit.document_id in kept
         ]

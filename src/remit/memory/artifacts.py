@@ -19,7 +19,7 @@ _CURRENT = 7  # days
 _RECENT = 30
 
 
-class Kind(StrEnum):
+class ArtifactKind(StrEnum):
     """What an artifact is."""
 
     SESSION = "session"
@@ -30,7 +30,7 @@ class Kind(StrEnum):
     OBSERVATION = "observation"
 
 
-class Observed(StrEnum):
+class ObservationType(StrEnum):
     """What an observation is of."""
 
     CHANGE = "change"
@@ -38,7 +38,7 @@ class Observed(StrEnum):
     REFERENCE = "reference"
 
 
-class Status(StrEnum):
+class ArtifactStatus(StrEnum):
     """Whether an artifact counts."""
 
     LIVE = "live"
@@ -85,29 +85,29 @@ def _normalized(text: str) -> str:
     return " ".join(text.lower().split())
 
 
-SHAPES: Mapping[Kind, Shape] = {
-    Kind.SESSION: Shape(
+SHAPES: Mapping[ArtifactKind, Shape] = {
+    ArtifactKind.SESSION: Shape(
         name="objective",
         body=("actions_taken", "decisions_made", "open_items", "next_actions"),
         label="Session",
     ),
-    Kind.DECISION: Shape(
+    ArtifactKind.DECISION: Shape(
         name="title",
         body=("rationale",),
         label="Decision",
         subject=lambda title: statement(title).key,
         is_unique=True,
     ),
-    Kind.PATTERN: Shape(
+    ArtifactKind.PATTERN: Shape(
         name="trigger",
         body=("repeatable_steps", "exclusions"),
         label="Pattern",
         dated_by="last_validated_at",
         is_unique=True,
     ),
-    Kind.CONTEXT: Shape(name="topic", body=("content",), label="Context"),
-    Kind.ENTITY: Shape(name="entity_name", body=("fact",), label="EntityFact", subject=_normalized),
-    Kind.OBSERVATION: Shape(name="type", body=("text",), label="Observation", subject=str),
+    ArtifactKind.CONTEXT: Shape(name="topic", body=("content",), label="Context"),
+    ArtifactKind.ENTITY: Shape(name="entity_name", body=("fact",), label="EntityFact", subject=_normalized),
+    ArtifactKind.OBSERVATION: Shape(name="type", body=("text",), label="Observation", subject=str),
 }
 
 
@@ -115,7 +115,7 @@ SHAPES: Mapping[Kind, Shape] = {
 class Artifact:
     """An artifact to be kept."""
 
-    kind: Kind
+    kind: ArtifactKind
     scope: MemoryScope
     content: Content
     name: str  # what it is called, for search
@@ -125,15 +125,15 @@ class Artifact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class StoredArtifact:
     """An artifact as it is kept."""
 
     id: str
-    kind: Kind
+    kind: ArtifactKind
     project_id: str  # empty: global
     focus: str | None
     content: Content
-    status: Status = Status.LIVE
+    status: ArtifactStatus = ArtifactStatus.LIVE
     dated_at: int
     created_at: int
     updated_at: int
@@ -187,10 +187,10 @@ class EdgeRecord(NamedTuple):
     created_at: int
 
 
-Record = ProjectRecord | FocusRecord | EdgeRecord | Kept
+Record = ProjectRecord | FocusRecord | EdgeRecord | StoredArtifact
 
 
-def artifact(kind: Kind, scope: MemoryScope, content: Content) -> Artifact:
+def artifact(kind: ArtifactKind, scope: MemoryScope, content: Content) -> Artifact:
     """Make an artifact from content that was checked before."""
     name = name_of(kind, content)
     return Artifact(
@@ -204,12 +204,12 @@ def artifact(kind: Kind, scope: MemoryScope, content: Content) -> Artifact:
     )
 
 
-def name_of(kind: Kind, content: Content) -> str:
+def name_of(kind: ArtifactKind, content: Content) -> str:
     """Return the name of an artifact."""
     return str(content.get(SHAPES[kind].name, ""))
 
 
-def body_of(kind: Kind, content: Content) -> str:
+def body_of(kind: ArtifactKind, content: Content) -> str:
     """Return the words of an artifact beyond its name."""
     return "\n".join(line for key in SHAPES[kind].body for line in _lines(content.get(key, ())))
 
@@ -225,7 +225,7 @@ def content_json(content: Content) -> str:
     return json.dumps(dict(content), ensure_ascii=False, separators=(",", ":"))
 
 
-def _dated_at(kind: Kind, content: Content) -> int | None:
+def _dated_at(kind: ArtifactKind, content: Content) -> int | None:
     field = SHAPES[kind].dated_by
     if field is None:
         return None

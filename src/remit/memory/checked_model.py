@@ -15,7 +15,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError, core_schema
 
 from remit.errors import ArtifactError
-from remit.memory.artifacts import Kind, Observed, Relation
+from remit.memory.artifacts import ArtifactKind, ObservationType, Relation
 from remit.memory.scope_gate import MAX_ID, MemoryScope
 from remit.memory.value_checks import (
     DEFAULT_SURFACED,
@@ -96,11 +96,11 @@ def _relation(value: object) -> Relation:
     return relation
 
 
-def _kinds(value: object) -> list[Kind]:
-    given = checked_list(value, "", len(Kind))
-    if any(each not in list(Kind) for each in given):
-        raise ArtifactError("", f"a list of {', '.join(Kind)}", "another")
-    return [Kind(str(each)) for each in dict.fromkeys(given)]
+def _kinds(value: object) -> list[ArtifactKind]:
+    given = checked_list(value, "", len(ArtifactKind))
+    if any(each not in list(ArtifactKind) for each in given):
+        raise ArtifactError("", f"a list of {', '.join(ArtifactKind)}", "another")
+    return [ArtifactKind(str(each)) for each in dict.fromkeys(given)]
 
 
 Identifier = Annotated[
@@ -128,9 +128,9 @@ RelationType = Annotated[
     Relation, Checked(_relation, _words(*(each for each in Relation if each is not Relation.SUPERSEDES)))
 ]
 ObservedType = Annotated[
-    str, Checked(lambda value: checked_choice(value, "", Observed).value, _words(*Observed))
+    str, Checked(lambda value: checked_choice(value, "", ObservationType).value, _words(*ObservationType))
 ]
-Kinds = Annotated[list[Kind], Checked(_kinds, {"type": "array", "items": _words(*Kind)})]
+Kinds = Annotated[list[ArtifactKind], Checked(_kinds, {"type": "array", "items": _words(*ArtifactKind)})]
 Limit = Annotated[
     int,
     Checked(

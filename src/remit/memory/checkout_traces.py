@@ -5,26 +5,26 @@ import os
 from remit.decision.projects import Workspace
 from remit.files.checkout import git_directory
 from remit.memory.trace_rules import without_secrets
-from remit.memory.traces import Sort, Trace
+from remit.memory.traces import Trace, TraceKind
 
 
 def inside(trace: Trace, workspace: Workspace, directory: str) -> Trace | None:
     """Name a trace from the root of the checkout, for a call that was made in a directory; None where it was
     left elsewhere.
     """
-    if trace.sort is Sort.FILE:
+    if trace.sort is TraceKind.FILE:
         path = _within(os.path.join(directory, trace.subject), workspace)
         if path in (None, ".") or path.split("/")[0] == ".git":
             return None
         return trace._replace(subject=without_secrets(path))
-    if trace.sort is Sort.CHECK:
+    if trace.sort is TraceKind.CHECK:
         place = _within(os.path.join(directory, trace.place), workspace)
         if place is None:
             return None
         return (
             trace if place == "." else trace._replace(subject=without_secrets(f"{trace.subject} in {place}"))
         )
-    if trace.sort is Sort.COMMIT and not _has_object(trace.subject.partition(" ")[0], workspace):
+    if trace.sort is TraceKind.COMMIT and not _has_object(trace.subject.partition(" ")[0], workspace):
         return None
     return trace
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from remit.memory.artifacts import DAY, Freshness, Kind, Status, freshness
+from remit.memory.artifacts import DAY, ArtifactKind, ArtifactStatus, Freshness, freshness
 from remit.memory.scope_gate import MemoryScope
 
 OUTDATED = 180  # days, of a decision
@@ -12,20 +12,20 @@ OBSOLETE = 90  # days since a pattern was last tried
 MOST_LISTED = 100  # ids of a category
 
 
-class Checked(NamedTuple):
+class HygieneNode(NamedTuple):
     """What hygiene looks at of a node."""
 
     id: str
-    kind: Kind | None  # None: a focus area
+    kind: ArtifactKind | None  # None: a focus area
     home: int
-    status: Status
+    status: ArtifactStatus
     subject: str
     fingerprint: str
     dated_at: int
     members: int = 0  # of a focus area
 
 
-class Waiting(NamedTuple):
+class PendingWrite(NamedTuple):
     """A write that could not be made yet."""
 
     id: str
@@ -57,9 +57,9 @@ class HygieneReport:
 
 
 def hygiene(
-    nodes: Iterable[Checked],
+    nodes: Iterable[HygieneNode],
     dangling: Sequence[str],
-    waiting: Sequence[Waiting],
+    waiting: Sequence[PendingWrite],
     *,
     project_id: str,
     scope: MemoryScope | None,
@@ -68,17 +68,17 @@ def hygiene(
 ) -> HygieneReport:
     """Look a project's memory through; nothing is changed."""
     known = list(nodes)
-    live = [node for node in known if node.status is Status.LIVE]
+    live = [node for node in known if node.status is ArtifactStatus.LIVE]
     found = {
         "duplicates": _duplicates(live),
-        "outdated_decisions": _older(live, Kind.DECISION, OUTDATED, now),
+        "outdated_decisions": _older(live, ArtifactKind.DECISION, OUTDATED, now),
         "obsolete_patterns": [
-            it for it in _older(live, Kind.PATTERN, OBSOLETE, now) if it not in _untried(live)
+            it for it in _older(live, ArtifactKind.PATTERN, OBSOLETE, now) if it not in _untried(live)
         ],
         "never_validated": _untried(live),
         "entity_drift": _drifting(live),
         "dangling": [*dangling, *(node.id for node in known if node.kind is None and not node.members)],
-        "held_for_review": [node.id for node in known if node.status is Status.HELD],
+        "held_for_review": [node.id for node in known if node.status is ArtifactStatus.HELD],
     }
     stale = [it.id for it in live if it.kind is not None and freshness(it.dated_at, now) is Freshness.STALE]
     return HygieneReport(
@@ -102,7 +102,7 @@ def hygiene(
     )
 
 
-def _duplicates(live: Iterable[Checked]) -> list[str]:
+def _duplicates(live: Iterable[HygieneNode]) -> list[str]:
     """The later ones of those in one place that say the same."""
     seen: set[tuple[int, str]] = set()
     found: list[str] = []
@@ -114,24 +114,24 @@ def _duplicates(live: Iterable[Checked]) -> list[str]:
     return found
 
 
-def _older(live: Iterable[Checked], kind: Kind, days: int, now: int) -> list[str]:
+def _older(live: Iterable[HygieneNode], kind: ArtifactKind, days: int, now: int) -> list[str]:
     return [node.id for node in live if node.kind is kind and now - node.dated_at > days * DAY]
 
 
-def _untried(live: Iterable[Checked]) -> list[str]:
-    return [node.id for node in live if node.kind is Kind.PATTERN and node.dated_at == 0]
+def _untried(live: Iterable[HygieneNode]) -> list[str]:
+    return [node.id for node in live if node.kind is ArtifactKind.PATTERN and node.dated_at == 0]
 
 
-def _drifting(live: Iterable[Checked]) -> list[str]:
+def _drifting(live: Iterable[HygieneNode]) -> list[str]:
     """Entities of one name of which different places say different things."""
     facts: dict[str, dict[str, str]] = {}
     for node in live:
-        if node.kind is Kind.ENTITY:
+        if node.kind is ArtifactKind.ENTITY:
             facts.setdefault(node.subject, {})[node.id] = node.fingerprint
     return [id for each in facts.values() if len(set(each.values())) > 1 for id in each]
 
 
-def _next_step(found: dict[str, list[str]], waiting: Sequence[Waiting]) -> str:
+def _next_step(found: dict[str, list[str]], waiting: Sequence[PendingWrite]) -> str:
     if waiting:
         return f"{len(waiting)} writes wait: {waiting[0].reason}. `remit memory hygiene` tries them again."
     if found["held_for_review"]:

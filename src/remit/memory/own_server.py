@@ -31,7 +31,7 @@ def is_own(declaration: Declaration) -> bool:
     return declaration.source == REMIT
 
 
-def beside(client: str, resolved: Iterable[Resolved], *, is_served: bool) -> Resolved | None:
+def resolve_own_server(client: str, resolved: Iterable[Resolved], *, is_served: bool) -> Resolved | None:
     """Put the own server beside what a client declares, where the client has it or a gateway serves it.
 
     A server of the same name that somebody declares stands in its place.

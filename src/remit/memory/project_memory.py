@@ -15,11 +15,18 @@ from typing import TYPE_CHECKING, NamedTuple
 from remit.decision.projects import Workspace
 from remit.errors import StoreUnavailableError, UnknownArtifactError
 from remit.memory.artifact_search import ArtifactSearch
-from remit.memory.artifacts import Artifact, Kept, Kind, Observed, Status, artifact
+from remit.memory.artifacts import (
+    Artifact,
+    ArtifactKind,
+    ArtifactStatus,
+    ObservationType,
+    StoredArtifact,
+    artifact,
+)
 from remit.memory.global_writes import GlobalWrites, UnapprovedError
 from remit.memory.hygiene import HygieneReport
 from remit.memory.ports import Home, MemoryStore
-from remit.memory.reader import Reader
+from remit.memory.reader import MemoryReader
 from remit.memory.results import (
     ContextBundle,
     DeleteResult,
@@ -29,11 +36,19 @@ from remit.memory.results import (
     SurfaceResult,
     blocked,
 )
-from remit.memory.scope_gate import SAVING_TOOLS, MemoryScope, Permission, objection
+from remit.memory.scope_gate import SAVING_TOOLS, MemoryScope, Permission, scope_refusal
 from remit.memory.session_start import sections
 from remit.memory.value_checks import MAX_TEXT, checked_text
 from remit.memory.write_queue import Arguments, PendingWrites, WriteQueue
-from remit.memory.writer import Bound, Plan, Turn, Writer, Written, place, summed
+from remit.memory.writer import (
+    BoundProjects,
+    MemoryWriter,
+    WritePlan,
+    WriteStamp,
+    Written,
+    combined,
+    find_place,
+)
 from remit.policy.approvals import Approval
 from remit.search.ports import Engine
 from remit.text.limits import Section
@@ -41,14 +56,14 @@ from remit.text.redaction import redact
 from remit.text.secrets import secrets_in
 
 if TYPE_CHECKING:
-    from remit.memory.transfer import Imported
+    from remit.memory.transfer import ImportResult
     from remit.store.ports import ApprovalStore, Clock
 
 
-class Seen(NamedTuple):
+class NewObservation(NamedTuple):
     """Something that was seen of a project."""
 
-    observed: Observed
+    observed: ObservationType
     text: str
     at: int | None = None  # in Unix milliseconds; None: now
     instead_of: str | None = None  # the observation that says less
@@ -79,8 +94,8 @@ class Memory:
         self._new_id = new_id
         self._on_close = on_close
         self._search = ArtifactSearch(store, engine)
-        self._reader = Reader(store, self._search, clock)
-        self._writer = Writer(store)
+        self._reader = MemoryReader(store, self._search, clock)
+        self._writer = MemoryWriter(store)
         self._pending = PendingWrites(queue, store, self._writer, _plan)
         self._global = GlobalWrites(store, approvals, workspace, clock)
 
@@ -94,24 +109,24 @@ class Memory:
         """Let go of the store."""
         self._on_close()
 
-    def get_scope_state(self, arguments: Arguments, bound: Bound = None) -> ScopeStateResult:
+    def get_scope_state(self, arguments: Arguments, bound: BoundProjects = None) -> ScopeStateResult:
         """Say what is known of a project and a focus."""
         from remit.memory.tool_models import GetScopeState
 
         asked = GetScopeState.read(arguments)
         project_id, focus = asked.project_id, asked.focus
         self._pending.retry()
-        where = place(self._store, project_id, focus, bound)
+        where = find_place(self._store, project_id, focus, bound)
         is_blocked = where.permission("save_decision") is Permission.BLOCKED
         return ScopeStateResult(
             scope_state=where.standing.scope_state,
             project_exists=where.standing.project_exists,
             project_id=project_id,
             focus=focus,
-            next_step=objection(where).next_step if is_blocked else None,
+            next_step=scope_refusal(where).next_step if is_blocked else None,
         )
 
-    def save(self, tool: str, arguments: Arguments, bound: Bound = None) -> Written:
+    def save(self, tool: str, arguments: Arguments, bound: BoundProjects = None) -> Written:
         """Save artifacts with one of the tools that save; `save_session` creates a missing project.
 
         Raises:
@@ -119,7 +134,7 @@ class Memory:
             NotApprovedError: every project would see it, and no person approved it.
         """
         wanted = _plan(tool, arguments)
-        turn = Turn(self._new_id(), self._clock())
+        turn = WriteStamp(self._new_id(), self._clock())
         try:
             if not self._pending.retry():
                 raise StoreUnavailableError("earlier writes wait")
@@ -135,7 +150,7 @@ class Memory:
         """Keep a person's word on a write."""
         self._global.answer(approval_id, word=word)
 
-    def call(self, tool: str, arguments: Arguments, bound: Bound = None) -> object:
+    def call(self, tool: str, arguments: Arguments, bound: BoundProjects = None) -> object:
         """Call a tool by its name, and return its result, a dataclass.
 
         Raises:
@@ -144,7 +159,7 @@ class Memory:
         """
         if tool in SAVING_TOOLS:
             return self.save(tool, arguments, bound)
-        answers: dict[str, Callable[[Arguments, Bound], object]] = {
+        answers: dict[str, Callable[[Arguments, BoundProjects], object]] = {
             "get_scope_state": self.get_scope_state,
             "retrieve_context": self.retrieve_context,
             "memory_surface": self.memory_surface,
@@ -153,21 +168,21 @@ class Memory:
         }
         return answers[tool](arguments, bound)
 
-    def retrieve_context(self, arguments: Arguments, bound: Bound = None) -> ContextBundle:
+    def retrieve_context(self, arguments: Arguments, bound: BoundProjects = None) -> ContextBundle:
         """Recall what is kept for a place, the nearest first."""
         from remit.memory.tool_models import RetrieveContext
 
         self._pending.retry()
         return self._reader.retrieve(RetrieveContext.read(arguments), bound)
 
-    def memory_surface(self, arguments: Arguments, bound: Bound = None) -> SurfaceResult:
+    def memory_surface(self, arguments: Arguments, bound: BoundProjects = None) -> SurfaceResult:
         """Search a project's memory, and what is global."""
         from remit.memory.tool_models import MemorySurface
 
         self._pending.retry()
         return self._reader.surface(MemorySurface.read(arguments), bound)
 
-    def run_hygiene(self, arguments: Arguments, bound: Bound = None) -> HygieneReport:
+    def run_hygiene(self, arguments: Arguments, bound: BoundProjects = None) -> HygieneReport:
         """Look a project's memory through."""
         from remit.memory.tool_models import RunHygiene
 
@@ -177,15 +192,15 @@ class Memory:
         waiting = [] if is_hidden else self._pending.waiting(asked.project_id)
         return self._reader.hygiene(asked, bound, waiting)
 
-    def delete_project(self, arguments: Arguments, bound: Bound = None) -> DeleteResult | SaveResult:
+    def delete_project(self, arguments: Arguments, bound: BoundProjects = None) -> DeleteResult | SaveResult:
         """Erase a project with all that belongs to it."""
         from remit.memory.tool_models import DeleteProject
 
         project_id = DeleteProject.read(arguments).project_id
         self._pending.retry()
-        where = place(self._store, project_id, None, bound)
+        where = find_place(self._store, project_id, None, bound)
         if where.permission("delete_project") is Permission.BLOCKED or project_id is None:
-            return replace(blocked(objection(where)), next_step="There is nothing to delete.")
+            return replace(blocked(scope_refusal(where)), next_step="There is nothing to delete.")
         count = self._store.delete_project(project_id)
         return DeleteResult(
             status="deleted",
@@ -195,22 +210,22 @@ class Memory:
             next_step="save_session creates it anew.",
         )
 
-    def observe(self, project_id: str, *seen: Seen) -> Sequence[str]:
+    def observe(self, project_id: str, *seen: NewObservation) -> Sequence[str]:
         """Keep what was seen of a project, without secrets, and give the ids; none where it does not exist.
 
         What says the same, or less, and was seen before goes: it is seen now.
         """
-        turn = Turn(self._new_id(), self._clock())
+        turn = WriteStamp(self._new_id(), self._clock())
         with self._store.transaction():
             homes = self._store.homes(project_id)
-            ids = [turn.name(Kind.OBSERVATION, number) for number in range(len(seen) if homes else 0)]
+            ids = [turn.name(ArtifactKind.OBSERVATION, number) for number in range(len(seen) if homes else 0)]
             for id, each in zip(ids, seen, strict=False):
                 observation = _observation(each)
                 same = self._store.same(observation, homes[0])
                 for earlier in {each.instead_of, same and same[0]} - {None}:
                     self._store.withdraw(str(earlier), project_id)
                 self._store.add(
-                    id, observation, homes[0], Status.LIVE, turn.at if each.at is None else each.at
+                    id, observation, homes[0], ArtifactStatus.LIVE, turn.at if each.at is None else each.at
                 )
         return ids
 
@@ -222,11 +237,13 @@ class Memory:
         """List the projects that have a memory."""
         return self._store.projects()
 
-    def artifacts(self, project_id: str | None, limit: int, *, everything: bool = False) -> Sequence[Kept]:
+    def artifacts(
+        self, project_id: str | None, limit: int, *, everything: bool = False
+    ) -> Sequence[StoredArtifact]:
         """List the artifacts of a project, or with None what is global, the newest first."""
         return self._store.artifacts(self._homes(project_id), limit, everything=everything)
 
-    def find(self, id: str, project_id: str | None) -> Kept:
+    def find(self, id: str, project_id: str | None) -> StoredArtifact:
         """Find an artifact of a project, or of what is global.
 
         Raises:
@@ -244,7 +261,7 @@ class Memory:
         """List what an artifact is related to."""
         return self._store.relations(id)
 
-    def delete_artifact(self, kept: Kept) -> None:
+    def delete_artifact(self, kept: StoredArtifact) -> None:
         """Erase an artifact."""
         self._store.delete_artifact(kept.id, kept.project_id)
 
@@ -254,7 +271,7 @@ class Memory:
 
         return export(self._store, project_id)
 
-    def restore(self, lines: Iterable[str]) -> Imported:
+    def restore(self, lines: Iterable[str]) -> ImportResult:
         """Add what was exported, all of it or nothing; then make it ready for search.
 
         Raises:
@@ -269,7 +286,9 @@ class Memory:
     def _homes(self, project_id: str | None) -> Sequence[Home]:
         return [self._store.global_home()] if project_id is None else self._store.homes(project_id)
 
-    def _write(self, wanted: Plan, arguments: Arguments, turn: Turn, bound: Bound) -> Written:
+    def _write(
+        self, wanted: WritePlan, arguments: Arguments, turn: WriteStamp, bound: BoundProjects
+    ) -> Written:
         try:
             with self._store.transaction():
                 written, is_seen_everywhere = self._writer.write(wanted, turn, bound)
@@ -280,17 +299,22 @@ class Memory:
             raise self._global.ask(wanted.tool, arguments) from None
 
     def _postpone(
-        self, wanted: Plan, arguments: Arguments, turn: Turn, bound: Bound, error: StoreUnavailableError
+        self,
+        wanted: WritePlan,
+        arguments: Arguments,
+        turn: WriteStamp,
+        bound: BoundProjects,
+        error: StoreUnavailableError,
     ) -> Written:
         """Queue a write that the gate lets pass; what needs approval is refused instead."""
-        where = place(self._store, wanted.project_id, wanted.focus, bound)
+        where = find_place(self._store, wanted.project_id, wanted.focus, bound)
         if where.permission(wanted.tool) is Permission.BLOCKED:
-            return summed(wanted, [blocked(objection(where)) for _ in wanted.parts])
+            return combined(wanted, [blocked(scope_refusal(where)) for _ in wanted.parts])
         if wanted.is_global:
             failed = SaveResult(
                 status=SaveStatus.FAILED, message=str(error), next_step="Nothing was kept: call again later."
             )
-            return summed(wanted, [failed for _ in wanted.parts])
+            return combined(wanted, [failed for _ in wanted.parts])
         self._pending.add(wanted.tool, arguments, turn)
         waiting = [
             SaveResult(
@@ -301,17 +325,17 @@ class Memory:
             )
             for number, part in enumerate(wanted.parts)
         ]
-        return summed(wanted, waiting)
+        return combined(wanted, waiting)
 
 
-def _observation(seen: Seen) -> Artifact:
+def _observation(seen: NewObservation) -> Artifact:
     text = seen.text[:MAX_TEXT]
     plain = redact(text, secrets_in(text))[:MAX_TEXT].replace("\0", " ")
     content = {"type": seen.observed.value, "text": checked_text(plain, "observation.text", MAX_TEXT)}
-    return artifact(Kind.OBSERVATION, MemoryScope.PROJECT, content)
+    return artifact(ArtifactKind.OBSERVATION, MemoryScope.PROJECT, content)
 
 
-def _plan(tool: str, arguments: Arguments) -> Plan:
+def _plan(tool: str, arguments: Arguments) -> WritePlan:
     from remit.memory.tool_models import plan
 
     return plan(tool, arguments)

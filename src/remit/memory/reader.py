@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from remit.errors import ArtifactError, ScopeError, StoreError, StoreTimeoutError, StoreUnavailableError
 from remit.memory.artifact_search import ArtifactSearch
-from remit.memory.artifacts import Kind, body_of, freshness, is_hygiene_due, name_of
-from remit.memory.hygiene import HygieneReport, Waiting, hygiene
+from remit.memory.artifacts import ArtifactKind, body_of, freshness, is_hygiene_due, name_of
+from remit.memory.hygiene import HygieneReport, PendingWrite, hygiene
 from remit.memory.ports import Home, MemoryStore
 from remit.memory.results import (
     LIMITS,
     ContextBundle,
-    Found,
+    FoundArtifact,
     Item,
     RetrievalStatus,
     SurfaceResult,
@@ -23,14 +23,14 @@ from remit.memory.results import (
     shown,
 )
 from remit.memory.scope_gate import (
+    MemoryPlace,
     MemoryScope,
     Permission,
-    Place,
-    Standing,
-    objection,
+    PlaceStatus,
+    scope_refusal,
 )
 from remit.memory.value_checks import DEFAULT_SURFACED, MAX_SURFACED
-from remit.memory.writer import Bound, place
+from remit.memory.writer import BoundProjects, find_place
 
 if TYPE_CHECKING:  # pydantic is loaded when a tool is called
     from remit.memory.tool_models import MemorySurface, RetrieveContext, RunHygiene
@@ -40,16 +40,16 @@ TIME_LIMIT = 5.0  # seconds
 _EXCERPT = 300  # characters
 
 
-class _Asked(NamedTuple):
+class _ContextQuery(NamedTuple):
     """What `retrieve_context` was asked."""
 
-    where: Place
+    where: MemoryPlace
     scope: MemoryScope
-    kinds: Sequence[Kind]
+    kinds: Sequence[ArtifactKind]
     keyword: str | None
 
 
-class Reader:
+class MemoryReader:
     """Answers the tools that read; each call is bounded in time."""
 
     def __init__(self, store: MemoryStore, search: ArtifactSearch, clock: Clock) -> None:
@@ -57,7 +57,7 @@ class Reader:
         self._search = search
         self._clock = clock
 
-    def retrieve(self, arguments: RetrieveContext, bound: Bound) -> ContextBundle:
+    def retrieve(self, arguments: RetrieveContext, bound: BoundProjects) -> ContextBundle:
         """Answer `retrieve_context`: what is nearest first, the focus before the project before all."""
         asked = self._asked(arguments, bound)
         state = asked.where.standing.scope_state
@@ -81,7 +81,7 @@ class Reader:
                 next_step=f"{error}. {error.hint or ''}".strip(),
             )
 
-    def surface(self, arguments: MemorySurface, bound: Bound) -> SurfaceResult:
+    def surface(self, arguments: MemorySurface, bound: BoundProjects) -> SurfaceResult:
         """Answer `memory_surface`: what of a project, and of what is global, answers a query."""
         query, limit = arguments.query, arguments.limit or DEFAULT_SURFACED
         where = self._place("memory_surface", arguments.project_id, None, bound)
@@ -92,7 +92,7 @@ class Reader:
                 found = [
                     item
                     for each in homes.values()
-                    for item in self._search.search(query, each, tuple(Kind), MAX_SURFACED)
+                    for item in self._search.search(query, each, tuple(ArtifactKind), MAX_SURFACED)
                 ]
         except StoreError as error:
             is_late = isinstance(error, StoreTimeoutError)
@@ -109,7 +109,9 @@ class Reader:
             next_step=None if best else "Nothing in memory answers this; try other words.",
         )
 
-    def hygiene(self, arguments: RunHygiene, bound: Bound, waiting: Sequence[Waiting]) -> HygieneReport:
+    def hygiene(
+        self, arguments: RunHygiene, bound: BoundProjects, waiting: Sequence[PendingWrite]
+    ) -> HygieneReport:
         """Answer `run_hygiene`: what is stale, said twice, left hanging, or never tried."""
         project_id, scope = arguments.project_id, arguments.scope
         pending_only = bool(arguments.check_pending_only)
@@ -132,32 +134,34 @@ class Reader:
                 self._store.mark_checked(project_id or "", report.checked_at)
         return report
 
-    def _asked(self, arguments: RetrieveContext, bound: Bound) -> _Asked:
+    def _asked(self, arguments: RetrieveContext, bound: BoundProjects) -> _ContextQuery:
         scope, focus = arguments.scope, arguments.focus
         if scope is MemoryScope.FOCUS and focus is None:
             raise ArtifactError("focus", "given, for the scope is focus", "missing")
-        return _Asked(
+        return _ContextQuery(
             self._place("retrieve_context", arguments.project_id, focus, bound),
             scope,
-            list(Kind) if arguments.categories is None else arguments.categories,
+            list(ArtifactKind) if arguments.categories is None else arguments.categories,
             arguments.keyword or arguments.topic,
         )
 
-    def _place(self, tool: str, project_id: str | None, focus: str | None, bound: Bound) -> Place:
-        where = place(self._store, project_id, focus, bound)
+    def _place(
+        self, tool: str, project_id: str | None, focus: str | None, bound: BoundProjects
+    ) -> MemoryPlace:
+        where = find_place(self._store, project_id, focus, bound)
         if where.permission(tool) is Permission.BLOCKED:
-            objected = objection(where)
+            objected = scope_refusal(where)
             raise ScopeError(objected.message, hint=objected.next_step)
         return where
 
     def _homes(
-        self, where: Place, scope: MemoryScope, *, everywhere: bool = False
+        self, where: MemoryPlace, scope: MemoryScope, *, everywhere: bool = False
     ) -> dict[MemoryScope, list[Home]]:
         """The homes that a place may read, by scope, from a scope outward."""
         if not where.standing.project_exists:
             return {}
         known = self._store.homes(where.project_id or "")
-        if where.standing is Standing.UNKNOWN_FOCUS:
+        if where.standing is PlaceStatus.UNKNOWN_FOCUS:
             return {MemoryScope.PROJECT: [known[0]]} if scope is not MemoryScope.GLOBAL else {}
         areas = [
             home for home in known if home.focus is not None and (everywhere or home.focus == where.focus)
@@ -171,7 +175,7 @@ class Reader:
             each: homes[each] for each in tuple(MemoryScope)[tuple(MemoryScope).index(scope) :] if homes[each]
         }
 
-    def _checked(self, where: Place, scope: MemoryScope | None) -> list[Home]:
+    def _checked(self, where: MemoryPlace, scope: MemoryScope | None) -> list[Home]:
         if scope is MemoryScope.GLOBAL:
             return [self._store.global_home()]
         known = self._store.homes(where.project_id or "")
@@ -179,7 +183,7 @@ class Reader:
             return list(known)
         return [home for home in known if (home.focus is not None) == (scope is MemoryScope.FOCUS)]
 
-    def _bundle(self, asked: _Asked) -> ContextBundle:
+    def _bundle(self, asked: _ContextQuery) -> ContextBundle:
         homes = self._homes(asked.where, asked.scope)
         found = [item for scope, each in homes.items() for item in self._found(asked, scope, each)]
         kept, truncated = limited(found, LIMITS)
@@ -198,7 +202,7 @@ class Reader:
             next_step=_next_step(asked, conflicts, truncated, is_empty=not kept),
         )
 
-    def _found(self, asked: _Asked, scope: MemoryScope, homes: Sequence[Home]) -> list[Found]:
+    def _found(self, asked: _ContextQuery, scope: MemoryScope, homes: Sequence[Home]) -> list[FoundArtifact]:
         limit = LIMITS[scope] + 1  # one more says that there are more
         if asked.keyword is not None:
             return self._search.search(asked.keyword, homes, asked.kinds, limit)
@@ -206,16 +210,16 @@ class Reader:
             kept for home in homes for kind in asked.kinds for kept in self._store.newest(home, kind, limit)
         ]
         # What somebody saved comes first: what was only observed would crowd it out after a day's work.
-        newest.sort(key=lambda kept: (kept.kind is Kind.OBSERVATION, -kept.created_at, kept.id))
-        return [Found(kept=kept) for kept in newest[:limit]]
+        newest.sort(key=lambda kept: (kept.kind is ArtifactKind.OBSERVATION, -kept.created_at, kept.id))
+        return [FoundArtifact(kept=kept) for kept in newest[:limit]]
 
-    def _conflicts(self, found: Sequence[Found], where: Place) -> list[tuple[str, str]]:
-        ids = [item.kept.id for item in found if item.kept.kind is Kind.DECISION]
+    def _conflicts(self, found: Sequence[FoundArtifact], where: MemoryPlace) -> list[tuple[str, str]]:
+        ids = [item.kept.id for item in found if item.kept.kind is ArtifactKind.DECISION]
         known = self._store.conflicts(ids, where.project_id or "") if ids else ()
         pairs = {tuple(sorted(pair)) for pair in (*known, *conflicts_among(found))}
         return sorted((one, other) for one, other in pairs)
 
-    def _match(self, item: Found) -> Item:
+    def _match(self, item: FoundArtifact) -> Item:
         kept = item.kept
         return {
             "id": kept.id,
@@ -231,12 +235,12 @@ class Reader:
 
 
 def _next_step(
-    asked: _Asked, conflicts: Sequence[object], truncated: Sequence[MemoryScope], *, is_empty: bool
+    asked: _ContextQuery, conflicts: Sequence[object], truncated: Sequence[MemoryScope], *, is_empty: bool
 ) -> str | None:
     where = asked.where
-    if where.standing is Standing.UNKNOWN_PROJECT:
-        return objection(where).next_step
-    if where.standing is Standing.UNKNOWN_FOCUS:
+    if where.standing is PlaceStatus.UNKNOWN_PROJECT:
+        return scope_refusal(where).next_step
+    if where.standing is PlaceStatus.UNKNOWN_FOCUS:
         return "This is the project alone: saving something with the focus creates the focus area."
     if conflicts:
         return (

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from remit.memory.artifacts import Kept, Kind, Status, freshness, name_of
+from remit.memory.artifacts import ArtifactKind, ArtifactStatus, StoredArtifact, freshness, name_of
 from remit.memory.contradictions import contradicting
-from remit.memory.scope_gate import MemoryScope, Objection, ScopeState
+from remit.memory.scope_gate import MemoryScope, ScopeRefusal, ScopeState
 from remit.memory.similarity import DedupOutcome
 
 LIMITS = {MemoryScope.FOCUS: 10, MemoryScope.PROJECT: 20, MemoryScope.GLOBAL: 5}
@@ -71,10 +71,10 @@ class ScopeStateResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class FoundArtifact:
     """An artifact that was found, with how well it answers."""
 
-    kept: Kept
+    kept: StoredArtifact
     score: float | None = None
 
 
@@ -114,7 +114,7 @@ class DeleteResult:
     next_step: str | None = None
 
 
-def blocked(objection: Objection) -> SaveResult:
+def blocked(objection: ScopeRefusal) -> SaveResult:
     """Say that the gate let a write not pass."""
     return SaveResult(
         status=SaveStatus.BLOCKED_SCOPE, message=objection.message, next_step=objection.next_step
@@ -133,9 +133,11 @@ def overall(results: Sequence[SaveResult]) -> SaveStatus:
     return SaveStatus.FAILED
 
 
-def limited(found: Sequence[Found], limits: dict[MemoryScope, int]) -> tuple[list[Found], list[MemoryScope]]:
+def limited(
+    found: Sequence[FoundArtifact], limits: dict[MemoryScope, int]
+) -> tuple[list[FoundArtifact], list[MemoryScope]]:
     """Keep as many of each scope as its limit allows, the nearest scope first; say which had more."""
-    kept: list[Found] = []
+    kept: list[FoundArtifact] = []
     truncated: list[MemoryScope] = []
     for scope, limit in limits.items():
         here = [item for item in found if item.kept.scope is scope]
@@ -145,14 +147,14 @@ def limited(found: Sequence[Found], limits: dict[MemoryScope, int]) -> tuple[lis
     return kept, truncated
 
 
-def conflicts_among(found: Sequence[Found]) -> list[tuple[str, str]]:
+def conflicts_among(found: Sequence[FoundArtifact]) -> list[tuple[str, str]]:
     """List the pairs of decisions among what was found that contradict each other."""
-    decisions = [item.kept for item in found if item.kept.kind is Kind.DECISION]
-    live = [each for each in decisions if each.status is Status.LIVE]
+    decisions = [item.kept for item in found if item.kept.kind is ArtifactKind.DECISION]
+    live = [each for each in decisions if each.status is ArtifactStatus.LIVE]
     return contradicting((each.id, name_of(each.kind, each.content)) for each in live)
 
 
-def shown(found: Found, now: int) -> Item:
+def shown(found: FoundArtifact, now: int) -> Item:
     """Write an artifact as `retrieve_context` shows it."""
     kept = found.kept
     item: Item = {

@@ -26,7 +26,7 @@ class MemoryScope(StrEnum):
     GLOBAL = "global"
 
 
-class Standing(StrEnum):
+class PlaceStatus(StrEnum):
     """What is known of the place that a call names; of an unknown project, its focus is unknown, too."""
 
     NO_PROJECT = "no project is named"
@@ -42,14 +42,14 @@ class Standing(StrEnum):
     @property
     def project_exists(self) -> bool:
         """Whether the project does."""
-        return self in (Standing.UNKNOWN_FOCUS, Standing.KNOWN)
+        return self in (PlaceStatus.UNKNOWN_FOCUS, PlaceStatus.KNOWN)
 
 
 _STATES = {
-    Standing.NO_PROJECT: ScopeState.UNRESOLVED,
-    Standing.UNKNOWN_PROJECT: ScopeState.UNCERTAIN,
-    Standing.UNKNOWN_FOCUS: ScopeState.UNCERTAIN,
-    Standing.KNOWN: ScopeState.RESOLVED,
+    PlaceStatus.NO_PROJECT: ScopeState.UNRESOLVED,
+    PlaceStatus.UNKNOWN_PROJECT: ScopeState.UNCERTAIN,
+    PlaceStatus.UNKNOWN_FOCUS: ScopeState.UNCERTAIN,
+    PlaceStatus.KNOWN: ScopeState.RESOLVED,
 }
 
 
@@ -62,22 +62,22 @@ class Permission(StrEnum):
     BLOCKED = "nothing"
 
 
-Row = Mapping[Standing, Permission]
+Row = Mapping[PlaceStatus, Permission]
 
-_ASKS: Row = dict.fromkeys(Standing, Permission.FULL)
+_ASKS: Row = dict.fromkeys(PlaceStatus, Permission.FULL)
 _READS: Row = {
-    Standing.NO_PROJECT: Permission.BLOCKED,
-    Standing.UNKNOWN_PROJECT: Permission.PROJECT_ONLY,
-    Standing.UNKNOWN_FOCUS: Permission.PROJECT_ONLY,
-    Standing.KNOWN: Permission.FULL,
+    PlaceStatus.NO_PROJECT: Permission.BLOCKED,
+    PlaceStatus.UNKNOWN_PROJECT: Permission.PROJECT_ONLY,
+    PlaceStatus.UNKNOWN_FOCUS: Permission.PROJECT_ONLY,
+    PlaceStatus.KNOWN: Permission.FULL,
 }
 _WRITES: Row = {
-    Standing.NO_PROJECT: Permission.BLOCKED,
-    Standing.UNKNOWN_PROJECT: Permission.BLOCKED,
-    Standing.UNKNOWN_FOCUS: Permission.CREATES,
-    Standing.KNOWN: Permission.FULL,
+    PlaceStatus.NO_PROJECT: Permission.BLOCKED,
+    PlaceStatus.UNKNOWN_PROJECT: Permission.BLOCKED,
+    PlaceStatus.UNKNOWN_FOCUS: Permission.CREATES,
+    PlaceStatus.KNOWN: Permission.FULL,
 }
-_BOOTSTRAPS: Row = {**_WRITES, Standing.UNKNOWN_PROJECT: Permission.CREATES}
+_BOOTSTRAPS: Row = {**_WRITES, PlaceStatus.UNKNOWN_PROJECT: Permission.CREATES}
 
 _DELETES: Row = dict(_WRITES)
 
@@ -98,12 +98,12 @@ TOOLS = tuple(GATE)
 SAVING_TOOLS = tuple(tool for tool, row in GATE.items() if row is _WRITES or row is _BOOTSTRAPS)
 
 
-class Place(NamedTuple):
+class MemoryPlace(NamedTuple):
     """Where a call belongs, and what is known of it."""
 
     project_id: str | None
     focus: str | None
-    standing: Standing
+    standing: PlaceStatus
     bound: frozenset[str] | None = None  # the projects that the endpoint may know of; None: all
 
     @property
@@ -119,39 +119,41 @@ class Place(NamedTuple):
         return allowed
 
 
-def standing_of(
+def place_status(
     project_id: str | None, focus: str | None, *, project_exists: bool, focus_exists: bool
-) -> Standing:
+) -> PlaceStatus:
     """Say what is known of a place."""
     if project_id is None:
-        return Standing.NO_PROJECT
+        return PlaceStatus.NO_PROJECT
     if not project_exists:
-        return Standing.UNKNOWN_PROJECT
+        return PlaceStatus.UNKNOWN_PROJECT
     if focus is not None and not focus_exists:
-        return Standing.UNKNOWN_FOCUS
-    return Standing.KNOWN
+        return PlaceStatus.UNKNOWN_FOCUS
+    return PlaceStatus.KNOWN
 
 
-class Objection(NamedTuple):
+class ScopeRefusal(NamedTuple):
     """Why the gate lets a call not pass, and the call that would change it."""
 
     message: str
     next_step: str
 
 
-def objection(place: Place) -> Objection:
+def scope_refusal(place: MemoryPlace) -> ScopeRefusal:
     """Say what is missing, and the exact call that would make it so."""
     message = f"Scope state: {place.standing.scope_state}"
     if place.project_id is None:
-        return Objection(
+        return ScopeRefusal(
             f"{message}: no project_id was given",
             "Call again with the `project_id` that the session context states; `remit memory id` prints it.",
         )
     message += f": the project {json.dumps(place.project_id, ensure_ascii=False)} does not exist"
     if place.bound is not None and place.is_out_of_bounds:
         known = ", ".join(json.dumps(each, ensure_ascii=False) for each in sorted(place.bound))
-        return Objection(message, f"Call again with a project_id of this endpoint: {known or 'it has none'}.")
-    return Objection(message, f"Create it first: {bootstrap_call(place.project_id, place.focus)}")
+        return ScopeRefusal(
+            message, f"Call again with a project_id of this endpoint: {known or 'it has none'}."
+        )
+    return ScopeRefusal(message, f"Create it first: {bootstrap_call(place.project_id, place.focus)}")
 
 
 def bootstrap_call(project_id: str, focus: str | None = None) -> str:

@@ -3,43 +3,66 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from remit.memory.artifacts import DAY, Kept, Kind, Observed, body_of, name_of
+from remit.memory.artifacts import DAY, ArtifactKind, ObservationType, StoredArtifact, body_of, name_of
 from remit.text.limits import Section, one_line
 
 _MOST = 200  # characters of a line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recent:
+class RecentSection:
     """What to tell of one sort of thing: how many, of how many days."""
 
     title: str
-    kind: Kind
-    observed: Observed | None
+    kind: ArtifactKind
+    observed: ObservationType | None
     limit: int
     days: int
     keep: int  # what has less goes first, when space is short
 
 
 RECENT = (
-    Recent(title="Recent Changes", kind=Kind.OBSERVATION, observed=Observed.CHANGE, limit=10, days=1, keep=3),
-    Recent(title="Active Decisions", kind=Kind.DECISION, observed=None, limit=5, days=7, keep=4),
-    Recent(
-        title="Recent Findings", kind=Kind.OBSERVATION, observed=Observed.FINDING, limit=5, days=7, keep=2
+    RecentSection(
+        title="Recent Changes",
+        kind=ArtifactKind.OBSERVATION,
+        observed=ObservationType.CHANGE,
+        limit=10,
+        days=1,
+        keep=3,
     ),
-    Recent(title="References", kind=Kind.OBSERVATION, observed=Observed.REFERENCE, limit=3, days=3, keep=1),
+    RecentSection(
+        title="Active Decisions", kind=ArtifactKind.DECISION, observed=None, limit=5, days=7, keep=4
+    ),
+    RecentSection(
+        title="Recent Findings",
+        kind=ArtifactKind.OBSERVATION,
+        observed=ObservationType.FINDING,
+        limit=5,
+        days=7,
+        keep=2,
+    ),
+    RecentSection(
+        title="References",
+        kind=ArtifactKind.OBSERVATION,
+        observed=ObservationType.REFERENCE,
+        limit=3,
+        days=3,
+        keep=1,
+    ),
 )
 _KEEP_SESSION = 5
 _KEEP_ID = 6
 
 
-def since(recent: Recent, now: int) -> int:
+def since(recent: RecentSection, now: int) -> int:
     """From when on something is told."""
     return now - recent.days * DAY
 
 
 def memory_sections(
-    memory_id: str, last_session: Kept | None, found: Sequence[tuple[Recent, Sequence[Kept]]]
+    memory_id: str,
+    last_session: StoredArtifact | None,
+    found: Sequence[tuple[RecentSection, Sequence[StoredArtifact]]],
 ) -> list[Section]:
     """Write the sections on memory, the most important kept longest when space is short."""
     sections = [Section(text=f"## Project Memory\nproject_id: {memory_id}", keep=_KEEP_ID)]
@@ -52,7 +75,7 @@ def memory_sections(
     return sections
 
 
-def _session(kept: Kept) -> str:
+def _session(kept: StoredArtifact) -> str:
     lines = ["## Last Session", one_line(name_of(kept.kind, kept.content), _MOST)]
     for key, title in (("open_items", "Open"), ("next_actions", "Next")):
         items = kept.content.get(key)
@@ -61,7 +84,7 @@ def _session(kept: Kept) -> str:
     return "\n".join(lines)
 
 
-def _line(kept: Kept) -> str:
-    if kept.kind is Kind.OBSERVATION:
+def _line(kept: StoredArtifact) -> str:
+    if kept.kind is ArtifactKind.OBSERVATION:
         return one_line(body_of(kept.kind, kept.content), _MOST)
     return one_line(f"{name_of(kept.kind, kept.content)} - {body_of(kept.kind, kept.content)}", _MOST)

@@ -24,7 +24,7 @@ class DedupOutcome(StrEnum):
     MANUAL_REVIEW = "manual_review"
 
 
-class Near(NamedTuple):
+class NearestDecision(NamedTuple):
     """A known decision that shares words with a new one."""
 
     id: str
@@ -62,14 +62,14 @@ def can_be_like(words: int, shared: int, telling: int) -> bool:
     return min(shared + left_out, words) * (1 + IS_LIKE) >= IS_LIKE * (words + least_words)
 
 
-def nearest(words: frozenset[str], known: Iterable[tuple[str, frozenset[str]]]) -> Near | None:
+def nearest(words: frozenset[str], known: Iterable[tuple[str, frozenset[str]]]) -> NearestDecision | None:
     """Find the known decision that is most like a new one, if any is."""
-    found = [Near(id, likeness(words, each)) for id, each in known]
+    found = [NearestDecision(id, likeness(words, each)) for id, each in known]
     best = max(found, key=lambda near: near.likeness, default=None)
     return best if best is not None and best.likeness >= IS_LIKE else None
 
 
-def outcome(near: Near | None) -> DedupOutcome:
+def outcome(near: NearestDecision | None) -> DedupOutcome:
     """Say what becomes of a new decision."""
     if near is None:
         return DedupOutcome.NEW

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, cast
 from pydantic import ConfigDict, Field
 
 from remit.errors import ArtifactError
-from remit.memory.artifacts import Artifact, Kind, Related, artifact
+from remit.memory.artifacts import Artifact, ArtifactKind, Related, artifact
 from remit.memory.checked_model import (
     ArtifactId,
     CheckedModel,
@@ -31,13 +31,13 @@ from remit.memory.checked_model import (
 )
 from remit.memory.scope_gate import MemoryScope
 from remit.memory.value_checks import MAX_BATCH, MAX_RELATED
-from remit.memory.writer import Part, Plan
+from remit.memory.writer import PlannedArtifact, WritePlan
 
 
 class ArtifactModel(CheckedModel):
     """The content of an artifact, with its scope."""
 
-    kind: ClassVar[Kind]
+    kind: ClassVar[ArtifactKind]
     scope_field: ClassVar[str] = "scope"
     example: ClassVar[Mapping[str, object]] = {}
 
@@ -48,10 +48,10 @@ class ArtifactModel(CheckedModel):
         return artifact(self.kind, scope, content)
 
 
-class Session(ArtifactModel):
+class SessionModel(ArtifactModel):
     """A session."""
 
-    kind = Kind.SESSION
+    kind = ArtifactKind.SESSION
     scope_field = "save_scope"
     example: ClassVar[Mapping[str, object]] = {
         "objective": "Move the login to OAuth",
@@ -70,10 +70,10 @@ class Session(ArtifactModel):
     save_scope: Scope
 
 
-class Decision(ArtifactModel):
+class DecisionModel(ArtifactModel):
     """A decision."""
 
-    kind = Kind.DECISION
+    kind = ArtifactKind.DECISION
     example: ClassVar[Mapping[str, object]] = {
         "title": "Use SQLite for storage",
         "rationale": "one file, no server",
@@ -90,10 +90,10 @@ class Decision(ArtifactModel):
     confidence: Share = 1.0
 
 
-class Pattern(ArtifactModel):
+class PatternModel(ArtifactModel):
     """A pattern."""
 
-    kind = Kind.PATTERN
+    kind = ArtifactKind.PATTERN
     example: ClassVar[Mapping[str, object]] = {
         "trigger": "a migration fails halfway",
         "repeatable_steps": ["restore the backup", "run it again with --verbose"],
@@ -108,10 +108,10 @@ class Pattern(ArtifactModel):
     last_validated_at: Time = Field(description="When it last worked; null: never tried.")
 
 
-class Context(ArtifactModel):
+class ContextModel(ArtifactModel):
     """A context."""
 
-    kind = Kind.CONTEXT
+    kind = ArtifactKind.CONTEXT
     example: ClassVar[Mapping[str, object]] = {
         "content": "Tokens live for 15 minutes.",
         "topic": "auth",
@@ -124,10 +124,10 @@ class Context(ArtifactModel):
     relevance_score: Share = 1.0
 
 
-class Entity(ArtifactModel):
+class EntityModel(ArtifactModel):
     """An entity, with a fact about it."""
 
-    kind = Kind.ENTITY
+    kind = ArtifactKind.ENTITY
     example: ClassVar[Mapping[str, object]] = {
         "entity_name": "login",
         "fact": "is served by auth.py",
@@ -139,22 +139,23 @@ class Entity(ArtifactModel):
     scope: Scope
 
 
-class Observation(ArtifactModel):
+class ObservationModel(ArtifactModel):
     """An observation; hooks make them, and no tool takes one."""
 
-    kind = Kind.OBSERVATION
+    kind = ArtifactKind.OBSERVATION
 
     type: ObservedType
     text: LongText
     scope: Scope
 
 
-ARTIFACTS: Mapping[Kind, type[ArtifactModel]] = {
-    model.kind: model for model in (Session, Decision, Pattern, Context, Entity, Observation)
+ARTIFACTS: Mapping[ArtifactKind, type[ArtifactModel]] = {
+    model.kind: model
+    for model in (SessionModel, DecisionModel, PatternModel, ContextModel, EntityModel, ObservationModel)
 }
 
 
-def checked_content(kind: Kind, scope: MemoryScope, content: object) -> Mapping[str, object]:
+def checked_content(kind: ArtifactKind, scope: MemoryScope, content: object) -> Mapping[str, object]:
     """Check the content of an artifact that is kept elsewhere, and fill in its defaults.
 
     Raises:
@@ -211,11 +212,11 @@ class WriteArguments(ToolArguments):
     focus: Focus = None
     governance_token: Token = None
 
-    def parts(self) -> Sequence[Part]:
+    def parts(self) -> Sequence[PlannedArtifact]:
         """List the artifacts to save."""
         raise NotImplementedError
 
-    def plan(self, tool: str) -> Plan:
+    def plan(self, tool: str) -> WritePlan:
         """Plan the write.
 
         Raises:
@@ -224,7 +225,7 @@ class WriteArguments(ToolArguments):
         parts = self.parts()
         if self.focus is None and any(part.artifact.scope is MemoryScope.FOCUS for part in parts):
             raise ArtifactError("focus", "given, for the scope is focus", "missing")
-        return Plan(
+        return WritePlan(
             tool=tool,
             project_id=self.project_id,
             focus=self.focus,
@@ -249,13 +250,13 @@ class GetScopeState(ToolArguments):
 class SaveSession(WriteArguments):
     """Keep what a session was about. Creates the project when it has no memory yet: call this first."""
 
-    example: ClassVar[Mapping[str, object]] = {"session": Session.example}
+    example: ClassVar[Mapping[str, object]] = {"session": SessionModel.example}
 
-    session: Session
+    session: SessionModel
 
-    def parts(self) -> Sequence[Part]:
+    def parts(self) -> Sequence[PlannedArtifact]:
         """List the artifacts to save."""
-        return [Part(artifact=self.session.artifact())]
+        return [PlannedArtifact(artifact=self.session.artifact())]
 
 
 class SaveDecision(WriteArguments):
@@ -263,74 +264,74 @@ class SaveDecision(WriteArguments):
     is much like another is held for review, and one that contradicts another is reported.
     """
 
-    example: ClassVar[Mapping[str, object]] = {"decision": Decision.example}
+    example: ClassVar[Mapping[str, object]] = {"decision": DecisionModel.example}
 
-    decision: Decision
+    decision: DecisionModel
     supersedes: Annotated[list[ArtifactId], items(MAX_RELATED)] | None = Field(
         default=None,
         description="Ids of the decisions that this one replaces; [] keeps all that are like it.",
     )
 
-    def parts(self) -> Sequence[Part]:
+    def parts(self) -> Sequence[PlannedArtifact]:
         """List the artifacts to save."""
-        return [Part(artifact=self.decision.artifact(), supersedes=self.supersedes)]
+        return [PlannedArtifact(artifact=self.decision.artifact(), supersedes=self.supersedes)]
 
 
 class SavePattern(WriteArguments):
     """Keep what to do when something comes up again."""
 
-    example: ClassVar[Mapping[str, object]] = {"pattern": Pattern.example}
+    example: ClassVar[Mapping[str, object]] = {"pattern": PatternModel.example}
 
-    pattern: Pattern
+    pattern: PatternModel
 
-    def parts(self) -> Sequence[Part]:
+    def parts(self) -> Sequence[PlannedArtifact]:
         """List the artifacts to save."""
-        return [Part(artifact=self.pattern.artifact())]
+        return [PlannedArtifact(artifact=self.pattern.artifact())]
 
 
 class SaveContext(WriteArguments):
     """Keep something worth knowing."""
 
-    example: ClassVar[Mapping[str, object]] = {"context": Context.example}
+    example: ClassVar[Mapping[str, object]] = {"context": ContextModel.example}
 
-    context: Context
+    context: ContextModel
 
-    def parts(self) -> Sequence[Part]:
+    def parts(self) -> Sequence[PlannedArtifact]:
         """List the artifacts to save."""
-        return [Part(artifact=self.context.artifact())]
+        return [PlannedArtifact(artifact=self.context.artifact())]
 
 
 class UpsertEntity(WriteArguments):
     """Keep a fact about something that has a name, in place of the former one, and what it is related to."""
 
-    example: ClassVar[Mapping[str, object]] = {"entity": Entity.example}
+    example: ClassVar[Mapping[str, object]] = {"entity": EntityModel.example}
 
-    entity: Entity
+    entity: EntityModel
     related_entities: Annotated[list[RelatedEntity], items(MAX_RELATED)] | None = None
 
-    def parts(self) -> Sequence[Part]:
+    def parts(self) -> Sequence[PlannedArtifact]:
         """List the artifacts to save."""
         related = [each.related() for each in self.related_entities or ()]
-        return [Part(artifact=self.entity.artifact(), related=related)]
+        return [PlannedArtifact(artifact=self.entity.artifact(), related=related)]
 
 
 class StoreSession(WriteArguments):
     """Keep a session with its decisions and patterns, all at once."""
 
     example: ClassVar[Mapping[str, object]] = {
-        "session": Session.example,
-        "decisions": [Decision.example],
-        "patterns": [Pattern.example],
+        "session": SessionModel.example,
+        "decisions": [DecisionModel.example],
+        "patterns": [PatternModel.example],
     }
 
-    session: Session
-    decisions: Annotated[list[Decision], items(MAX_BATCH)] | None = None
-    patterns: Annotated[list[Pattern], items(MAX_BATCH)] | None = None
+    session: SessionModel
+    decisions: Annotated[list[DecisionModel], items(MAX_BATCH)] | None = None
+    patterns: Annotated[list[PatternModel], items(MAX_BATCH)] | None = None
 
-    def parts(self) -> Sequence[Part]:
+    def parts(self) -> Sequence[PlannedArtifact]:
         """List the artifacts to save."""
         saved = (self.session, *(self.decisions or ()), *(self.patterns or ()))
-        return [Part(artifact=each.artifact()) for each in saved]
+        return [PlannedArtifact(artifact=each.artifact()) for each in saved]
 
     def sizes(self) -> tuple[int, int] | None:
         """Count the decisions and the patterns of a batch; None of a single artifact."""
@@ -401,7 +402,7 @@ def example_call(tool: str, project_id: str) -> str:
     return f"{tool}({json.dumps(given, ensure_ascii=False)})"
 
 
-def plan(tool: str, arguments: Mapping[str, object]) -> Plan:
+def plan(tool: str, arguments: Mapping[str, object]) -> WritePlan:
     """Check the arguments of a tool that saves, and plan the write.
 
     Raises:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from itertools import dropwhile
 from typing import cast
 
-from remit.memory.traces import COMMITTED, EDITED, FAILS, PASSES, READ, SEARCHED, WROTE, Sort, Trace
+from remit.memory.traces import COMMITTED, EDITED, FAILS, PASSES, READ, SEARCHED, WROTE, Trace, TraceKind
 from remit.text.limits import one_line
 from remit.text.redaction import redact, redact_url
 from remit.text.secrets import Word, names_a_secret, secrets_in, shown, words_of
@@ -49,14 +49,14 @@ def trace_of(tool: str, given: Mapping[str, object], answer: object, *, succeede
         return None
     if tool in _WRITERS:
         path = _text(given, "file_path") or _text(given, "notebook_path")
-        return Trace(Sort.FILE, path, _WRITERS[tool]) if len(path) in range(1, _LONGEST_PATH) else None
+        return Trace(TraceKind.FILE, path, _WRITERS[tool]) if len(path) in range(1, _LONGEST_PATH) else None
     if tool == "WebSearch":
-        return _named(Sort.SEARCH, _text(given, "query"), SEARCHED)
+        return _named(TraceKind.SEARCH, _text(given, "query"), SEARCHED)
     name = tool.rpartition("__")[2].lower()
     if tool == "WebFetch" or any(word in name for word in _READERS):
-        return _named(Sort.PAGE, _address(_text(given, "url")), READ)
+        return _named(TraceKind.PAGE, _address(_text(given, "url")), READ)
     if any(word in name for word in _MANUALS):
-        return _named(Sort.MANUAL, next(filter(None, (_text(given, key) for key in _LIBRARY)), ""), READ)
+        return _named(TraceKind.MANUAL, next(filter(None, (_text(given, key) for key in _LIBRARY)), ""), READ)
     return None
 
 
@@ -66,7 +66,7 @@ def _run(given: Mapping[str, object], answer: object, *, succeeded: bool) -> Tra
     if given.get("run_in_background") is True or told.get("backgroundTaskId") or told.get("interrupted"):
         return None
     if succeeded and "commit" in command and (made := re.search(_COMMIT, _text(told, "stdout"))):
-        return _named(Sort.COMMIT, f"{made[1][:7]} {made[2]}", COMMITTED)
+        return _named(TraceKind.COMMIT, f"{made[1][:7]} {made[2]}", COMMITTED)
     if not succeeded and not (isinstance(answer, str) and answer.startswith("Exit code ")):
         return None
     *moves, last = command.replace("2>&1", "").split("&&")
@@ -74,7 +74,7 @@ def _run(given: Mapping[str, object], answer: object, *, succeeded: bool) -> Tra
         return None
     move = re.fullmatch(_MOVE, moves[0]) if moves else None
     check = "" if moves and move is None else _check(last)
-    found = _named(Sort.CHECK, check, PASSES if succeeded else FAILS)
+    found = _named(TraceKind.CHECK, check, PASSES if succeeded else FAILS)
     return found if found is None or move is None else found._replace(place=move[1])
 
 
@@ -105,7 +105,7 @@ def _address(url: str) -> str:
     return redact_url(f"{found[1].lower()}://{found[2].lower()}{found[3] or ''}")
 
 
-def _named(sort: Sort, subject: str, verb: str) -> Trace | None:
+def _named(sort: TraceKind, subject: str, verb: str) -> Trace | None:
     plain = without_secrets(subject)
     return Trace(sort, plain, verb) if plain else None
 

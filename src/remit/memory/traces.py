@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 
-class Sort(StrEnum):
+class TraceKind(StrEnum):
     """What was left."""
 
     FILE = "file"
@@ -24,19 +24,19 @@ FAILS, PASSES = "fails", "passes"
 READ, SEARCHED = "read", "searched"
 
 OBSERVED = {  # what an observation of it is one of
-    Sort.FILE: "change",
-    Sort.COMMIT: "change",
-    Sort.CHECK: "finding",
-    Sort.PAGE: "reference",
-    Sort.MANUAL: "reference",
-    Sort.SEARCH: "reference",
+    TraceKind.FILE: "change",
+    TraceKind.COMMIT: "change",
+    TraceKind.CHECK: "finding",
+    TraceKind.PAGE: "reference",
+    TraceKind.MANUAL: "reference",
+    TraceKind.SEARCH: "reference",
 }
 
 
 class Trace(NamedTuple):
     """What a call left; `subject` of a file is its path as the client gives it."""
 
-    sort: Sort
+    sort: TraceKind
     subject: str
     verb: str
     place: str = ""  # the directory that a check changed to before
@@ -47,11 +47,11 @@ class Trace(NamedTuple):
         return self.verb != PASSES
 
 
-class Left(NamedTuple):
+class StoredTrace(NamedTuple):
     """A trace as it is kept."""
 
     id: int
-    sort: Sort
+    sort: TraceKind
     subject: str
     verb: str
     times: int
@@ -67,20 +67,20 @@ class Left(NamedTuple):
     def text(self) -> str:
         """What is told of it."""
         often = f" {self.times} times" if self.times > 1 else ""
-        if self.sort is Sort.CHECK:
+        if self.sort is TraceKind.CHECK:
             if self.verb == FAILS:
                 return f"`{self.subject}` failed when it was last run" + (
                     f" ({often[1:]} in a row)" if often else ""
                 )
             return f"`{self.subject}` passes again, after it failed{often}"
-        if self.sort is Sort.FILE:
+        if self.sort is TraceKind.FILE:
             return f"{self.verb.capitalize()} {self.subject}" + (f" ({often[1:]})" if often else "")
         return _SAID[self.sort].format(self.subject)
 
 
 _SAID = {
-    Sort.COMMIT: "Committed {}",
-    Sort.PAGE: "Read {}",
-    Sort.MANUAL: "Read the documentation of {}",
-    Sort.SEARCH: "Searched the web for: {}",
+    TraceKind.COMMIT: "Committed {}",
+    TraceKind.PAGE: "Read {}",
+    TraceKind.MANUAL: "Read the documentation of {}",
+    TraceKind.SEARCH: "Searched the web for: {}",
 }

@@ -7,15 +7,15 @@ from typing import Annotated, Any, NamedTuple, cast
 
 from remit.errors import ArtifactError, BadFileError
 from remit.memory.artifacts import (
+    ArtifactKind,
+    ArtifactStatus,
     EdgeRecord,
     FocusRecord,
-    Kept,
-    Kind,
     ProjectRecord,
     Record,
     Related,
     Relation,
-    Status,
+    StoredArtifact,
     artifact,
 )
 from remit.memory.checked_model import (
@@ -80,19 +80,19 @@ class _Artifact(CheckedModel):
     """The line of an artifact."""
 
     id: ArtifactId
-    kind: Annotated[Kind, choice(Kind)]
+    kind: Annotated[ArtifactKind, choice(ArtifactKind)]
     project_id: Owner
     focus: Identifier | None
-    status: Annotated[Status, choice(Status)]
+    status: Annotated[ArtifactStatus, choice(ArtifactStatus)]
     dated_at: Moment
     created_at: Moment
     updated_at: Moment
     content: Any
 
-    def record(self) -> Kept:
+    def record(self) -> StoredArtifact:
         if self.focus is not None and not self.project_id:
             raise ArtifactError("artifact.focus", "null where there is no project", "given")
-        kept = Kept(**self.model_dump())
+        kept = StoredArtifact(**self.model_dump())
         return replace(kept, content=checked_content(kept.kind, kept.scope, kept.content))
 
 
@@ -104,7 +104,7 @@ _LINES: Mapping[str, type[_Project | _Focus | _Edge | _Artifact]] = {
 }
 
 
-class Imported(NamedTuple):
+class ImportResult(NamedTuple):
     """What became of an import."""
 
     added: int
@@ -118,7 +118,7 @@ def export(store: MemoryStore, project_id: str | None) -> Iterator[str]:
         yield record_line(record)
 
 
-def restore(store: MemoryStore, lines: Iterable[str]) -> Imported:
+def restore(store: MemoryStore, lines: Iterable[str]) -> ImportResult:
     """Add what lines hold, all of it or nothing.
 
     Raises:
@@ -134,7 +134,7 @@ def restore(store: MemoryStore, lines: Iterable[str]) -> Imported:
                 added += _add(store, record)
             except ArtifactError as error:
                 raise BadFileError(f"line {number}: {error}", hint=error.hint) from error
-    return Imported(added, len(records) - added)
+    return ImportResult(added, len(records) - added)
 
 
 def record_line(record: Record) -> str:
@@ -219,16 +219,16 @@ def _add(store: MemoryStore, record: Record) -> bool:
     return True
 
 
-def _restore(store: MemoryStore, kept: Kept) -> None:
+def _restore(store: MemoryStore, kept: StoredArtifact) -> None:
     home = _home(store, kept.project_id, kept.focus)
     if store.owner(kept.id) is not None:
         raise ArtifactError("artifact.id", "new", "the id of one that says something else")
     if (
-        kept.kind is Kind.ENTITY
+        kept.kind is ArtifactKind.ENTITY
         and store.entity(artifact(kept.kind, kept.scope, kept.content).subject, home) is not None
     ):
         raise ArtifactError("artifact.content.entity_name", "new", "known, with another id")
-    if kept.kind is Kind.ENTITY and kept.status is not Status.LIVE:
+    if kept.kind is ArtifactKind.ENTITY and kept.status is not ArtifactStatus.LIVE:
         raise ArtifactError("artifact.status", "live, of an entity", kept.status)
     store.restore(kept, home)
 

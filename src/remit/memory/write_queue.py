@@ -7,11 +7,11 @@ from typing import NamedTuple, cast
 
 from remit.errors import RemitError, StoreUnavailableError
 from remit.files.safe_changes import sync_directory
-from remit.memory.hygiene import Waiting
+from remit.memory.hygiene import PendingWrite
 from remit.memory.ports import MemoryStore
 from remit.memory.results import SaveResult, SaveStatus
 from remit.memory.scope_gate import SAVING_TOOLS
-from remit.memory.writer import Plan, Turn, Writer, Written
+from remit.memory.writer import MemoryWriter, WritePlan, WriteStamp, Written
 
 Arguments = Mapping[str, object]
 
@@ -90,7 +90,7 @@ class _Queued(NamedTuple):
     name: str
     tool: str
     arguments: Arguments
-    turn: Turn
+    turn: WriteStamp
     refused: str | None  # why it will never be made as it is
 
 
@@ -101,15 +101,15 @@ class PendingWrites:
         self,
         queue: WriteQueue,
         store: MemoryStore,
-        writer: Writer,
-        plan: Callable[[str, Arguments], Plan],
+        writer: MemoryWriter,
+        plan: Callable[[str, Arguments], WritePlan],
     ) -> None:
         self._queue = queue
         self._plan = plan
         self._store = store
         self._writer = writer
 
-    def add(self, tool: str, arguments: Arguments, turn: Turn) -> None:
+    def add(self, tool: str, arguments: Arguments, turn: WriteStamp) -> None:
         """Keep a write on disk.
 
         Raises:
@@ -138,10 +138,10 @@ class PendingWrites:
                 self._queue.mark(queued.name, {**_raw(queued), "refused": reason})
         return True
 
-    def waiting(self, project_id: object) -> list[Waiting]:
+    def waiting(self, project_id: object) -> list[PendingWrite]:
         """List what waits for a project."""
         return [
-            Waiting(queued.turn.id, queued.turn.at, queued.refused or _LOCKED)
+            PendingWrite(queued.turn.id, queued.turn.at, queued.refused or _LOCKED)
             for queued in self._queued()
             if queued.arguments.get("project_id") == project_id
         ]
@@ -158,7 +158,7 @@ def _read(name: str, write: Mapping[str, object]) -> _Queued | None:
         return None
     if not isinstance(at, int) or not isinstance(refused := write.get("refused"), str | None):
         return None
-    return _Queued(name, str(tool), cast("Arguments", arguments), Turn(id, at), refused)
+    return _Queued(name, str(tool), cast("Arguments", arguments), WriteStamp(id, at), refused)
 
 
 def _raw(queued: _Queued) -> dict[str, object]:

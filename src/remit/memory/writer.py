@@ -6,19 +6,19 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from remit.errors import UnknownArtifactError
-from remit.memory.artifacts import SHAPES, Artifact, Kind, Related, Relation, Status
+from remit.memory.artifacts import SHAPES, Artifact, ArtifactKind, ArtifactStatus, Related, Relation
 from remit.memory.contradictions import contradict, statement
 from remit.memory.ports import Home, MemoryStore
 from remit.memory.results import BatchSaveResult, SaveResult, SaveStatus, blocked
-from remit.memory.scope_gate import MemoryScope, Permission, Place, objection, standing_of
+from remit.memory.scope_gate import MemoryPlace, MemoryScope, Permission, place_status, scope_refusal
 from remit.memory.similarity import DedupOutcome, nearest, outcome, words_of
 
 Written = SaveResult | BatchSaveResult
-Bound = frozenset[str] | None
+BoundProjects = frozenset[str] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class PlannedArtifact:
     """One artifact to save."""
 
     artifact: Artifact
@@ -27,13 +27,13 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class WritePlan:
     """What a call saves, all of it or nothing."""
 
     tool: str
     project_id: str | None
     focus: str | None
-    parts: Sequence[Part]
+    parts: Sequence[PlannedArtifact]
     token: str | None = None  # names the approval that counts
     sizes: tuple[int, int] | None = None  # of a batch: how many decisions, how many patterns
 
@@ -43,22 +43,22 @@ class Plan:
         return any(part.artifact.scope is MemoryScope.GLOBAL for part in self.parts)
 
 
-class Turn(NamedTuple):
+class WriteStamp(NamedTuple):
     """One write: what its artifacts are called, and when it was asked for."""
 
     id: str
     at: int
 
-    def name(self, kind: Kind, number: int) -> str:
+    def name(self, kind: ArtifactKind, number: int) -> str:
         """Name the artifact at a place of the plan; the same each time the write is tried."""
         return f"{kind}-{self.id}" + (f"-{number}" if number else "")
 
 
-class _Judged(NamedTuple):
+class _Assessment(NamedTuple):
     """What is to be done with a part."""
 
     result: SaveResult | None  # it is settled, and nothing is to be written
-    status: Status = Status.LIVE
+    status: ArtifactStatus = ArtifactStatus.LIVE
     known: str | None = None  # the artifact that says the same already
     replaced: Sequence[str] = ()
     rivals: Sequence[str] = ()
@@ -66,27 +66,31 @@ class _Judged(NamedTuple):
     outcome: DedupOutcome = DedupOutcome.NEW
 
 
-def place(store: MemoryStore, project_id: str | None, focus: str | None, bound: Bound) -> Place:
+def find_place(
+    store: MemoryStore, project_id: str | None, focus: str | None, bound: BoundProjects
+) -> MemoryPlace:
     """Find out what is known of a place; what is out of bounds is not known."""
     return _place(_known(store, project_id, bound), project_id, focus, bound)
 
 
-def _known(store: MemoryStore, project_id: str | None, bound: Bound) -> Sequence[Home]:
+def _known(store: MemoryStore, project_id: str | None, bound: BoundProjects) -> Sequence[Home]:
     is_hidden = bound is not None and project_id is not None and project_id not in bound
     return () if project_id is None or is_hidden else store.homes(project_id)
 
 
-def _place(homes: Sequence[Home], project_id: str | None, focus: str | None, bound: Bound) -> Place:
-    standing = standing_of(
+def _place(
+    homes: Sequence[Home], project_id: str | None, focus: str | None, bound: BoundProjects
+) -> MemoryPlace:
+    standing = place_status(
         project_id,
         focus,
         project_exists=bool(homes),
         focus_exists=any(home.focus == focus for home in homes if home.focus is not None),
     )
-    return Place(project_id, focus, standing, bound)
+    return MemoryPlace(project_id, focus, standing, bound)
 
 
-def summed(plan: Plan, results: Sequence[SaveResult]) -> Written:
+def combined(plan: WritePlan, results: Sequence[SaveResult]) -> Written:
     """Put together what became of each part, as the plan's tool answers it."""
     if plan.sizes is None:
         return results[0]
@@ -101,19 +105,19 @@ class _Homes(NamedTuple):
     of_project: Sequence[Home]
 
 
-class Writer:
+class MemoryWriter:
     """Writes plans, inside a transaction that its caller opens."""
 
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
 
-    def write(self, plan: Plan, turn: Turn, bound: Bound) -> tuple[Written, bool]:
+    def write(self, plan: WritePlan, turn: WriteStamp, bound: BoundProjects) -> tuple[Written, bool]:
         """Write a plan, and tell whether something became visible in every project by it."""
         known = _known(self._store, plan.project_id, bound)
         where = _place(known, plan.project_id, plan.focus, bound)
         if where.permission(plan.tool) is Permission.BLOCKED or where.project_id is None:
-            refusal = blocked(objection(where))
-            return summed(plan, [refusal for _ in plan.parts]), False
+            refusal = blocked(scope_refusal(where))
+            return combined(plan, [refusal for _ in plan.parts]), False
         homes = self._homes(known, where.project_id, plan.focus, turn.at)
         results: list[SaveResult] = []
         is_seen_everywhere = False
@@ -121,7 +125,7 @@ class Writer:
             result, has_written = self._keep(part, turn, number, homes)
             results.append(result)
             is_seen_everywhere |= has_written and part.artifact.scope is MemoryScope.GLOBAL
-        return summed(plan, results), is_seen_everywhere
+        return combined(plan, results), is_seen_everywhere
 
     def _homes(self, known: Sequence[Home], project_id: str, focus: str | None, at: int) -> _Homes:
         """The homes of a place, made where they are missing."""
@@ -135,53 +139,55 @@ class Writer:
             homes[MemoryScope.FOCUS] = area
         return _Homes(homes, every)
 
-    def _keep(self, part: Part, turn: Turn, number: int, homes: _Homes) -> tuple[SaveResult, bool]:
+    def _keep(
+        self, part: PlannedArtifact, turn: WriteStamp, number: int, homes: _Homes
+    ) -> tuple[SaveResult, bool]:
         artifact = part.artifact
         id, home = turn.name(artifact.kind, number), homes.by_scope[artifact.scope]
         if self._store.owner(id) is not None:  # it was made before the queue forgot it
             return SaveResult(status=SaveStatus.SAVED, artifact_id=id), False
-        if artifact.kind is Kind.ENTITY:
+        if artifact.kind is ArtifactKind.ENTITY:
             return self._upsert(part, id, home, homes.by_scope[MemoryScope.PROJECT], turn.at), True
-        judged = self._judge(part, home, homes) if SHAPES[artifact.kind].is_unique else _Judged(None)
+        judged = self._judge(part, home, homes) if SHAPES[artifact.kind].is_unique else _Assessment(None)
         if judged.result is not None:
             return judged.result, False
         if judged.known is None:
             self._store.add(id, artifact, home, judged.status, turn.at)
         else:
             id = judged.known
-            self._store.set_status(id, home.project_id, Status.LIVE, turn.at)
+            self._store.set_status(id, home.project_id, ArtifactStatus.LIVE, turn.at)
         for other in judged.replaced:
-            self._store.set_status(other, home.project_id, Status.SUPERSEDED, turn.at)
+            self._store.set_status(other, home.project_id, ArtifactStatus.SUPERSEDED, turn.at)
             self._relate(id, Relation.SUPERSEDES, other, home, turn.at)
         for rival in judged.rivals:
             self._relate(id, Relation.CONFLICTS_WITH, rival, home, turn.at)
-        return _told(id, judged), True
+        return _saved_result(id, judged), True
 
-    def _judge(self, part: Part, home: Home, homes: _Homes) -> _Judged:
+    def _judge(self, part: PlannedArtifact, home: Home, homes: _Homes) -> _Assessment:
         """See what a decision or pattern is beside those that are known in its place."""
         artifact = part.artifact
         same = self._store.same(artifact, home)
         if same is not None and part.supersedes is None:
-            return _Judged(_skipped(*same))
-        if artifact.kind is not Kind.DECISION:
-            return _Judged(None)
+            return _Assessment(_skipped_result(*same))
+        if artifact.kind is not ArtifactKind.DECISION:
+            return _Assessment(None)
         rivals = [id for id in self._rivals(part, home, homes) if same is None or id != same[0]]
         if part.supersedes is not None:
             replaced = [self._decision(id, at, home) for at, id in enumerate(part.supersedes)]
             replaced = [id for id in replaced if same is None or id != same[0]]
             left = [id for id in rivals if id not in replaced]
             is_new = DedupOutcome.SUPERSEDE if replaced else DedupOutcome.NEW
-            return _Judged(
+            return _Assessment(
                 None, known=same[0] if same else None, replaced=replaced, rivals=left, outcome=is_new
             )
         known = [(id, words) for id, words in self._store.alike(artifact, home) if id not in rivals]
         near = nearest(words_of(f"{artifact.name} {artifact.body}"), known)
         found = outcome(near)
         if near is not None and found is DedupOutcome.MANUAL_REVIEW:
-            return _Judged(None, Status.HELD, near=near.id, outcome=found)
-        return _Judged(None, replaced=[] if near is None else [near.id], rivals=rivals, outcome=found)
+            return _Assessment(None, ArtifactStatus.HELD, near=near.id, outcome=found)
+        return _Assessment(None, replaced=[] if near is None else [near.id], rivals=rivals, outcome=found)
 
-    def _rivals(self, part: Part, home: Home, homes: _Homes) -> list[str]:
+    def _rivals(self, part: PlannedArtifact, home: Home, homes: _Homes) -> list[str]:
         """The decisions that contradict a new one, among those that are seen together with it."""
         subject = part.artifact.subject
         if not subject:
@@ -199,16 +205,16 @@ class Writer:
 
     def _decision(self, id: str, at: int, home: Home) -> str:
         found = self._store.find(id, home.project_id)
-        if found is None or found.kind is not Kind.DECISION:
+        if found is None or found.kind is not ArtifactKind.DECISION:
             where = "that is global" if home.kind == "global" else "of this project"
             raise UnknownArtifactError(f"supersedes[{at}]", f"the id of a decision {where}", "unknown")
         return id
 
-    def _upsert(self, part: Part, id: str, home: Home, project: Home, at: int) -> SaveResult:
+    def _upsert(self, part: PlannedArtifact, id: str, home: Home, project: Home, at: int) -> SaveResult:
         artifact = part.artifact
         known = self._store.entity(artifact.subject, home)
         if known is None:
-            self._store.add(id, artifact, home, Status.LIVE, at)
+            self._store.add(id, artifact, home, ArtifactStatus.LIVE, at)
         else:
             id = known
             self._store.change(id, artifact, at)
@@ -251,8 +257,8 @@ def related_to(target: str, related: Related) -> Related:
     return Related(target=target, relation=related.relation, properties=related.properties)
 
 
-def _skipped(id: str, status: Status) -> SaveResult:
-    held = " and is held for review" if status is Status.HELD else ""
+def _skipped_result(id: str, status: ArtifactStatus) -> SaveResult:
+    held = " and is held for review" if status is ArtifactStatus.HELD else ""
     return SaveResult(
         status=SaveStatus.DUPLICATE_SKIP,
         artifact_id=id,
@@ -268,8 +274,8 @@ _JUDGE = (
 )
 
 
-def _told(id: str, judged: _Judged) -> SaveResult:
-    if judged.status is Status.HELD:
+def _saved_result(id: str, judged: _Assessment) -> SaveResult:
+    if judged.status is ArtifactStatus.HELD:
         return SaveResult(
             status=SaveStatus.PARTIAL,
             artifact_id=id,

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from remit.names.click_parameters import longest_flag
-from remit.names.name_tree import Command, Form, Parameter, Start, Warned
+from remit.names.name_tree import Command, Form, Parameter, ScanWarning, Start
 from remit.names.parameter_types import Types
 from remit.names.references import References, keywords, literal, text
 from remit.names.source_files import Module
@@ -41,7 +41,7 @@ class ArgparseScan:
     def __init__(self, references: References) -> None:
         self._references = references
         self._types = Types(references)
-        self.warnings: list[Warned] = []
+        self.warnings: list[ScanWarning] = []
 
     def scan(self, module: Module) -> Iterator[Command]:
         """List the commands of a module."""
@@ -80,7 +80,9 @@ class ArgparseScan:
         if start is Start.UNKNOWN and parser.has_commands:
             line = getattr(scope, "lineno", 0)
             self.warnings.append(
-                Warned(module.file, line, "how this parser is started cannot be told; name it in the scopes")
+                ScanWarning(
+                    module.file, line, "how this parser is started cannot be told; name it in the scopes"
+                )
             )
         yield from _leaves(parser, (), start, target)
 

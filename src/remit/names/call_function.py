@@ -8,7 +8,7 @@ from importlib import import_module
 from inspect import isawaitable
 
 from remit.errors import RemitError
-from remit.python_tools.decorators import marks_of
+from remit.python_tools.decorators import options_of
 from remit.python_tools.function_tools import define
 
 
@@ -19,7 +19,7 @@ def main() -> None:
     try:
         with redirect_stdout(sys.stderr):
             function = getattr(import_module(module), name)
-            made = define(function, marks_of(function)).run(given)
+            made = define(function, options_of(function)).run(given)
             made = asyncio.run(_awaited(made)) if isawaitable(made) else made
     except RemitError as error:
         sys.exit(str(error))

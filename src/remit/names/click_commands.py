@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from remit.names.click_parameters import ClickParameters
-from remit.names.name_tree import Parameter, Warned
+from remit.names.name_tree import Parameter, ScanWarning
 from remit.names.references import References, keywords, literal, statements, text
 from remit.names.source_files import Module
 from remit.names.typer_parameters import Function, TyperParameters
@@ -19,7 +19,7 @@ _SUFFIXES = re.compile(r"_(command|cmd|group|grp)$")
 _LOOPED = 200  # commands that one loop adds
 
 
-class Flavour(StrEnum):
+class CommandLibrary(StrEnum):
     """The library that a command is made with."""
 
     CLICK = "click"
@@ -27,11 +27,11 @@ class Flavour(StrEnum):
 
 
 @dataclass
-class Found:
+class FoundCommand:
     """A command or a group, as far as the code tells."""
 
     id: str  # `package.module.object`
-    flavour: Flavour
+    flavour: CommandLibrary
     is_group: bool
     name: str | None = None  # what it calls itself
     description: str = ""
@@ -53,10 +53,10 @@ class ClickScan:
         self._bases: dict[str, list[str]] = {}
         self._of_classes: list[tuple[str, str | None, str]] = []
         self._edges: list[tuple[str, str | None, str]] = []
-        self._unclear: list[tuple[str, Warned]] = []
-        self.found: dict[str, Found] = {}
+        self._unclear: list[tuple[str, ScanWarning]] = []
+        self.found: dict[str, FoundCommand] = {}
 
-    def scan(self, modules: Sequence[Module]) -> list[Warned]:
+    def scan(self, modules: Sequence[Module]) -> list[ScanWarning]:
         """Collect the commands of all modules; list what could not be read."""
         for module in modules:
             self._classes(module)
@@ -91,10 +91,10 @@ class ClickScan:
             if flavour is not None:
                 self._object(f"{module.name}.{target.id}", kind, flavour, value, module.name)
 
-    def _object(self, id: str, kind: str, flavour: Flavour, call: ast.Call, module: str) -> None:
+    def _object(self, id: str, kind: str, flavour: CommandLibrary, call: ast.Call, module: str) -> None:
         said = keywords(call)
-        first = text(call.args[0]) if call.args and flavour is Flavour.CLICK else None
-        found = Found(
+        first = text(call.args[0]) if call.args and flavour is CommandLibrary.CLICK else None
+        found = FoundCommand(
             id=id,
             flavour=flavour,
             is_group=True,
@@ -115,7 +115,7 @@ class ClickScan:
             ]
         self._lazy(found, literal(said.get("lazy_subcommands")))
 
-    def _lazy(self, found: Found, written: object) -> None:
+    def _lazy(self, found: FoundCommand, written: object) -> None:
         """Follow the texts that name commands which are imported when they are used."""
         if isinstance(written, Mapping):
             for name, place in written.items():  # pyright: ignore[reportUnknownVariableType] - checked below
@@ -123,13 +123,13 @@ class ClickScan:
                     child = self._references.follow(place.replace(":", "."))
                     self._edges.append((found.id, name, child))
 
-    def _group_of(self, kind: str, depth: int = 0) -> Flavour | None:
+    def _group_of(self, kind: str, depth: int = 0) -> CommandLibrary | None:
         """Tell whether a class makes groups, itself or through those that it comes from."""
         library, _, name = kind.rpartition(".")
         if library.partition(".")[0] == TYPER and name == "Typer":
-            return Flavour.TYPER
+            return CommandLibrary.TYPER
         if library.partition(".")[0] in (*CLICK, TYPER) and name in _GROUPS:
-            return Flavour.CLICK
+            return CommandLibrary.CLICK
         if depth > 10:
             return None
         bases = self._bases.get(kind, ())
@@ -147,7 +147,7 @@ class ClickScan:
             whole = self._references.of(maker, module.name)
             if whole is not None and whole.rpartition(".")[0] in CLICK:
                 if (kind := whole.rpartition(".")[2]) in ("command", "group"):
-                    self._command(id, function, call, kind, Flavour.CLICK, module)
+                    self._command(id, function, call, kind, CommandLibrary.CLICK, module)
             elif isinstance(maker, ast.Attribute) and maker.attr in ("command", "group", "callback"):
                 self._of_group(id, function, call, maker, module)
 
@@ -159,12 +159,12 @@ class ClickScan:
         if parent is None or not self._may_be_group(parent):
             reason = f"the group of the command `{function.name}` cannot be told; it is left out"
             if self._takes_parameters(function, module) and maker.attr != "callback":
-                self._unclear.append((parent or "", Warned(module.file, function.lineno, reason)))
+                self._unclear.append((parent or "", ScanWarning(module.file, function.lineno, reason)))
             return
         known = self.found.get(parent)
-        flavour = Flavour.CLICK if known is None else known.flavour
+        flavour = CommandLibrary.CLICK if known is None else known.flavour
         if maker.attr == "callback":
-            if known is not None and flavour is Flavour.TYPER:
+            if known is not None and flavour is CommandLibrary.TYPER:
                 self._callback(known, function, call)
             return
         name = self._command(id, function, call, maker.attr, flavour, module)
@@ -182,7 +182,7 @@ class ClickScan:
     def _takes_parameters(self, function: Function, module: Module) -> bool:
         return any(self._click.of(function.decorator_list, module.name))
 
-    def _callback(self, app: Found, function: Function, call: ast.Call | None) -> None:
+    def _callback(self, app: FoundCommand, function: Function, call: ast.Call | None) -> None:
         said = keywords(call)
         app.has_callback = True
         app.description = app.description or _one_paragraph(ast.get_docstring(function) or "")
@@ -194,17 +194,17 @@ class ClickScan:
         function: Function,
         call: ast.Call | None,
         kind: str,
-        flavour: Flavour,
+        flavour: CommandLibrary,
         module: Module,
     ) -> str:
         said = keywords(call)
         first = text(call.args[0]) if call is not None and call.args else None
         name = first or text(said.get("name")) or _derived(function.name, flavour)
-        if flavour is Flavour.TYPER:
+        if flavour is CommandLibrary.TYPER:
             parameters = tuple(self._typer.of(function, module.name))
         else:
             parameters = tuple(self._click.of(function.decorator_list, module.name))
-        self.found[id] = Found(
+        self.found[id] = FoundCommand(
             id=id,
             flavour=flavour,
             is_group=kind == "group",
@@ -234,7 +234,7 @@ class ClickScan:
                 id = self._references.of(each, module.name)
                 if id is None or (parent is None and not is_own):
                     reason = f"`{ast.unparse(node)[:80]}` cannot be followed; it is left out"
-                    self._unclear.append(("", Warned(module.file, node.lineno, reason)))
+                    self._unclear.append(("", ScanWarning(module.file, node.lineno, reason)))
                 elif is_own:
                     self._of_classes.append((f"{module.name}.{owner}", text(named), id))
                 elif parent is not None:
@@ -299,9 +299,9 @@ def _looped(child: ast.expr | None, tree: ast.Module) -> Iterable[ast.expr]:
     return (child,)
 
 
-def _derived(name: str, flavour: Flavour) -> str:
+def _derived(name: str, flavour: CommandLibrary) -> str:
     plain = name.lower()
-    if flavour is Flavour.CLICK:
+    if flavour is CommandLibrary.CLICK:
         plain = _SUFFIXES.sub("", plain)
     return plain.replace("_", "-")
 

@@ -20,7 +20,7 @@ _CALL = "remit.names.call"
 _FUNCTION = "remit.names.call_function"
 
 
-class Ended(NamedTuple):
+class CommandResult(NamedTuple):
     """How a command ended, and what it wrote."""
 
     exit_code: int
@@ -78,7 +78,7 @@ class CommandRunner:
                     hint="give `command` below `[server]` in the scopes file, and write the server anew",
                 )
 
-    async def _ended(self, words: Sequence[str], stdin: bytes) -> Ended:
+    async def _ended(self, words: Sequence[str], stdin: bytes) -> CommandResult:
         try:
             process = await anyio.open_process(list(words), start_new_session=True)
         except (OSError, ValueError):
@@ -96,7 +96,7 @@ class CommandRunner:
                 await process.aclose()
 
 
-async def _communicate(process: Process, stdin: bytes) -> Ended:
+async def _communicate(process: Process, stdin: bytes) -> CommandResult:
     outputs: dict[str, str] = {}
 
     async def keep(name: str, stream: ByteReceiveStream | None) -> None:
@@ -109,7 +109,7 @@ async def _communicate(process: Process, stdin: bytes) -> Ended:
             with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
                 await process.stdin.send(stdin)
                 await process.stdin.aclose()
-    return Ended(await process.wait(), outputs["output"], outputs["errors"])
+    return CommandResult(await process.wait(), outputs["output"], outputs["errors"])
 
 
 async def _beginning(stream: ByteReceiveStream | None) -> str:

@@ -13,7 +13,7 @@ from remit.names.file_writer import names_as_json, names_as_python
 from remit.names.generated_files import read_names
 from remit.names.generated_server import server_as_python, tables_of
 from remit.names.labels import label
-from remit.names.name_tree import Branch, Command, Label, Names, Warned, tree
+from remit.names.name_tree import Branch, Command, Label, Names, ScanWarning, tree
 from remit.names.package_scan import scan
 from remit.names.scopes_file import Scopes, open_scopes, read_scopes, strictest
 from remit.python_tools.tool_rules import read_condition
@@ -27,14 +27,14 @@ class Generated(NamedTuple):
 
     data: bytes
     names: tuple[str, ...]  # of its commands
-    warnings: tuple[Warned, ...] = ()
+    warnings: tuple[ScanWarning, ...] = ()
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     unlabelled: tuple[str, ...] = ()
     states: tuple[str, ...] = ()  # those that its conditions ask for
 
 
-class Labelled(NamedTuple):
+class LabeledCommand(NamedTuple):
     """A command with what the scopes file says of it."""
 
     command: Command
@@ -90,7 +90,7 @@ class Generator:
             states=tuple(sorted(states)),
         )
 
-    def labelled(self, names: str, scopes: str) -> list[Labelled]:
+    def labelled(self, names: str, scopes: str) -> list[LabeledCommand]:
         """List the commands of a file of names with what their scopes say; none where there are no scopes.
 
         Raises:
@@ -100,7 +100,7 @@ class Generator:
         data = open_scopes(scopes)
         return _labelled(read_names(names), Scopes() if data is None else read_scopes(data, scopes))
 
-    def tree(self, labelled: Iterable[Labelled]) -> Mapping[str, Branch]:
+    def tree(self, labelled: Iterable[LabeledCommand]) -> Mapping[str, Branch]:
         """Put commands into the tree that their names make."""
         return tree(each.command for each in labelled)
 
@@ -165,14 +165,14 @@ def _scopes(path: str) -> Scopes:
     return read_scopes(data, path)
 
 
-def _labelled(found: Names, scopes: Scopes) -> list[Labelled]:
+def _labelled(found: Names, scopes: Scopes) -> list[LabeledCommand]:
     return [_one(command, scopes) for command in found.commands]
 
 
-def _one(command: Command, scopes: Scopes) -> Labelled:
+def _one(command: Command, scopes: Scopes) -> LabeledCommand:
     tables = tables_of(command.name, scopes)
     entries = _entries(command.name, tables)
-    return Labelled(command, bool(tables), strictest(entries), entries)
+    return LabeledCommand(command, bool(tables), strictest(entries), entries)
 
 
 def _entries(name: str, tables: Sequence[object]) -> tuple[ToolEntry, ...]:

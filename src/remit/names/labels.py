@@ -21,7 +21,7 @@ _HEAD = """\
 """
 
 
-class Labelled(NamedTuple):
+class UpdatedScopes(NamedTuple):
     """A scopes file, with what became new and what is left over."""
 
     text: bytes
@@ -29,7 +29,7 @@ class Labelled(NamedTuple):
     removed: tuple[str, ...]  # names that no command has any more
 
 
-def label(names: Names, before: bytes | None, path: str) -> Labelled:
+def label(names: Names, before: bytes | None, path: str) -> UpdatedScopes:
     """Add the commands that a scopes file does not have; nothing else is changed.
 
     Raises:
@@ -46,7 +46,7 @@ def label(names: Names, before: bytes | None, path: str) -> Labelled:
     text = head + b"".join(_section(command).replace("\n", end.decode()).encode() for command in new)
     if new:
         _labelled(text, path)  # what was added has to be readable, too
-    return Labelled(text, tuple(command.name for command in new), removed)
+    return UpdatedScopes(text, tuple(command.name for command in new), removed)
 
 
 def _labelled(data: bytes, path: str) -> set[str]:

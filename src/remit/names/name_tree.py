@@ -73,7 +73,7 @@ class Names(NamedTuple):
     groups: Mapping[str, str] = {}  # what the groups are for
 
 
-class Warned(NamedTuple):
+class ScanWarning(NamedTuple):
     """Something of the code that could not be read."""
 
     file: str

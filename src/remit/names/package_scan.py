@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from remit.names.argparse_commands import ArgparseScan
-from remit.names.click_commands import ClickScan, Flavour, Found
-from remit.names.function_tools import FunctionScan
-from remit.names.name_tree import Command, Names, Start, Warned
+from remit.names.click_commands import ClickScan, CommandLibrary, FoundCommand
+from remit.names.decorated_functions import FunctionScan
+from remit.names.name_tree import Command, Names, ScanWarning, Start
 from remit.names.references import References
 from remit.names.source_files import Package, read_package
 
@@ -21,7 +21,7 @@ class Scanned(NamedTuple):
     """The names of a package, and what of it could not be read."""
 
     names: Names
-    warnings: tuple[Warned, ...]
+    warnings: tuple[ScanWarning, ...]
 
 
 class _Named(NamedTuple):
@@ -59,7 +59,7 @@ class _Walk:
         self._package = package
         self._references = references
         self._scan = ClickScan(references)
-        self.warnings: list[Warned] = self._scan.scan(package.modules)
+        self.warnings: list[ScanWarning] = self._scan.scan(package.modules)
         self.groups: dict[str, str] = {}
 
     def clicks(self) -> Iterator[_Named]:
@@ -88,12 +88,12 @@ class _Walk:
             name = command.name if shared[command.name] == 1 else f"{_fit(program)}.{command.name}"
             if name in seen:
                 reason = f"there are two commands called `{name}`; the second is left out"
-                self.warnings.append(Warned(command.target, 0, reason))
+                self.warnings.append(ScanWarning(command.target, 0, reason))
                 continue
             seen.add(name)
             yield command._replace(name=name)
 
-    def _program(self, top: Found) -> Iterator[_Named]:
+    def _program(self, top: FoundCommand) -> Iterator[_Named]:
         module, own = self._references.split(top.id)
         target = f"{module}:{own.partition('#')[0]}"
         if "#" in own or "." in own:
@@ -111,17 +111,17 @@ class _Walk:
         for words, each in self._below(top, (), (top.id,)):
             yield _Named(_command(each, words, ".".join(map(_part, words)), target), program)
 
-    def _only_command(self, top: Found) -> tuple[str, Found] | None:
+    def _only_command(self, top: FoundCommand) -> tuple[str, FoundCommand] | None:
         """Find the command of an app of typer that has one only, and then is that command."""
-        if top.flavour is not Flavour.TYPER or top.has_callback or len(top.children) != 1:
+        if top.flavour is not CommandLibrary.TYPER or top.has_callback or len(top.children) != 1:
             return None
         ((name, child),) = top.children
         found = self._scan.found[child]
         return None if found.is_group else (_part(name or found.name or child), found)
 
     def _below(
-        self, group: Found, words: tuple[str, ...], above: tuple[str, ...]
-    ) -> Iterator[tuple[tuple[str, ...], Found]]:
+        self, group: FoundCommand, words: tuple[str, ...], above: tuple[str, ...]
+    ) -> Iterator[tuple[tuple[str, ...], FoundCommand]]:
         for name, child in group.children:
             found = self._scan.found[child]
             own = name or found.name or (None if not found.is_group else child.rpartition(".")[2])
@@ -134,7 +134,7 @@ class _Walk:
             if found.runs_alone:
                 yield (*words, own), found
             # An app of typer that is added without a name has its commands beside its parent's.
-            is_merged = found.flavour is Flavour.TYPER and name is None and found.name is None
+            is_merged = found.flavour is CommandLibrary.TYPER and name is None and found.name is None
             yield from self._below(found, words if is_merged else (*words, own), (*above, child))
 
     def _tell_of_circles(self, below: set[str]) -> None:
@@ -151,10 +151,10 @@ class _Walk:
                 module, own = self._references.split(id)
                 file = self._references.modules[module].file
                 reason = f"the group `{own}` is inside itself, by way of others; it is left out"
-                self.warnings.append(Warned(file, 0, reason))
+                self.warnings.append(ScanWarning(file, 0, reason))
 
 
-def _command(found: Found, words: tuple[str, ...], name: str, target: str) -> Command:
+def _command(found: FoundCommand, words: tuple[str, ...], name: str, target: str) -> Command:
     return Command(name, Start.CALL, target, words, found.description, found.parameters)
 
 

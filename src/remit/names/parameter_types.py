@@ -25,7 +25,7 @@ _JSON: Mapping[type, str] = {bool: "boolean", int: "integer", float: "number"}
 _DEEPEST = 10
 
 
-class Type(NamedTuple):
+class ParameterType(NamedTuple):
     """A type as JSON has it."""
 
     name: str = "string"
@@ -39,10 +39,10 @@ class Types:
     def __init__(self, references: References) -> None:
         self._references = references
 
-    def of(self, node: ast.expr | None, module: str, depth: int = 0) -> Type:
+    def of(self, node: ast.expr | None, module: str, depth: int = 0) -> ParameterType:
         """Read a type; what is not known is text, which is what a command line has."""
         if node is None or depth > _DEEPEST:
-            return Type()
+            return ParameterType()
         match node:
             case ast.Constant(str(written)):
                 return self.of(_parsed(written), module, depth + 1)
@@ -55,32 +55,32 @@ class Types:
             case _:
                 return self._named(node, module)
 
-    def _named(self, node: ast.expr, module: str) -> Type:
+    def _named(self, node: ast.expr, module: str) -> ParameterType:
         last = _last(node)
         if last in _SIMPLE:
-            return Type(_SIMPLE[last])
+            return ParameterType(_SIMPLE[last])
         if last in _MANY:
-            return Type(is_many=True)
+            return ParameterType(is_many=True)
         name = self._references.of(node, module)
-        return Type(choices=tuple(self._members(name)) if name else ())
+        return ParameterType(choices=tuple(self._members(name)) if name else ())
 
-    def _generic(self, value: ast.expr, inside: ast.expr, module: str, depth: int) -> Type:
+    def _generic(self, value: ast.expr, inside: ast.expr, module: str, depth: int) -> ParameterType:
         last = _last(value)
         first = inside.elts[0] if isinstance(inside, ast.Tuple) and inside.elts else inside
         if last == "Literal":
             written = inside.elts if isinstance(inside, ast.Tuple) else [inside]
-            return Type(choices=_choices([literal(each) for each in written]))
+            return ParameterType(choices=_choices([literal(each) for each in written]))
         found = self.of(first, module, depth + 1)
         return found._replace(is_many=True) if last in _MANY else found
 
-    def _called(self, function: ast.expr, arguments: list[ast.expr], module: str) -> Type:
+    def _called(self, function: ast.expr, arguments: list[ast.expr], module: str) -> ParameterType:
         if _last(function) != "Choice":
             return self._named(function, module)
         written = literal(arguments[0]) if arguments else None
         if isinstance(written, list | tuple):
-            return Type(choices=_choices(cast("list[object]", written)))
+            return ParameterType(choices=_choices(cast("list[object]", written)))
         name = self._references.of(arguments[0], module) if arguments else None
-        return Type(choices=tuple(self._members(name)) if name else ())
+        return ParameterType(choices=tuple(self._members(name)) if name else ())
 
     def _members(self, name: str) -> Iterator[str]:
         """List the values of an enumeration of the package."""
@@ -93,9 +93,9 @@ class Types:
                         yield value
 
 
-def of_value(value: object) -> Type:
+def of_value(value: object) -> ParameterType:
     """Tell the type of a default."""
-    return Type(_JSON.get(type(value), "string"), is_many=isinstance(value, list | tuple))
+    return ParameterType(_JSON.get(type(value), "string"), is_many=isinstance(value, list | tuple))
 
 
 def _choices(values: list[object]) -> Choices:

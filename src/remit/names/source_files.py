@@ -9,7 +9,7 @@ from typing import NamedTuple
 from remit.decision.scopes import is_at_or_below
 from remit.errors import BadFileError, NoSuchFileError
 from remit.files.bounded_reader import FileError, read_bytes
-from remit.names.name_tree import Warned
+from remit.names.name_tree import ScanWarning
 
 MOST_FILES = 5_000
 LARGEST = 2**20  # bytes of a file
@@ -37,7 +37,7 @@ class Package(NamedTuple):
 
     name: str
     modules: tuple[Module, ...]
-    warnings: tuple[Warned, ...]
+    warnings: tuple[ScanWarning, ...]
 
 
 def read_package(source: str) -> Package:
@@ -66,14 +66,14 @@ def read_package(source: str) -> Package:
 def _read(top: str, files: list[str]) -> Package:
     root = _root(top)
     modules: list[Module] = []
-    warned: list[Warned] = []
+    warned: list[ScanWarning] = []
     for file in files:
         told = os.path.relpath(file, root).replace(os.sep, "/")
         try:
             modules.append(_module(file, told))
         except FileError as error:
             line = int(error.place) if error.place else 0
-            warned.append(Warned(told, line, f"{error.reason}; it is left out"))
+            warned.append(ScanWarning(told, line, f"{error.reason}; it is left out"))
     inside = os.path.relpath(files[0], root).replace(os.sep, "/") if len(files) == 1 else ""
     name = inside.removesuffix(".py").replace("/", ".") or os.path.relpath(top, root).replace(os.sep, ".")
     return Package(os.path.basename(top) if name == "." else name, tuple(modules), tuple(warned))

@@ -15,7 +15,7 @@ _MARK = "__remit__"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Marks:
+class ToolOptions:
     """What decorators say of a function."""
 
     is_tool: bool = False
@@ -104,21 +104,21 @@ def location_scope(
     )
 
 
-def marks_of(function: object) -> Marks:
+def options_of(function: object) -> ToolOptions:
     """Tell what decorators say of a function; of one without any, nothing."""
-    return getattr(_marked(function), _MARK, Marks())
+    return getattr(_marked(function), _MARK, ToolOptions())
 
 
 def _needing(entry: ToolEntry) -> Callable[[AnyFunction], AnyFunction]:
     def mark(function: AnyFunction) -> AnyFunction:
-        return _mark(function, needs=(*marks_of(function).needs, entry))
+        return _mark(function, needs=(*options_of(function).needs, entry))
 
     return mark
 
 
 def _mark(function: AnyFunction, **said: Any) -> AnyFunction:
     try:
-        setattr(_marked(function), _MARK, replace(marks_of(function), **said))
+        setattr(_marked(function), _MARK, replace(options_of(function), **said))
     except AttributeError:
         raise ToolError(
             f"nothing can be said of `{function!r}`", hint="decorate a function, and not a bound method"

@@ -5,14 +5,14 @@ from collections.abc import Callable, Mapping
 from inspect import getdoc, iscoroutinefunction
 
 from remit.errors import ToolError
-from remit.python_tools.decorators import DefinedTool, Marks
+from remit.python_tools.decorators import DefinedTool, ToolOptions
 from remit.python_tools.function_parameters import FunctionParameters
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
 _LONGEST_NAME = 128  # as the protocol has it
 
 
-def define(function: Callable[..., object], marks: Marks) -> DefinedTool:
+def define(function: Callable[..., object], marks: ToolOptions) -> DefinedTool:
     """Make a tool of a function.
 
     Raises:

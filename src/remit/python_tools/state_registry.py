@@ -51,7 +51,7 @@ class StateAwareRegistry(Generic[Tool]):
             tuple(self.states), {name: each.implies for name, each in self.states.items()}
         )
         self._timeout = timeout
-        self._asked: dict[str, _Asked] = {}
+        self._asked: dict[str, _DetectorThread] = {}
         self._tools: list[Registered[Tool]] = []
 
     def register(
@@ -110,16 +110,16 @@ class StateAwareRegistry(Generic[Tool]):
                 groups.setdefault(each.namespace, []).append(each.tool)
         return groups
 
-    def _ask(self, name: str) -> "_Asked":
+    def _ask(self, name: str) -> "_DetectorThread":
         """Ask a detector, unless it still has not answered the last time."""
         running = self._asked.get(name)
         if running is None or not running.is_alive():
-            self._asked[name] = running = _Asked(self.states[name].detector)
+            self._asked[name] = running = _DetectorThread(self.states[name].detector)
             running.start()
         return running
 
 
-class _Asked(threading.Thread):
+class _DetectorThread(threading.Thread):
     """One detector at work, which can be left behind when it hangs."""
 
     def __init__(self, detector: Detect) -> None:

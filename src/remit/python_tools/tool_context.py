@@ -24,7 +24,7 @@ _NOWHERE = Workspace(dir="", checkout="", project=identify(""))
 _OF_A_PROJECT = {**VARIABLES, "env": CelType.MAP, ENTITIES: CelType.MAP}  # its own files say what is in these
 
 
-class Surroundings:
+class ToolContextSource:
     """Takes snapshots, and gives the context in which tools are decided.
 
     Raises:

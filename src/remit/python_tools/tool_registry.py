@@ -19,24 +19,24 @@ from remit.decision.policy import Policy
 from remit.decision.requirements import Requirements
 from remit.decision.snapshot import Snapshot
 from remit.errors import HiddenToolError, ToolError
-from remit.python_tools.decorators import DefinedTool, marks_of
+from remit.python_tools.decorators import DefinedTool, options_of
 from remit.python_tools.function_tools import define
 from remit.python_tools.state_registry import TIMEOUT, Detect, DetectedState, StateAwareRegistry
-from remit.python_tools.tool_context import Location, Surroundings, require_state
+from remit.python_tools.tool_context import Location, ToolContextSource, require_state
 from remit.python_tools.tool_rules import (
     entry,
+    hide_ask,
+    hide_ask_gate,
     label,
     read_condition,
     requirements,
     row,
-    unasked,
-    unasked_gate,
 )
 
 AnyFunction = TypeVar("AnyFunction", bound=Callable[..., object])
 
 
-class Defined(NamedTuple):
+class ListedTool(NamedTuple):
     """A tool with the decision about it."""
 
     tool: DefinedTool
@@ -68,7 +68,7 @@ class ToolRegistry:
         timeout: float = TIMEOUT,
     ) -> None:
         self._detected = StateAwareRegistry[object](states or {}, timeout=timeout)
-        self._surroundings = Surroundings(self._detected, project)
+        self._surroundings = ToolContextSource(self._detected, project)
         self._tools: dict[str, DefinedTool] = {}
         self._said: tuple[tuple[Requirements, Policy, int], tuple[Requirements, Policy]] | None = None
 
@@ -100,7 +100,7 @@ class ToolRegistry:
             ToolError: it cannot be a tool, or there is one of its name.
             UnknownStateError: it needs a state that is not declared.
         """
-        marks = marks_of(function)
+        marks = options_of(function)
         own = entry(required_states, when, location)
         said = {"name": name, "description": description, "namespace": namespace}
         marks = replace(marks, **{key: value for key, value in said.items() if value is not None})
@@ -122,7 +122,7 @@ class ToolRegistry:
         """
         before = len(self._tools)
         for name, static in getmembers_static(container):
-            marks = marks_of(static)
+            marks = options_of(static)
             if marks.is_tool:
                 home = marks.namespace or namespace or _namespace(container)
                 self.register(getattr(container, name), namespace=home)
@@ -149,7 +149,7 @@ class ToolRegistry:
         """List the states that hold now."""
         return [name for name, value in self.snapshot().states.items() if value.truth]
 
-    def listed(self, location: Location | None = None) -> list[Defined]:
+    def listed(self, location: Location | None = None) -> list[ListedTool]:
         """List every tool with the decision about it, here and now; hidden ones too."""
         context = self._judging(self._surroundings.now(location))
         return [_decided(tool, context) for tool in self._tools.values()]
@@ -190,7 +190,7 @@ class ToolRegistry:
                 name=name, tool=None, decision=UNKNOWN, gates=gates, suggestions=suggest(name, listed)
             )
         found = row(tool)
-        gates = [unasked_gate(each) for each in explain(found, context)]
+        gates = [hide_ask_gate(each) for each in explain(found, context)]
         return Explanation(name=name, tool=found, decision=_decided(tool, context).decision, gates=gates)
 
     async def call(
@@ -220,7 +220,7 @@ class ToolRegistry:
         """Find a tool by its name, whether it is there now or not."""
         return self._tools.get(name)
 
-    def _find(self, name: str, location: Location | None) -> Defined:
+    def _find(self, name: str, location: Location | None) -> ListedTool:
         tool = self._tools.get(name)
         if tool is None:
             raise HiddenToolError(f"`{name}`: {UNKNOWN.reason}")
@@ -248,8 +248,8 @@ class ToolRegistry:
             raise mistake.as_error()
 
 
-def _decided(tool: DefinedTool, context: Context) -> Defined:
-    return Defined(tool, unasked(decide(row(tool), context)))
+def _decided(tool: DefinedTool, context: Context) -> ListedTool:
+    return ListedTool(tool, hide_ask(decide(row(tool), context)))
 
 
 def _namespace(container: object) -> str | None:

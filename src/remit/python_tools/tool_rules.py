@@ -39,7 +39,7 @@ def label(tool: DefinedTool) -> SafetyRule:
     )
 
 
-def unasked(decision: Decision) -> Decision:
+def hide_ask(decision: Decision) -> Decision:
     """Hide what needs an approval, where there is nobody to ask for one."""
     if decision.verdict is not Verdict.ASK:
         return decision
@@ -47,7 +47,7 @@ def unasked(decision: Decision) -> Decision:
     return replace(decision, verdict=Verdict.HIDDEN, reason=reason, unlock=_INSTEAD)
 
 
-def unasked_gate(each: ExplainedGate) -> ExplainedGate:
+def hide_ask_gate(each: ExplainedGate) -> ExplainedGate:
     """Say the same of the gate that would ask."""
     if not each.result.asks:
         return each

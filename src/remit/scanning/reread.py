@@ -14,7 +14,7 @@ from remit.decision.problems import Problem
 from remit.decision.projects import View
 from remit.decision.resolve import resolve
 from remit.decision.tool_names import REMIT
-from remit.memory.own_server import beside, is_own, own_offer
+from remit.memory.own_server import is_own, own_offer, resolve_own_server
 from remit.scanning.scanner import Presence
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Rereading:
         reading, resolved = self._read_files(view)
         # What a gateway served here once, it may serve again: to whoever reads, it does not come and go.
         is_known = is_served or self._store.is_resolved(REMIT, view)
-        own = beside(view.client, resolved, is_served=is_known)
+        own = resolve_own_server(view.client, resolved, is_served=is_known)
         return reading, resolved if own is None else [*resolved, own]
 
     def _read_files(self, view: View) -> tuple[ClientReading, list[Resolved]]:

@@ -13,7 +13,7 @@ from remit.store.database import Database, Row, scope_parameters, view_parameter
 
 if TYPE_CHECKING:
     from remit.decision.client_reports import CallOutcome, ReportedTool
-    from remit.memory.traces import Left, Trace
+    from remit.memory.traces import StoredTrace, Trace
     from remit.store.ports import StateStore
 
 _DAY = 24 * 3_600_000  # milliseconds
@@ -118,13 +118,13 @@ class HookStore:
             self._see_project(entry.called_at)
             self._database.run("add_audit", project=self._project, **entry._asdict())
 
-    def new_traces(self) -> "list[Left]":
+    def new_traces(self) -> "list[StoredTrace]":
         """List the traces that memory does not have yet, the oldest first."""
         from remit.store.usage_store import new_traces
 
         return new_traces(self._database, self._workspace)
 
-    def mark_remembered(self, artifacts: "Iterable[tuple[Left, str]]") -> None:
+    def mark_remembered(self, artifacts: "Iterable[tuple[StoredTrace, str]]") -> None:
         """Mark traces as kept in memory, unless they changed since they were listed."""
         with self._database.transaction():
             for trace, artifact in artifacts:

@@ -5,7 +5,7 @@ import struct
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 
-from remit.memory.artifacts import Kind
+from remit.memory.artifacts import ArtifactKind
 from remit.memory.ports import Home
 from remit.search.documents import QueryTerms
 from remit.search.ports import Vector
@@ -31,7 +31,7 @@ class MemoryIndex:
         sought: QueryTerms,
         vector: Vector | None,
         homes: Sequence[Home],
-        kinds: Sequence[Kind],
+        kinds: Sequence[ArtifactKind],
         depth: int,
     ) -> list[Hit]:
         """Find the artifacts that share words with a query, and those nearest to it in meaning."""
@@ -72,7 +72,12 @@ class MemoryIndex:
             self._database.run_each("memory_mark_read", marks)
 
     def _by_words(
-        self, words: Sequence[str], homes: Sequence[Home], kinds: Sequence[Kind], depth: int, is_large: bool
+        self,
+        words: Sequence[str],
+        homes: Sequence[Home],
+        kinds: Sequence[ArtifactKind],
+        depth: int,
+        is_large: bool,
     ) -> dict[int, float]:
         """Score artifacts by words, best first.
 
@@ -91,7 +96,7 @@ class MemoryIndex:
     def _scored(self, match: str) -> dict[int, float]:
         return dict(self._database.rows("memory_by_words", match=match, most=_DEEP))
 
-    def _among(self, nodes: Iterable[int], homes: Sequence[Home], kinds: Sequence[Kind]) -> set[int]:
+    def _among(self, nodes: Iterable[int], homes: Sequence[Home], kinds: Sequence[ArtifactKind]) -> set[int]:
         """Tell which artifacts are in some homes, and of some kinds."""
         inside = set(self._codes.among(nodes, homes, kinds))
         others = json.dumps([id for id in nodes if id not in inside])
@@ -116,7 +121,7 @@ class MemoryIndex:
         vector: Vector,
         found: Iterable[int],
         homes: Sequence[Home],
-        kinds: Sequence[Kind],
+        kinds: Sequence[ArtifactKind],
         is_large: bool,
     ) -> dict[int, float | None]:
         """Compare a query with what was found, and with what is nearest to it by signs."""
@@ -149,8 +154,8 @@ def signs(vector: Vector) -> bytes:
     return code.to_bytes((len(numbers) + 7) // 8, "little")
 
 
-def _places(homes: Sequence[Home], kinds: Sequence[Kind]) -> list[str]:
-    if set(kinds) == set(Kind):
+def _places(homes: Sequence[Home], kinds: Sequence[ArtifactKind]) -> list[str]:
+    if set(kinds) == set(ArtifactKind):
         return [f'"h{home.id}"' for home in homes]
     return [f'"h{home.id}{kind}"' for home in homes for kind in kinds]
 

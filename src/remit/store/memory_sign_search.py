@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
-from remit.memory.artifacts import Kind
+from remit.memory.artifacts import ArtifactKind
 from remit.memory.ports import Home
 from remit.store.database import Database
 
@@ -47,7 +47,7 @@ class SignSearch:
         self._rounds: dict[int, int] = {}  # by home, up to which its codes are held
 
     def nearest(
-        self, code: bytes, homes: Sequence[Home], kinds: Sequence[Kind], most: int, *, is_large: bool
+        self, code: bytes, homes: Sequence[Home], kinds: Sequence[ArtifactKind], most: int, *, is_large: bool
     ) -> list[int]:
         """Name the artifacts whose codes differ least from a query's."""
         found = self._database.rows("memory_codes_state")
@@ -62,7 +62,7 @@ class SignSearch:
         among = {"homes": json.dumps(ids), "kinds": json.dumps(kinds)}
         return [id for (id,) in self._database.rows("memory_by_code", code=code, most=most, **among)]
 
-    def among(self, nodes: Iterable[int], homes: Sequence[Home], kinds: Sequence[Kind]) -> list[int]:
+    def among(self, nodes: Iterable[int], homes: Sequence[Home], kinds: Sequence[ArtifactKind]) -> list[int]:
         """Name the artifacts of some homes and kinds among those that are held: that never changes."""
         return [] if self._held is None else self._held.among(nodes, [home.id for home in homes], kinds)
 

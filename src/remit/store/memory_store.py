@@ -8,20 +8,20 @@ from typing import Any, cast
 from remit.decision.projects import Project, Workspace
 from remit.memory.artifacts import (
     Artifact,
+    ArtifactKind,
+    ArtifactStatus,
     EdgeRecord,
     FocusRecord,
-    Kept,
-    Kind,
     ProjectRecord,
     Record,
     Related,
     Relation,
-    Status,
+    StoredArtifact,
     artifact,
     content_json,
     fingerprint,
 )
-from remit.memory.hygiene import Checked
+from remit.memory.hygiene import HygieneNode
 from remit.memory.ports import Home
 from remit.memory.scope_gate import memory_id
 from remit.memory.similarity import can_be_like, telling_words, words_of
@@ -85,12 +85,12 @@ class SqliteMemory:
         )[0][0]
         return Home(id, "focus", project.project_id, focus)
 
-    def add(self, id: str, artifact: Artifact, home: Home, status: Status, at: int) -> None:
+    def add(self, id: str, artifact: Artifact, home: Home, status: ArtifactStatus, at: int) -> None:
         """Add an artifact."""
         dated_at = at if artifact.dated_at is None else artifact.dated_at
         self._add(id, artifact, home, status, dated_at=dated_at, created_at=at, updated_at=at)
 
-    def restore(self, kept: Kept, home: Home) -> None:
+    def restore(self, kept: StoredArtifact, home: Home) -> None:
         """Add an artifact as it was kept elsewhere."""
         self._add(
             kept.id,
@@ -107,17 +107,17 @@ class SqliteMemory:
         found = self._database.rows("memory_key_known", key=id)
         return found[0][0] if found else None
 
-    def find(self, id: str, project_id: str) -> Kept | None:
+    def find(self, id: str, project_id: str) -> StoredArtifact | None:
         """Find an artifact of a project, whatever its status."""
         found = self._database.rows("memory_by_key", key=id, project=project_id)
         return kept(found[0]) if found else None
 
-    def same(self, artifact: Artifact, home: Home) -> tuple[str, Status] | None:
+    def same(self, artifact: Artifact, home: Home) -> tuple[str, ArtifactStatus] | None:
         """Find what says the very same in the same place."""
         found = self._database.rows(
             "memory_same", home=home.id, fingerprint=fingerprint(artifact), kind=artifact.kind
         )
-        return (found[0][0], Status(found[0][1])) if found else None
+        return (found[0][0], ArtifactStatus(found[0][1])) if found else None
 
     def alike(self, artifact: Artifact, home: Home) -> list[tuple[str, frozenset[str]]]:
         """List the decisions of a place that may be like a new one, with their words."""
@@ -135,7 +135,7 @@ class SqliteMemory:
         )
         return [(key, name) for key, name in found]
 
-    def set_status(self, id: str, project_id: str, status: Status, at: int) -> None:
+    def set_status(self, id: str, project_id: str, status: ArtifactStatus, at: int) -> None:
         """Say whether an artifact counts."""
         self._database.run("memory_set_status", key=id, project=project_id, status=status, at=at)
 
@@ -171,15 +171,17 @@ class SqliteMemory:
         return [(one, other) for one, other in found]
 
     def newest(
-        self, home: Home, kind: Kind, limit: int, *, since: int = 0, subject: str | None = None
-    ) -> list[Kept]:
+        self, home: Home, kind: ArtifactKind, limit: int, *, since: int = 0, subject: str | None = None
+    ) -> list[StoredArtifact]:
         """List the newest artifacts of a kind in a place."""
         found = self._database.rows(
             "memory_newest", home=home.id, kind=kind, since=since, subject=subject, most=limit
         )
         return [kept(row) for row in found]
 
-    def artifacts(self, homes: Sequence[Home], limit: int, *, everything: bool = False) -> list[Kept]:
+    def artifacts(
+        self, homes: Sequence[Home], limit: int, *, everything: bool = False
+    ) -> list[StoredArtifact]:
         """List the artifacts of a project's places, the newest first, and with everything the hidden ones."""
         if not homes:
             return []
@@ -197,13 +199,13 @@ class SqliteMemory:
         sought: QueryTerms,
         vector: Vector | None,
         homes: Sequence[Home],
-        kinds: Sequence[Kind],
+        kinds: Sequence[ArtifactKind],
         depth: int,
     ) -> list[Hit]:
         """Find the artifacts that share words with a query, and those nearest to it in meaning."""
         return self._index.hits(sought, vector, homes, kinds, depth) if homes and kinds else []
 
-    def by_documents(self, documents: Sequence[int]) -> dict[int, Kept]:
+    def by_documents(self, documents: Sequence[int]) -> dict[int, StoredArtifact]:
         """Read the artifacts that were hit; those that are hidden by now are not among them."""
         found = self._database.rows("memory_by_ids", nodes=json.dumps(list(documents)))
         return {row[0]: kept(row[1:]) for row in found}
@@ -243,13 +245,15 @@ class SqliteMemory:
         """Take away an artifact for which another stands, inside a transaction."""
         self._database.run("memory_delete_artifact", key=id, project=project_id)
 
-    def checked(self, homes: Sequence[Home]) -> list[Checked]:
+    def checked(self, homes: Sequence[Home]) -> list[HygieneNode]:
         """List what hygiene looks at."""
         if not homes:
             return []
         found = self._database.rows("memory_checked", project=homes[0].project_id, homes=_ids(homes))
         return [
-            Checked(key, None if kind is None else Kind(kind), home, Status(status), *others)
+            HygieneNode(
+                key, None if kind is None else ArtifactKind(kind), home, ArtifactStatus(status), *others
+            )
             for key, kind, home, status, *others in found
         ]
 
@@ -279,7 +283,7 @@ class SqliteMemory:
         ):
             yield EdgeRecord(source, Relation(relation), target, project, json.loads(properties), at)
 
-    def _add(self, id: str, artifact: Artifact, home: Home, status: Status, **times: int) -> None:
+    def _add(self, id: str, artifact: Artifact, home: Home, status: ArtifactStatus, **times: int) -> None:
         node = self._database.rows(
             "memory_add",
             key=id,
@@ -291,23 +295,23 @@ class SqliteMemory:
             **_said(artifact),
             **times,
         )[0][0]
-        if artifact.kind is Kind.DECISION:
+        if artifact.kind is ArtifactKind.DECISION:
             words = telling_words(words_of(f"{artifact.name} {artifact.body}"))
             self._database.run_each(
                 "memory_add_word", [{"home": home.id, "word": word, "node": node} for word in words]
             )
 
 
-def kept(row: Row) -> Kept:
+def kept(row: Row) -> StoredArtifact:
     """Read an artifact from its row."""
     id, kind, project, focus, content, status, dated_at, created_at, updated_at = row[:9]
-    return Kept(
+    return StoredArtifact(
         id=id,
-        kind=Kind(kind),
+        kind=ArtifactKind(kind),
         project_id=project,
         focus=focus,
         content=cast("dict[str, object]", json.loads(content)),
-        status=Status(status),
+        status=ArtifactStatus(status),
         dated_at=dated_at,
         created_at=created_at,
         updated_at=updated_at,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from remit.decision.scopes import Scope
     from remit.decision.tools import Definition, Tool
     from remit.memory.ports import MemoryStore
-    from remit.memory.traces import Left
+    from remit.memory.traces import StoredTrace
     from remit.policy.approvals import Approval, Binding
     from remit.policy.audit import AuditEntry
     from remit.search.documents import Document
@@ -132,7 +132,7 @@ class SessionStore(Protocol):
 
     def states_at_start(self, session_id: str, workspace: Workspace, client: str) -> str: ...
 
-    def news(self, workspace: Workspace) -> Sequence[Left]: ...  # traces that memory does not know of
+    def news(self, workspace: Workspace) -> Sequence[StoredTrace]: ...  # traces that memory does not know of
 
     def suggested(self, workspace: Workspace, client: str) -> Sequence[PastSuggestion]: ...
 

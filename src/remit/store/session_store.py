@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from remit.decision.projects import Workspace
-from remit.memory.traces import Left
+from remit.memory.traces import StoredTrace
 from remit.sessions.suggestions import Candidate, PastSuggestion, ToolCall
 from remit.store.database import Database, Value, scope_parameters
 from remit.store.usage_store import new_traces
@@ -69,7 +69,7 @@ class SqliteSessions:
         found = self._database.rows("session_states", **_session(session_id, workspace, client))
         return found[0][0] if found else ""
 
-    def news(self, workspace: Workspace) -> list[Left]:
+    def news(self, workspace: Workspace) -> list[StoredTrace]:
         """List what calls left that memory does not know of yet."""
         return new_traces(self._database, workspace)
 

@@ -13,7 +13,7 @@ from remit.store.database import Database, Value
 from remit.store.tool_rows import find_or_add_tool
 
 if TYPE_CHECKING:
-    from remit.memory.traces import Left, Trace
+    from remit.memory.traces import StoredTrace, Trace
 
 
 class _Counted(NamedTuple):
@@ -105,22 +105,22 @@ def advance_workflow(database: Database, name: str, workspace: Workspace, at: in
                 database.run("clear_state", project=project, name=state)
 
 
-def new_traces(database: Database, workspace: Workspace) -> "list[Left]":
+def new_traces(database: Database, workspace: Workspace) -> "list[StoredTrace]":
     """List the traces that memory does not have yet, the oldest first."""
-    from remit.memory.traces import Left, Sort
+    from remit.memory.traces import StoredTrace, TraceKind
 
     found = database.rows("new_traces", project=workspace.project.hash)
-    return [Left(id, Sort(sort), *rest) for id, sort, *rest in found]
+    return [StoredTrace(id, TraceKind(sort), *rest) for id, sort, *rest in found]
 
 
 def _add_trace(
     database: Database, trace: "Trace", workspace: Workspace, session_id: str | None, at: int
 ) -> None:
-    from remit.memory.traces import Sort
+    from remit.memory.traces import TraceKind
 
     left = {"sort": trace.sort, "subject": trace.subject, "verb": trace.verb}
     where = {"project": workspace.project.hash, "session_id": session_id, "at": at}
     if trace.is_new:
-        database.run("add_trace", **left, **where, in_a_row=int(trace.sort is Sort.CHECK))
+        database.run("add_trace", **left, **where, in_a_row=int(trace.sort is TraceKind.CHECK))
     else:
         database.run("change_trace", **left, **where)
