@@ -136,7 +136,7 @@ class HookContext(NamedTuple):
     def _kept_trace(self, trace: "Trace | None", cwd: str) -> "Trace | None":
         if trace is None or not self.store.is_observing():
             return None
-        from remit.memory.checkout_traces import inside
+        from remit.memory.trace_rules import inside
 
         return inside(trace, self.workspace, cwd or self.workspace.dir)
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import NamedTuple, cast
 
-from remit.memory.contradictions import statement
+from remit.memory.decision_comparison import statement
 from remit.memory.scope_gate import MemoryScope
 
 Content = Mapping[str, object]  # as it was given: what JSON can write

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from remit.decision.projects import Workspace
 from remit.errors import NotApprovedError
 from remit.memory.ports import MemoryStore
 from remit.memory.write_queue import Arguments
-from remit.policy.approval_service import MOST_WAITING
-from remit.policy.approvals import LIFETIME, Approval, ApprovalStatus, Binding, digest_of_arguments, readable
+from remit.policy.approval_service import MOST_WAITING, request_approval
+from remit.policy.approvals import Approval, ApprovalStatus, Binding, digest_of_arguments
 
 if TYPE_CHECKING:
     from remit.store.ports import ApprovalStore, Clock
 
-_KEPT = 86_400_000  # milliseconds for which an approval is remembered after its end
 _WHY = "would be seen in every project"
 _DEFINITION = "memory-1"  # another, once the same arguments mean something else
 _PRINCIPAL = "memory"
@@ -53,15 +51,14 @@ class GlobalWrites:
     def ask(self, tool: str, arguments: Arguments) -> NotApprovedError:
         """Ask for approval, and make the error that says so."""
         at = self._clock()
-        wanted = Approval(
-            id=os.urandom(5).hex(),
-            binding=_binding(tool, arguments),
-            shown=readable(_content(arguments)),
+        asked = request_approval(
+            self._approvals,
+            self._workspace,
+            _binding(tool, arguments),
+            arguments=_content(arguments),
             reason=_WHY,
-            requested_at=at,
-            expires_at=at + int(LIFETIME * 1000),
+            at=at,
         )
-        asked = self._approvals.request(wanted, self._workspace, forget_before=at - _KEPT, most=MOST_WAITING)
         if asked is None:
             return NotApprovedError(
                 f"a person has to approve of it first: it {_WHY}",

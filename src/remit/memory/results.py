@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from remit.memory.artifacts import ArtifactKind, ArtifactStatus, StoredArtifact, freshness, name_of
-from remit.memory.contradictions import contradicting
+from remit.memory.decision_comparison import DedupOutcome, contradicting
 from remit.memory.scope_gate import MemoryScope, ScopeRefusal, ScopeState
-from remit.memory.similarity import DedupOutcome
 
 LIMITS = {MemoryScope.FOCUS: 10, MemoryScope.PROJECT: 20, MemoryScope.GLOBAL: 5}
 Item = dict[str, object]

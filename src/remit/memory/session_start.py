@@ -1,12 +1,95 @@
 """What a session is told of memory when it starts."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from remit.memory.artifacts import ArtifactKind, StoredArtifact
+from remit.memory.artifacts import DAY, ArtifactKind, ObservationType, StoredArtifact, body_of, name_of
 from remit.memory.ports import Home, MemoryStore
-from remit.memory.session_sections import RECENT, RecentSection, memory_sections, since
 from remit.memory.traces import StoredTrace
-from remit.text.limits import Section
+from remit.text.limits import Section, one_line
+
+_MOST = 200  # characters of a line
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecentSection:
+    """What to tell of one sort of thing: how many, of how many days."""
+
+    title: str
+    kind: ArtifactKind
+    observed: ObservationType | None
+    limit: int
+    days: int
+    keep: int  # what has less goes first, when space is short
+
+
+RECENT = (
+    RecentSection(
+        title="Recent Changes",
+        kind=ArtifactKind.OBSERVATION,
+        observed=ObservationType.CHANGE,
+        limit=10,
+        days=1,
+        keep=3,
+    ),
+    RecentSection(
+        title="Active Decisions", kind=ArtifactKind.DECISION, observed=None, limit=5, days=7, keep=4
+    ),
+    RecentSection(
+        title="Recent Findings",
+        kind=ArtifactKind.OBSERVATION,
+        observed=ObservationType.FINDING,
+        limit=5,
+        days=7,
+        keep=2,
+    ),
+    RecentSection(
+        title="References",
+        kind=ArtifactKind.OBSERVATION,
+        observed=ObservationType.REFERENCE,
+        limit=3,
+        days=3,
+        keep=1,
+    ),
+)
+_KEEP_SESSION = 5
+_KEEP_ID = 6
+
+
+def since(recent: RecentSection, now: int) -> int:
+    """From when on something is told."""
+    return now - recent.days * DAY
+
+
+def memory_sections(
+    memory_id: str,
+    last_session: StoredArtifact | None,
+    found: Sequence[tuple[RecentSection, Sequence[StoredArtifact]]],
+) -> list[Section]:
+    """Write the sections on memory, the most important kept longest when space is short."""
+    sections = [Section(text=f"## Project Memory\nproject_id: {memory_id}", keep=_KEEP_ID)]
+    if last_session is not None:
+        sections.append(Section(text=_session(last_session), keep=_KEEP_SESSION))
+    for recent, items in found:
+        if items:
+            lines = [f"## {recent.title}", *(f"- {_line(item)}" for item in items[: recent.limit])]
+            sections.append(Section(text="\n".join(lines), keep=recent.keep))
+    return sections
+
+
+def _session(kept: StoredArtifact) -> str:
+    lines = ["## Last Session", one_line(name_of(kept.kind, kept.content), _MOST)]
+    for key, title in (("open_items", "Open"), ("next_actions", "Next")):
+        items = kept.content.get(key)
+        if isinstance(items, list) and items:
+            lines.append(f"{title}: {one_line('; '.join(map(str, items)), _MOST)}")  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    return "\n".join(lines)
+
+
+def _line(kept: StoredArtifact) -> str:
+    if kept.kind is ArtifactKind.OBSERVATION:
+        return one_line(body_of(kept.kind, kept.content), _MOST)
+    return one_line(f"{name_of(kept.kind, kept.content)} - {body_of(kept.kind, kept.content)}", _MOST)
 
 
 def sections(

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from remit.names.click_parameters import longest_flag
+from remit.names.command_parameters import longest_flag
 from remit.names.name_tree import Command, Form, Parameter, ScanWarning, Start
 from remit.names.parameter_types import Types
 from remit.names.references import References, keywords, literal, text

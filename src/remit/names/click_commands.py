@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from remit.names.click_parameters import ClickParameters
+from remit.names.command_parameters import ClickParameters, Function, TyperParameters
 from remit.names.name_tree import Parameter, ScanWarning
 from remit.names.references import References, keywords, literal, statements, text
 from remit.names.source_files import Module
-from remit.names.typer_parameters import Function, TyperParameters
 
 CLICK = ("click", "rich_click", "asyncclick")
 TYPER = "typer"

@@ -1,12 +1,18 @@
-"""Runs a server that `remit names server` wrote."""
+"""Runs a generated server: makes its tools and serves them on the standard streams."""
 
 import sys
-from collections.abc import Mapping
-from typing import Any, NoReturn
+from collections.abc import Iterator, Mapping
+from typing import Any, NoReturn, cast
 
 from remit import __version__
-from remit.errors import RemitError
-from remit.names.generated_server import tools_of
+from remit.configuration.config_model import ToolEntry
+from remit.configuration.file_parser import read
+from remit.errors import BadFileError, RemitError, ToolError
+from remit.names.command_line import schema_of
+from remit.names.command_runner import CommandRunner
+from remit.names.generated_files import read_command
+from remit.names.scopes_file import strictest
+from remit.python_tools.decorators import DefinedTool
 from remit.python_tools.tool_registry import ToolRegistry
 from remit.python_tools.tool_server import serve
 
@@ -23,3 +29,45 @@ def main(server: Mapping[str, Any], tools: Mapping[str, Mapping[str, Any]]) -> N
     except KeyboardInterrupt:
         sys.exit(130)
     sys.exit(0)
+
+
+def tools_of(server: Mapping[str, Any], tools: Mapping[str, Mapping[str, Any]]) -> Iterator[DefinedTool]:
+    """Make the tools of a server that was written.
+
+    Raises:
+        ToolError: what it says cannot be read.
+    """
+    for name, said in tools.items():
+        try:
+            command = read_command(name, {key: value for key, value in said.items() if key != "scopes"})
+            entries = [*_entries(name, said["scopes"])]
+            runner = CommandRunner(command, tuple(server["command"]), float(server["timeout"]))
+        except (KeyError, TypeError, ValueError, AttributeError, BadFileError):
+            raise ToolError(
+                f"what the server says of `{name}` cannot be read",
+                hint="write it anew with `remit names server`",
+            ) from None
+        strict = strictest(entries)
+        spaces = [entry.namespace for entry in entries if entry.namespace]
+        yield DefinedTool(
+            name=name,
+            description=command.description,
+            input_schema=schema_of(command.parameters),
+            run=runner.run,
+            source=command.target,
+            namespace=spaces[-1] if spaces else name.rpartition(".")[0] or None,
+            needs=tuple(entry for entry in entries if entry.has_condition),
+            danger=strict.danger,
+            approval=strict.approval,
+            ai_enabled=strict.ai_enabled is True,
+            labelled_in="its scopes",
+            is_async=True,
+        )
+
+
+def _entries(name: str, tables: object) -> Iterator[ToolEntry]:
+    for table in cast("list[object]", tables):
+        content, mistakes = read({"tools": {name: table}})
+        if mistakes:
+            raise BadFileError(mistakes[0].message)
+        yield from content.tools

@@ -4,11 +4,11 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import cast
 
+from remit.names.command_parameters import Function, signature
 from remit.names.name_tree import Command, Form, Label, Parameter, Start
 from remit.names.parameter_types import Types, of_value
 from remit.names.references import References, keywords, literal, statements, text
 from remit.names.source_files import Module
-from remit.names.typer_parameters import Function, signature
 
 _HOMES = ("remit.", "remit.python_tools.decorators.")
 _PLACES = ("pages", "routes", "components", "elements")

@@ -1,4 +1,4 @@
-"""Writes generated files: the same input gives the same bytes, on every machine and with every Python."""
+"""Writes generated files: the names of a package as Python or JSON, and a server for its commands."""
 
 import json
 import keyword
@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 from remit.names.name_tree import Branch, Command, Label, Names, Parameter, tree
+from remit.names.scopes_file import Scopes, tables_of
 
 VERSION = 1
 _UNFIT = re.compile(r"\W", re.ASCII)
@@ -130,3 +131,34 @@ def _identifier(part: str, taken: set[str]) -> str:
         own = f"{own}_"
     taken.add(own)
     return own
+
+
+_LINES = '''\
+"""The MCP server of `{package}`; written by `remit names server` from its names and scopes."""
+
+from remit.names.command_server import main
+
+SERVER = {server}
+
+TOOLS = {tools}
+
+if __name__ == "__main__":
+    main(SERVER, TOOLS)
+'''
+
+
+def server_as_python(names: Names, scopes: Scopes) -> str:
+    """Write a server as a program; the same names and scopes give the same bytes."""
+    said = scopes.server
+    return _LINES.format(
+        package=names.package,
+        server=literal(
+            {"name": said.name or names.package, "command": list(said.command), "timeout": said.timeout}
+        ),
+        tools=literal(
+            {
+                command.name: {**describe_command(command), "scopes": tables_of(command.name, scopes)}
+                for command in names.commands
+            }
+        ),
+    )

@@ -9,13 +9,11 @@ from remit.configuration.config_model import ToolEntry
 from remit.configuration.file_parser import read
 from remit.errors import BadFileError, NoSuchFileError
 from remit.files.bounded_reader import FileError, read_bytes
-from remit.names.file_writer import names_as_json, names_as_python
+from remit.names.file_writer import names_as_json, names_as_python, server_as_python
 from remit.names.generated_files import read_names
-from remit.names.generated_server import server_as_python, tables_of
-from remit.names.labels import label
 from remit.names.name_tree import Branch, Command, Label, Names, ScanWarning, tree
 from remit.names.package_scan import scan
-from remit.names.scopes_file import Scopes, open_scopes, read_scopes, strictest
+from remit.names.scopes_file import Scopes, label, open_scopes, read_scopes, strictest, tables_of
 from remit.python_tools.tool_rules import read_condition
 
 _LARGEST = 2**24  # bytes of a file that is to be replaced

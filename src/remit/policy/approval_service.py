@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from remit.decision.context import Context
 from remit.decision.decide import Decision, ToolDecision, Verdict
+from remit.decision.projects import Workspace
 from remit.decision.tools import Definition
 from remit.errors import ApprovalError, UnknownApprovalError
 from remit.policy.approvals import (
@@ -163,16 +164,15 @@ class Approvals:
     ) -> Approval:
         if not 0 < lifetime <= LONGEST:
             raise ApprovalError(f"an approval lasts for more than 0 and at most {LONGEST:,.0f} seconds")
-        at = self._clock()
-        wanted = Approval(
-            id=os.urandom(5).hex(),
-            binding=binding,
-            shown=readable(arguments),
+        asked = request_approval(
+            self._store,
+            context.workspace,
+            binding,
+            arguments=arguments,
             reason=decision.reason,
-            requested_at=at,
-            expires_at=at + int(lifetime * 1000),
+            at=self._clock(),
+            lifetime=lifetime,
         )
-        asked = self._store.request(wanted, context.workspace, forget_before=at - _KEPT, most=MOST_WAITING)
         if asked is None:
             raise ApprovalError(
                 f"{MOST_WAITING:,} calls wait for a person's word already, and no more are taken",
@@ -189,6 +189,28 @@ class Approvals:
             definition=digest_of_definition(self._define(found, context)),
             arguments=digest_of_arguments(arguments),
         )
+
+
+def request_approval(
+    store: ApprovalStore,
+    workspace: Workspace,
+    binding: Binding,
+    *,
+    arguments: Mapping[str, object],
+    reason: str,
+    at: int,
+    lifetime: float = LIFETIME,
+) -> Approval | None:
+    """Ask for approval, unless the same call was asked about before; None where too many calls wait."""
+    wanted = Approval(
+        id=os.urandom(5).hex(),
+        binding=binding,
+        shown=readable(arguments),
+        reason=reason,
+        requested_at=at,
+        expires_at=at + int(lifetime * 1000),
+    )
+    return store.request(wanted, workspace, forget_before=at - _KEPT, most=MOST_WAITING)
 
 
 def principal_of(context: Context) -> str:

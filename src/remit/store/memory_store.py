@@ -21,10 +21,10 @@ from remit.memory.artifacts import (
     content_json,
     fingerprint,
 )
+from remit.memory.decision_comparison import can_be_like, telling_words, words_of
 from remit.memory.hygiene import HygieneNode
 from remit.memory.ports import Home
 from remit.memory.scope_gate import memory_id
-from remit.memory.similarity import can_be_like, telling_words, words_of
 from remit.policy.approvals import Binding
 from remit.search.documents import QueryTerms
 from remit.search.ports import Vector

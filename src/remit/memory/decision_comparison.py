@@ -1,4 +1,4 @@
-"""Contradictions: two decisions on the same subject that cannot both hold.
+"""Compares decisions: whether two contradict each other, and whether one repeats another.
 
 A decision's title is read as a statement: a choice, for a subject, taken or refused. `Use SQLite for storage`
 is contradicted by `Do not use SQLite for storage` and by `Use PostgreSQL for storage`, and not by `Use SQLite
@@ -6,12 +6,18 @@ with WAL for storage`. Where a title has no such form, all of it is the subject,
 choice: `Keep logs for 30 days` is contradicted by `Keep logs for 90 days`.
 """
 
+import math
 import re
 from collections.abc import Iterable, Sequence
+from enum import StrEnum
 from itertools import combinations
 from typing import NamedTuple
 
 from remit.text.words import STOP_WORDS
+
+SUPERSEDES = 0.7  # share of common words from which a decision replaces another
+IS_LIKE = 0.5  # share of common words from which a person has to judge
+MOST_WORDS = 400  # of a decision that are compared
 
 _WORD = re.compile(r"\w+")
 _APOSTROPHES = re.compile("['\u2019]")
@@ -95,3 +101,64 @@ def _has_number(text: str) -> bool:
 
 def _singular(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+
+
+class DedupOutcome(StrEnum):
+    """What a new artifact is beside those that are known."""
+
+    NEW = "new"
+    DUPLICATE_SKIP = "duplicate_skip"
+    SUPERSEDE = "supersede"
+    MANUAL_REVIEW = "manual_review"
+
+
+class NearestDecision(NamedTuple):
+    """A known decision that shares words with a new one."""
+
+    id: str
+    likeness: float
+
+
+def words_of(text: str) -> frozenset[str]:
+    """The words of a text that say something."""
+    found = frozenset(_WORD.findall(text.lower())[:MOST_WORDS])
+    return found - STOP_WORDS or found
+
+
+def likeness(one: frozenset[str], other: frozenset[str]) -> float:
+    """The share of words that two texts have in common."""
+    return len(one & other) / len(one | other) if one or other else 0.0
+
+
+def telling_words(words: frozenset[str]) -> list[str]:
+    """Some of a text's words, the longest, for they are the rarest.
+
+    Two texts that are alike by `IS_LIKE` share at least one of these: that many are left out of neither.
+    """
+    kept = len(words) - math.ceil(IS_LIKE * len(words)) + 1
+    return sorted(words, key=lambda word: (-len(word), word))[:kept]
+
+
+def can_be_like(words: int, shared: int, telling: int) -> bool:
+    """Tell whether a text of so many words can be like another that has so many telling ones, some shared.
+
+    What two texts have in common is shared by their telling words, or left out of those of the one whose
+    telling words end first: so there is a most that they have in common, and a least that being alike takes.
+    """
+    left_out = max(math.ceil(IS_LIKE * words) - 1, telling - 1)
+    least_words = 2 * telling - 2  # of the other: half of its words, and one, are telling
+    return min(shared + left_out, words) * (1 + IS_LIKE) >= IS_LIKE * (words + least_words)
+
+
+def nearest(words: frozenset[str], known: Iterable[tuple[str, frozenset[str]]]) -> NearestDecision | None:
+    """Find the known decision that is most like a new one, if any is."""
+    found = [NearestDecision(id, likeness(words, each)) for id, each in known]
+    best = max(found, key=lambda near: near.likeness, default=None)
+    return best if best is not None and best.likeness >= IS_LIKE else None
+
+
+def outcome(near: NearestDecision | None) -> DedupOutcome:
+    """Say what becomes of a new decision."""
+    if near is None:
+        return DedupOutcome.NEW
+    return DedupOutcome.SUPERSEDE if near.likeness >= SUPERSEDES else DedupOutcome.MANUAL_REVIEW

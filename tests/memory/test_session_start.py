@@ -1,7 +1,7 @@
 """What a session is told of memory."""
 
 from remit.memory.artifacts import DAY, ArtifactKind, Content, StoredArtifact
-from remit.memory.session_sections import RECENT, memory_sections, since
+from remit.memory.session_start import RECENT, memory_sections, since
 from remit.text.limits import assemble
 
 

@@ -5,9 +5,8 @@ import tomllib
 import pytest
 
 from remit.errors import BadFileError
-from remit.names.labels import label
 from remit.names.name_tree import Command, Label, Names, Start
-from remit.names.scopes_file import Server, read_scopes
+from remit.names.scopes_file import Server, label, read_scopes
 
 
 def names(*commands: str, **labels: Label) -> Names:
