@@ -105,12 +105,10 @@ def flips(*, shared: bool) -> list[float]:
         for n in range(conditions)
     ]
     context = Context(workspace=workspace, client="claude-code", requirements=Requirements(needed))
-    roster = DecisionIndex(map(tool, range(TOOLS)), context)
-    roster.at(reading(False))
-    samples = [timed(lambda at=at: roster.at(reading(at % 2 == 0))) * 1e3 for at in range(ROUNDS)]
-    counts = [
-        sum(item.decision.is_available for item in roster.at(reading(holds))) for holds in (True, False)
-    ]
+    index = DecisionIndex(map(tool, range(TOOLS)), context)
+    index.at(reading(False))
+    samples = [timed(lambda at=at: index.at(reading(at % 2 == 0))) * 1e3 for at in range(ROUNDS)]
+    counts = [sum(item.decision.is_available for item in index.at(reading(holds))) for holds in (True, False)]
     assert counts == [TOOLS, 0] if shared else counts[0] - counts[1] == len(range(0, TOOLS, STATES))
     return samples
 
