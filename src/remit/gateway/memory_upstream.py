@@ -1,4 +1,4 @@
-"""Remembering: answers for Remit's own server, so that memory is called the way all servers are."""
+"""Answers calls of Remit's own server, so memory is called like any upstream."""
 
 import re
 from collections.abc import AsyncIterator, Callable
@@ -78,7 +78,7 @@ class MemoryUpstream:
         return ServerLists(tools=list(tool_definitions().values()), capabilities={"tools": {}})
 
     def notifications(self) -> AbstractAsyncContextManager[AsyncIterator[UpstreamNotification]]:
-        """Listen to what upstreams say by themselves."""
+        """Listen to notifications of upstreams."""
         return self._links.notifications()
 
     def statuses(self) -> list[UpstreamStatus]:
@@ -86,15 +86,15 @@ class MemoryUpstream:
         return self._links.statuses()
 
     async def drop(self, keys: frozenset[Key]) -> None:
-        """End the sessions of upstreams that are no longer in force."""
+        """End the sessions of upstreams that are no longer available."""
         await self._links.drop(keys)
 
     async def leave(self, session: str) -> None:
-        """End what upstreams keep for a caller's session alone."""
+        """End what upstreams hold for one caller's session."""
         await self._links.leave(session)
 
     def close(self) -> None:
-        """Let go of memory; what was acknowledged is on the disk."""
+        """Close memory; every acknowledged write is on disk."""
         if self._memory is not None:
             self._memory.close()
 
@@ -116,7 +116,7 @@ def _as_served(answer: Answer) -> Answer:
 
 
 async def call_memory(tools: MemoryTools, name: str, params: Params, caller: RequestContext) -> Answer:
-    """Call a tool; what needs a person's word is asked at once where the client can ask.
+    """Call a tool; ask the person for approval at once where the client can.
 
     Whoever is bound to some projects has no say in what all of them see: there, `remit approve` is left.
     """

@@ -1,4 +1,4 @@
-"""Searching memory: by words and by meaning, as tools are searched."""
+"""Searches artifacts by words and by meaning, as tools are searched."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ class ArtifactSearch:
     def search(
         self, query: str, homes: Sequence[Home], kinds: Sequence[ArtifactKind], limit: int
     ) -> list[FoundArtifact]:
-        """Find what answers a query, the best first."""
+        """Find the artifacts that answer a query, best first."""
         embedder = self._embedder()
         vector = self._vector(embedder, query)
         hits = self._store.hits(parse_query(query), vector, homes, kinds, limit)
@@ -48,7 +48,7 @@ class ArtifactSearch:
         ]
 
     def read(self, seconds: float | None = READING) -> int:
-        """Give vectors to what has none, for so long, and say to how many; what is left is found by words."""
+        """Embed artifacts that have no vector yet, within a time limit, and return how many."""
         embedder, done = self._embedder(), 0
         if embedder is None:
             return 0

@@ -1,4 +1,4 @@
-"""Artifacts: what memory keeps, as it is given, stored and shown."""
+"""The artifacts of memory: their kinds, their content and their age."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +20,7 @@ _RECENT = 30
 
 
 class ArtifactKind(StrEnum):
-    """What an artifact is."""
+    """The kind of an artifact."""
 
     SESSION = "session"
     DECISION = "decision"
@@ -31,7 +31,7 @@ class ArtifactKind(StrEnum):
 
 
 class ObservationType(StrEnum):
-    """What an observation is of."""
+    """The type of an observation."""
 
     CHANGE = "change"
     FINDING = "finding"
@@ -39,7 +39,7 @@ class ObservationType(StrEnum):
 
 
 class ArtifactStatus(StrEnum):
-    """Whether an artifact counts."""
+    """The status of an artifact."""
 
     LIVE = "live"
     SUPERSEDED = "superseded"  # another says it better; hidden, but kept
@@ -113,7 +113,7 @@ SHAPES: Mapping[ArtifactKind, Shape] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Artifact:
-    """An artifact to be kept."""
+    """An artifact to save."""
 
     kind: ArtifactKind
     scope: MemoryScope
@@ -126,7 +126,7 @@ class Artifact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredArtifact:
-    """An artifact as it is kept."""
+    """A saved artifact."""
 
     id: str
     kind: ArtifactKind
@@ -140,20 +140,20 @@ class StoredArtifact:
 
     @property
     def scope(self) -> MemoryScope:
-        """How far it is seen."""
+        """The scope in which it is visible."""
         if not self.project_id:
             return MemoryScope.GLOBAL
         return MemoryScope.PROJECT if self.focus is None else MemoryScope.FOCUS
 
     @property
     def label(self) -> str:
-        """What its kind is called where it is shown."""
+        """The label of its kind."""
         return SHAPES[self.kind].label
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Related:
-    """That a node is related to another."""
+    """A relation of a node to another."""
 
     target: str
     relation: Relation
@@ -161,7 +161,7 @@ class Related:
 
 
 class ProjectRecord(NamedTuple):
-    """A project, and when its memory was last looked through."""
+    """A project, and when its hygiene was last checked."""
 
     project_id: str
     created_at: int
@@ -177,7 +177,7 @@ class FocusRecord(NamedTuple):
 
 
 class EdgeRecord(NamedTuple):
-    """That two nodes are related."""
+    """A relation between two nodes."""
 
     source: str
     relation: Relation
@@ -215,13 +215,13 @@ def body_of(kind: ArtifactKind, content: Content) -> str:
 
 
 def fingerprint(item: Artifact) -> str:
-    """Tell what an artifact says from what others do, whatever its letters' case and spaces."""
+    """Hash the words of an artifact, without regard to case and spaces."""
     text = "\n".join(" ".join(each.lower().split()) for each in (item.name, item.body))
     return sha256(f"{item.kind}\n{text}".encode()).hexdigest()
 
 
 def content_json(content: Content) -> str:
-    """Write a content the one way in which it is kept."""
+    """Write content as the JSON that is stored."""
     return json.dumps(dict(content), ensure_ascii=False, separators=(",", ":"))
 
 
@@ -234,7 +234,7 @@ def _dated_at(kind: ArtifactKind, content: Content) -> int | None:
 
 
 def freshness(dated_at: int, now: int) -> Freshness:
-    """Say how fresh something is, by when it was last so."""
+    """Return how fresh something is by its date."""
     days = (now - dated_at) / DAY
     if days <= _CURRENT:
         return Freshness.CURRENT
@@ -242,7 +242,7 @@ def freshness(dated_at: int, now: int) -> Freshness:
 
 
 def is_hygiene_due(checked_at: int | None, now: int) -> bool:
-    """Tell whether a project's memory was not looked through for too long."""
+    """Return whether a project's hygiene check is overdue."""
     return checked_at is None or now - checked_at > HYGIENE_EVERY * DAY
 
 

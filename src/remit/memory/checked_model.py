@@ -148,7 +148,7 @@ class CheckedModel(BaseModel):
 
     @classmethod
     def read(cls, given: object, path: str = "") -> Self:
-        """Check what a caller sent.
+        """Check the input of a caller.
 
         Raises:
             ArtifactError: it breaks a rule.

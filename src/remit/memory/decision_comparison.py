@@ -37,7 +37,7 @@ _EMPTY = STOP_WORDS | _REFUSALS | frozenset(_TAKING.split())
 
 
 class Statement(NamedTuple):
-    """What a decision says."""
+    """What a decision chooses or refuses, for a subject."""
 
     subject: frozenset[str]
     choice: frozenset[str]
@@ -104,7 +104,7 @@ def _singular(word: str) -> str:
 
 
 class DedupOutcome(StrEnum):
-    """What a new artifact is beside those that are known."""
+    """How a new artifact relates to the known ones."""
 
     NEW = "new"
     DUPLICATE_SKIP = "duplicate_skip"
@@ -158,7 +158,7 @@ def nearest(words: frozenset[str], known: Iterable[tuple[str, frozenset[str]]]) 
 
 
 def outcome(near: NearestDecision | None) -> DedupOutcome:
-    """Say what becomes of a new decision."""
+    """Decide what to do with a new decision."""
     if near is None:
         return DedupOutcome.NEW
     return DedupOutcome.SUPERSEDE if near.likeness >= SUPERSEDES else DedupOutcome.MANUAL_REVIEW

@@ -1,4 +1,4 @@
-"""Approving: what would be seen in every project is written with a person's word for that very content."""
+"""Requires a person's approval for writes that every project would see."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _PRINCIPAL = "memory"
 
 
 class UnapprovedError(Exception):
-    """A write lacks approval: nothing of it may stay."""
+    """A write lacks approval and has to be rolled back."""
 
 
 class GlobalWrites:
-    """Asks a person about writes that every project would see."""
+    """Requests and uses approvals of global writes."""
 
     def __init__(
         self, store: MemoryStore, approvals: ApprovalStore, workspace: Workspace, clock: Clock
@@ -35,7 +35,7 @@ class GlobalWrites:
         self._clock = clock
 
     def use(self, tool: str, arguments: Arguments, token: str | None) -> None:
-        """Use up an approval in the transaction of what was approved: either counts, or neither.
+        """Use up an approval in the same transaction as the approved write.
 
         Raises:
             UnapprovedError: there is none, or the token names another.
@@ -49,7 +49,7 @@ class GlobalWrites:
             raise UnapprovedError
 
     def ask(self, tool: str, arguments: Arguments) -> NotApprovedError:
-        """Ask for approval, and make the error that says so."""
+        """Request approval, and return the error that tells the caller."""
         at = self._clock()
         asked = request_approval(
             self._approvals,
@@ -79,17 +79,17 @@ class GlobalWrites:
         )
 
     def waiting(self, id: str) -> Approval | None:
-        """Find what waits for a person's word."""
+        """Find a request that waits for an answer."""
         found = self._approvals.approval(id, self._workspace)
         return found if found is not None and found.status(self._clock()) is ApprovalStatus.WAITING else None
 
     def answer(self, id: str, *, word: bool) -> None:
-        """Keep a person's word; what was answered before, or is too late, stays as it is."""
+        """Record a person's answer, unless the request was answered before or has expired."""
         self._approvals.answer(id, self._workspace, self._clock(), is_approved=word)
 
 
 def _binding(tool: str, arguments: Arguments) -> Binding:
-    """Say what an approval is to be for; the token that names it is no part of that."""
+    """Bind an approval to a call, without the token that names the approval."""
     return Binding(_PRINCIPAL, tool, _DEFINITION, digest_of_arguments(_content(arguments)))
 
 

@@ -1,4 +1,4 @@
-"""Hygiene: what in a project's memory is out of date, said twice, left hanging or never tried."""
+"""Finds stale, duplicated, dangling, held and untested artifacts in a project's memory."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ MOST_LISTED = 100  # ids of a category
 
 
 class HygieneNode(NamedTuple):
-    """What hygiene looks at of a node."""
+    """A node as hygiene sees it."""
 
     id: str
     kind: ArtifactKind | None  # None: a focus area
@@ -26,7 +26,7 @@ class HygieneNode(NamedTuple):
 
 
 class PendingWrite(NamedTuple):
-    """A write that could not be made yet."""
+    """A queued write."""
 
     id: str
     at: int
@@ -35,7 +35,7 @@ class PendingWrite(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HygieneReport:
-    """What should be looked at."""
+    """The artifacts that need attention."""
 
     project_id: str
     scope: MemoryScope | None
@@ -66,7 +66,7 @@ def hygiene(
     now: int,
     pending_only: bool = False,
 ) -> HygieneReport:
-    """Look a project's memory through; nothing is changed."""
+    """Check a project's memory without changing it."""
     known = list(nodes)
     live = [node for node in known if node.status is ArtifactStatus.LIVE]
     found = {
@@ -103,7 +103,7 @@ def hygiene(
 
 
 def _duplicates(live: Iterable[HygieneNode]) -> list[str]:
-    """The later ones of those in one place that say the same."""
+    """Find the later ones of equal artifacts in one home."""
     seen: set[tuple[int, str]] = set()
     found: list[str] = []
     for node in live:
@@ -123,7 +123,7 @@ def _untried(live: Iterable[HygieneNode]) -> list[str]:
 
 
 def _drifting(live: Iterable[HygieneNode]) -> list[str]:
-    """Entities of one name of which different places say different things."""
+    """Find entities whose facts differ between homes."""
     facts: dict[str, dict[str, str]] = {}
     for node in live:
         if node.kind is ArtifactKind.ENTITY:

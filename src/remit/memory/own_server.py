@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 
 def is_own(declaration: Declaration) -> bool:
-    """Tell whether a declaration is Remit's own server, and no file's."""
+    """Return whether a declaration is Remit's own server."""
     return declaration.source == REMIT
 
 
 def resolve_own_server(client: str, resolved: Iterable[Resolved], *, is_served: bool) -> Resolved | None:
-    """Put the own server beside what a client declares, where the client has it or a gateway serves it.
+    """Add the own server to what a client declares, where the client starts a gateway or a gateway serves it.
 
     A server of the same name that somebody declares stands in its place.
     """
@@ -58,7 +58,7 @@ def own_server(client: str) -> Declaration:
 
 
 def own_upstream(declaration: Declaration, directory: str) -> Upstream:
-    """Make an upstream of the own server, so that calls of it go the way of all calls; nothing is started."""
+    """Make the own server's upstream, so its calls are routed like all others; nothing is started."""
     from remit.decision.launch import Launch
     from remit.upstream.upstream_model import Upstream
 
@@ -89,7 +89,7 @@ def instructions(project: Project, prefix: str = "") -> str:
 
 @cache
 def own_offer() -> Offer:
-    """Say what the own server lists."""
+    """Return the tools that the own server lists."""
     from remit.upstream.upstream_model import Offer, ServerExtras
 
     tools = [_definition(definition) for definition in tool_definitions().values()]
@@ -98,7 +98,7 @@ def own_offer() -> Offer:
 
 @cache
 def _digest() -> str:
-    """Tell one version of the tools from another: a new one is listed anew."""
+    """Hash the definitions, so a new version is listed again."""
     return sha256(json.dumps(tool_definitions(), sort_keys=True).encode()).hexdigest()
 
 

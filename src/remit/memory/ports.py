@@ -1,4 +1,4 @@
-"""What memory needs from the outside, in the words of the domain; see `ports` for the registry's."""
+"""The store that memory needs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # a port is a shape: whoever runs needs nothing of what it is
 
 
 class Home(NamedTuple):
-    """Where artifacts belong: a project, one of its focus areas, or what is global."""
+    """The node that artifacts belong to: a project, a focus area, or the global scope."""
 
     id: int
     kind: str
@@ -27,7 +27,7 @@ class Home(NamedTuple):
 
 
 class MemoryStore(Protocol):
-    """Keeps memory, as a graph; who reads names the homes that may be seen."""
+    """Stores memory as a graph; readers name the homes that they may see."""
 
     def transaction(self) -> AbstractContextManager[None]: ...
 

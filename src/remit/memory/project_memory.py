@@ -1,4 +1,4 @@
-"""Project memory: a method for each of its tools, and what the command line and the hooks need of it.
+"""Project memory, as its tools, the command line and the hooks use it.
 
 What is acknowledged is on disk: in the store, or, where that cannot be written now, in a queue that every
 later call tries again. Methods that check arguments import pydantic's models themselves: hooks, which only
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 
 
 class NewObservation(NamedTuple):
-    """Something that was seen of a project."""
+    """An observation to save."""
 
     observed: ObservationType
     text: str
@@ -74,7 +74,7 @@ def _new_id() -> str:
 
 
 class Memory:
-    """Keeps what was learnt, by project, behind the scope gate."""
+    """Saves and recalls artifacts by project, behind the scope gate."""
 
     def __init__(
         self,
@@ -106,11 +106,11 @@ class Memory:
         self.close()
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Close the store."""
         self._on_close()
 
     def get_scope_state(self, arguments: Arguments, bound: BoundProjects = None) -> ScopeStateResult:
-        """Say what is known of a project and a focus."""
+        """Return whether a project and a focus area exist."""
         from remit.memory.tool_models import GetScopeState
 
         asked = GetScopeState.read(arguments)
@@ -143,11 +143,11 @@ class Memory:
             return self._postpone(wanted, arguments, turn, bound, error)
 
     def waiting(self, approval_id: str) -> Approval | None:
-        """Find a write that waits for a person's word."""
+        """Find a write that waits for approval."""
         return self._global.waiting(approval_id)
 
     def approve(self, approval_id: str, *, word: bool) -> None:
-        """Keep a person's word on a write."""
+        """Record a person's answer to a write."""
         self._global.answer(approval_id, word=word)
 
     def call(self, tool: str, arguments: Arguments, bound: BoundProjects = None) -> object:
@@ -169,21 +169,21 @@ class Memory:
         return answers[tool](arguments, bound)
 
     def retrieve_context(self, arguments: Arguments, bound: BoundProjects = None) -> ContextBundle:
-        """Recall what is kept for a place, the nearest first."""
+        """Recall the artifacts of a place, the nearest scope first."""
         from remit.memory.tool_models import RetrieveContext
 
         self._pending.retry()
         return self._reader.retrieve(RetrieveContext.read(arguments), bound)
 
     def memory_surface(self, arguments: Arguments, bound: BoundProjects = None) -> SurfaceResult:
-        """Search a project's memory, and what is global."""
+        """Search a project's memory and the global scope."""
         from remit.memory.tool_models import MemorySurface
 
         self._pending.retry()
         return self._reader.surface(MemorySurface.read(arguments), bound)
 
     def run_hygiene(self, arguments: Arguments, bound: BoundProjects = None) -> HygieneReport:
-        """Look a project's memory through."""
+        """Check a project's memory."""
         from remit.memory.tool_models import RunHygiene
 
         self._pending.retry()
@@ -211,7 +211,7 @@ class Memory:
         )
 
     def observe(self, project_id: str, *seen: NewObservation) -> Sequence[str]:
-        """Keep what was seen of a project, without secrets, and give the ids; none where it does not exist.
+        """Save observations without secrets, and return their ids; none where the project has no memory.
 
         What says the same, or less, and was seen before goes: it is seen now.
         """
@@ -230,7 +230,7 @@ class Memory:
         return ids
 
     def sections(self, memory_id: str) -> list[Section]:
-        """Write what a session is told of memory at its start."""
+        """Write the sections on memory for the start of a session."""
         return sections(self._store, memory_id, self._clock())
 
     def projects(self) -> Sequence[tuple[str, int, int, int]]:
@@ -240,11 +240,11 @@ class Memory:
     def artifacts(
         self, project_id: str | None, limit: int, *, everything: bool = False
     ) -> Sequence[StoredArtifact]:
-        """List the artifacts of a project, or with None what is global, the newest first."""
+        """List the artifacts of a project, or with None of the global scope, newest first."""
         return self._store.artifacts(self._homes(project_id), limit, everything=everything)
 
     def find(self, id: str, project_id: str | None) -> StoredArtifact:
-        """Find an artifact of a project, or of what is global.
+        """Find an artifact of a project, or of the global scope.
 
         Raises:
             UnknownArtifactError: there is none.
@@ -258,7 +258,7 @@ class Memory:
         return found
 
     def relations(self, id: str) -> Sequence[tuple[str, str, str, Mapping[str, object]]]:
-        """List what an artifact is related to."""
+        """List the relations of an artifact."""
         return self._store.relations(id)
 
     def delete_artifact(self, kept: StoredArtifact) -> None:
@@ -266,13 +266,13 @@ class Memory:
         self._store.delete_artifact(kept.id, kept.project_id)
 
     def export(self, project_id: str | None) -> Iterator[str]:
-        """Write what is kept, of a project or of all, as lines of JSON."""
+        """Export a project, or all of memory, as lines of JSON."""
         from remit.memory.transfer import export
 
         return export(self._store, project_id)
 
     def restore(self, lines: Iterable[str]) -> ImportResult:
-        """Add what was exported, all of it or nothing; then make it ready for search.
+        """Import an export, all of it or nothing, and embed it for search.
 
         Raises:
             BadFileError: a line cannot be read, or says something else than what is kept under its name.
@@ -306,7 +306,7 @@ class Memory:
         bound: BoundProjects,
         error: StoreUnavailableError,
     ) -> Written:
-        """Queue a write that the gate lets pass; what needs approval is refused instead."""
+        """Queue a write that the scope gate permits; refuse one that needs approval."""
         where = find_place(self._store, wanted.project_id, wanted.focus, bound)
         if where.permission(wanted.tool) is Permission.BLOCKED:
             return combined(wanted, [blocked(scope_refusal(where)) for _ in wanted.parts])

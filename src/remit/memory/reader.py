@@ -1,4 +1,4 @@
-"""Reading memory: what a place has to say, what answers a query, and what should be looked at."""
+"""Answers the tools that read: recall, search and hygiene."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _EXCERPT = 300  # characters
 
 
 class _ContextQuery(NamedTuple):
-    """What `retrieve_context` was asked."""
+    """A checked call of `retrieve_context`."""
 
     where: MemoryPlace
     scope: MemoryScope
@@ -50,7 +50,7 @@ class _ContextQuery(NamedTuple):
 
 
 class MemoryReader:
-    """Answers the tools that read; each call is bounded in time."""
+    """Answers the tools that read, within a time limit."""
 
     def __init__(self, store: MemoryStore, search: ArtifactSearch, clock: Clock) -> None:
         self._store = store
@@ -58,7 +58,7 @@ class MemoryReader:
         self._clock = clock
 
     def retrieve(self, arguments: RetrieveContext, bound: BoundProjects) -> ContextBundle:
-        """Answer `retrieve_context`: what is nearest first, the focus before the project before all."""
+        """Answer `retrieve_context`: the focus area first, then the project, then the global scope."""
         asked = self._asked(arguments, bound)
         state = asked.where.standing.scope_state
         try:
@@ -82,7 +82,7 @@ class MemoryReader:
             )
 
     def surface(self, arguments: MemorySurface, bound: BoundProjects) -> SurfaceResult:
-        """Answer `memory_surface`: what of a project, and of what is global, answers a query."""
+        """Answer `memory_surface`: the best matches of a project and of the global scope."""
         query, limit = arguments.query, arguments.limit or DEFAULT_SURFACED
         where = self._place("memory_surface", arguments.project_id, None, bound)
         try:
@@ -112,7 +112,7 @@ class MemoryReader:
     def hygiene(
         self, arguments: RunHygiene, bound: BoundProjects, waiting: Sequence[PendingWrite]
     ) -> HygieneReport:
-        """Answer `run_hygiene`: what is stale, said twice, left hanging, or never tried."""
+        """Answer `run_hygiene`."""
         project_id, scope = arguments.project_id, arguments.scope
         pending_only = bool(arguments.check_pending_only)
         where = self._place("run_hygiene", project_id, None, bound)
@@ -157,7 +157,7 @@ class MemoryReader:
     def _homes(
         self, where: MemoryPlace, scope: MemoryScope, *, everywhere: bool = False
     ) -> dict[MemoryScope, list[Home]]:
-        """The homes that a place may read, by scope, from a scope outward."""
+        """Return the homes that a place may read, by scope, from a scope outward."""
         if not where.standing.project_exists:
             return {}
         known = self._store.homes(where.project_id or "")

@@ -1,4 +1,4 @@
-"""What the tools of memory answer."""
+"""The results of memory's tools."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ Item = dict[str, object]
 
 
 class SaveStatus(StrEnum):
-    """What became of a write."""
+    """The outcome of a write."""
 
     SAVED = "saved"
     PARTIAL = "partial"  # some of it; of a decision: kept, but held for review
@@ -24,7 +24,7 @@ class SaveStatus(StrEnum):
 
 
 class RetrievalStatus(StrEnum):
-    """What became of a search."""
+    """The outcome of a search."""
 
     SUCCEEDED = "succeeded"
     EMPTY = "empty"
@@ -35,7 +35,7 @@ class RetrievalStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaveResult:
-    """What became of one artifact."""
+    """The outcome of saving one artifact."""
 
     status: SaveStatus
     artifact_id: str | None = None
@@ -46,7 +46,7 @@ class SaveResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchSaveResult:
-    """What became of a session and what was learnt in it."""
+    """The outcome of saving a session with its decisions and patterns."""
 
     session: SaveResult
     decisions: Sequence[SaveResult]
@@ -54,13 +54,13 @@ class BatchSaveResult:
 
     @property
     def overall(self) -> SaveStatus:
-        """What became of all of them together."""
+        """The outcome of all of them together."""
         return overall([self.session, *self.decisions, *self.patterns])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScopeStateResult:
-    """What is known of a project and a focus."""
+    """Whether a project and a focus area exist."""
 
     scope_state: ScopeState
     project_exists: bool
@@ -71,7 +71,7 @@ class ScopeStateResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundArtifact:
-    """An artifact that was found, with how well it answers."""
+    """An artifact with its search score."""
 
     kept: StoredArtifact
     score: float | None = None
@@ -79,7 +79,7 @@ class FoundArtifact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextBundle:
-    """What was retrieved."""
+    """The result of `retrieve_context`."""
 
     items: Sequence[Item]
     retrieval_status: RetrievalStatus
@@ -93,7 +93,7 @@ class ContextBundle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SurfaceResult:
-    """What was found by a query."""
+    """The result of `memory_surface`."""
 
     matches: Sequence[Item]
     query_used: str
@@ -104,7 +104,7 @@ class SurfaceResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteResult:
-    """What was deleted with a project."""
+    """The result of `delete_project`."""
 
     status: str
     project_id: str
@@ -114,14 +114,14 @@ class DeleteResult:
 
 
 def blocked(objection: ScopeRefusal) -> SaveResult:
-    """Say that the gate let a write not pass."""
+    """Return the result of a write that the scope gate refused."""
     return SaveResult(
         status=SaveStatus.BLOCKED_SCOPE, message=objection.message, next_step=objection.next_step
     )
 
 
 def overall(results: Sequence[SaveResult]) -> SaveStatus:
-    """Sum up several writes, without calling any saved that is not."""
+    """Sum up several writes without hiding a failure."""
     statuses = {result.status for result in results}
     if len(statuses) == 1:
         return statuses.pop()
@@ -135,7 +135,7 @@ def overall(results: Sequence[SaveResult]) -> SaveStatus:
 def limited(
     found: Sequence[FoundArtifact], limits: dict[MemoryScope, int]
 ) -> tuple[list[FoundArtifact], list[MemoryScope]]:
-    """Keep as many of each scope as its limit allows, the nearest scope first; say which had more."""
+    """Limit the artifacts of each scope, the nearest scope first, and list the scopes that had more."""
     kept: list[FoundArtifact] = []
     truncated: list[MemoryScope] = []
     for scope, limit in limits.items():
@@ -147,7 +147,7 @@ def limited(
 
 
 def conflicts_among(found: Sequence[FoundArtifact]) -> list[tuple[str, str]]:
-    """List the pairs of decisions among what was found that contradict each other."""
+    """List the pairs of found decisions that contradict each other."""
     decisions = [item.kept for item in found if item.kept.kind is ArtifactKind.DECISION]
     live = [each for each in decisions if each.status is ArtifactStatus.LIVE]
     return contradicting((each.id, name_of(each.kind, each.content)) for each in live)

@@ -1,4 +1,4 @@
-"""The scope gate: what is known of a project and a focus, and what each tool may do then."""
+"""The scope gate: which tools may run for a known, an unknown or a missing project and focus."""
 
 import json
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ MAX_ID = 200  # characters of a project's id, and of a focus area's name
 
 
 class ScopeState(StrEnum):
-    """Whether a call says where it belongs, and that place exists."""
+    """Whether a call names a place that exists."""
 
     RESOLVED = "resolved"
     UNCERTAIN = "uncertain"
@@ -19,7 +19,7 @@ class ScopeState(StrEnum):
 
 
 class MemoryScope(StrEnum):
-    """How far an artifact is seen; the nearest first."""
+    """Where an artifact is visible; the nearest scope first."""
 
     FOCUS = "focus"
     PROJECT = "project"
@@ -27,7 +27,7 @@ class MemoryScope(StrEnum):
 
 
 class PlaceStatus(StrEnum):
-    """What is known of the place that a call names; of an unknown project, its focus is unknown, too."""
+    """Which part of the place that a call names exists."""
 
     NO_PROJECT = "no project is named"
     UNKNOWN_PROJECT = "the project does not exist"
@@ -36,7 +36,7 @@ class PlaceStatus(StrEnum):
 
     @property
     def scope_state(self) -> ScopeState:
-        """The state as callers are told it."""
+        """The scope state that callers see."""
         return _STATES[self]
 
     @property
@@ -54,7 +54,7 @@ _STATES = {
 
 
 class Permission(StrEnum):
-    """What a tool may do."""
+    """How much of its work a tool may do."""
 
     FULL = "all that it does"
     PROJECT_ONLY = "reads what belongs to the project itself: no focus area, nothing global"
@@ -99,7 +99,7 @@ SAVING_TOOLS = tuple(tool for tool, row in GATE.items() if row is _WRITES or row
 
 
 class MemoryPlace(NamedTuple):
-    """Where a call belongs, and what is known of it."""
+    """The project and focus area of a call, and whether they exist."""
 
     project_id: str | None
     focus: str | None
@@ -108,11 +108,11 @@ class MemoryPlace(NamedTuple):
 
     @property
     def is_out_of_bounds(self) -> bool:
-        """Whether the endpoint may not even know whether the project exists."""
+        """Whether the endpoint may not know of the project."""
         return self.bound is not None and self.project_id is not None and self.project_id not in self.bound
 
     def permission(self, tool: str) -> Permission:
-        """Look up what a tool may do here; beyond the bounds nothing is created."""
+        """Look up what a tool may do here; out of bounds it creates nothing."""
         allowed = GATE[tool][self.standing]
         if self.is_out_of_bounds and allowed is Permission.CREATES:
             return Permission.BLOCKED
@@ -122,7 +122,7 @@ class MemoryPlace(NamedTuple):
 def place_status(
     project_id: str | None, focus: str | None, *, project_exists: bool, focus_exists: bool
 ) -> PlaceStatus:
-    """Say what is known of a place."""
+    """Return which part of a place exists."""
     if project_id is None:
         return PlaceStatus.NO_PROJECT
     if not project_exists:
@@ -133,14 +133,14 @@ def place_status(
 
 
 class ScopeRefusal(NamedTuple):
-    """Why the gate lets a call not pass, and the call that would change it."""
+    """Why the gate refuses a call, and the call that would change it."""
 
     message: str
     next_step: str
 
 
 def scope_refusal(place: MemoryPlace) -> ScopeRefusal:
-    """Say what is missing, and the exact call that would make it so."""
+    """Explain a refusal, with the exact call that creates what is missing."""
     message = f"Scope state: {place.standing.scope_state}"
     if place.project_id is None:
         return ScopeRefusal(
@@ -171,7 +171,7 @@ def bootstrap_call(project_id: str, focus: str | None = None) -> str:
 
 
 def memory_id(project: Project) -> str:
-    """Name the memory of a repository: by its folder, and its hash, for two folders may be called alike."""
+    """Return the memory id of a repository: its folder's name and a hash, as folders may share a name."""
     folder = project.path.replace("\\", "/").rstrip("/").rpartition("/")[2]
     plain = "".join(char if char.isalnum() or char in "._-" else "-" for char in folder)
     return f"{plain[:80].strip('-') or 'project'}-{project.hash[:8]}"

@@ -1,4 +1,4 @@
-"""What a session is told of memory when it starts."""
+"""Writes the sections on memory for the start of a session."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _MOST = 200  # characters of a line
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecentSection:
-    """What to tell of one sort of thing: how many, of how many days."""
+    """A section of recent artifacts: how many, and from how many days."""
 
     title: str
     kind: ArtifactKind
@@ -57,7 +57,7 @@ _KEEP_ID = 6
 
 
 def since(recent: RecentSection, now: int) -> int:
-    """From when on something is told."""
+    """Return the time from which a section lists artifacts."""
     return now - recent.days * DAY
 
 
@@ -66,7 +66,7 @@ def memory_sections(
     last_session: StoredArtifact | None,
     found: Sequence[tuple[RecentSection, Sequence[StoredArtifact]]],
 ) -> list[Section]:
-    """Write the sections on memory, the most important kept longest when space is short."""
+    """Write the sections on memory, with the order in which they are dropped when space is short."""
     sections = [Section(text=f"## Project Memory\nproject_id: {memory_id}", keep=_KEEP_ID)]
     if last_session is not None:
         sections.append(Section(text=_session(last_session), keep=_KEEP_SESSION))
@@ -95,7 +95,7 @@ def _line(kept: StoredArtifact) -> str:
 def sections(
     store: MemoryStore, project_id: str, now: int, left: Sequence[StoredTrace] = ()
 ) -> list[Section]:
-    """Write the sections on a project's memory: its id, the last session, and what is new of each sort.
+    """Write the sections on a project's memory: its id, the last session, and recent artifacts.
 
     What calls left and is no observation yet is told beside those, and instead of the ones that say less.
     """

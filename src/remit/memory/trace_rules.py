@@ -1,4 +1,4 @@
-"""Leaving: which trace a call leaves, by the tool, what it was given, and what the client says came of it.
+"""Decides which trace a tool call leaves, from its arguments and its result.
 
 What a file, an answer or a page holds is never part of one. Only what is certain counts: of a command whose
 exit code may be another program's, nothing is said; what an address was given besides is left out.
@@ -45,7 +45,7 @@ _TASK = r"(?:run )?(?:tests?|check|lint|build|typecheck|vet|clippy)\b.*"
 
 
 def trace_of(tool: str, given: Mapping[str, object], answer: object, *, succeeded: bool) -> Trace | None:
-    """Tell what a call left; `answer` is what the client says came of it."""
+    """Return the trace of a call; `answer` is the result that the client reports."""
     if tool == _SHELL:
         return _run(given, answer, succeeded=succeeded)
     if not succeeded:
@@ -96,12 +96,12 @@ def _check(command: str) -> str:
 
 
 def _hides(word: Word) -> bool:
-    """Tell whether a word may be a secret, by itself or for the option that it is given to."""
+    """Return whether a word may be a secret, by itself or as the value of its option."""
     return shown(word.prefix + word.value) is None or names_a_secret(word.name)
 
 
 def _address(url: str) -> str:
-    """Write the address of a public page, without what only this caller was given."""
+    """Write the address of a public page, without credentials and query."""
     found = re.match(_URL, url)
     if found is None or found[2].lower().endswith(_PRIVATE):
         return ""
@@ -114,7 +114,7 @@ def _named(sort: TraceKind, subject: str, verb: str) -> Trace | None:
 
 
 def without_secrets(subject: str) -> str:
-    """Write a subject as it may be kept: a line, with what is secret in it hidden."""
+    """Write a subject as one line without secrets."""
     line = one_line(subject, _LONGEST_GIVEN)
     return one_line(redact(line, secrets_in(line)), _LONGEST)  # cut last: nobody knows half of a secret
 

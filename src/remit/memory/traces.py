@@ -1,4 +1,4 @@
-"""Traces: what a call leaves behind that the next session may want to know of.
+"""Traces of tool calls that the next session may want to know of.
 
 Names alone: of a file its path, of a check the command, of a page its address. A hook process imports this
 module.
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class TraceKind(StrEnum):
-    """What was left."""
+    """The kind of a trace."""
 
     FILE = "file"
     COMMIT = "commit"
@@ -34,7 +34,7 @@ OBSERVED = {  # what an observation of it is one of
 
 
 class Trace(NamedTuple):
-    """What a call left; `subject` of a file is its path as the client gives it."""
+    """The trace of a call; the `subject` of a file is its path as the client gives it."""
 
     sort: TraceKind
     subject: str
@@ -43,12 +43,12 @@ class Trace(NamedTuple):
 
     @property
     def is_new(self) -> bool:
-        """Whether it says something by itself: that a check passes does so only if it failed before."""
+        """Whether it counts by itself: a passing check counts only after a failure."""
         return self.verb != PASSES
 
 
 class StoredTrace(NamedTuple):
-    """A trace as it is kept."""
+    """A stored trace."""
 
     id: int
     sort: TraceKind
@@ -60,12 +60,12 @@ class StoredTrace(NamedTuple):
 
     @property
     def observed(self) -> str:
-        """What an observation of it is one of."""
+        """The type of its observation."""
         return OBSERVED[self.sort]
 
     @property
     def text(self) -> str:
-        """What is told of it."""
+        """Its text for a session."""
         often = f" {self.times} times" if self.times > 1 else ""
         if self.sort is TraceKind.CHECK:
             if self.verb == FAILS:

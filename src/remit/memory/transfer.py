@@ -105,21 +105,21 @@ _LINES: Mapping[str, type[_Project | _Focus | _Edge | _Artifact]] = {
 
 
 class ImportResult(NamedTuple):
-    """What became of an import."""
+    """The result of an import."""
 
     added: int
     known: int  # what was there before, just as it is in the lines
 
 
 def export(store: MemoryStore, project_id: str | None) -> Iterator[str]:
-    """Write what is kept, of one project or of all, as lines."""
+    """Write a project, or all of memory, as lines."""
     yield HEAD
     for record in store.records(project_id):
         yield record_line(record)
 
 
 def restore(store: MemoryStore, lines: Iterable[str]) -> ImportResult:
-    """Add what lines hold, all of it or nothing.
+    """Import lines, all of them or nothing.
 
     Raises:
         BadFileError: a line cannot be read, or says something else than what is kept under its name.

@@ -41,7 +41,7 @@ class WriteQueue:
             ) from error
 
     def waiting(self) -> Sequence[tuple[str, Mapping[str, object]]]:
-        """List the writes, the oldest first; a file that is no write is left alone."""
+        """List the writes, oldest first; other files are left alone."""
         try:
             names = sorted(name for name in os.listdir(self._folder) if name.endswith(_SUFFIX))
         except OSError:
@@ -50,14 +50,14 @@ class WriteQueue:
         return [(name, write) for name, write in found if write is not None]
 
     def drop(self, name: str) -> None:
-        """Forget a write that was made."""
+        """Remove a write that was made."""
         try:
             os.remove(os.path.join(self._folder, name))
         except FileNotFoundError:
             return  # another process was faster
 
     def mark(self, name: str, write: Mapping[str, object]) -> None:
-        """Keep a write with what is said of it now."""
+        """Replace a write with its new content."""
         self._put(name, write)
 
     def _put(self, name: str, write: Mapping[str, object]) -> None:
@@ -110,7 +110,7 @@ class PendingWrites:
         self._writer = writer
 
     def add(self, tool: str, arguments: Arguments, turn: WriteStamp) -> None:
-        """Keep a write on disk.
+        """Add a write.
 
         Raises:
             StoreUnavailableError: not even that is possible.
@@ -119,7 +119,7 @@ class PendingWrites:
         self._queue.add(write, turn.id, turn.at)
 
     def retry(self) -> bool:
-        """Try what waits; False where it still cannot be written."""
+        """Retry all writes; return False while the store cannot be written."""
         for queued in self._queued():
             if queued.refused is not None:
                 continue
@@ -139,7 +139,7 @@ class PendingWrites:
         return True
 
     def waiting(self, project_id: object) -> list[PendingWrite]:
-        """List what waits for a project."""
+        """List the queued writes of a project."""
         return [
             PendingWrite(queued.turn.id, queued.turn.at, queued.refused or _LOCKED)
             for queued in self._queued()
@@ -152,7 +152,7 @@ class PendingWrites:
 
 
 def _read(name: str, write: Mapping[str, object]) -> _Queued | None:
-    """Read a file of the queue; None where nobody could have put it there."""
+    """Read a file of the queue; None for a file that the queue did not write."""
     tool, arguments, id, at = (write.get(key) for key in ("tool", "arguments", "id", "at"))
     if tool not in SAVING_TOOLS or not isinstance(arguments, dict) or not isinstance(id, str):
         return None

@@ -1,4 +1,4 @@
-"""Writing: makes a plan so, past the gate, and beside what is known already."""
+"""Writes plans to the store: through the scope gate, and compared with known artifacts."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -43,7 +43,7 @@ class WritePlan:
 
 
 class WriteStamp(NamedTuple):
-    """One write: what its artifacts are called, and when it was asked for."""
+    """The id and the time of one write, from which its artifacts get their ids."""
 
     id: str
     at: int
@@ -54,7 +54,7 @@ class WriteStamp(NamedTuple):
 
 
 class _Assessment(NamedTuple):
-    """What is to be done with a part."""
+    """What to do with an artifact after comparing it with known ones."""
 
     result: SaveResult | None  # it is settled, and nothing is to be written
     status: ArtifactStatus = ArtifactStatus.LIVE
@@ -68,7 +68,7 @@ class _Assessment(NamedTuple):
 def find_place(
     store: MemoryStore, project_id: str | None, focus: str | None, bound: BoundProjects
 ) -> MemoryPlace:
-    """Find out what is known of a place; what is out of bounds is not known."""
+    """Look up a place; a project out of bounds does not exist."""
     return _place(_known(store, project_id, bound), project_id, focus, bound)
 
 
@@ -90,7 +90,7 @@ def _place(
 
 
 def combined(plan: WritePlan, results: Sequence[SaveResult]) -> Written:
-    """Put together what became of each part, as the plan's tool answers it."""
+    """Combine the results of the parts into the result of the tool."""
     if plan.sizes is None:
         return results[0]
     decisions = 1 + plan.sizes[0]
@@ -127,7 +127,7 @@ class MemoryWriter:
         return combined(plan, results), is_seen_everywhere
 
     def _homes(self, known: Sequence[Home], project_id: str, focus: str | None, at: int) -> _Homes:
-        """The homes of a place, made where they are missing."""
+        """Return the homes of a place, creating missing ones."""
         every = list(known) or [self._store.create_project(project_id, at)]
         homes = {MemoryScope.PROJECT: every[0], MemoryScope.GLOBAL: self._store.global_home()}
         if focus is not None:
@@ -163,7 +163,7 @@ class MemoryWriter:
         return _saved_result(id, judged), True
 
     def _judge(self, part: PlannedArtifact, home: Home, homes: _Homes) -> _Assessment:
-        """See what a decision or pattern is beside those that are known in its place."""
+        """Compare a decision or pattern with the known ones of its home."""
         artifact = part.artifact
         same = self._store.same(artifact, home)
         if same is not None and part.supersedes is None:
@@ -230,7 +230,7 @@ class MemoryWriter:
         )
 
     def _target(self, related: Related, number: int, home: Home, project: Home) -> str:
-        """Find what an entity is related to, by its id, or by an entity's name."""
+        """Find the target of a relation by its id, or by an entity's name."""
         if self._store.find(related.target, home.project_id) is not None:
             return related.target
         subject = " ".join(related.target.lower().split())
@@ -252,7 +252,7 @@ class MemoryWriter:
 
 
 def related_to(target: str, related: Related) -> Related:
-    """Name the node itself that something is related to."""
+    """Point a relation at the id of its target."""
     return Related(target=target, relation=related.relation, properties=related.properties)
 
 

@@ -36,7 +36,7 @@ class _Subparsers:
 
 
 class ArgparseScan:
-    """Goes through the functions of modules, and follows what they do to parsers."""
+    """Finds the argparse parsers that functions of modules build."""
 
     def __init__(self, references: References) -> None:
         self._references = references

@@ -6,7 +6,7 @@ from typing import Any
 
 
 def main() -> None:
-    """Do what the first word says, with the words after it."""
+    """Call the object that the first word names, with the other words as the command line."""
     target = sys.argv.pop(1)
     module, _, name = target.partition(":")
     sys.argv[0] = module.partition(".")[0]

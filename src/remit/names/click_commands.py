@@ -27,7 +27,7 @@ class CommandLibrary(StrEnum):
 
 @dataclass
 class FoundCommand:
-    """A command or a group, as far as the code tells."""
+    """A command or a group found in code."""
 
     id: str  # `package.module.object`
     flavour: CommandLibrary
@@ -43,7 +43,7 @@ class FoundCommand:
 
 
 class ClickScan:
-    """Goes through modules, and collects what they define."""
+    """Collects the commands and groups that modules define."""
 
     def __init__(self, references: References) -> None:
         self._references = references
@@ -56,7 +56,7 @@ class ClickScan:
         self.found: dict[str, FoundCommand] = {}
 
     def scan(self, modules: Sequence[Module]) -> list[ScanWarning]:
-        """Collect the commands of all modules; list what could not be read."""
+        """Collect the commands of all modules, and return warnings about code that could not be read."""
         for module in modules:
             self._classes(module)
         for module in modules:

@@ -1,4 +1,4 @@
-"""Turns the arguments of a call into the words of a command line, none of which can be read as another."""
+"""Turns the arguments of a call into the words of a command line, safe from being read as options."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
@@ -17,7 +17,7 @@ _WORDS = {"string": "text", "integer": "a whole number", "number": "a number", "
 
 
 def schema_of(parameters: Sequence[Parameter]) -> dict[str, object]:
-    """Describe what a command takes, as a JSON schema."""
+    """Return the JSON schema of a command's parameters."""
     schema: dict[str, object] = {
         "type": "object",
         "properties": {each.name: _described(each) for each in parameters},
@@ -75,7 +75,7 @@ def _option(parameter: Parameter, value: object) -> Iterator[str]:
 
 
 def _assigned(flag: str, word: str) -> Sequence[str]:
-    """Write an option and its value as one word, so that no value is taken for another option."""
+    """Write an option and its value as one word, so no value is taken for an option."""
     if flag.startswith("--"):
         return (f"{flag}={word}",)
     return (f"{flag}{word}",) if word else (flag, word)

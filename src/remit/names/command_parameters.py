@@ -20,7 +20,7 @@ class ClickParameters:
         self._libraries = tuple(f"{library}." for library in libraries)
 
     def of(self, decorators: Sequence[ast.expr], module: str) -> Iterator[Parameter]:
-        """List what a command takes, in the order in which it is written."""
+        """List the parameters of a command in source order."""
         for decorator in decorators:
             node, home = self._shared(decorator, module)
             call = node if isinstance(node, ast.Call) else None
@@ -97,7 +97,7 @@ class ClickParameters:
 
 
 def longest_flag(words: Sequence[str]) -> tuple[str, str]:
-    """Choose how an option is written: the long form, and what says no, where something does."""
+    """Return the long form of an option, and the form that negates it."""
     flags = [word for word in words if word.startswith("-")]
     chosen = next((word for word in flags if word.startswith("--")), flags[0] if flags else "")
     on, _, off = chosen.partition("/")
@@ -110,7 +110,7 @@ _CONTEXTS = ("Context", "CallbackParam")
 
 
 class _Said(NamedTuple):
-    """What is said of a parameter besides its type and its default."""
+    """The `typer.Option` or `typer.Argument` of a parameter."""
 
     kind: str  # `Option` or `Argument`
     call: ast.Call
@@ -126,7 +126,7 @@ class TyperParameters:
         self._types = Types(references)
 
     def of(self, function: Function, module: str) -> Iterator[Parameter]:
-        """List what a command takes, in the order in which it is written."""
+        """List the parameters of a command in source order."""
         for each, default in signature(function):
             written = each.annotation
             if isinstance(written, ast.Name | ast.Attribute) and ast.unparse(written).endswith(_CONTEXTS):
@@ -164,7 +164,7 @@ class TyperParameters:
     def _said(
         self, written: ast.expr | None, default: ast.expr | None, module: str
     ) -> tuple[ast.expr | None, _Said | None]:
-        """Find what `typer.Option` or `typer.Argument` says, and the type without it."""
+        """Find the `typer.Option` or `typer.Argument` of a parameter, and its bare type."""
         if isinstance(written, ast.Subscript) and ast.unparse(written.value).endswith("Annotated"):
             inside = written.slice
             if isinstance(inside, ast.Tuple) and inside.elts:

@@ -21,7 +21,7 @@ _FUNCTION = "remit.names.call_function"
 
 
 class CommandResult(NamedTuple):
-    """How a command ended, and what it wrote."""
+    """The exit status and output of a command."""
 
     exit_code: int
     output: str
@@ -42,7 +42,7 @@ class CommandRunner:
         self._timeout = timeout
 
     async def run(self, given: Mapping[str, object]) -> str:
-        """Run the command, and give what it printed.
+        """Run the command, and return its output.
 
         Raises:
             ArgumentsError: it does not take these arguments.
@@ -113,7 +113,7 @@ async def _communicate(process: Process, stdin: bytes) -> CommandResult:
 
 
 async def _beginning(stream: ByteReceiveStream | None) -> str:
-    """Read a stream to its end, so that nobody has to wait, and keep the beginning."""
+    """Read a stream to its end, so the process is not blocked, and keep the beginning."""
     kept, size = bytearray(), 0
     with suppress(anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
         while stream is not None:

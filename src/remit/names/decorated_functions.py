@@ -1,4 +1,4 @@
-"""The functions of a package that are marked as tools, with what their decorators say."""
+"""Finds the functions of a package that are decorated as tools."""
 
 import ast
 from collections.abc import Iterator, Mapping

@@ -67,7 +67,7 @@ def _names(document: Mapping[str, Any]) -> Names:
 
 
 def read_command(name: str, said: Mapping[str, Any]) -> Command:
-    """Read what is known of a command.
+    """Read a command.
 
     Raises:
         KeyError, TypeError, ValueError, AttributeError: it is nothing of the kind.

@@ -21,7 +21,7 @@ _MARKS = (b"; written by `remit names ", b'{\n  "version": 1,\n  "package": ')
 
 
 class Generated(NamedTuple):
-    """A file that was generated, and what there is to say of it."""
+    """A generated file, with remarks about it."""
 
     data: bytes
     names: tuple[str, ...]  # of its commands
@@ -33,7 +33,7 @@ class Generated(NamedTuple):
 
 
 class LabeledCommand(NamedTuple):
-    """A command with what the scopes file says of it."""
+    """A command with its entries in the scopes file."""
 
     command: Command
     is_labelled: bool
@@ -89,7 +89,7 @@ class Generator:
         )
 
     def labelled(self, names: str, scopes: str) -> list[LabeledCommand]:
-        """List the commands of a file of names with what their scopes say; none where there are no scopes.
+        """List the commands of a file of names with their scopes.
 
         Raises:
             BadFileError: one of the files is not what it should be.
@@ -103,7 +103,7 @@ class Generator:
         return tree(each.command for each in labelled)
 
     def is_current(self, made: Generated, path: str) -> bool:
-        """Tell whether a file holds what would be written.
+        """Return whether a file is up to date.
 
         Raises:
             BadFileError: it cannot be read.
@@ -111,7 +111,7 @@ class Generator:
         return _bytes(path) == made.data
 
     def write(self, made: Generated, path: str) -> bool:
-        """Write a file, unless somebody else's is there; False where it held just that.
+        """Write a file, unless another program's file is there; return False where it was up to date.
 
         Raises:
             BadFileError: somebody else's file is there, or nothing can be written there.

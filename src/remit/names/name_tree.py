@@ -1,4 +1,4 @@
-"""The names of a program's commands: what each is called, takes, and how it is started."""
+"""The names of a program's commands, with their parameters and how they are started."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
@@ -31,7 +31,7 @@ class Parameter(NamedTuple):
 
 
 class Label(NamedTuple):
-    """What the code itself says of who may use a command, and when."""
+    """Who may use a command, and when, as its code declares it."""
 
     states: tuple[str, ...] = ()
     when: str | None = None
@@ -74,7 +74,7 @@ class Names(NamedTuple):
 
 
 class ScanWarning(NamedTuple):
-    """Something of the code that could not be read."""
+    """Code that could not be read."""
 
     file: str
     line: int

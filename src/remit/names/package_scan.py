@@ -18,7 +18,7 @@ _DEEPEST = 16  # groups inside groups
 
 
 class Scanned(NamedTuple):
-    """The names of a package, and what of it could not be read."""
+    """The names of a package, with warnings about code that could not be read."""
 
     names: Names
     warnings: tuple[ScanWarning, ...]
@@ -63,7 +63,7 @@ class _Walk:
         self.groups: dict[str, str] = {}
 
     def clicks(self) -> Iterator[_Named]:
-        """List the commands of click and typer, from those that belong to nobody."""
+        """List the commands of click and typer, starting at the groups without a parent."""
         found = self._scan.found
         below = {child for each in found.values() for _, child in each.children}
         for id in sorted(found):

@@ -40,7 +40,7 @@ class Types:
         self._references = references
 
     def of(self, node: ast.expr | None, module: str, depth: int = 0) -> ParameterType:
-        """Read a type; what is not known is text, which is what a command line has."""
+        """Read a type; an unknown one is text."""
         if node is None or depth > _DEEPEST:
             return ParameterType()
         match node:

@@ -1,4 +1,4 @@
-"""What names in source files refer to: across imports, and without running any of them."""
+"""Resolves names in source files across imports, without running the files."""
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,7 +18,7 @@ class References:
         self._names = {module.name: dict(_names(module)) for module in self.modules.values()}
 
     def of(self, node: ast.expr, module: str) -> str | None:
-        """Name an object in full, as `package.module.object`; None where that cannot be told."""
+        """Return the full name of an object, as `package.module.object`; None where it is unclear."""
         parts: list[str] = []
         while isinstance(node, ast.Attribute):
             parts.append(node.attr)
@@ -45,7 +45,7 @@ class References:
         return any(name == library or name.startswith(f"{library}.") for name in names)
 
     def value(self, name: str) -> tuple[str, ast.expr] | None:
-        """Find what is assigned to a name of a module, and that module; None where nothing is."""
+        """Find the value assigned to a name, and its module; None where there is none."""
         module, own = self.split(name)
         if module not in self._values:
             source = self.modules.get(module)
@@ -63,7 +63,7 @@ class References:
 
 
 def _names(module: Module) -> Iterator[tuple[str, str]]:
-    """List the names of a module with what they mean; a later one counts."""
+    """List the names of a module with what they refer to; later ones win."""
     for node in ast.walk(module.tree):
         match node:
             case ast.Import(names):

@@ -22,7 +22,7 @@ _LONGEST = 3600.0  # seconds that a command may be given
 
 
 class Server(NamedTuple):
-    """What a scopes file says of the server that is made of it."""
+    """The settings of the generated server."""
 
     name: str | None = None
     command: tuple[str, ...] = ()  # how the program is started, where the code does not say
@@ -30,7 +30,7 @@ class Server(NamedTuple):
 
 
 class Scopes(NamedTuple):
-    """What a scopes file says."""
+    """The content of a scopes file."""
 
     tables: Mapping[str, Mapping[str, object]] = {}  # by name or pattern, as they were written
     server: Server = Server()
@@ -69,7 +69,7 @@ def open_scopes(path: str) -> bytes | None:
 
 
 def strictest(entries: Sequence[ToolEntry]) -> Label:
-    """Put together what several entries say of who may use a command: the strictest counts."""
+    """Combine several entries; the strictest wins."""
     dangers = sorted((each.danger for each in entries if each.danger), key=DANGERS.index)
     approvals = [each.approval for each in entries if each.approval is not None]
     enabled = [each.ai_enabled for each in entries if each.ai_enabled is not None]
@@ -134,7 +134,7 @@ _HEAD = """\
 
 
 class UpdatedScopes(NamedTuple):
-    """A scopes file, with what became new and what is left over."""
+    """A scopes file after an update, with the added and the obsolete names."""
 
     text: bytes
     added: tuple[str, ...]
@@ -170,7 +170,7 @@ def _section(command: Command) -> str:
 
 
 def _lines(command: Command) -> Iterator[str]:
-    """Write what a new command starts with: what its code says, else what is safe."""
+    """Write the entry of a new command: its declared label, else safe defaults."""
     said = command.label
     danger = said.danger or of_command(command.name).word
     enabled = danger == "safe" if said.ai_enabled is None else said.ai_enabled
@@ -198,5 +198,5 @@ def _quoted(text: str) -> str:
 
 
 def tables_of(name: str, scopes: Scopes) -> list[Mapping[str, object]]:
-    """List what a scopes file says of a command, by its name and by patterns."""
+    """List the tables of a scopes file that match a command."""
     return [table for pattern, table in scopes.tables.items() if glob(pattern).matches(name)]

@@ -33,7 +33,7 @@ class Module(NamedTuple):
 
 
 class Package(NamedTuple):
-    """The source files of a package, and what could not be read of them."""
+    """The source files of a package, with warnings about unreadable ones."""
 
     name: str
     modules: tuple[Module, ...]

@@ -1,4 +1,4 @@
-"""Decorators that make tools of functions, and say when and where these are there."""
+"""Decorators that turn functions into tools, and declare when they are available."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ _MARK = "__remit__"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolOptions:
-    """What decorators say of a function."""
+    """The options that decorators set on a function."""
 
     is_tool: bool = False
     name: str | None = None
@@ -30,7 +30,7 @@ class ToolOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DefinedTool:
-    """A tool that is defined in Python: what a model is told of it, what it needs, and what it does."""
+    """A tool defined in Python: its definition, its conditions and its function."""
 
     name: str
     description: str
@@ -105,7 +105,7 @@ def location_scope(
 
 
 def options_of(function: object) -> ToolOptions:
-    """Tell what decorators say of a function; of one without any, nothing."""
+    """Return the options that decorators set on a function."""
     return getattr(_marked(function), _MARK, ToolOptions())
 
 
@@ -127,5 +127,5 @@ def _mark(function: AnyFunction, **said: Any) -> AnyFunction:
 
 
 def _marked(function: object) -> object:
-    """Find the function itself, inside what makes a method of it that needs no object."""
+    """Return the function inside a static method or class method."""
     return function.__func__ if isinstance(function, staticmethod | classmethod) else function  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - of any type

@@ -1,4 +1,4 @@
-"""States and tools that are declared in Python: which tools there are, in the states that hold now."""
+"""States declared in Python, and the tools that are available in them."""
 
 import asyncio
 import threading
@@ -28,7 +28,7 @@ class DetectedState(NamedTuple):
 
 
 class Registered(NamedTuple, Generic[Tool]):
-    """A tool with what it needs."""
+    """A tool with its condition."""
 
     tool: Tool
     condition: Condition
@@ -36,7 +36,7 @@ class Registered(NamedTuple, Generic[Tool]):
 
 
 class StateAwareRegistry(Generic[Tool]):
-    """Tools that are there only in the states that they need.
+    """Tools that are available only in the states that they need.
 
     Raises:
         StateError: states imply each other in a circle.

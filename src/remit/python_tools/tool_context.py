@@ -1,4 +1,4 @@
-"""What the tools of a program are decided by: states that functions find out, and those of a project."""
+"""The context for decisions about Python tools: detected states, and the states of a project."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
@@ -25,7 +25,7 @@ _OF_A_PROJECT = {**VARIABLES, "env": CelType.MAP, ENTITIES: CelType.MAP}  # its 
 
 
 class ToolContextSource:
-    """Takes snapshots, and gives the context in which tools are decided.
+    """Takes snapshots, and builds the context for decisions about tools.
 
     Raises:
         NoSuchDirectoryError: there is no such project.
@@ -45,13 +45,13 @@ class ToolContextSource:
         )
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Close the store."""
         if self._registry is not None:
             self._registry.close()
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """List what conditions may ask about, as it is declared now."""
+        """The states and variables that conditions may use."""
         if self._registry is None:
             return Vocabulary(states=self._implications.names, variables={"location": LOCATION})
         with self._lock:
@@ -60,7 +60,7 @@ class ToolContextSource:
 
     @property
     def ways(self) -> dict[str, str]:
-        """Say for each state what would make it true, where that is known."""
+        """Return how each state can become true, where known."""
         told = {
             name: f"bring it about: {each.description}" if each.description else _BY_ITS_DETECTOR
             for name, each in self._detected.states.items()
@@ -71,17 +71,17 @@ class ToolContextSource:
             return {**self._registry.ways(self._context), **told}
 
     def now(self, location: Location | None = None) -> Context:
-        """Take one reading of all states, for all that is asked with it."""
+        """Take one snapshot of all states."""
         check_location(None if location is None else dict(location))
         own = self._detected.snapshot(location)
-        context = self._there()
+        context = self._project_context()
         if context.snapshot is None:
             return replace(context, snapshot=own)
         there = context.snapshot
         variables = there.variables if location is None else {**there.variables, **own.variables}
         return replace(context, snapshot=Snapshot(states={**there.states, **own.states}, variables=variables))
 
-    def _there(self) -> Context:
+    def _project_context(self) -> Context:
         """Give the project's rules and states, as they are now; without a project there are none."""
         if self._registry is None:
             return self._context
@@ -108,7 +108,7 @@ class ToolContextSource:
         closed = Implications(known, _implied(self._detected.states)).close(
             {name: StateValue(True, "given") for name in holding}
         )
-        context = self._there()
+        context = self._project_context()
         variables = {**(context.snapshot or Snapshot()).variables, "location": dict(location or {})}
         return replace(context, snapshot=Snapshot(states=closed, variables=variables))
 

@@ -1,4 +1,4 @@
-"""A registry of tools that are defined in Python: which are there, here and now, and why."""
+"""A registry of Python tools: which are available here and now, and why."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -44,7 +44,7 @@ class ListedTool(NamedTuple):
 
     @property
     def is_there(self) -> bool:
-        """Whether it may be called as it is: there is nobody here to ask for an approval."""
+        """Whether it may be called without approval: no person can be asked here."""
         return self.decision.verdict is Verdict.VISIBLE
 
 
@@ -68,9 +68,9 @@ class ToolRegistry:
         timeout: float = TIMEOUT,
     ) -> None:
         self._detected = StateAwareRegistry[object](states or {}, timeout=timeout)
-        self._surroundings = ToolContextSource(self._detected, project)
+        self._context_source = ToolContextSource(self._detected, project)
         self._tools: dict[str, DefinedTool] = {}
-        self._said: tuple[tuple[Requirements, Policy, int], tuple[Requirements, Policy]] | None = None
+        self._cached_rules: tuple[tuple[Requirements, Policy, int], tuple[Requirements, Policy]] | None = None
 
     def __enter__(self) -> "ToolRegistry":
         return self
@@ -80,7 +80,7 @@ class ToolRegistry:
 
     def close(self) -> None:
         """Let go of the project's store."""
-        self._surroundings.close()
+        self._context_source.close()
 
     def register(
         self,
@@ -93,7 +93,7 @@ class ToolRegistry:
         description: str | None = None,
         namespace: str | None = None,
     ) -> AnyFunction:
-        """Make a tool of a function, with what its decorators say and what is said here.
+        """Register a function as a tool, with the options of its decorators and of this call.
 
         Raises:
             ConditionError: what it needs cannot be read, or can never hold.
@@ -129,7 +129,7 @@ class ToolRegistry:
         return list(self._tools)[before:]
 
     def add(self, tool: DefinedTool) -> None:
-        """Add a tool that is made already; a state that it needs and nobody declares hides it.
+        """Add a defined tool; an undeclared state that it needs hides it.
 
         Raises:
             ConditionError: what it needs cannot be read.
@@ -143,7 +143,7 @@ class ToolRegistry:
 
     def snapshot(self, location: Location | None = None) -> Snapshot:
         """Take one reading of all states."""
-        return self._surroundings.now(location).snapshot or Snapshot()
+        return self._context_source.now(location).snapshot or Snapshot()
 
     def detect_current_states(self) -> list[str]:
         """List the states that hold now."""
@@ -151,7 +151,7 @@ class ToolRegistry:
 
     def listed(self, location: Location | None = None) -> list[ListedTool]:
         """List every tool with the decision about it, here and now; hidden ones too."""
-        context = self._judging(self._surroundings.now(location))
+        context = self._with_tool_rules(self._context_source.now(location))
         return [_decided(tool, context) for tool in self._tools.values()]
 
     def tools(self, location: Location | None = None) -> list[DefinedTool]:
@@ -168,7 +168,7 @@ class ToolRegistry:
         """
         if states is None:
             return self.tools(location)
-        context = self._judging(self._surroundings.given(states, location))
+        context = self._with_tool_rules(self._context_source.given(states, location))
         listed = [_decided(tool, context) for tool in self._tools.values()]
         return [item.tool for item in listed if item.is_there]
 
@@ -181,7 +181,7 @@ class ToolRegistry:
 
     def why(self, name: str, location: Location | None = None) -> Explanation:
         """Explain why a tool is there, or is not."""
-        context = self._judging(self._surroundings.now(location))
+        context = self._with_tool_rules(self._context_source.now(location))
         tool = self._tools.get(name)
         if tool is None:
             listed = [ToolDecision(row(each), UNKNOWN) for each in self._tools.values()]
@@ -213,7 +213,7 @@ class ToolRegistry:
         else:
             made = await asyncio.to_thread(found.tool.run, arguments or {})
         answer = await made if isawaitable(made) else made
-        await asyncio.to_thread(self._surroundings.succeeded, name)
+        await asyncio.to_thread(self._context_source.succeeded, name)
         return answer
 
     def definition(self, name: str) -> DefinedTool | None:
@@ -224,23 +224,23 @@ class ToolRegistry:
         tool = self._tools.get(name)
         if tool is None:
             raise HiddenToolError(f"`{name}`: {UNKNOWN.reason}")
-        return _decided(tool, self._judging(self._surroundings.now(location)))
+        return _decided(tool, self._with_tool_rules(self._context_source.now(location)))
 
-    def _judging(self, context: Context) -> Context:
-        """Add to a context what the tools themselves say."""
+    def _with_tool_rules(self, context: Context) -> Context:
+        """Add the conditions and labels of the tools to a context."""
         key = (context.requirements, context.policy, len(self._tools))
-        if self._said is None or self._said[0] != key:
+        if self._cached_rules is None or self._cached_rules[0] != key:
             needed = [each for tool in self._tools.values() for each in requirements(tool)]
             said = (
-                context.requirements.including(needed, self._surroundings.ways),
+                context.requirements.including(needed, self._context_source.ways),
                 context.policy.including(map(label, self._tools.values())),
             )
-            self._said = key, said
-        own_requirements, policy = self._said[1]
+            self._cached_rules = key, said
+        own_requirements, policy = self._cached_rules[1]
         return replace(context, requirements=own_requirements, policy=policy)
 
     def _check(self, need: ToolEntry) -> None:
-        vocabulary = self._surroundings.vocabulary
+        vocabulary = self._context_source.vocabulary
         asked = need.states or RequiredStates()
         for name in (*asked.all, *(asked.any or ()), *asked.none):
             require_state(name, vocabulary.states)

@@ -1,4 +1,4 @@
-"""What a tool that is defined in Python needs, in the form in which `decide` asks for it."""
+"""Turns Python tools into the rows, requirements and labels that `decide` works on."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -24,12 +24,12 @@ _INSTEAD = "a person may run it, or say that it needs no approval"
 
 
 def requirements(tool: DefinedTool) -> Iterable[Requirement]:
-    """List what a tool needs of the states, for those who decide."""
+    """List the requirements of a tool."""
     return (Requirement(tool.name, RuleCondition(need), tool.source) for need in tool.needs)
 
 
 def label(tool: DefinedTool) -> SafetyRule:
-    """Say who may use a tool; what files say of it can take more away, and nothing back."""
+    """Return the policy label of a tool; configuration files can only narrow it."""
     where = tool.labelled_in or tool.source
     return SafetyRule(
         (Glob((tool.name,)),),
@@ -40,7 +40,7 @@ def label(tool: DefinedTool) -> SafetyRule:
 
 
 def hide_ask(decision: Decision) -> Decision:
-    """Hide what needs an approval, where there is nobody to ask for one."""
+    """Hide a tool that needs approval, as no person can be asked here."""
     if decision.verdict is not Verdict.ASK:
         return decision
     reason = f"{decision.reason}, {_NOBODY}"
@@ -48,7 +48,7 @@ def hide_ask(decision: Decision) -> Decision:
 
 
 def hide_ask_gate(each: ExplainedGate) -> ExplainedGate:
-    """Say the same of the gate that would ask."""
+    """Report the gate that would ask as failed."""
     if not each.result.asks:
         return each
     return ExplainedGate(each.gate, GateResult(False, f"{each.result.reason}, {_NOBODY}", _INSTEAD))
@@ -70,7 +70,7 @@ def row(tool: DefinedTool) -> Tool:
 
 
 def entry(states: Sequence[str], when: str | None, location: LocationScope | None) -> list[ToolEntry]:
-    """Say what a tool needs as a configuration would; nothing where it needs nothing."""
+    """Write the needs of a tool as configuration entries."""
     asked = RequiredStates(all=tuple(states)) if states else None
     place = (
         None
@@ -82,7 +82,7 @@ def entry(states: Sequence[str], when: str | None, location: LocationScope | Non
 
 
 def read_condition(need: ToolEntry) -> Condition:
-    """Read what a tool needs.
+    """Read the condition of a tool.
 
     Raises:
         ConditionError: it cannot be read.

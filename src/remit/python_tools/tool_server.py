@@ -1,4 +1,4 @@
-"""Serves tools that are defined in Python to one MCP client; lists and calls ask the same decision."""
+"""Serves Python tools to one MCP client; lists and calls use the same decision."""
 
 import json
 from collections.abc import Mapping
@@ -27,13 +27,13 @@ def serve(registry: ToolRegistry, *, name: str = "tools", version: str = "") -> 
 
 def server_of(registry: ToolRegistry, *, name: str = "tools", version: str = "") -> Server[Any]:
     """Make a server of a registry, for a transport of your own."""
-    answers = _Answers(registry)
+    handlers = _RequestHandlers(registry)
     return Server(
         name,
         version=version,
-        on_list_tools=answers.list_tools,
-        on_call_tool=answers.call_tool,
-        get_tool_input_schema=answers.input_schema,
+        on_list_tools=handlers.list_tools,
+        on_call_tool=handlers.call_tool,
+        get_tool_input_schema=handlers.input_schema,
     )
 
 
@@ -43,18 +43,18 @@ async def _on_stdio(server: Server[Any]) -> None:
         await server.run(read, write, options)
 
 
-class _Answers:
+class _RequestHandlers:
     """Answers one client."""
 
     def __init__(self, registry: ToolRegistry) -> None:
         self._registry = registry
-        self._told: list[str] | None = None  # the names that the client was told last
+        self._listed_names: list[str] | None = None  # the names that the client was told last
 
     async def list_tools(
         self, _: ServerRequestContext[Any], __: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
         tools = await anyio.to_thread.run_sync(self._registry.tools)
-        self._told = [tool.name for tool in tools]
+        self._listed_names = [tool.name for tool in tools]
         return types.ListToolsResult(tools=[_described(tool) for tool in tools])
 
     async def call_tool(
@@ -68,21 +68,21 @@ class _Answers:
             return _failed(error)
         except Exception as error:  # whatever a tool does, the server goes on
             return _failed(error)
-        await self._tell_of_changes(context)
+        await self._notify_of_changes(context)
         return types.CallToolResult(content=[types.TextContent(type="text", text=_text(made))])
 
     def input_schema(self, name: str) -> Mapping[str, Any] | None:
         tool = self._registry.definition(name)
         return None if tool is None else tool.input_schema
 
-    async def _tell_of_changes(self, context: ServerRequestContext[Any]) -> None:
-        """Tell a client that holds a list when a call has changed which tools are there."""
-        if self._told is None:
+    async def _notify_of_changes(self, context: ServerRequestContext[Any]) -> None:
+        """Notify the client when a call changed which tools are available."""
+        if self._listed_names is None:
             return
         tools = await anyio.to_thread.run_sync(self._registry.tools)
         names = [tool.name for tool in tools]
-        if names != self._told:
-            self._told = names
+        if names != self._listed_names:
+            self._listed_names = names
             await context.session.send_tool_list_changed()
 
 
