@@ -22,9 +22,9 @@ WORDS = TEXT.split()
 
 def in_sql(documents: Sequence[Columns], query: str) -> dict[int, float]:
     """What SQLite says of the words, and half of what it says of those that stand side by side."""
-    sought = parse_query(query)
-    scores = fts5(documents, sought.words)
-    for at, score in fts5(documents, sought.pairs).items():
+    query_terms = parse_query(query)
+    scores = fts5(documents, query_terms.words)
+    for at, score in fts5(documents, query_terms.pairs).items():
         scores[at] = scores.get(at, 0.0) + PAIR_WEIGHT * score
     return scores
 
@@ -46,9 +46,11 @@ def fts5(documents: Sequence[Columns], query: Sequence[str]) -> dict[int, float]
 
 
 def in_memory(documents: Sequence[Columns], query: str) -> dict[int, float]:
-    terms, sought = Tokenizer(), parse_query(query)
+    terms, query_terms = Tokenizer(), parse_query(query)
     totals = np.zeros(len(documents), np.float32)
-    build_word_index(documents, terms).add(terms(" ".join(sought.words)), map(terms, sought.pairs), totals)
+    build_word_index(documents, terms).add(
+        terms(" ".join(query_terms.words)), map(terms, query_terms.pairs), totals
+    )
     return {int(at): float(totals[at]) for at in np.flatnonzero(totals)}
 
 

@@ -1,4 +1,4 @@
-"""Commands about what agents did and might do: use, what to switch off, and what would be suggested."""
+"""The commands `hook`, `usage`, `prune` and `suggest`."""
 
 import difflib
 import sys
@@ -192,7 +192,7 @@ def _session_cells(each: SessionUse) -> tuple[str, ...]:
 
 
 def chart(count: int, most: int) -> str:
-    """Draw a bar, in eighths of a column; the most is the longest."""
+    """Draw a bar in eighths of a column; the maximum is the longest."""
     eighths = max(1, round(8 * _WIDTH * count / most)) if count and most else 0
     return ("█" * (eighths // 8) + _EIGHTHS[eighths % 8]).rstrip()
 

@@ -6,7 +6,6 @@ import time
 from remit.errors import RemitError
 from remit.files.bounded_reader import this_machine
 from remit.settings import data_directory
-from remit.text.limits import one_line
 
 FILE = "hooks.log"
 MAX_BYTES = 256 * 1024  # then only the newer half is kept
@@ -27,6 +26,8 @@ def log_failure(event: str, error: BaseException, *, max_bytes: int = MAX_BYTES)
 
 
 def _line(event: str, error: BaseException) -> str:
+    from remit.text.limits import one_line  # only a failure needs it
+
     at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     # Only our own errors and those of reading JSON are known to contain no secrets.
     is_safe = isinstance(error, RemitError | ValueError) and not isinstance(error, UnicodeError)

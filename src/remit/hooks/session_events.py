@@ -8,12 +8,12 @@ from remit.hooks.hook_context import HookEnvironment, open_context, rescan
 from remit.hooks.hook_log import log_failure
 
 _MAX_PATH = 4_096
+_MAX_TRACES = 200  # the newest
 
 
 def session_started(event: Event, environment: HookEnvironment) -> Answer:
     """Read changed files, and tell the agent which tools it has here."""
     from remit.hooks.call_recovery import recover_calls
-    from remit.hooks.trace_observations import observe_traces
 
     watched = rescan(event.directory, is_headless=event.is_headless, environment=environment)
     _attempt(event, lambda: recover_calls(event, environment))
@@ -45,6 +45,38 @@ def session_ended(event: Event, environment: HookEnvironment) -> Answer:
             with open_context(event.directory, environment) as context:
                 context.store.end_session(event.session_id, environment.now())
     return None
+
+
+def observe_traces(directory: str, environment: HookEnvironment) -> None:
+    """Turn new traces into observations in the memory of their project.
+
+    Hooks only store traces, in milliseconds; the start of a session has the time for this. A project without
+    memory gets no observations: the session context shows its traces anyway, until they are too old.
+
+    Raises:
+        BadVariableError: a variable that names a directory cannot be used.
+        NoSuchDirectoryError: there is no such directory.
+        StoreError: the database cannot be used.
+    """
+    with open_context(directory, environment) as context:
+        if not context.store.is_observing():
+            return
+        traces = context.store.new_traces()[-_MAX_TRACES:]
+        if not traces:
+            return
+        from remit.memory.artifacts import ObservationType
+        from remit.memory.project_memory import NewObservation
+        from remit.memory.scope_gate import memory_id
+
+        with environment.open_memory(directory) as memory:
+            artifacts = memory.observe(
+                memory_id(context.workspace.project),
+                *(
+                    NewObservation(ObservationType(each.observed), each.text, each.at, each.artifact)
+                    for each in traces
+                ),
+            )
+        context.store.mark_remembered(zip(traces, artifacts, strict=False))
 
 
 def _attempt(event: Event, step: Callable[[], None]) -> None:

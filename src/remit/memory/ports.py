@@ -85,7 +85,7 @@ class MemoryStore(Protocol):
 
     def hits(
         self,
-        sought: QueryTerms,
+        query_terms: QueryTerms,
         vector: Vector | None,
         homes: Sequence[Home],
         kinds: Sequence[ArtifactKind],

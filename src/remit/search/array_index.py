@@ -1,4 +1,4 @@
-"""An index in memory, for processes that live long enough to build it: numpy does the work of SQL."""
+"""An index in memory for long-lived processes, with numpy instead of SQL."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ from remit.search.ports import Selection, Vector
 from remit.search.ranking import Fusion, Hit
 from remit.search.word_index import Floats, Tokenizer, build_word_index
 
-_DIGITS = 6  # beyond them, numbers differ with the order in which they were added up
+_DIGITS = 6  # further digits depend on the order of addition
 _NOISE = 10.0**-_DIGITS
-_FEW = 4  # tools are looked at alone when this many times as many are in the index
+_FEW = 4  # a selection is compared alone if the index is this many times as large
 
 Entry = tuple[int, Columns, Vector | None]
 Numbers = NDArray[np.int64]
@@ -21,21 +21,21 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class RowSelection:
-    """Tools to search among, as rows of the arrays."""
+    """A selection of tools, as rows of the arrays."""
 
     numbers: Numbers
     is_all: bool
 
 
 class ArrayIndex:
-    """Finds tools by words and by meaning; those of an `Index` in SQL, in the same order."""
+    """Finds tools by words and by meaning, in the same order as the index in SQL."""
 
     def __init__(self, entries: Iterable[Entry], fusion: Fusion) -> None:
         rows = sorted(entries, key=lambda entry: entry[0])
         self._fusion = fusion
         self._ids = np.array([row[0] for row in rows], np.int64)
-        self._terms = Tokenizer()
-        self._lexicon = build_word_index([row[1] for row in rows], self._terms)
+        self._tokenizer = Tokenizer()
+        self._word_index = build_word_index([row[1] for row in rows], self._tokenizer)
         self._vectors, self._has_vector = _matrix([row[2] for row in rows])
         self._has_vectors = bool(self._has_vector.all())
         self._width = self._vectors.shape[1] * self._vectors.itemsize  # of a vector, in bytes
@@ -45,27 +45,27 @@ class ArrayIndex:
 
     @property
     def memory(self) -> int:
-        """How many bytes the arrays take."""
-        lexicon = self._lexicon
-        both = (lexicon.terms, lexicon.pair_postings)
-        arrays = (self._ids, self._vectors, lexicon.pairs)
+        """The size of the arrays in bytes."""
+        word_index = self._word_index
+        both = (word_index.terms, word_index.pair_postings)
+        arrays = (self._ids, self._vectors, word_index.pairs)
         arrays += tuple(array for it in both for array in (it.starts, it.rows, it.impacts))
         return sum(array.nbytes for array in arrays)
 
     def select(self, documents: Iterable[int]) -> RowSelection:
-        """Prepare to search among some documents; those that are not in the index are not found."""
+        """Select documents to search among; those not in the index are ignored."""
         wanted = np.isin(self._ids, np.fromiter(documents, np.int64))
         return RowSelection(np.flatnonzero(wanted), bool(wanted.all()))
 
     def drop(self, among: Selection) -> None:
-        """Forget a selection; it holds on to nothing here."""
+        """Drop a selection, which needs no cleanup here."""
 
     def hits(
-        self, sought: QueryTerms, vectors: Sequence[Vector], among: Selection, depth: int
+        self, query_terms: QueryTerms, vectors: Sequence[Vector], among: Selection, depth: int
     ) -> Sequence[Hit]:
-        """Find the best by the sum of both arms, equal ones by their document's id."""
+        """Find the best by the sum of both arms; ties are ordered by document id."""
         assert isinstance(among, RowSelection)  # noqa: S101 - a selection goes back to the index that made it
-        by_words = self._by_words(sought, among)
+        by_words = self._by_words(query_terms, among)
         by_meaning = self._by_meaning(vectors[0] if vectors else None, among)
         sums, found = by_words, np.flatnonzero(by_words)
         if by_meaning is not None:
@@ -75,10 +75,10 @@ class ArrayIndex:
         meanings = None if by_meaning is None else self._known(rows, by_meaning[best])
         return self._hits(rows, by_words[best], meanings, self._by_parts(vectors[1:], rows))
 
-    def _by_words(self, sought: QueryTerms, among: RowSelection) -> Floats:
+    def _by_words(self, query_terms: QueryTerms, among: RowSelection) -> Floats:
         totals = np.zeros(len(self), np.float32)
-        words = self._terms(" ".join(sought.words))
-        self._lexicon.add(words, [self._terms(pair) for pair in sought.pairs], totals)
+        words = self._tokenizer(" ".join(query_terms.words))
+        self._word_index.add(words, [self._tokenizer(pair) for pair in query_terms.pairs], totals)
         return totals if among.is_all else totals[among.numbers]
 
     def _by_meaning(self, vector: Vector | None, among: RowSelection) -> Floats | None:
@@ -106,13 +106,13 @@ class ArrayIndex:
         return self._known(rows, (self._vectors[rows] @ parts.T).max(axis=1))
 
     def _comparable(self, by_words: Floats, among: RowSelection) -> Numbers | None:
-        """Name the places of tools that have a vector or share a word; None when those are all."""
+        """Give the positions of tools that have a vector or share a word; None if all do."""
         if self._has_vectors:
             return None
         return np.flatnonzero(self._has_vector[among.numbers] | (by_words > 0))
 
     def _known(self, rows: Numbers, meanings: Floats) -> list[float | None]:
-        """Write meanings as hits have them: none where a document has no vector."""
+        """Convert meanings for hits: None for a document without a vector."""
         rounded: list[float | None] = _rounded(meanings).tolist()
         if self._has_vectors:
             return rounded
@@ -138,7 +138,7 @@ class ArrayIndex:
 
 
 def _matrix(vectors: Sequence[Vector | None]) -> tuple[Floats, NDArray[np.bool_]]:
-    """Put vectors below each other, with zeros for those that are missing or of another length."""
+    """Stack vectors, with zeros for those that are missing or of another length."""
     width = max((len(vector) for vector in vectors if vector is not None), default=0)
     known = [vector if vector is not None and len(vector) == width else None for vector in vectors]
     data = b"".join(bytes(width) if vector is None else vector for vector in known)
@@ -147,7 +147,7 @@ def _matrix(vectors: Sequence[Vector | None]) -> tuple[Floats, NDArray[np.bool_]
 
 
 def _best(sums: Floats, depth: int) -> Numbers:
-    """Name the places of the highest sums, highest first; equal ones in the order they are in."""
+    """Give the positions of the highest sums, highest first; ties keep their order."""
     places = np.arange(len(sums))
     if depth < len(sums):
         least = np.partition(sums, len(sums) - depth)[len(sums) - depth]

@@ -1,25 +1,25 @@
-"""A conversation as a query: its last messages, of which the newest says most."""
+"""A conversation as a query: its last messages, weighted by age."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeGuard, cast
 
 MOST_MESSAGES = 4
-FADING = 0.5  # what a message counts, against the one after it
+FADING = 0.5  # the weight of a message, relative to the next
 _SPEAKERS = ("user", "assistant", "human", "model")
 
 
 class WeightedText(NamedTuple):
-    """A text, and how much it counts: the newest 1."""
+    """A text and its weight; the newest has 1."""
 
     text: str
     weight: float
 
 
 def weighted_texts(query: str | Iterable[object]) -> list[WeightedText]:
-    """What counts of a query or of a conversation, the newest first.
+    """Give the weighted texts of a query or a conversation, the newest first.
 
-    Each message counts half of the one after it, but the last one of the user counts in full: what an agent
-    says on its way leads to the next tool, and the user's words say what for.
+    Each message has half the weight of the next, except the user's last message, which has full weight: an
+    agent's text leads to the next tool, and the user's text states the goal.
     """
     if isinstance(query, str):
         return [WeightedText(query, 1.0)]
@@ -39,7 +39,7 @@ def _read(message: object) -> tuple[str, str]:
 
 
 def _texts(content: object) -> Iterator[str]:
-    """The texts of a message; what tools answered, pictures and calls are none."""
+    """Yield the texts of a message, without tool results, images and calls."""
     if isinstance(content, str):
         yield content
     elif isinstance(content, Sequence) and not isinstance(content, bytes):

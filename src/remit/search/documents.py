@@ -1,4 +1,4 @@
-"""Documents: what search reads of a tool, and the words it looks for in a query.
+"""Documents: the searchable text of a tool, and the terms of a query.
 
 Identifiers count as their words: `readFile`, `read_file` and `mcp__git__git_commit` are found by any of them.
 """
@@ -16,13 +16,13 @@ from remit.text.words import STOP_WORDS, split
 MOST_QUERY_WORDS = 48
 COLUMN_WEIGHTS = (3.0, 1.0, 1.0, 0.5, 0.25)  # name, server, body, params, details
 MOST_PAIRS = 64
-PAIR_WEIGHT = 0.5  # of two words side by side, beside each of them
+PAIR_WEIGHT = 0.5  # of two adjacent words, relative to one word
 _MOST_DESCRIPTION = 1200  # characters
 _MOST_PARAMS = 20
 _MOST_SERVER = 60  # characters
 _MOST_DETAILS = 600  # characters
 _SHORTEST_PART = 3  # words
-_MOST_PARTS = 24  # each is compared with every tool that is found
+_MOST_PARTS = 24  # each is compared with every hit
 
 _SPACES = re.compile(r"\s+")
 _WORD = re.compile(r"\w+")
@@ -31,18 +31,18 @@ _COMPOUND = re.compile(r"\w*(?:[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[^\W_]_[^\W_])\w*")
 
 
 class Document(NamedTuple):
-    """What search reads of a tool, as text."""
+    """The searchable text of a tool."""
 
     name: str
     server: str = ""
     description: str = ""
     params: tuple[str, ...] = ()
     title: str = ""
-    details: str = ""  # what is said of the parameters
+    details: str = ""  # the descriptions of the parameters
 
 
 class Columns(NamedTuple):
-    """The texts of a document that are indexed by word."""
+    """The texts of a document in the word index."""
 
     name: str
     server: str
@@ -52,10 +52,10 @@ class Columns(NamedTuple):
 
 
 class QueryTerms(NamedTuple):
-    """What a query looks for by word."""
+    """The terms of a query."""
 
     words: Sequence[str]
-    pairs: Sequence[str]  # two words side by side: `pull request` is more than its words
+    pairs: Sequence[str]  # adjacent words: `pull request` is more than its words
 
 
 def build_document(
@@ -65,7 +65,7 @@ def build_document(
     params: Mapping[str, str] | Sequence[str] = (),
     title: str | None = None,
 ) -> Document:
-    """Cut a tool down to what search reads; `params` may map each name to what is said of it."""
+    """Build the document of a tool; `params` may map each name to its description."""
     said = params.values() if isinstance(params, Mapping) else ()
     return Document(
         name=split(name),
@@ -73,13 +73,13 @@ def build_document(
         description=_SPACES.sub(" ", description or "").strip()[:_MOST_DESCRIPTION],
         params=tuple(words for param in params if (words := split(param)))[:_MOST_PARAMS],
         title=_SPACES.sub(" ", title or "").strip(),
-        # In a schema's JSON, half a character is hidden behind an escape until it is read.
+        # The JSON of a schema may hide a lone surrogate behind an escape.
         details=storable(_SPACES.sub(" ", " ".join(filter(None, said))).strip()[:_MOST_DETAILS]),
     )
 
 
 def definition_document(definition: Definition) -> Document:
-    """Read a definition; a tool goes by its own name, without its server's."""
+    """Build the document of a definition, under the tool's name without its server."""
     own = definition.tool or definition.name.rpartition("__")[2].removesuffix("*")
     return build_document(
         own or definition.server or definition.name,
@@ -91,12 +91,12 @@ def definition_document(definition: Definition) -> Document:
 
 
 def params_from_json(input_schema: str | None) -> dict[str, str]:
-    """Name the parameters of a tool, by its schema as JSON text, with what it says of each."""
+    """List the parameters in a schema given as JSON, with their descriptions."""
     return params_from_schema(json.loads(input_schema) if input_schema else None)
 
 
 def params_from_schema(schema: object) -> dict[str, str]:
-    """Name the parameters in a schema, with what it says of each; a schema of another shape has none."""
+    """List the parameters in a schema with their descriptions; a schema of another shape has none."""
     properties = _members(_members(schema).get("properties"))
     said = {name: _members(about).get("description") for name, about in properties.items()}
     return {str(name): text if isinstance(text, str) else "" for name, text in said.items()}
@@ -107,21 +107,21 @@ def _members(value: object) -> Mapping[str, object]:
 
 
 def indexed_columns(document: Document) -> Columns:
-    """The texts to index; an identifier in a description counts as its words, too."""
+    """Give the texts to index; an identifier in a description also counts as its words."""
     compounds = " ".join(map(split, _COMPOUND.findall(document.description)))
     body = " ".join(filter(None, (document.title, document.description, compounds)))
     return Columns(document.name, document.server, body, " ".join(document.params), document.details)
 
 
 def parse_query(text: str) -> QueryTerms:
-    """Read what a query looks for."""
+    """Parse the terms of a query."""
     words = query_words(text)
     neighbours = dict.fromkeys((*pairwise(words), *filter(_is_telling, pairwise(_words(text)))))
     return QueryTerms(words, [f"{one} {other}" for one, other in neighbours][:MOST_PAIRS])
 
 
 def query_words(text: str) -> list[str]:
-    """The words of a query that say something, each once; all of its words if none does."""
+    """List the words of a query once each, without stop words unless there are no others."""
     words = list(dict.fromkeys(_words(text)))
     telling = [word for word in words if word not in STOP_WORDS]
     return (telling or words)[:MOST_QUERY_WORDS]
@@ -136,6 +136,6 @@ def _is_telling(pair: tuple[str, str]) -> bool:
 
 
 def query_parts(text: str) -> list[str]:
-    """The parts of a query that asks for several things; none where it is of one piece."""
+    """List the parts of a query that asks for several things; empty for a single request."""
     parts = [part for part in _PART_END.split(text) if len(_WORD.findall(part)) >= _SHORTEST_PART]
     return parts[:_MOST_PARTS] if len(parts) > 1 else []

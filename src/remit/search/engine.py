@@ -1,4 +1,4 @@
-"""Puts together what search is made of, as variables say; like `bootstrap`, it imports late."""
+"""Opens embedders and indexes as the environment configures them; like `bootstrap`, it imports late."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PROVIDERS = ("static", "onnx", ENDPOINT, WORDS)
 
 
 class SearchEngine:
-    """Opens what search is made of, as variables say, when it is first needed."""
+    """Opens the embedder and the index on first use, as the environment configures them."""
 
     def __init__(self, variables: Mapping[str, str]) -> None:
         self._variables = variables
@@ -29,12 +29,12 @@ class SearchEngine:
 
     @property
     def model(self) -> str | None:
-        """Name the model, without opening it; None where nothing is to be compared by meaning."""
+        """The name of the model, without opening it; None for search by words alone."""
         return settings.embeddings(self._variables).name
 
     @property
     def fusion(self) -> RankFusion | None:
-        """How ranks are fused, where that was asked for."""
+        """Rank fusion, if it is configured."""
         from remit.search.ranking import RankFusion
 
         return RankFusion() if settings.fuses_ranks(self._variables) else None
@@ -51,14 +51,14 @@ class SearchEngine:
         return self._opened
 
     def in_memory(self, entries: Iterable[IndexEntry], fusion: Fusion) -> Index:
-        """Make an index in memory."""
+        """Build an index in memory."""
         from remit.search.array_index import ArrayIndex
 
         return ArrayIndex(entries, fusion)
 
 
 def open_engine(provider: str | None = None) -> SearchEngine:
-    """Make ready to search by one of `PROVIDERS`, or as the variables say.
+    """Open the engine of one of `PROVIDERS`, or the configured one.
 
     Raises:
         BadVariableError: a variable names no provider that there is.
@@ -74,7 +74,7 @@ def open_engine(provider: str | None = None) -> SearchEngine:
 
 
 def providers() -> tuple[str, ...]:
-    """Name those of `PROVIDERS` that may be there: an endpoint is when the variables name one.
+    """List the available `PROVIDERS`; `endpoint` needs a configured URL.
 
     Raises:
         BadVariableError: a variable names no provider that there is.
@@ -84,7 +84,7 @@ def providers() -> tuple[str, ...]:
 
 
 def open_embedder(chosen: settings.Embeddings) -> Embedder:
-    """Make ready to turn texts into vectors.
+    """Open an embedder.
 
     Raises:
         EmbeddingError: the provider is not installed or damaged, or its key would not be safe.

@@ -1,4 +1,4 @@
-"""Evaluation: how well a search ranks the tools that are known to answer its queries."""
+"""Evaluation: how well a search ranks the relevant tools of its queries."""
 
 import math
 from collections.abc import Collection, Sequence
@@ -10,32 +10,32 @@ DEPTH = 10
 
 
 class EvaluationQuery(NamedTuple):
-    """A query, and the places of the tools that answer it."""
+    """A query and the positions of its relevant tools."""
 
     text: str
     relevant: frozenset[int]
 
 
 class EvaluationSet(NamedTuple):
-    """Tools, and queries whose answers among them are known."""
+    """Tools, and queries with known relevant tools."""
 
     tools: Sequence[GivenTool]
     questions: Sequence[EvaluationQuery]
-    left_out: int = 0  # queries that none of the tools answers
+    left_out: int = 0  # queries without a relevant tool
 
 
 class RankingMetrics(NamedTuple):
-    """How good a ranking is: each a fraction of 1."""
+    """The quality of a ranking; each is between 0 and 1."""
 
-    recall_at_1: float  # of the tools that answer, how many are first; at most one is
+    recall_at_1: float  # the share of relevant tools in first place
     recall_at_5: float
     recall_at_10: float
-    ndcg_at_10: float  # how near to the top they are; 1 when nothing else is before them
-    mrr: float  # one divided by the rank of the first
+    ndcg_at_10: float  # 1 if no other tool is above a relevant one
+    mrr: float  # one divided by the rank of the first relevant tool
 
 
 def measure(found: Sequence[int], relevant: Collection[int]) -> RankingMetrics:
-    """Measure one ranking, the best first, against the tools that answer."""
+    """Measure one ranking, best first, against the relevant tools."""
     ranks = [rank for rank, place in enumerate(found, start=1) if place in relevant]
     ideal = sum(_gain(rank) for rank in range(1, min(len(relevant), DEPTH) + 1))
     return RankingMetrics(
@@ -48,12 +48,12 @@ def measure(found: Sequence[int], relevant: Collection[int]) -> RankingMetrics:
 
 
 def mean(measures: Sequence[RankingMetrics]) -> RankingMetrics:
-    """Average over queries, each of which counts the same."""
+    """Average over queries, with equal weight."""
     return RankingMetrics(*(math.fsum(column) / len(measures) for column in zip(*measures, strict=True)))
 
 
 def percentile(samples: Sequence[float], share: float) -> float:
-    """The value that this share of the samples does not exceed."""
+    """Give the value that this share of the samples does not exceed."""
     return sorted(samples)[max(math.ceil(share * len(samples)) - 1, 0)]
 
 

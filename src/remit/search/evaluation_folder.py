@@ -1,4 +1,4 @@
-"""Reads a folder of tools and of queries whose answers are known: `tools.jsonl` and `queries.jsonl`."""
+"""Reads an evaluation folder: `tools.jsonl`, and `queries.jsonl` with the relevant tools of each query."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -16,14 +16,14 @@ Fields = Mapping[str, Any]
 
 
 class _Line(NamedTuple):
-    """One line of a file, and where it stands."""
+    """One line of a file, with its number."""
 
     file: Path
     number: int
     fields: Fields
 
     def text(self, field: str, *, required: bool = False) -> str:
-        """A text of this line; empty where there is none."""
+        """Read a text of this line; empty if it is missing."""
         value = self.fields.get(field)
         if value is None and not required:
             return ""
@@ -34,12 +34,12 @@ class _Line(NamedTuple):
         return value
 
     def error(self, cause: str) -> BadFileError:
-        """Say what is wrong with this line."""
+        """Make the error for this line."""
         return BadFileError(f"{self.file}, line {self.number}: {cause}")
 
 
 def read_evaluation_folder(folder: str) -> EvaluationSet:
-    """Read tools and queries; a relevant tool that is not among the tools does not count.
+    """Read tools and queries, ignoring relevant tools that are not among the tools.
 
     Raises:
         BadFileError: a line is not what it should be.
@@ -66,9 +66,9 @@ def read_evaluation_folder(folder: str) -> EvaluationSet:
 
 
 def parse_parameters(given: object) -> dict[str, str]:
-    """Name the parameters of a tool, with what is said of each.
+    """List the parameters of a tool with their descriptions.
 
-    They come as a JSON schema, as a mapping by name, or as a list of named ones.
+    They may be a JSON schema, a mapping by name, or a list of named parameters.
     """
     if _is_mapping(given):
         if _is_mapping(given.get("properties")) and "type" in given:

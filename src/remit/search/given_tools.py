@@ -1,6 +1,6 @@
-"""Tools that someone brings along, instead of those that the clients of a machine have.
+"""Tools that the caller passes in, instead of those of the clients on this machine.
 
-They come in the shapes of MCP, OpenAI and Anthropic, as mappings or as objects, or as Python functions.
+They may have the shapes of MCP, OpenAI or Anthropic, as mappings or objects, or be Python functions.
 """
 
 import inspect
@@ -14,13 +14,13 @@ from remit.decision.tool_names import MCP, tool_name
 from remit.decision.tools import Tool
 from remit.search.documents import Document, build_document, params_from_schema
 
-_BROUGHT = Decision(verdict=Verdict.VISIBLE, gate=None, reason="brought along", unlock=None)
+_VISIBLE = Decision(verdict=Verdict.VISIBLE, gate=None, reason="brought along", unlock=None)
 _SCHEMAS = ("inputSchema", "input_schema", "parameters", "params_json_schema")
-_NAMES = ("name", "server_label", "type")  # tools that a provider hosts have a type alone
+_NAMES = ("name", "server_label", "type")  # a hosted tool of a provider has only a type
 
 
 class GivenTool(NamedTuple):
-    """A tool as its bringer names it, and what search reads of it."""
+    """A tool under the caller's name, with its document."""
 
     name: str
     server: str | None
@@ -28,15 +28,15 @@ class GivenTool(NamedTuple):
 
 
 def as_listed(tools: Sequence[GivenTool]) -> list[ToolDecision]:
-    """Write tools as a catalog has them; the `document_id` of each is its place."""
-    return [ToolDecision(_tool(tool, at), _BROUGHT) for at, tool in enumerate(tools)]
+    """Convert tools to entries of a catalog; the `document_id` of each is its position."""
+    return [ToolDecision(_tool(tool, at), _VISIBLE) for at, tool in enumerate(tools)]
 
 
 def read_tool(tool: object) -> GivenTool:
-    """Read a tool in any of the shapes.
+    """Read a tool in any of the supported shapes.
 
     Raises:
-        TypeError: it is in none of them.
+        TypeError: its shape is not supported.
     """
     if inspect.isroutine(tool):
         return _function(tool)
@@ -53,7 +53,7 @@ def read_tool(tool: object) -> GivenTool:
 def given_tool(
     name: str, description: str | None, params: Mapping[str, str], title: str | None = None
 ) -> GivenTool:
-    """Make a tool of its parts; `mcp__git__commit` is the tool `commit` of the server `git`."""
+    """Make a tool from its parts; `mcp__git__commit` is the tool `commit` of the server `git`."""
     server, _, own = name.removeprefix(MCP).partition("__") if name.startswith(MCP) else ("", "", name)
     if not own:
         server, own = "", name
@@ -65,13 +65,13 @@ def _function(tool: Callable[..., Any]) -> GivenTool:
     name = getattr(inner, "__name__", None) or type(inner).__name__
     try:
         params = {name: "" for name in inspect.signature(tool).parameters if name not in ("self", "cls")}
-    except (TypeError, ValueError):  # some of those written in C tell nothing
+    except (TypeError, ValueError):  # some functions written in C have no signature
         params = {}
     return given_tool(name, inspect.getdoc(inner), params)
 
 
 def _params(given: object) -> dict[str, str]:
-    """Name the parameters of the first schema that a tool has, with what it says of each."""
+    """List the parameters in the first schema of a tool, with their descriptions."""
     found = (params for field in _SCHEMAS if (params := params_from_schema(_field(given, field))))
     return next(found, dict[str, str]())
 

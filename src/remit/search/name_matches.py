@@ -1,4 +1,4 @@
-"""Name matches: which tools a query names, to the letter, in other writing, or but for one letter."""
+"""Name matches: the tools whose name a query contains exactly, in another spelling, or with one typo."""
 
 from collections.abc import Iterable, Sequence
 from enum import IntEnum
@@ -11,15 +11,15 @@ from remit.text.words import split
 
 _SHORTEST = 5  # letters of a name that may be mistyped
 _LONGEST = 80
-_LONGEST_QUERY = 300  # characters; a longer one is no name
+_LONGEST_QUERY = 300  # characters; a longer query is not a name
 
 
 class NameMatch(IntEnum):
-    """How a query names a tool, the surest first."""
+    """How a query names a tool, the most certain first."""
 
     EXACT = 0
     SAME_WORDS = 1  # `git commit`, `gitCommit` for `git_commit`
-    ONE_LETTER = 2  # one letter too many, too few, other, or two that changed places
+    ONE_LETTER = 2  # one letter added, missing, changed, or two swapped
 
 
 class NameMatches:
@@ -38,7 +38,7 @@ class NameMatches:
                 self._near.setdefault((len(name), end), []).append(name)
 
     def find(self, query: str) -> dict[str, NameMatch]:
-        """Find the names of the tools that a query names, with how it does."""
+        """Find the names of the tools that a query names, with the kind of match."""
         found: dict[str, NameMatch] = {}
         if len(query) > _LONGEST_QUERY:
             return found
@@ -47,7 +47,7 @@ class NameMatches:
         wanted = normalized(query)
         if not found and wanted:
             found = dict.fromkeys(self._plain.get(wanted, ()), NameMatch.SAME_WORDS)
-        if not found and _is_comparable(wanted) and len(query.split()) == 1:  # a sentence is no slip
+        if not found and _is_comparable(wanted) and len(query.split()) == 1:  # a sentence is not a typo
             names = (name for name in self._alike(wanted) if is_one_letter_off(wanted, name))
             found = {tool: NameMatch.ONE_LETTER for name in names for tool in self._plain[name]}
             if (
@@ -61,7 +61,7 @@ class NameMatches:
         return frozenset(word for name in self._exact for word in split(name).lower().split())
 
     def _alike(self, wanted: str) -> Iterable[str]:
-        """List the names that could be it: about as long, with the same first or the same last letter."""
+        """List similar names: about as long, with the same first or last letter."""
         ends = (wanted[0], "$" + wanted[-1])
         sizes = range(len(wanted) - 1, len(wanted) + 2)
         return dict.fromkeys(
@@ -70,12 +70,12 @@ class NameMatches:
 
 
 def normalized(name: str) -> str:
-    """Write a name without what people leave out or write differently: case, signs, spaces."""
+    """Normalize a name: drop case, punctuation and spaces."""
     return "".join(filter(str.isalnum, name)).lower()
 
 
 def is_one_letter_off(one: str, other: str) -> bool:
-    """Tell whether a letter added, dropped or changed, or two exchanged, make one word of another."""
+    """Tell whether two words differ by one letter added, dropped, changed, or two swapped."""
     if len(one) > len(other):
         one, other = other, one
     start = _shared(one, other)
@@ -93,7 +93,7 @@ def _is_comparable(name: str) -> bool:
 
 
 def _names(tool: Tool) -> list[str]:
-    """Every name a tool goes by: in full, without its server's, a command without its sign."""
+    """List the names of a tool: in full, without its server, a command without its slash."""
     names = [tool.name, tool.name.removeprefix("/")]
     if tool.server is not None:
         own = tool.name.removeprefix(_prefix(tool.server, tool.plugin))

@@ -1,4 +1,4 @@
-"""The shapes of what search is made of: embedders, indexes and the engine that opens them."""
+"""The ports of search: embedders, indexes, and the engine that opens them."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ if TYPE_CHECKING:
     from remit.search.ranking import Fusion, Hit, RankFusion
 
 
-Vector = bytes  # numbers of 32 bits, little-endian, of length one: its cosine with another is their product
+Vector = bytes  # 32-bit floats, little-endian, of length one: the cosine of two is their dot product
 
 
 class Embedder(Protocol):
-    """Turns tools and queries into vectors, so that those of like meaning are near each other."""
+    """Embeds tools and queries, so similar meanings have similar vectors."""
 
-    model: str  # names the weights and how texts are read: vectors of two models are never compared
-    fusion: Fusion  # how much its cosine says, beside the words
+    model: str  # names the weights and the tokenization: vectors of two models are never compared
+    fusion: Fusion  # how to combine its cosine with the words
 
     def embed_tools(self, documents: Sequence[Document]) -> Sequence[Vector]: ...
 
     def embed_query(self, text: str) -> Vector: ...
 
 
-Selection = Any  # documents to search among, in the form that an index wants them
+Selection = Any  # documents to search among, in the form of the index
 
 
 class IndexEntry(NamedTuple):
-    """A document as an index takes it in."""
+    """A document to index."""
 
     document_id: int
     columns: Columns
@@ -36,22 +36,22 @@ class IndexEntry(NamedTuple):
 
 
 class Index(Protocol):
-    """Finds the tools that share words with a query, or are near it in meaning."""
+    """Finds the tools that share words with a query or are near it in meaning."""
 
     def select(self, documents: Iterable[int]) -> Selection: ...
 
     def drop(self, among: Selection) -> None: ...
 
     def hits(
-        self, sought: QueryTerms, vectors: Sequence[Vector], among: Selection, depth: int
+        self, query_terms: QueryTerms, vectors: Sequence[Vector], among: Selection, depth: int
     ) -> Sequence[Hit]: ...
 
 
 class Engine(Protocol):
-    """What search is made of; opened only by those who search."""
+    """Opens the embedder and the index on demand."""
 
     @property
-    def model(self) -> str | None: ...  # None: nothing is compared by meaning
+    def model(self) -> str | None: ...  # None: search by words alone
 
     @property
     def fusion(self) -> RankFusion | None: ...  # None: the model's own

@@ -1,8 +1,8 @@
-"""Ranking: one score for a tool and a query, from the words they share and how near they are in meaning.
+"""Ranking: one score for a tool and a query, from shared words and similarity of meaning.
 
-The words count by BM25 as it is, not by its share of the best: its size says how much of the query was
-matched at all. The sum becomes a number between 0 and 1 that means the same for every query: about how likely
-the tool is one that was meant. A tool that the query names comes first, whatever the rest of it says.
+BM25 counts unscaled: its size tells how much of the query matched at all. The sum becomes a score between 0
+and 1 that is comparable across queries: about how likely the tool is the intended one. A tool that the query
+names comes first, whatever the rest of the query contains.
 """
 
 import math
@@ -21,22 +21,22 @@ from remit.text.words import split
 RRF_K = 60
 
 _CERTAINTY = {NameMatch.EXACT: 1.0, NameMatch.SAME_WORDS: 0.99, NameMatch.ONE_LETTER: 0.98}
-_UNNAMED = 0.96  # the most that a tool gets which the query does not name
+_UNNAMED = 0.96  # the highest score of a tool that the query does not name
 _LESS_LIKELY = {ToolStatus.STALE: 0.5, ToolStatus.DEMOTED: 0.7}
-_BUILT_IN = 0.8  # an agent knows them without a search
+_BUILT_IN = 0.8  # an agent knows these without a search
 
 
 class Hit(NamedTuple):
-    """A document that an index found."""
+    """A document found by an index."""
 
     document_id: int
-    words: float  # BM25; 0 where no word matches
-    meaning: float | None  # cosine; None where there is nothing to compare
-    part: float | None = None  # the best cosine of the query's parts, where it has parts
+    words: float  # BM25; 0 if no word matches
+    meaning: float | None  # cosine; None without a vector
+    part: float | None = None  # the best cosine of the query's parts, if it has any
 
 
 class RankedTool(NamedTuple):
-    """A tool that was found, with the decision about it."""
+    """A found tool with its decision and score."""
 
     tool: Tool
     decision: Decision
@@ -45,43 +45,43 @@ class RankedTool(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResults:
-    """What a search found, the best first."""
+    """The results of a search, best first."""
 
     query: str
     results: Sequence[RankedTool]
-    nearest: Sequence[str] = ()  # where nothing is good enough: the names that come closest
-    note: str | None = None  # why meaning had no part in it, where it had none
+    nearest: Sequence[str] = ()  # the closest names, if nothing is good enough
+    note: str | None = None  # why meaning was not used, if it was not
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fusion:
-    """How one model's cosine and BM25 become one score; chosen on sets with known answers."""
+    """How the cosine of a model and BM25 become one score; calibrated on evaluation sets."""
 
-    word_weight: float = 0.02  # of BM25, beside the cosine
-    part_weight: float = 0.0  # of the cosine of a query's best part, beside that of the whole
-    lone_word_weight: float = 0.1  # of BM25, where there is no cosine
-    expected: float = 0.53  # of a query's best BM25: the more words it has, the more match by chance
+    word_weight: float = 0.02  # of BM25, relative to the cosine
+    part_weight: float = 0.0  # of the cosine of a query's best part, relative to the whole query
+    lone_word_weight: float = 0.1  # of BM25 without a cosine
+    expected: float = 0.53  # share of the best BM25: longer queries match more words by chance
     steepness: float = 8.27
-    midpoint: float = 0.666  # the sum, beyond what is expected, at which a tool is as likely meant as not
-    confidence: float = 0.052  # where the best result is below it, all of them are noise
-    noise: float = 0.016  # a result below it is noise, however good the best is
+    midpoint: float = 0.666  # the sum above the expected at which a tool has even odds
+    confidence: float = 0.052  # if the best result is below, all are noise
+    noise: float = 0.016  # a result below is noise, however good the best is
 
     def by_words(self, hit: Hit) -> float:
-        """Say how much the words count that a query shares with a document."""
+        """Weight the score by words."""
         return hit.words * (self.lone_word_weight if hit.meaning is None else self.word_weight)
 
     def by_meaning(self, hit: Hit) -> float:
-        """Say how near a document is to a query, some of it by the query's best part."""
+        """Combine the cosine of the query with that of its best part."""
         if hit.part is None:
             return hit.meaning or 0.0
         return ((hit.meaning or 0.0) + self.part_weight * hit.part) / (1 + self.part_weight)
 
     def raw(self, hit: Hit) -> float:
-        """Add up what an index found."""
+        """Add up the scores of both arms."""
         return self.by_meaning(hit) + self.by_words(hit)
 
     def scores(self, hits: Iterable[Hit]) -> dict[int, float]:
-        """Say of each document, between 0 and 1, how likely it is meant."""
+        """Give the likelihood of each document, between 0 and 1."""
         found = list(hits)
         by_words = [self.by_words(hit) for hit in found]
         even = self.midpoint + self.expected * max(by_words, default=0.0)
@@ -93,14 +93,14 @@ class Fusion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankFusion:
-    """Reciprocal rank fusion: what counts is a document's rank by words and its rank by meaning."""
+    """Reciprocal rank fusion of the ranks by words and by meaning."""
 
     k: int = RRF_K
-    confidence: float = 0.0  # ranks say nothing of how good the best is
+    confidence: float = 0.0  # ranks do not tell how good the best is
     noise: float = 0.0
 
     def scores(self, hits: Iterable[Hit]) -> dict[int, float]:
-        """Say of each document, between 0 and 1, how high it ranks; 1 is first by words and by meaning."""
+        """Give the score of each document, between 0 and 1; 1 is first by words and by meaning."""
         found = list(hits)
         scores = {hit.document_id: 0.0 for hit in found}
         by_words = sorted((-hit.words, hit.document_id) for hit in found if hit.words > 0)
@@ -121,9 +121,9 @@ def rank(
     scores: Mapping[int, float],
     matches: Mapping[str, NameMatch],
 ) -> list[RankedTool]:
-    """Order the tools that were found by how well they answer a query, the best first, each name once.
+    """Rank the found tools, best first, each name once.
 
-    `scores` are those of the tools' documents; `matches` say which names the query means.
+    `scores` are by document; `matches` are the names that the query contains.
     """
     ranked = sorted((_ranked(item, scores, matches) for item in _each_once(found)), key=_best_first)
     return _servers_or_tools(query, ranked, matches)
@@ -133,7 +133,7 @@ def _ranked(item: ToolDecision, scores: Mapping[int, float], matches: Mapping[st
     tool, decision = item
     score = scores.get(tool.document_id or 0, 0.0)
     if (match := matches.get(tool.name)) is not None:
-        # Among those that the query names alike, the nearer in meaning comes first.
+        # Of equal matches, the nearer in meaning comes first.
         return RankedTool(
             tool, decision, _CERTAINTY[match] - 0.01 * (1 - score) * (match is not NameMatch.EXACT)
         )
@@ -143,12 +143,12 @@ def _ranked(item: ToolDecision, scores: Mapping[int, float], matches: Mapping[st
 
 def _best_first(item: RankedTool) -> tuple[float, bool, float, int, str, str]:
     tool, decision, score = item
-    likely = _LESS_LIKELY.get(tool.status, 1.0)  # counts where a name makes scores equal
+    likely = _LESS_LIKELY.get(tool.status, 1.0)  # breaks ties between equal matches
     return -score, not decision.is_available, -likely, -tool.usage_count, tool.name, tool.client
 
 
 def _each_once(found: Iterable[ToolDecision]) -> list[ToolDecision]:
-    """Keep the row of each name that is nearest to being usable."""
+    """Keep the row of each name that is closest to being visible."""
     best: dict[tuple[str, str], ToolDecision] = {}
     for item in found:
         key = (item.tool.client, item.tool.name)
@@ -161,7 +161,7 @@ def _each_once(found: Iterable[ToolDecision]) -> list[ToolDecision]:
 def _servers_or_tools(
     query: str, ranked: Sequence[RankedTool], matches: Mapping[str, NameMatch]
 ) -> list[RankedTool]:
-    """Keep a server's row where the query speaks of the server alone, else its tools, if any are known."""
+    """Keep a server's row if the query names only the server, else its tools, if any are known."""
     servers = {_home(it.tool): it.tool for it in ranked if it.tool.kind is Kind.MCP_SERVER}
     if not servers:
         return list(ranked)

@@ -1,4 +1,4 @@
-"""Search: the tools of one view, found by the words of a query and by its meaning."""
+"""Search: find the tools of one view by the words and the meaning of a query."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from remit.search.ports import Embedder, Engine, Index, Selection, Vector
     from remit.store.ports import DocumentStore
 
-BATCH = 64  # texts that are turned into vectors at once
+BATCH = 64  # texts embedded at once
 BY_WORDS_ALONE = "found by words alone"
 NO_VECTORS = f"{BY_WORDS_ALONE}: no tool here has a vector of this model yet"
 WORDS_ALONE = Fusion(expected=0.48, steepness=3.1, midpoint=0.83, confidence=0.0, noise=0.0)
-_DEPTH = 2  # times as many as are asked for does the index hand over to be ranked
+_DEPTH = 2  # the index returns this many times the limit to be ranked
 _NEAREST = 3
-_LONGEST_QUERY = 10_000  # characters; what comes after is not read
+_LONGEST_QUERY = 10_000  # characters; the rest is ignored
 
 
 @dataclass
@@ -51,7 +51,7 @@ class Searcher:
         include_hidden: bool = False,
         min_score: float | None = None,
     ) -> SearchResults:
-        """Find the tools that answer a query; without `min_score`, those that are no mere noise.
+        """Find the tools for a query; without `min_score`, all results above the noise.
 
         Raises:
             ValueError: the limit is not between 1 and 50.
@@ -67,12 +67,12 @@ class Searcher:
         ranked = self._ranked(asked, hits, self._fusion(vectors), selected)
         least = _least(ranked, self._fusion(vectors)) if min_score is None else min_score
         good = [item for item in ranked if item.score >= least]
-        is_asked = bool(asked.strip())  # nothing is near to nothing
+        is_asked = bool(asked.strip())  # an empty query has no nearest tools
         nearest = [item.tool.name for item in ranked[:_NEAREST]] if is_asked and not good else []
         return SearchResults(query=query, results=good[:limit], nearest=nearest, note=note)
 
     def close(self) -> None:
-        """Let go of what the index keeps for this searcher."""
+        """Drop the selections of this searcher from the index."""
         for selected in self._selections.values():
             self.index.drop(selected.among)
         self._selections.clear()
@@ -86,7 +86,7 @@ class Searcher:
         return rank(query, found, fusion.scores(hits), matches)
 
     def _embedded(self, query: str) -> tuple[list[Vector], str | None]:
-        """The vector of a query, then those of its parts; without any, why there are none."""
+        """Embed a query, then its parts; without vectors, give the reason."""
         if self.embedder is None:
             return [], self.note
         parts = query_parts(query) if self.embedder.fusion.part_weight else []
@@ -113,20 +113,20 @@ class Searcher:
 
 
 def _least(ranked: Sequence[RankedTool], fusion: Fusion | RankFusion) -> float:
-    """The score that a result needs: more, where not even the best is sure."""
+    """Give the minimum score of a result: higher if even the best is uncertain."""
     is_sure = bool(ranked) and ranked[0].score >= fusion.confidence
     return fusion.noise if is_sure else fusion.confidence
 
 
 class SearchService:
-    """Makes tools ready to be searched, and opens what searches them."""
+    """Indexes the tools of workspaces, and opens searchers over them."""
 
     def __init__(self, documents: DocumentStore, engine: Engine) -> None:
         self._documents = documents
         self._engine = engine
 
     def read(self, workspace: Workspace, *, is_hurried: bool) -> str | None:
-        """Make a workspace's tools ready for search; say why they are found by words alone, if they are."""
+        """Index the tools of a workspace; give the reason if they are found by words alone."""
         try:
             if is_hurried:
                 self._documents.read(workspace)
@@ -139,12 +139,12 @@ class SearchService:
     def searcher(
         self, listed: Sequence[ToolDecision], workspace: Workspace, note: str | None, *, in_memory: bool
     ) -> Searcher:
-        """Make ready to search tools many times; with a note, by words alone."""
+        """Open a searcher for many searches; with a note, by words alone."""
         embedder, note = self._embedder(in_memory=in_memory) if note is None else (None, note)
         model = None if embedder is None else embedder.model
         if in_memory:
             if embedder is not None:
-                embedder.embed_tools([])  # from then on, queries are as fast as the index
+                embedder.embed_tools([])  # loads numpy, which makes queries as fast as the index
             index = self._engine.in_memory(
                 self._documents.entries(model), WORDS_ALONE if embedder is None else embedder.fusion
             )
@@ -155,7 +155,7 @@ class SearchService:
     def index(
         self, workspace: Workspace, on_progress: Callable[[int, int], None] = lambda _done, _total: None
     ) -> int:
-        """Give a vector to each of a workspace's tools that has none, and say how many had none."""
+        """Embed the tools of a workspace that have no vector, and give their number."""
         self._documents.read(workspace)
         model = self._engine.model
         if model is None:
@@ -169,7 +169,7 @@ class SearchService:
         return len(missing)
 
     def _embedder(self, *, in_memory: bool) -> tuple[Embedder | None, str | None]:
-        """Open the embedder, or say why there is none."""
+        """Open the embedder, or give the reason why there is none."""
         if self._engine.model is None:
             return None, f"{BY_WORDS_ALONE}: no model is set"
         if not in_memory and not self._documents.can_compare():
@@ -181,7 +181,7 @@ class SearchService:
 
 
 class _Selected:
-    """Some of a view's tools, by their documents and by their names."""
+    """A selection of a view's tools, by document and by name."""
 
     def __init__(self, listed: Sequence[ToolDecision], index: Index) -> None:
         self.by_document: dict[int, list[ToolDecision]] = {}

@@ -1,4 +1,4 @@
-"""The signs of vectors in memory, for processes that search a large place again and again."""
+"""The signs of vectors in memory, for processes that search a large place repeatedly."""
 
 from collections.abc import Iterable, Sequence
 from typing import TypeVar, cast
@@ -14,9 +14,9 @@ _NOWHERE = 0  # the place of what was dropped
 
 
 class NumpySignIndex:
-    """Codes, compared all at once: an array of the first machine word of each, one of the second, and so on.
+    """Codes stored column by column, one array per machine word, and compared all at once.
 
-    A home and a kind are a place, which has a number here.
+    Each pair of a home and a kind is a numbered place.
     """
 
     def __init__(self, width: int) -> None:
@@ -28,7 +28,7 @@ class NumpySignIndex:
         self._places: dict[tuple[int, str], int] = {}
 
     def put(self, home: int, kinds: Sequence[str], nodes: Sequence[int], codes: Sequence[bytes]) -> None:
-        """Hold the codes of a home's nodes, each of a kind, in the place of what a node had before."""
+        """Add or replace the codes of a home's nodes."""
         self.drop(nodes)
         self._make_room(len(nodes))
         places = {kind: self._places.setdefault((home, kind), len(self._places) + 1) for kind in set(kinds)}
@@ -39,17 +39,17 @@ class NumpySignIndex:
         self._count = new.stop
 
     def drop(self, nodes: Iterable[int]) -> bool:
-        """Forget nodes; False where none of them is held."""
+        """Drop nodes; False if none of them was here."""
         found = self._are(nodes) & (self._at[: self._count] != _NOWHERE)
         self._at[: self._count][found] = _NOWHERE
         return bool(found.any())
 
     def among(self, nodes: Iterable[int], homes: Sequence[int], kinds: Sequence[str]) -> list[int]:
-        """Name those nodes that are held, and are of some homes and kinds."""
+        """List the nodes here that belong to some homes and kinds."""
         return self._nodes[: self._count][self._are(nodes) & self._are_in(homes, kinds)].tolist()
 
     def nearest(self, code: bytes, homes: Sequence[int], kinds: Sequence[str], most: int) -> list[int]:
-        """Name the nodes of some homes and kinds whose codes differ least, equal ones by their number."""
+        """List the nodes of some homes and kinds whose codes differ least; ties are ordered by id."""
         beyond = self._words * _BITS + 1  # farther than any
         distances = np.where(self._are_in(homes, kinds), self._distances(code), np.uint16(beyond))
         so_far = np.cumsum(np.bincount(distances, minlength=beyond + 1))
@@ -81,7 +81,7 @@ class NumpySignIndex:
         return padded.view("<u8")
 
     def _make_room(self, more: int) -> None:
-        """Double what there is room for when it is full, without what was dropped."""
+        """Double the capacity when full, leaving out dropped nodes."""
         if self._count + more <= len(self._nodes):
             return
         kept = np.flatnonzero(self._at[: self._count] != _NOWHERE)

@@ -1,4 +1,4 @@
-"""A collection: tools that someone brings along, made ready for the same search as those of a machine."""
+"""A collection of given tools, indexed for the same search as the tools of a machine."""
 
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -13,14 +13,14 @@ MOST_VECTORS = 20_000  # of 1 KB each, with the bundled model
 
 
 class VectorCache:
-    """The vectors of tools by their content; those that were longest without use are forgotten."""
+    """A cache of vectors by the content of tools; drops those unused for longest."""
 
     def __init__(self, most: int = MOST_VECTORS) -> None:
         self._most = most
         self._kept: OrderedDict[tuple[str, Document], Vector] = OrderedDict()
 
     def of(self, documents: Sequence[Document], embedder: Embedder) -> list[Vector]:
-        """The vectors of tools; only of those that are new are they worked out.
+        """Give the vectors of tools, embedding only new ones.
 
         Raises:
             EmbeddingError: texts cannot be turned into vectors.
@@ -38,12 +38,12 @@ class VectorCache:
 
 
 class ToolCollection:
-    """Tools that are known by their places: a result's `document_id` is one."""
+    """Tools identified by their position, which is the `document_id` of a result."""
 
     def __init__(
         self, tools: Sequence[GivenTool], engine: Engine, vectors: VectorCache | None = None
     ) -> None:
-        """Make tools ready for search.
+        """Index tools.
 
         Raises:
             EmbeddingError: texts cannot be turned into vectors.
@@ -54,7 +54,7 @@ class ToolCollection:
         self.index = self._open(tools, engine, vectors or VectorCache(len(tools)))
 
     def searcher(self, among: Sequence[ToolDecision] | None = None) -> Searcher:
-        """Make ready to search all of the tools, or some."""
+        """Open a searcher over all tools, or over some."""
         return Searcher(
             self.listed if among is None else among, self.index, self.embedder, fusion=self._fusion
         )

@@ -1,4 +1,4 @@
-"""Filters a list of tools that someone brings along, by what a user asked or a conversation is about."""
+"""Filters a list of given tools by a query or a conversation."""
 
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ from remit.search.tool_collection import ToolCollection, VectorCache
 AnyTool = TypeVar("AnyTool")
 Patterns = tuple[str, ...]
 
-_MOST_LISTS = 4  # of tools that were filtered before, and stay ready
+_MOST_LISTS = 4  # of tools that stay indexed
 _MOST_CHOICES = 16  # of patterns, for one list
 
 
@@ -40,24 +40,24 @@ def filter_tools(
         TypeError: a tool is in no shape that can be read.
         ValueError: `top_k` is not between 1 and 50.
     """
-    chosen = _KEPT.filtered([read_tool(tool) for tool in tools]).choose(
+    chosen = _CACHE.filtered([read_tool(tool) for tool in tools]).choose(
         query_or_messages, top_k, min_score, _patterns(always_include), _patterns(exclude)
     )
     return [tools[place] for place in chosen]
 
 
 class ToolFilter(Generic[AnyTool]):
-    """A list of tools that is filtered many times: `filter_tools`, without reading the list each time."""
+    """A list of tools that is filtered many times without being read again."""
 
     def __init__(self, tools: Sequence[AnyTool]) -> None:
-        """Make ready to filter.
+        """Index the tools.
 
         Raises:
             EmbeddingError: texts cannot be turned into vectors.
             TypeError: a tool is in no shape that can be read.
         """
         self._tools = list(tools)
-        self._filtered = _KEPT.filtered([read_tool(tool) for tool in tools])
+        self._filtered = _CACHE.filtered([read_tool(tool) for tool in tools])
 
     def __call__(
         self,
@@ -75,14 +75,14 @@ class ToolFilter(Generic[AnyTool]):
 
 
 class _Choice(NamedTuple):
-    """What the patterns leave of a list."""
+    """The tools of a list that match the patterns."""
 
     always: Sequence[int]
     others: Searcher
 
 
-class _Filtered:
-    """Some tools, chosen from by their places."""
+class _FilteredTools:
+    """A list of tools, addressed by position."""
 
     def __init__(self, tools: Sequence[GivenTool], engine: Engine, vectors: VectorCache) -> None:
         self._collection = ToolCollection(tools, engine, vectors)
@@ -99,7 +99,7 @@ class _Filtered:
         always_include: Patterns,
         exclude: Patterns,
     ) -> list[int]:
-        """Name the places of the tools that are asked for."""
+        """Give the positions of the chosen tools."""
         if not 1 <= top_k <= MAX_LIMIT:
             raise ValueError(f"`top_k` is a number from 1 to {MAX_LIMIT}")
         always, others = self._choice(always_include, exclude)
@@ -107,46 +107,46 @@ class _Filtered:
         return [*always, *found[: max(top_k - len(always), 0)]]
 
     def _choice(self, always_include: Patterns, exclude: Patterns) -> _Choice:
-        """Take out by name before anything is searched: what is excluded takes nobody's place."""
+        """Apply the patterns before searching, so excluded tools take no place in the results."""
         key = (always_include, exclude)
         if key not in self._choices:
             left = [at for at, names in enumerate(self._names) if not _match(names, exclude)]
             always = [at for at in left if _match(self._names[at], always_include)]
             others = [self._collection.listed[at] for at in left if at not in set(always)]
             self._choices[key] = _Choice(always, self._collection.searcher(others))
-            _forget_oldest(self._choices, _MOST_CHOICES)
+            _drop_oldest(self._choices, _MOST_CHOICES)
         return self._choices[key]
 
 
-class _Kept:
-    """What stays in the process between calls: the model, vectors by content, the last lists."""
+class _FilterCache:
+    """The state between calls: the model, vectors by content, the last lists."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._engine: Engine | None = None
         self._vectors = VectorCache()
-        self._lists: OrderedDict[tuple[GivenTool, ...], _Filtered] = OrderedDict()
+        self._lists: OrderedDict[tuple[GivenTool, ...], _FilteredTools] = OrderedDict()
 
-    def filtered(self, tools: Sequence[GivenTool]) -> _Filtered:
-        """Make tools ready to choose from, or find that they are."""
+    def filtered(self, tools: Sequence[GivenTool]) -> _FilteredTools:
+        """Index tools, or find them indexed."""
         key = tuple(tools)
         with self._lock:
             if self._engine is None:
                 self._engine = open_engine()
             if key not in self._lists:
-                self._lists[key] = _Filtered(tools, self._engine, self._vectors)
-                _forget_oldest(self._lists, _MOST_LISTS)
+                self._lists[key] = _FilteredTools(tools, self._engine, self._vectors)
+                _drop_oldest(self._lists, _MOST_LISTS)
             self._lists.move_to_end(key)
             return self._lists[key]
 
 
-_KEPT = _Kept()
+_CACHE = _FilterCache()
 
 
 def _found(
     searcher: Searcher, query_or_messages: str | Iterable[object], min_score: float | None
 ) -> list[int]:
-    """The places of what was found, the best first; a tool counts by the message that asks for it most."""
+    """Give the positions of the found tools, best first; each by its best message."""
     scores: dict[int, float] = {}
     for text, weight in weighted_texts(query_or_messages):
         least = None if min_score is None else min_score / weight
@@ -164,6 +164,6 @@ def _match(names: Iterable[str], patterns: Patterns) -> bool:
     return any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
 
 
-def _forget_oldest(kept: OrderedDict[Any, Any], most: int) -> None:
+def _drop_oldest(kept: OrderedDict[Any, Any], most: int) -> None:
     while len(kept) > most:
         kept.popitem(last=False)

@@ -1,4 +1,4 @@
-"""Scores documents by the words they share with a query, as SQLite's FTS5 does, from arrays in memory."""
+"""A word index in memory that scores documents as SQLite's FTS5 does."""
 
 from array import array
 from collections.abc import Iterable, Sequence
@@ -13,14 +13,14 @@ from remit.search.documents import COLUMN_WEIGHTS, PAIR_WEIGHT, Columns
 
 _SATURATION, _LENGTH = 1.2, 0.75  # k1 and b of FTS5's bm25()
 _SHIFT = 32  # bits for the number of a term
-_RAREST = 1e-6  # what a term in half of all documents or more counts for, as in FTS5
+_RAREST = 1e-6  # the weight of a term in at least half of all documents, as in FTS5
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int32]
 
 
 class Tokenizer:
-    """Cuts text into terms with FTS5's own tokenizer, `porter unicode61`."""
+    """Splits text into terms with FTS5's own tokenizer, `porter unicode61`."""
 
     def __init__(self) -> None:
         self._connection = apsw.Connection(":memory:")
@@ -44,14 +44,14 @@ class _Numbers(dict[str, int]):
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """The documents of each of some numbered things, with what it adds to the score of each."""
+    """The documents of each numbered term, with the score it adds to each."""
 
     starts: NDArray[np.int64]  # of each in the next two, and the end of the last
     rows: Rows
     impacts: Floats
 
     def add(self, number: int, totals: Floats, weight: float = 1.0) -> None:
-        """Add to each document's total what one of the things is worth there."""
+        """Add the scores of a term to the totals of its documents."""
         start, end = self.starts[number], self.starts[number + 1]
         totals[self.rows[start:end]] += (
             np.float32(weight) * self.impacts[start:end]
@@ -60,7 +60,7 @@ class Postings:
 
 @dataclass(frozen=True, slots=True)
 class WordIndex:
-    """What each term, and each two terms side by side, are worth in each document."""
+    """The scores of each term and each pair of adjacent terms in each document."""
 
     numbers: dict[str, int]  # of terms
     terms: Postings
@@ -68,7 +68,7 @@ class WordIndex:
     pair_postings: Postings
 
     def add(self, words: Sequence[str], pairs: Iterable[Sequence[str]], totals: Floats) -> None:
-        """Add to each document's total what a query's terms are worth; one given twice counts twice."""
+        """Add the scores of a query's terms to the totals; a repeated term counts again."""
         for word in words:
             if (number := self.numbers.get(word)) is not None:
                 self.terms.add(number, totals)
@@ -86,7 +86,7 @@ class WordIndex:
 
 
 def build_word_index(documents: Sequence[Columns], terms: Tokenizer) -> WordIndex:
-    """Work out beforehand what each term is worth in each document."""
+    """Compute the score of each term in each document."""
     numbers = _Numbers()
     used = array("i")
     counts = array("i")  # of terms, by document and column
@@ -115,7 +115,7 @@ def build_word_index(documents: Sequence[Columns], terms: Tokenizer) -> WordInde
 
 
 class _Places:
-    """Where each term that was used stands."""
+    """The position of each occurrence of a term."""
 
     def __init__(self, lengths: Rows) -> None:
         size = len(lengths)
@@ -145,6 +145,6 @@ def _rarity(per_term: NDArray[np.int64], size: int) -> NDArray[np.float64]:
 
 
 def _saturated(often: NDArray[np.float64], lengths: Rows, where: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Count a term less the more often it stands in a document, and the longer that is."""
+    """Saturate the score of a frequent term, and lower it in long documents."""
     norms = _SATURATION * (1 - _LENGTH + _LENGTH * lengths / max(lengths.mean() if len(lengths) else 0, 1e-9))
     return often * (_SATURATION + 1) / (often + norms[where])

@@ -1,4 +1,4 @@
-"""Keeps approvals, by project; of many who would use one at once, one does."""
+"""Stores approvals by project; each can be used once, however many callers try at the same time."""
 
 from remit.decision.projects import Workspace
 from remit.policy.approvals import CLOCK_ERROR, Approval, Binding
@@ -14,9 +14,9 @@ class SqliteApprovals:
     def request(
         self, wanted: Approval, workspace: Workspace, *, forget_before: int, most: int
     ) -> Approval | None:
-        """Keep what is asked, unless the same was asked and is not used up: then give that.
+        """Store a request, or give the open request for the same call.
 
-        None where so many wait already that no more are taken.
+        None if too many requests are pending.
         """
         project = workspace.project
         binding, at = wanted.binding._asdict(), wanted.requested_at
@@ -42,17 +42,17 @@ class SqliteApprovals:
         return _approval(found[0]) if found else wanted
 
     def waiting(self, workspace: Workspace, at: int) -> list[Approval]:
-        """List what waits for an answer."""
+        """List the pending approvals."""
         found = self._database.rows("waiting_approvals", project=workspace.project.hash, **_moment(at))
         return [_approval(row) for row in found]
 
     def approval(self, id: str, workspace: Workspace) -> Approval | None:
-        """Find what was asked, by its name."""
+        """Find an approval by its id."""
         found = self._database.rows("approval", project=workspace.project.hash, id=id)
         return _approval(found[0]) if found else None
 
     def answer(self, id: str, workspace: Workspace, at: int, *, is_approved: bool) -> Approval | None:
-        """Keep an answer; None where nothing waits for it."""
+        """Store an answer; None if no such approval is pending."""
         project = workspace.project.hash
         with self._database.transaction():
             found = self._database.rows(
@@ -61,13 +61,13 @@ class SqliteApprovals:
         return _approval(found[0]) if found else None
 
     def use(self, binding: Binding, workspace: Workspace, at: int) -> Approval | None:
-        """Use up an approval; None where there is none."""
+        """Use up an approval; None if there is none."""
         with self._database.transaction():
             return use_up(self._database, binding, workspace, at)
 
 
 def use_up(database: Database, binding: Binding, workspace: Workspace, at: int) -> Approval | None:
-    """Use up an approval inside a transaction; None where there is none."""
+    """Use up an approval inside a transaction; None if there is none."""
     project = workspace.project.hash
     found = database.rows("use_approval", project=project, **_moment(at), **binding._asdict())
     return _approval(found[0]) if found else None

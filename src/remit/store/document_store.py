@@ -1,4 +1,4 @@
-"""Searches the store: what search reads of each tool, its vectors, and the tools that are like a query."""
+"""Stores the documents and vectors of tools, and searches them in SQL."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from remit.store.database import Database, scope_parameters
 if TYPE_CHECKING:
     from remit.decision.projects import Workspace
 
-_LEAST_DEPTH = 100  # of each arm: what is good by both may be first by neither
-_MOST_MATCHES = 2000  # documents that share a word with a query; past them that says next to nothing
+_LEAST_DEPTH = 100  # per arm: a tool that is good by both may be first by neither
+_MOST_MATCHES = 2000  # documents that share a word with a query; more say almost nothing
 _SELECTIONS = count(1)
 
 
 def extension() -> str | None:
-    """Name the file of sqlite-vec, without importing the package, which would bring another driver along.
+    """Give the path of sqlite-vec without importing the package, which imports another driver.
 
-    None where it is not installed: a bare name would be looked for in the working directory, too.
+    None if it is not installed: SQLite would also look for a bare name in the working directory.
     """
     found = find_spec("sqlite_vec")
     if found is None or found.origin is None:
@@ -49,7 +49,7 @@ class SqliteDocuments:
         self._database = database
 
     def read(self, workspace: Workspace) -> None:
-        """Make what search reads of every tool of a workspace that it has not read yet."""
+        """Build the missing documents of the tools of a workspace."""
         seen = scope_parameters(workspace)
         if self._database.rows("definitions_without_document") or self._database.rows(
             "tools_without_document", **seen
@@ -58,14 +58,14 @@ class SqliteDocuments:
                 _read(self._database, workspace)
 
     def without_vector(self, workspace: Workspace, model: str) -> dict[int, Document]:
-        """List the documents of a workspace's tools that have no vector of a model yet."""
+        """List the documents of a workspace's tools without a vector of a model."""
         found = self._database.rows("documents_without_vector", model=model, **scope_parameters(workspace))
         return {id: _document(text) for id, text in found}
 
     def add_vectors(self, model: str, vectors: Mapping[int, Vector]) -> None:
-        """Keep the vectors of documents, as far as these are still there."""
+        """Store the vectors of documents that still exist."""
         with self._database.transaction():
-            for vector in islice(vectors.values(), 1):  # all are of one length, or the model is another now
+            for vector in islice(vectors.values(), 1):  # all have one length, unless the model changed
                 self._database.run("forget_other_vectors", model=model, length=len(vector))
             self._database.run_each(
                 "add_vector",
@@ -73,22 +73,22 @@ class SqliteDocuments:
             )
 
     def can_compare(self) -> bool:
-        """Make ready to compare vectors; False where that is not possible here."""
+        """Load sqlite-vec; False if it cannot be loaded here."""
         found = extension()
         return found is not None and self._database.load(found)
 
     def index(self, workspace: Workspace, model: str | None) -> SqlIndex:
-        """Make ready to search the tools of a workspace; with a model, `can_compare` has been asked."""
+        """Open an index over the tools of a workspace; with a model, call `can_compare` first."""
         return SqlIndex(self._database, workspace, model)
 
     def entries(self, model: str | None) -> list[IndexEntry]:
-        """List all that is indexed, of every project, for an index in memory."""
+        """List the documents of all projects, for an index in memory."""
         found = self._database.rows("indexed_documents", model=model)
         return [IndexEntry(row[0], Columns(*row[1:6]), row[6]) for row in found]
 
 
 class SqlIndex:
-    """The index port, in the store's own SQL; what a workspace may not see is never among the selected."""
+    """An index in SQL; a selection never contains tools outside the scope of its workspace."""
 
     def __init__(self, database: Database, workspace: Workspace, model: str | None) -> None:
         self._database = database
@@ -97,7 +97,7 @@ class SqlIndex:
         self._database.run("prepare_selections")
 
     def select(self, documents: Iterable[int]) -> int:
-        """Put documents down where queries find them, those alone that the workspace may see."""
+        """Select documents to search among, limited to the scope of the workspace."""
         among, given = next(_SELECTIONS), json.dumps(list(documents))
         self._database.run(
             "select_documents", among=among, documents=given, **scope_parameters(self._workspace)
@@ -105,13 +105,13 @@ class SqlIndex:
         return among
 
     def drop(self, among: int) -> None:
-        """Forget a selection."""
+        """Drop a selection."""
         self._database.run("drop_selection", among=among)
 
-    def hits(self, sought: QueryTerms, vectors: Sequence[Vector], among: int, depth: int) -> list[Hit]:
+    def hits(self, query_terms: QueryTerms, vectors: Sequence[Vector], among: int, depth: int) -> list[Hit]:
         """Find the documents that share words with a query, and those nearest to it in meaning."""
         deep = max(depth, _LEAST_DEPTH)
-        by_words = self._by_words(sought, among)
+        by_words = self._by_words(query_terms, among)
         meanings = self._by_meaning(vectors[0], among, deep) if vectors else {}
         best = list(dict.fromkeys((*list(by_words)[:deep], *meanings)))
         if vectors:
@@ -127,10 +127,10 @@ class SqlIndex:
             for id in best
         ]
 
-    def _by_words(self, sought: QueryTerms, among: int) -> dict[int, float]:
-        """Score documents by words, and by half as much for words that stand side by side, best first."""
-        found = self._matching(sought.words, among)
-        for id, score in self._matching(sought.pairs, among).items():
+    def _by_words(self, query_terms: QueryTerms, among: int) -> dict[int, float]:
+        """Score documents by words and, at half weight, by adjacent words, best first."""
+        found = self._matching(query_terms.words, among)
+        for id, score in self._matching(query_terms.pairs, among).items():
             found[id] = found.get(id, 0.0) + PAIR_WEIGHT * score
         return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
@@ -150,7 +150,7 @@ class SqlIndex:
 
 
 def _read(database: Database, workspace: Workspace) -> None:
-    """Make the documents that are missing: of new definitions, and of tools that have none."""
+    """Build the missing documents of definitions, and of tools without a definition."""
     for id, name, server, tool, title, description, input_schema in database.rows(
         "definitions_without_document"
     ):

@@ -1,4 +1,4 @@
-"""Searches memory: by words, and by meaning, first by signs alone, which is quick, then exactly."""
+"""Searches memory by words and by meaning: first by the signs of vectors, which is fast, then exactly."""
 
 import json
 import struct
@@ -13,22 +13,24 @@ from remit.search.ranking import Hit
 from remit.store.database import Database
 from remit.store.memory_sign_search import OpenSignIndex, SignSearch
 
-MANY = 5_000  # artifacts: a place that has more is likely to hold most of what there is
-_MATCHES = 8_000  # artifacts that share a word with a query; past them that says next to nothing
-_DEEP = 400  # documents of each arm: what is good by both may be first by neither
+MANY = 5_000  # artifacts: a larger project probably holds most of all artifacts
+_MATCHES = 8_000  # artifacts that share a word with a query; more say almost nothing
+_DEEP = 400  # documents per arm: one that is good by both may be first by neither
 
 
 class MemoryIndex:
     """Finds artifacts among those of some homes."""
 
-    def __init__(self, database: Database, open_held: OpenSignIndex | None = None, many: int = MANY) -> None:
+    def __init__(
+        self, database: Database, open_sign_index: OpenSignIndex | None = None, many: int = MANY
+    ) -> None:
         self._database = database
-        self._codes = SignSearch(database, open_held)
+        self._codes = SignSearch(database, open_sign_index)
         self._many = many
 
     def hits(
         self,
-        sought: QueryTerms,
+        query_terms: QueryTerms,
         vector: Vector | None,
         homes: Sequence[Home],
         kinds: Sequence[ArtifactKind],
@@ -39,7 +41,7 @@ class MemoryIndex:
         if not size:
             return []
         is_large = size > self._many
-        words = self._rarest(sought.words) if is_large else sought.words
+        words = self._rarest(query_terms.words) if is_large else query_terms.words
         by_words = self._by_words(words, homes, kinds, depth, is_large) if words else {}
         meanings = {} if vector is None else self._by_meaning(vector, by_words, homes, kinds, is_large)
         best = dict.fromkeys((*by_words, *meanings))
@@ -47,7 +49,7 @@ class MemoryIndex:
         return list(map(Hit, best, scores, map(meanings.get, best)))
 
     def unread(self, model: str, limit: int) -> dict[int, tuple[str, str]]:
-        """List artifacts without a vector; with another model than before, those are all."""
+        """List artifacts without a vector; after a change of the model, all of them."""
         known = self._database.rows("memory_model")
         if known != [(model,)]:
             with self._database.transaction():
@@ -56,7 +58,7 @@ class MemoryIndex:
         return {id: (name, body) for id, name, body in self._database.rows("memory_unread", most=limit)}
 
     def add_vectors(self, model: str, vectors: Mapping[int, Vector]) -> None:
-        """Keep vectors, unless memory is read with another model by now."""
+        """Store vectors, unless the model has changed."""
         with self._database.transaction():
             if self._database.rows("memory_model") != [(model,)]:
                 return
@@ -81,8 +83,8 @@ class MemoryIndex:
     ) -> dict[int, float]:
         """Score artifacts by words, best first.
 
-        Asking for a place costs as much as a word that stands in all of its artifacts. So in a place that has
-        many, the best of all places are looked at first: if enough of them are in it, they are its best, too.
+        Filtering by place costs as much as a word that all its artifacts contain. So for a large place,
+        search all places first: if enough of the best are in it, they are its best, too.
         """
         phrases = " OR ".join(f'"{word}"' for word in words)
         if is_large:
@@ -97,14 +99,14 @@ class MemoryIndex:
         return dict(self._database.rows("memory_by_words", match=match, most=_DEEP))
 
     def _among(self, nodes: Iterable[int], homes: Sequence[Home], kinds: Sequence[ArtifactKind]) -> set[int]:
-        """Tell which artifacts are in some homes, and of some kinds."""
+        """Tell which artifacts belong to some homes and kinds."""
         inside = set(self._codes.among(nodes, homes, kinds))
         others = json.dumps([id for id in nodes if id not in inside])
         found = self._database.rows("memory_among", nodes=others, homes=_ids(homes), kinds=json.dumps(kinds))
         return inside.union(id for (id,) in found)
 
     def _rarest(self, words: Sequence[str]) -> list[str]:
-        """The rarest words, at least one, and as many more as stand in few enough artifacts together."""
+        """Give the rarest words: at least one, and more while few enough artifacts contain them."""
         counts = {word: self._database.rows("memory_word_count", match=f'"{word}"')[0][0] for word in words}
         kept: list[str] = []
         total = 0
@@ -124,7 +126,7 @@ class MemoryIndex:
         kinds: Sequence[ArtifactKind],
         is_large: bool,
     ) -> dict[int, float | None]:
-        """Compare a query with what was found, and with what is nearest to it by signs."""
+        """Compare a query with the artifacts found by words and those nearest by signs."""
         while True:
             near = self._codes.nearest(signs(vector), homes, kinds, _DEEP, is_large=is_large)
             meanings = self._meanings(vector, dict.fromkeys((*found, *near)))
@@ -148,7 +150,7 @@ class MemoryIndex:
 
 
 def signs(vector: Vector) -> bytes:
-    """The signs of a vector's numbers, eight in a byte."""
+    """Pack the signs of a vector's numbers into bits."""
     numbers = struct.unpack(f"<{len(vector) // 4}f", vector)
     code = sum(1 << at for at, number in enumerate(numbers) if number > 0)
     return code.to_bytes((len(numbers) + 7) // 8, "little")

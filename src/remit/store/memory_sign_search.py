@@ -1,7 +1,7 @@
-"""Finds artifacts by the signs of their vectors: in SQL, or in memory, where a large place is searched again.
+"""Finds artifacts by the signs of their vectors: in SQL, or in memory once a large place is searched again.
 
-A process that asks once is done before memory would be filled. One that asks again holds the codes, and reads
-before each search those that came since; what is gone by then is found out by whoever reads the vectors.
+A process that searches once ends before an index in memory would pay off. One that searches again keeps the
+codes, and reads new ones before each search; the caller finds deleted artifacts when it reads their vectors.
 """
 
 import json
@@ -14,7 +14,7 @@ from remit.store.database import Database
 
 
 class SignIndex(Protocol):
-    """Holds codes in memory."""
+    """An index of codes in memory."""
 
     def put(self, home: int, kinds: Sequence[str], nodes: Sequence[int], codes: Sequence[bytes]) -> None: ...
 
@@ -25,31 +25,31 @@ class SignIndex(Protocol):
     def nearest(self, code: bytes, homes: Sequence[int], kinds: Sequence[str], most: int) -> list[int]: ...
 
 
-OpenSignIndex = Callable[[int], SignIndex]  # for codes of so many bytes
+OpenSignIndex = Callable[[int], SignIndex]  # by the length of a code in bytes
 
 
 class _State(NamedTuple):
-    """What the codes in the store are."""
+    """The model and length of the stored codes."""
 
     model: str
     width: int | None  # None: there are none
 
 
 class SignSearch:
-    """The codes of artifacts, and those of the places that were searched more than once in memory."""
+    """Searches the codes of artifacts; those of places that were searched before, in memory."""
 
-    def __init__(self, database: Database, open_held: OpenSignIndex | None) -> None:
+    def __init__(self, database: Database, open_sign_index: OpenSignIndex | None) -> None:
         self._database = database
-        self._open_held = open_held
+        self._open_held = open_sign_index
         self._searched: set[int] = set()
         self._held: SignIndex | None = None
         self._of: _State | None = None
-        self._rounds: dict[int, int] = {}  # by home, up to which its codes are held
+        self._rounds: dict[int, int] = {}  # the last round that is in memory, by home
 
     def nearest(
         self, code: bytes, homes: Sequence[Home], kinds: Sequence[ArtifactKind], most: int, *, is_large: bool
     ) -> list[int]:
-        """Name the artifacts whose codes differ least from a query's."""
+        """List the artifacts whose codes differ least from that of a query."""
         found = self._database.rows("memory_codes_state")
         if not found or found[0][1] != len(code):
             return []
@@ -63,18 +63,18 @@ class SignSearch:
         return [id for (id,) in self._database.rows("memory_by_code", code=code, most=most, **among)]
 
     def among(self, nodes: Iterable[int], homes: Sequence[Home], kinds: Sequence[ArtifactKind]) -> list[int]:
-        """Name the artifacts of some homes and kinds among those that are held: that never changes."""
+        """List the artifacts in memory that belong to some homes and kinds, which never changes."""
         return [] if self._held is None else self._held.among(nodes, [home.id for home in homes], kinds)
 
     def drop(self, nodes: Iterable[int]) -> bool:
-        """Hold nodes no longer that are gone; False where they were not held."""
+        """Drop deleted nodes from memory; False if none was there."""
         return self._held is not None and self._held.drop(nodes)
 
     def _synchronised(
-        self, state: _State, homes: Sequence[int], last: int, open_held: OpenSignIndex
+        self, state: _State, homes: Sequence[int], last: int, open_sign_index: OpenSignIndex
     ) -> SignIndex:
         if self._held is None or self._of != state:
-            self._held, self._of, self._rounds = open_held(state.width or 0), state, {}
+            self._held, self._of, self._rounds = open_sign_index(state.width or 0), state, {}
         for home in homes:
             known = self._rounds.get(home, -1)
             if known < last:

@@ -1,4 +1,4 @@
-"""Memory in the store: nodes with a home each, and the edges between them."""
+"""Stores memory as a graph: nodes that belong to a home, and the edges between them."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,35 +36,37 @@ from remit.store.memory_index import MANY, MemoryIndex
 from remit.store.memory_sign_search import OpenSignIndex
 
 _GLOBAL = ""
-_MOST_ALIKE = 50  # decisions that share words with a new one, those that share most
+_MOST_ALIKE = 50  # decisions that share the most words with a new one
 
 
 class SqliteMemory:
-    """The part of the store that is memory."""
+    """The part of the store for memory."""
 
-    def __init__(self, database: Database, open_held: OpenSignIndex | None = None, many: int = MANY) -> None:
+    def __init__(
+        self, database: Database, open_sign_index: OpenSignIndex | None = None, many: int = MANY
+    ) -> None:
         self._database = database
-        self._index = MemoryIndex(database, open_held, many)
+        self._index = MemoryIndex(database, open_sign_index, many)
 
     def transaction(self) -> AbstractContextManager[None]:
-        """Do several things or none."""
+        """Run several operations atomically."""
         return self._database.transaction()
 
     def within(self, seconds: float) -> AbstractContextManager[None]:
-        """Read for so long and no longer."""
+        """Limit how long reading may take."""
         return self._database.time_limit(seconds)
 
     def homes(self, project_id: str) -> list[Home]:
-        """List where artifacts of a project may belong, the project itself first."""
+        """List the homes of a project's artifacts, the project itself first."""
         found = self._database.rows("memory_homes", project=project_id)
         return [Home(id, kind, project_id, focus) for id, kind, focus in found]
 
     def global_home(self) -> Home:
-        """The home of what is global."""
+        """Give the home of global artifacts."""
         return Home(self._database.rows("memory_root", project=_GLOBAL)[0][0], "global", _GLOBAL)
 
     def projects(self) -> list[tuple[str, int, int, int]]:
-        """List the projects: when they came, when they last changed, how many artifacts they have."""
+        """List the projects: time of creation, time of the last change, number of artifacts."""
         return [
             (id, made, changed, count) for id, made, changed, count in self._database.rows("memory_projects")
         ]
@@ -91,7 +93,7 @@ class SqliteMemory:
         self._add(id, artifact, home, status, dated_at=dated_at, created_at=at, updated_at=at)
 
     def restore(self, kept: StoredArtifact, home: Home) -> None:
-        """Add an artifact as it was kept elsewhere."""
+        """Add an artifact from an export."""
         self._add(
             kept.id,
             artifact(kept.kind, kept.scope, kept.content),
@@ -103,7 +105,7 @@ class SqliteMemory:
         )
 
     def owner(self, id: str) -> str | None:
-        """Name the project that has an id already; None where none has."""
+        """Give the project that has an id; None if none has."""
         found = self._database.rows("memory_key_known", key=id)
         return found[0][0] if found else None
 
@@ -113,14 +115,14 @@ class SqliteMemory:
         return kept(found[0]) if found else None
 
     def same(self, artifact: Artifact, home: Home) -> tuple[str, ArtifactStatus] | None:
-        """Find what says the very same in the same place."""
+        """Find an artifact with the same content in the same home."""
         found = self._database.rows(
             "memory_same", home=home.id, fingerprint=fingerprint(artifact), kind=artifact.kind
         )
         return (found[0][0], ArtifactStatus(found[0][1])) if found else None
 
     def alike(self, artifact: Artifact, home: Home) -> list[tuple[str, frozenset[str]]]:
-        """List the decisions of a place that may be like a new one, with their words."""
+        """List the decisions of a home that may be like a new one, with their words."""
         words = words_of(f"{artifact.name} {artifact.body}")
         telling = json.dumps(telling_words(words))
         sharing = self._database.rows("memory_sharing", home=home.id, words=telling, most=_MOST_ALIKE)
@@ -129,14 +131,14 @@ class SqliteMemory:
         return [(key, words_of(text)) for key, text in found]
 
     def on_subject(self, subject: str, homes: Sequence[Home]) -> list[tuple[str, str]]:
-        """List the decisions on a subject in places of one project, with their titles."""
+        """List the decisions on a subject in homes of one project, with their titles."""
         found = self._database.rows(
             "memory_on_subject", subject=subject, project=homes[0].project_id, homes=_ids(homes)
         )
         return [(key, name) for key, name in found]
 
     def set_status(self, id: str, project_id: str, status: ArtifactStatus, at: int) -> None:
-        """Say whether an artifact counts."""
+        """Set the status of an artifact."""
         self._database.run("memory_set_status", key=id, project=project_id, status=status, at=at)
 
     def entity(self, subject: str, home: Home) -> str | None:
@@ -145,7 +147,7 @@ class SqliteMemory:
         return found[0][0] if found else None
 
     def change(self, id: str, artifact: Artifact, at: int) -> None:
-        """Make an artifact say something else."""
+        """Change the content of an artifact."""
         self._database.run("memory_change", key=id, **_said(artifact), at=at)
 
     def relate(self, source: str, related: Related, project_id: str, at: int) -> None:
@@ -161,7 +163,7 @@ class SqliteMemory:
         )
 
     def relations(self, id: str) -> list[tuple[str, str, str, Mapping[str, object]]]:
-        """List what an artifact is related to."""
+        """List the relations of an artifact."""
         found = self._database.rows("memory_edges_of", key=id)
         return [(source, relation, target, json.loads(text)) for source, relation, target, text, _ in found]
 
@@ -173,7 +175,7 @@ class SqliteMemory:
     def newest(
         self, home: Home, kind: ArtifactKind, limit: int, *, since: int = 0, subject: str | None = None
     ) -> list[StoredArtifact]:
-        """List the newest artifacts of a kind in a place."""
+        """List the newest artifacts of a kind in a home."""
         found = self._database.rows(
             "memory_newest", home=home.id, kind=kind, since=since, subject=subject, most=limit
         )
@@ -182,7 +184,7 @@ class SqliteMemory:
     def artifacts(
         self, homes: Sequence[Home], limit: int, *, everything: bool = False
     ) -> list[StoredArtifact]:
-        """List the artifacts of a project's places, the newest first, and with everything the hidden ones."""
+        """List the artifacts of a project's homes, the newest first; with `everything`, hidden ones too."""
         if not homes:
             return []
         found = self._database.rows(
@@ -196,35 +198,35 @@ class SqliteMemory:
 
     def hits(
         self,
-        sought: QueryTerms,
+        query_terms: QueryTerms,
         vector: Vector | None,
         homes: Sequence[Home],
         kinds: Sequence[ArtifactKind],
         depth: int,
     ) -> list[Hit]:
         """Find the artifacts that share words with a query, and those nearest to it in meaning."""
-        return self._index.hits(sought, vector, homes, kinds, depth) if homes and kinds else []
+        return self._index.hits(query_terms, vector, homes, kinds, depth) if homes and kinds else []
 
     def by_documents(self, documents: Sequence[int]) -> dict[int, StoredArtifact]:
-        """Read the artifacts that were hit; those that are hidden by now are not among them."""
+        """Read the artifacts that a search hit, except those hidden since."""
         found = self._database.rows("memory_by_ids", nodes=json.dumps(list(documents)))
         return {row[0]: kept(row[1:]) for row in found}
 
     def unread(self, model: str, limit: int) -> dict[int, tuple[str, str]]:
-        """List artifacts that have no vector of a model yet, with their names and words."""
+        """List artifacts without a vector of a model, with their names and texts."""
         return self._index.unread(model, limit)
 
     def add_vectors(self, model: str, vectors: Mapping[int, Vector]) -> None:
-        """Keep vectors, as far as they are still wanted."""
+        """Store vectors, unless the model has changed."""
         self._index.add_vectors(model, vectors)
 
     def can_compare(self) -> bool:
-        """Make ready to compare vectors; False where that is not possible here."""
+        """Load sqlite-vec; False if it cannot be loaded here."""
         path = extension()
         return path is not None and self._database.load(path)
 
     def delete_project(self, project_id: str) -> int:
-        """Erase a project with all that belongs to it, and say how many artifacts that were."""
+        """Erase a project with its artifacts, and give their number."""
         with self._database.transaction():
             count = self._database.rows("memory_count", project=project_id)[0][0]
             self._database.run("memory_delete_project", project=project_id)
@@ -242,11 +244,11 @@ class SqliteMemory:
         self._database.truncate_wal()
 
     def withdraw(self, id: str, project_id: str) -> None:
-        """Take away an artifact for which another stands, inside a transaction."""
+        """Delete an artifact that another replaces, inside a transaction."""
         self._database.run("memory_delete_artifact", key=id, project=project_id)
 
     def checked(self, homes: Sequence[Home]) -> list[HygieneNode]:
-        """List what hygiene looks at."""
+        """List the artifacts that hygiene checks."""
         if not homes:
             return []
         found = self._database.rows("memory_checked", project=homes[0].project_id, homes=_ids(homes))
@@ -258,24 +260,24 @@ class SqliteMemory:
         ]
 
     def dangling(self, project_id: str) -> list[str]:
-        """List the nodes that are related to what is hidden."""
+        """List the nodes with relations to hidden artifacts."""
         return [key for (key,) in self._database.rows("memory_dangling", project=project_id)]
 
     def checked_at(self, project_id: str) -> int | None:
-        """When a project's memory was last looked through; None: never."""
+        """Give the time of a project's last hygiene check; None if never."""
         found = self._database.rows("memory_checked_at", project=project_id)
         return found[0][0] or None if found else None
 
     def mark_checked(self, project_id: str, at: int) -> None:
-        """Say that a project's memory was looked through."""
+        """Store the time of a project's hygiene check."""
         self._database.run("memory_mark_checked", project=project_id, at=at)
 
     def use_approval(self, binding: Binding, workspace: Workspace, at: int) -> bool:
-        """Use up an approval, in the transaction of what was approved."""
+        """Use up an approval, in the transaction of the approved operation."""
         return use_up(self._database, binding, workspace, at) is not None
 
     def records(self, project_id: str | None) -> Iterator[Record]:
-        """List all that is kept, of one project or of all, in the order it came."""
+        """List everything stored, of one project or of all, in order of creation."""
         for row in self._database.rows("memory_all_nodes", project=project_id):
             yield _record(row)
         for source, relation, target, project, properties, at in self._database.rows(
@@ -328,7 +330,7 @@ def _record(row: Row) -> Record:
 
 
 def _node(key: str, kind: str, project: str, at: int) -> dict[str, Any]:
-    """What a node has that is no artifact."""
+    """Give the columns of a node that is not an artifact."""
     texts = {"body": "", "subject": "", "fingerprint": "", "content": "{}", "status": "live"}
     return {
         "key": key,

@@ -1,4 +1,4 @@
-"""Keeps what servers say of themselves, and which of them the user trusts."""
+"""Stores what servers list, and which of them the user trusts."""
 
 import json
 
@@ -13,36 +13,36 @@ from remit.upstream.upstream_model import Offer, ServerExtras
 
 
 class SqliteServers:
-    """The part of the store that is about servers."""
+    """The part of the store for servers."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def keep(self, declaration: Declaration, offer: Offer, workspace: Workspace, at: int) -> None:
-        """Keep what came of asking a server from a workspace; a tool that it no longer lists is stale."""
+        """Store the answer of a server; a tool that it no longer lists becomes stale."""
         with self._database.transaction():
             _keep(self._database, declaration, offer, workspace, at)
 
     def extras(self, workspace: Workspace) -> dict[Key, ServerExtras]:
-        """List what servers offer besides tools, by their keys; without those whose entry changed since."""
+        """List what servers offer besides tools, by key, except servers whose entry has changed."""
         found = self._database.rows("server_extras", **scope_parameters(workspace))
         return {tuple(row[:8]): _extras(row[8:]) for row in found}
 
     def trusts(self, workspace: Workspace) -> dict[Key, str]:
-        """List the digests that were trusted of the servers a workspace can see, by declarations' keys."""
+        """List the trusted digests of the servers in scope, by the keys of their declarations."""
         return {
             tuple(row[:-1]): row[-1] for row in self._database.rows("trusts", **scope_parameters(workspace))
         }
 
     def trust(self, declaration: Declaration, workspace: Workspace, at: int) -> None:
-        """Keep the user's word that a server may be started as it was declared."""
+        """Store that the user trusts a server as it is declared."""
         with self._database.transaction():
             tool = _row_of(self._database, declaration, workspace)
             if tool is not None:
                 self._database.run("trust", tool=tool, digest=declaration.digest, at=at)
 
     def revoke(self, declaration: Declaration, workspace: Workspace) -> None:
-        """Take the user's word back."""
+        """Revoke the trust in a server."""
         with self._database.transaction():
             self._database.run("revoke", tool=_row_of(self._database, declaration, workspace))
 
@@ -51,7 +51,7 @@ def _keep(database: Database, declaration: Declaration, offer: Offer, workspace:
     server = _row_of(database, declaration, workspace)
     if server is None:
         return
-    if offer.failure is not None:  # what it listed before stays
+    if offer.failure is not None:  # the tools listed before stay
         database.run("mark_failed", server_id=server, reason=offer.failure.reason, digest=declaration.digest)
         return
     placement = Placement(
@@ -101,7 +101,7 @@ def _keep_extras(
 
 
 def _row_of(database: Database, declaration: Declaration, workspace: Workspace) -> int | None:
-    """Find the row of a server that is declared in a workspace; None where it was forgotten meanwhile."""
+    """Find the row of a declared server; None if it was deleted meanwhile."""
     found = database.rows(
         "server_row",
         client=declaration.client,
@@ -116,7 +116,7 @@ def _row_of(database: Database, declaration: Declaration, workspace: Workspace) 
 
 
 def _extras(row: Row) -> ServerExtras:
-    """Read the columns of what a server offers besides tools."""
+    """Read the columns of `server_extras`."""
     resources, templates, prompts, capabilities, instructions = row
     return ServerExtras(
         resources=json.loads(resources),

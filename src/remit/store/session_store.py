@@ -1,4 +1,4 @@
-"""Keeps sessions, what was used in them, and what was suggested, by project."""
+"""Stores sessions, their calls and suggestions, by project."""
 
 from collections.abc import Iterable
 
@@ -10,23 +10,23 @@ from remit.store.usage_store import new_traces
 from remit.usage.familiarity import SHOWN, Tally
 from remit.usage.reports import ProjectUse, SessionUse, Total
 
-_MOST_CALLS = 2_000  # that patterns are learned from
+_MOST_CALLS = 2_000  # to learn patterns from
 _MOST_SESSIONS = 50
 
 
 class SqliteSessions:
-    """The part of the store that is about sessions."""
+    """The part of the store for sessions."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def tallies(self, workspace: Workspace) -> list[Tally]:
-        """List what a project used lately, by tool and hour."""
+        """List the recent uses of a project, by tool and hour."""
         found = self._database.rows("hourly_uses", reach_back=SHOWN, **scope_parameters(workspace))
         return [Tally(row[:5], *row[5:]) for row in found]
 
     def totals(self, workspace: Workspace) -> list[Total]:
-        """List what a project ever used of what its workspace sees, by tool."""
+        """List all uses of a project, by tool in scope."""
         places = scope_parameters(workspace)
         durations = {row[:5]: row[5] for row in self._database.rows("durations_here", **places)}
         return [
@@ -35,7 +35,7 @@ class SqliteSessions:
         ]
 
     def projects(self) -> list[ProjectUse]:
-        """List how much each project used; tools are not named."""
+        """List the totals of each project, without the names of tools."""
         return [ProjectUse(*row) for row in self._database.rows("totals_by_project")]
 
     def sessions(self, workspace: Workspace, client: str) -> list[SessionUse]:
@@ -65,23 +65,23 @@ class SqliteSessions:
         return [ToolCall(*row) for row in found]
 
     def states_at_start(self, session_id: str, workspace: Workspace, client: str) -> str:
-        """Recall the states that held when a session began, as JSON; empty where that is not known."""
+        """Give the states at the start of a session, as JSON; empty if unknown."""
         found = self._database.rows("session_states", **_session(session_id, workspace, client))
         return found[0][0] if found else ""
 
     def news(self, workspace: Workspace) -> list[StoredTrace]:
-        """List what calls left that memory does not know of yet."""
+        """List the traces that memory does not have yet."""
         return new_traces(self._database, workspace)
 
     def suggested(self, workspace: Workspace, client: str) -> list[PastSuggestion]:
-        """List what was suggested in a project, in its order."""
+        """List the past suggestions of a project, in order."""
         found = self._database.rows("suggestions_made", client=client, **scope_parameters(workspace))
         return [PastSuggestion(session_id, tool, at, bool(taken)) for session_id, tool, at, taken in found]
 
     def keep_suggestions(
         self, said: Iterable[Candidate], session_id: str, workspace: Workspace, client: str, at: int
     ) -> None:
-        """Keep what was suggested."""
+        """Store suggestions."""
         project = workspace.project
         with self._database.transaction():
             self._database.run("see_project", hash=project.hash, path=project.path, at=at)

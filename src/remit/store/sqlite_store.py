@@ -1,4 +1,4 @@
-"""The store on SQLite: what the port `Store` asks for, in named queries."""
+"""The store on SQLite, in named queries."""
 
 from __future__ import annotations
 
@@ -39,39 +39,39 @@ class SqliteStore:
         self.database = Database(path)
         self.states = SqliteStates(self.database)
 
-    # Each part is loaded when it is first asked for: most commands ask for none.
+    # Each part is loaded on first use: most commands use none.
 
     @property
     def approvals(self) -> SqliteApprovals:
-        """What persons are asked."""
+        """Approvals."""
         from remit.store.approval_store import SqliteApprovals
 
         return SqliteApprovals(self.database)
 
     @property
     def documents(self) -> SqliteDocuments:
-        """What search reads of tools."""
+        """Documents and vectors for search."""
         from remit.store.document_store import SqliteDocuments
 
         return SqliteDocuments(self.database)
 
     @property
     def memory(self) -> SqliteMemory:
-        """Memory, as a graph."""
+        """Project memory."""
         from remit.store.memory_store import SqliteMemory
 
         return SqliteMemory(self.database)
 
     @property
     def servers(self) -> SqliteServers:
-        """What servers say of themselves, and the user of them."""
+        """The listings of servers, and trust in them."""
         from remit.store.server_store import SqliteServers
 
         return SqliteServers(self.database)
 
     @property
     def sessions(self) -> SqliteSessions:
-        """What happened in sessions."""
+        """Sessions and suggestions."""
         from remit.store.session_store import SqliteSessions
 
         return SqliteSessions(self.database)
@@ -81,37 +81,37 @@ class SqliteStore:
         self.database.close()
 
     def revision(self) -> int:
-        """Give a number that is another one whenever somebody else has written."""
+        """Give a number that changes whenever another connection has written."""
         return self.database.revision()
 
     def catalog(self, workspace: Workspace, flags: LaunchFlags) -> list[Tool]:
-        """List every tool in scope for a workspace, with how its client's configuration resolved it there."""
+        """List every tool in scope for a workspace, with its configuration status there."""
         found = self.database.rows("catalog", flags=flags.key, **scope_parameters(workspace))
         return [row_values.tool(row, workspace) for row in found]
 
     def inputs(self, view: View) -> dict[str, str]:
-        """List what the last scan looked at, with the fingerprints it found."""
+        """List the inputs of the last scan with their fingerprints."""
         return dict(self.database.rows("inputs", **view_parameters(view)))
 
     def problems(self, view: View) -> list[Problem]:
-        """List what was wrong in the files of the last scan."""
+        """List the problems in the files of the last scan."""
         found = self.database.rows("problems", **view_parameters(view))
         return [Problem(source=source, place=place, reason=reason) for source, place, reason in found]
 
     def last_known(self, view: View, sources: Iterable[str], scopes: Iterable[Scope]) -> StoredReading:
-        """Recall what files, and all files of some scopes, said when they could last be read."""
+        """Give the last valid content of files, and of all files of some scopes."""
         return self._scans.last_known(view, sources, scopes)
 
     def save(self, reading: ClientReading, resolved: Sequence[Resolved], view: View, at: int) -> Changes:
-        """Make a view what was just read; what left the files is stale there."""
+        """Replace a view with a new reading; declarations that left the files become stale there."""
         return self._scans.save(reading, resolved, view, at)
 
     def is_resolved(self, source: str, view: View) -> bool:
-        """Tell whether a view has something from a source."""
+        """Tell whether a view has declarations from a source."""
         return bool(self.database.rows("is_resolved", source=source, **view_parameters(view)))
 
     def record(self, reported: ReportedTool, use: CallOutcome) -> bool:
-        """Count one use of a tool; False when the call was known already."""
+        """Count one use of a tool; False if the call was known."""
         return usage_store.record(self.database, reported, use)
 
     def record_all(self, used: Iterable[tuple[ReportedTool, CallOutcome]]) -> None:
@@ -119,7 +119,7 @@ class SqliteStore:
         usage_store.record_all(self.database, used)
 
     def report(self, definition: Definition, reported: ReportedTool) -> None:
-        """Keep what somebody says of a tool, for the project it was said in."""
+        """Store a reported definition of a tool, for the project that reported it."""
         project = reported.workspace.project.hash
         with self.database.transaction():
             tool = find_or_add_tool(self.database, reported)
@@ -138,16 +138,16 @@ class SqliteStore:
             )
 
     def uses_here(self, workspace: Workspace) -> dict[Key, tuple[int, int]]:
-        """Tell how often tools were used in a project, and when last, by their keys."""
+        """Give the uses of tools in a project and the time of the last, by key."""
         found = self.database.rows("uses_here", **scope_parameters(workspace))
         return {tuple(row[:8]): (row[8], row[9]) for row in found}
 
     def catalog_revision(self) -> int:
-        """Count the changes of what catalogs are made of, whoever made them."""
+        """Give a number that changes with the data of catalogs, whichever process wrote it."""
         return self.database.rows("catalog_revision")[0][0]
 
     def add_audit(self, entries: Iterable[AuditEntry], workspace: Workspace, at: int) -> None:
-        """Keep what became of calls."""
+        """Store entries of the audit."""
         project = workspace.project
         with self.database.transaction():
             self.database.run("see_project", hash=project.hash, path=project.path, at=at)
@@ -156,25 +156,25 @@ class SqliteStore:
             )
 
     def audit(self, workspace: Workspace, limit: int) -> list[AuditEntry]:
-        """List what became of the last calls in a project, the newest first."""
+        """List the last entries of a project's audit, the newest first."""
         found = self.database.rows("audit", project=workspace.project.hash, limit=limit)
         return [AuditEntry(*row) for row in found]
 
     def prune_audit(self, before: int, most: int) -> None:
-        """Drop what is older than a time, and all but the newest entries."""
+        """Drop entries older than a time, and all but the newest."""
         self.database.run("prune_audit", before=before, most=most)
 
     def find_project(self, name: str) -> Project | None:
-        """Find a project that something is stored about, by its hash or its path."""
+        """Find a stored project by its hash or path."""
         found = self.database.rows("project_by_hash_or_path", name=name)
         return Project(path=found[0][1], hash=found[0][0]) if found else None
 
     def projects(self) -> list[Project]:
-        """List the projects that something is stored about."""
+        """List the stored projects."""
         return [Project(path=path, hash=hash) for hash, path in self.database.rows("all_projects")]
 
     def forget(self, project: Project) -> None:
-        """Erase all that is stored about a project."""
+        """Erase everything stored about a project."""
         with self.database.transaction():
             self.database.run("forget_project", project=project.hash)
             self.memory.forget(project)
@@ -188,7 +188,7 @@ class SqliteStore:
         self.database.run("prune_events", before=before)
 
     def definitions(self, tools: Iterable[Tool], workspace: Workspace) -> dict[Key, Definition]:
-        """List what is said of tools, by their keys; a tool of which nothing is said is not among them."""
+        """List the definitions of tools by key; tools without a definition are left out."""
         names = json.dumps([tool.name for tool in tools])
         found = self.database.rows("definitions_of", names=names, **scope_parameters(workspace))
         return {tuple(row[:8]): row_values.definition(row[8:]) for row in found}

@@ -1,4 +1,4 @@
-"""Keeps Remit's own configuration, trust in it, and what is known of states, by project."""
+"""Stores Remit's own configuration, trust in it, and states, by project."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from remit.decision.projects import Workspace
     from remit.store.database import Database
 
-_CLOCK_ERROR = 3_600_000  # a claim is for seconds: one that lasts an hour was made by another clock
+_CLOCK_ERROR = 3_600_000  # claims last seconds: one of an hour was made by another clock
 
 
 class SqliteStates:
-    """The part of the store that is about states."""
+    """The part of the store for configuration and states."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def files(self, sources: Iterable[str], workspace: Workspace) -> dict[str, StoredFile]:
-        """List what is kept of configuration files, by their paths."""
+        """List the stored configuration files, by path."""
         listed = json.dumps(list(sources))
         found = self._database.rows("configuration_files", sources=listed, project=workspace.project.hash)
         return {row[0]: StoredFile(*row) for row in found}
@@ -55,12 +55,12 @@ class SqliteStates:
             )
 
     def trusted_parts(self, workspace: Workspace) -> dict[tuple[str, str], str]:
-        """List the digests that were trusted, by file and subject."""
+        """List the trusted digests, by file and subject."""
         found = self._database.rows("trusted_parts", project=workspace.project.hash)
         return {(source, subject): digest for source, subject, digest in found}
 
     def trust_part(self, source: str, subject: str, digest: str, workspace: Workspace, at: int) -> None:
-        """Keep the user's word for a part of a configuration."""
+        """Store that the user trusts a part of the configuration."""
         with self._database.transaction():
             self._see(workspace, at)
             project = workspace.project.hash
@@ -69,11 +69,11 @@ class SqliteStates:
             )
 
     def revoke_part(self, source: str, subject: str, workspace: Workspace) -> None:
-        """Take the user's word back."""
+        """Revoke the trust in a part of the configuration."""
         self._database.run("revoke_part", project=workspace.project.hash, source=source, subject=subject)
 
     def known(self, workspace: Workspace) -> Known:
-        """List all that is known of a workspace's states."""
+        """List the stored states of a workspace."""
         project = workspace.project.hash
         workflow = self._database.rows("workflow_states", project=project)
         pushed = self._database.rows("pushed_states", project=project)
@@ -97,7 +97,7 @@ class SqliteStates:
                 self._database.run("clear_state", project=workspace.project.hash, name=name)
 
     def advance(self, tool: str, workspace: Workspace, at: int) -> None:
-        """Set and clear the workflow states that a tool's success does."""
+        """Set and clear the workflow states that the success of a tool changes."""
         with self._database.transaction():
             self._see(workspace, at)
             advance_workflow(self._database, tool, workspace, at)
@@ -119,7 +119,7 @@ class SqliteStates:
                     )
 
     def claim(self, name: str, mark: str, workspace: Workspace, at: int, until: int) -> bool:
-        """Say that one is finding out a state; False where somebody else is."""
+        """Claim the detection of a state; False if another process has claimed it."""
         with self._database.transaction():
             self._see(workspace, at)
             claimed = self._database.rows(

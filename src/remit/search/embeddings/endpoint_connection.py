@@ -1,4 +1,4 @@
-"""Sends requests to one URL: bounded in time and size, with a key that goes nowhere else."""
+"""Sends requests to one URL, bounded in time and size; the key goes nowhere else."""
 
 import http.client
 import ipaddress
@@ -26,19 +26,19 @@ _WORDS: Mapping[type[BaseException], str] = {
 
 
 class EndpointReply(NamedTuple):
-    """What came back."""
+    """The reply of an endpoint."""
 
     status: int
     body: bytes
-    retry_after: float  # seconds; 0 where nothing is said
+    retry_after: float  # seconds; 0 if not given
 
 
 class NoReplyError(Exception):
-    """Nothing came back, or nothing that could be read, for the cause it names."""
+    """There was no readable reply; the message gives the cause."""
 
 
 class HttpResponse(Protocol):
-    """What is read of an answer, be it good or bad."""
+    """The part of an HTTP response that is read."""
 
     @property
     def headers(self) -> Message: ...
@@ -47,17 +47,17 @@ class HttpResponse(Protocol):
 
 
 class EndpointConnection:
-    """A URL to send to, with the key to show there."""
+    """A connection to one URL, with its key."""
 
     def __init__(self, address: SplitResult, key: str | None) -> None:
         self._url = address.geturl()
         self._key = key
-        # A proxy would see the key of a server on this machine, which speaks plain HTTP.
+        # A proxy would see the key of a local server, which uses plain HTTP.
         proxies = urllib.request.ProxyHandler({} if is_loopback(address.hostname) else None)
         self._opener = urllib.request.build_opener(proxies, _NoRedirects)
 
     def send(self, body: bytes, timeout: float) -> EndpointReply:
-        """Post JSON; an answer of any status is an answer.
+        """Post JSON; a reply of any status is returned.
 
         Raises:
             NoAnswerError: there is none.
@@ -78,16 +78,16 @@ class EndpointConnection:
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Takes a redirect for an answer: the key is for the URL that was given, and for no other."""
+    """Returns a redirect as the reply: the key is only for the configured URL."""
 
     def redirect_request(
         self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
     ) -> None:
-        """Follow nothing."""
+        """Follow no redirect."""
 
 
 def is_loopback(host: str | None) -> bool:
-    """Whether a host is this machine by its name alone, whatever a resolver says."""
+    """Tell whether a host name means this machine, without resolving it."""
     try:
         return host == "localhost" or ipaddress.ip_address(host or "").is_loopback
     except ValueError:
@@ -107,11 +107,11 @@ def _answer(status: int, response: HttpResponse, deadline: float) -> EndpointRep
 
 def _retry_after(headers: Message) -> float:
     said = headers.get("Retry-After", "")
-    return float(said) if said.isdecimal() and len(said) < 10 else 0.0  # a date is not worth its parser
+    return float(said) if said.isdecimal() and len(said) < 10 else 0.0  # dates are ignored
 
 
 def _cause(error: BaseException) -> str:
-    """Say why in words of our own: the library's may hold the URL."""
+    """Describe the cause without the library's message, which may contain the URL."""
     inner = error.reason if isinstance(error, urllib.error.URLError) else error
     for kind, words in _WORDS.items():
         if isinstance(inner, kind):

@@ -1,6 +1,6 @@
-"""Any endpoint that speaks OpenAI's embeddings protocol: texts go there, and nowhere else.
+"""Embeds texts with an endpoint of OpenAI's embeddings API.
 
-No error holds the URL, or words of an answer: either may hold a key.
+Errors never contain the URL or parts of a reply: either may contain a key.
 """
 
 import json
@@ -28,11 +28,11 @@ _FIRST_PAUSE = 0.5  # seconds before the second attempt; each later pause is twi
 
 
 class RetryLimits(NamedTuple):
-    """How long an endpoint may take."""
+    """The time and attempts that a request may take."""
 
     timeout: float  # seconds
     attempts: int
-    pause: float  # seconds between two attempts, at most
+    pause: float  # the longest wait between attempts, in seconds
 
 
 TOOLS = RetryLimits(timeout=60, attempts=4, pause=30)
@@ -40,9 +40,9 @@ QUERY = RetryLimits(timeout=10, attempts=2, pause=2)
 
 
 class EndpointEmbedder:
-    """Turns tools and queries into vectors by asking a service."""
+    """Embeds tools and queries with a remote service."""
 
-    # How sure its cosines are is not known, so nothing is taken for noise.
+    # Its cosines are not calibrated, so no result counts as noise.
     fusion = Fusion(word_weight=0.02, confidence=0.0, noise=0.0)
 
     def __init__(
@@ -55,7 +55,7 @@ class EndpointEmbedder:
         query: RetryLimits = QUERY,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """Make ready to ask; nothing is sent yet.
+        """Set up the connection without sending anything.
 
         Raises:
             EmbeddingError: the key cannot be sent, or would travel in clear text.
@@ -65,10 +65,12 @@ class EndpointEmbedder:
         self._host, self._name = address.netloc, model
         self.model = f"{model}@{self._host}"
         self._tools, self._query, self._sleep = tools, query, sleep
-        self._line = EndpointConnection(address._replace(path=address.path.rstrip("/") + "/embeddings"), key)
+        self._connection = EndpointConnection(
+            address._replace(path=address.path.rstrip("/") + "/embeddings"), key
+        )
 
     def embed_query(self, text: str) -> Vector:
-        """The vector of a query.
+        """Embed a query.
 
         Raises:
             EmbeddingError: the endpoint does not answer with a vector.
@@ -76,7 +78,7 @@ class EndpointEmbedder:
         return self._embed([text], self._query)[0]
 
     def embed_tools(self, documents: Sequence[Document]) -> list[Vector]:
-        """The vectors of tools.
+        """Embed tools.
 
         Raises:
             EmbeddingError: the endpoint does not answer with vectors.
@@ -85,9 +87,9 @@ class EndpointEmbedder:
         batches = (texts[start : start + _BATCH] for start in range(0, len(texts), _BATCH))
         return [vector for batch in batches for vector in self._embed(batch, self._tools)]
 
-    def _embed(self, texts: Sequence[str], patience: RetryLimits) -> list[Vector]:
+    def _embed(self, texts: Sequence[str], limits: RetryLimits) -> list[Vector]:
         body = json.dumps({"model": self._name, "input": [_sendable(text) for text in texts]}).encode()
-        answer = self._ask(body, patience)
+        answer = self._ask(body, limits)
         if not 200 <= answer.status < 300:
             raise self._error(f"answers {_phrase(answer.status)}", _advice(answer.status))
         try:
@@ -95,20 +97,20 @@ class EndpointEmbedder:
         except ValueError as error:
             raise self._error(f"answers without the vectors that were asked for: {error}") from None
 
-    def _ask(self, body: bytes, patience: RetryLimits) -> EndpointReply:
-        """Send a request, and again while the endpoint is busy, as often and as late as patience allows."""
-        answer, pause = self._send(body, patience), _FIRST_PAUSE
-        for _ in range(patience.attempts - 1):
+    def _ask(self, body: bytes, limits: RetryLimits) -> EndpointReply:
+        """Send a request, and retry within the limits while the endpoint is busy."""
+        answer, pause = self._send(body, limits), _FIRST_PAUSE
+        for _ in range(limits.attempts - 1):
             wanted = max(pause, answer.retry_after)
-            if not _is_busy(answer.status) or wanted > patience.pause:
+            if not _is_busy(answer.status) or wanted > limits.pause:
                 break
             self._sleep(wanted)
-            answer, pause = self._send(body, patience), 2 * pause
+            answer, pause = self._send(body, limits), 2 * pause
         return answer
 
-    def _send(self, body: bytes, patience: RetryLimits) -> EndpointReply:
+    def _send(self, body: bytes, limits: RetryLimits) -> EndpointReply:
         try:
-            return self._line.send(body, patience.timeout)
+            return self._connection.send(body, limits.timeout)
         except NoReplyError as error:
             raise self._error(str(error)) from None
 
@@ -133,7 +135,7 @@ def _require_safe(key: str | None, address: SplitResult) -> None:
 
 
 def tool_text(document: Document) -> str:
-    """A tool as a text to read: `name (server): description | parameters`."""
+    """Write a tool as `name (server): description | parameters`."""
     server = f" ({document.server})" if document.server else ""
     about = document.description or document.title
     params = f" | {', '.join(document.params)}" if document.params else ""
@@ -141,7 +143,7 @@ def tool_text(document: Document) -> str:
 
 
 def _sendable(text: str) -> str:
-    """What can be sent of a text; endpoints refuse half characters, and texts of nothing."""
+    """Make a text acceptable to endpoints, which refuse lone surrogates and empty texts."""
     whole = text[:_MOST_TEXT].encode(errors="replace").decode()
     return whole if whole.strip() else "?"
 

@@ -1,4 +1,4 @@
-"""Reads what an embeddings endpoint answers, and takes nothing on trust."""
+"""Parses and validates the replies of embeddings endpoints."""
 
 import json
 import math
@@ -9,10 +9,10 @@ from remit.search.ports import Vector
 
 
 def parse_vectors(body: bytes, count: int) -> list[Vector]:
-    """The vectors of an answer, in the order of the texts, each of length one.
+    """Parse the vectors of a reply, in the order of the texts, each of length one.
 
     Raises:
-        ValueError: they are not what was asked for.
+        ValueError: the reply does not have the requested vectors.
     """
     rows = _rows(_decoded(body), count)
     if len({len(row) for row in rows}) != 1:
@@ -23,7 +23,7 @@ def parse_vectors(body: bytes, count: int) -> list[Vector]:
 def _decoded(body: bytes) -> object:
     try:
         return json.loads(body)
-    except (ValueError, RecursionError):  # a parser's own words quote the text
+    except (ValueError, RecursionError):  # the parser's message quotes the text
         raise ValueError("it is not JSON") from None
 
 

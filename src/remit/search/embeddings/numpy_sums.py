@@ -1,4 +1,4 @@
-"""Adds up the vectors of the static table with numpy."""
+"""Sums the vectors of the static table with numpy."""
 
 from collections.abc import Sequence
 
@@ -16,25 +16,25 @@ _LEAST = np.float32(1e-12)  # a length to divide by
 
 
 class NumpySums:
-    """The table as arrays, over the same memory."""
+    """The table as arrays over the same memory."""
 
     def __init__(self, table: EmbeddingTable) -> None:
         self._rows = np.frombuffer(table.rows, np.int8).reshape(-1, table.width)
-        # An id without a row counts nothing; all of them share the first one.
+        # Ids without a row share the first one, with scale zero.
         self._query_scales = _from_the_first_id(table.query_scales)
         self._tool_scales = _from_the_first_id(table.tool_scales)
-        whole = [*table.fields, 0.0]  # a mark counts nothing
+        whole = [*table.fields, 0.0]  # marks have no weight
         self._fields = np.array([whole, [float(field == NAME) for field in range(MARK + 1)]], np.float32)
         self._name = np.array(table.name, np.float32)
         self._no_query, self._no_tool = (np.array(fallback_vector(table.width, run), "<f4") for run in (1, 2))
 
     def query(self, ids: Sequence[int]) -> Vector:
-        """A query's vector."""
+        """Embed a query."""
         at = np.array(ids, np.intp)
         return _vectors(self._query_scales[at] @ self._at(at), self._no_query)[0]
 
     def tools(self, readings: Sequence[TokenSequence]) -> list[Vector]:
-        """The vectors of tools, each with some more of its name's."""
+        """Embed tools, with extra weight on their names."""
         starts = range(0, len(readings), _BATCH)
         return [vector for start in starts for vector in self._tools(readings[start : start + _BATCH])]
 

@@ -16,7 +16,7 @@ from remit.search.ranking import Fusion
 
 
 class OnnxSession(Protocol):
-    """What is used of onnxruntime."""
+    """The part of an onnxruntime session that is used."""
 
     def run(
         self, outputs: Sequence[str], feed: Mapping[str, NDArray[np.int64]]
@@ -24,7 +24,7 @@ class OnnxSession(Protocol):
 
 
 class OnnxEmbedder:
-    """Turns tools and queries into vectors by a small transformer, on one thread."""
+    """Embeds tools and queries with a small transformer, on one thread."""
 
     model = "onnx-1"
     fusion = Fusion(
@@ -32,17 +32,17 @@ class OnnxEmbedder:
     )
 
     def __init__(self) -> None:
-        self._pieces = WordPiece(vocabulary()[:PIECES])  # the rest is the static table's
+        self._pieces = WordPiece(vocabulary()[:PIECES])  # the rest belongs to the static table
         self._session = _open(data_file("strong.onnx"))
 
     def embed_query(self, text: str) -> Vector:
-        """The vector of a query."""
+        """Embed a query."""
         return self._vector([START, *query_ids(text, self._pieces), END])
 
     def embed_tools(self, documents: Sequence[Document]) -> list[Vector]:
-        """The vectors of tools."""
-        # One by one: in a batch eight bits are scaled to the largest number of all, so that a tool's vector
-        # would depend on its neighbours; and on one thread a batch is not faster.
+        """Embed tools."""
+        # One by one: quantization scales a batch to its largest number, so a vector would depend on its
+        # neighbors; and on one thread a batch is not faster.
         return [self._vector(tool_ids(document, self._pieces).ids) for document in documents]
 
     def _vector(self, text: Sequence[int]) -> Vector:
@@ -55,6 +55,6 @@ def _open(path: str) -> OnnxSession:
     runtime: Any = onnxruntime
     options = runtime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1  # a search must not take the machine
-    options.log_severity_level = 3  # errors alone
+    options.log_severity_level = 3  # only errors
     runtime.disable_telemetry_events()
     return runtime.InferenceSession(path, options, providers=["CPUExecutionProvider"])

@@ -1,6 +1,6 @@
-"""The bundled model: a vector for each word, added up by how much each word says.
+"""The bundled model: a weighted sum of one vector per word.
 
-One query takes less time in plain Python than it takes to import numpy, so that comes with the first tools.
+A query in plain Python takes less time than importing numpy, so numpy is loaded with the first tools.
 """
 
 import math
@@ -16,22 +16,22 @@ from remit.search.embeddings.wordpiece import WordPiece, vocabulary
 from remit.search.ports import Vector
 from remit.search.ranking import Fusion
 
-FIRST_WORD = 999  # lower ids are special or unused: they have no row
+FIRST_WORD = 999  # lower ids are special or unused and have no row
 
 
 class EmbeddingTable(NamedTuple):
-    """Vectors in eight bits, the weight of each in a query and in a tool in sixteen, as bytes."""
+    """8-bit vectors, with 16-bit weights for queries and for tools, as bytes."""
 
     width: int
     rows: memoryview
     query_scales: memoryview
     tool_scales: memoryview
-    fields: tuple[float, ...]  # how much an id counts in each field of a tool
-    name: float  # of the vector of a tool's name, beside that of the whole tool
+    fields: tuple[float, ...]  # the weight of an id in each field of a tool
+    name: float  # the weight of the name's vector, relative to the whole tool
 
 
 class VectorSums(Protocol):
-    """Makes vectors of ids."""
+    """Sums the vectors of ids."""
 
     def query(self, ids: Sequence[int]) -> Vector: ...
 
@@ -39,7 +39,7 @@ class VectorSums(Protocol):
 
 
 class StaticEmbedder:
-    """Turns tools and queries into vectors by a table; needs nothing but the package."""
+    """Embeds tools and queries with the bundled table."""
 
     model = "static-1"
     fusion = Fusion(word_weight=0.02, part_weight=0.35)
@@ -51,13 +51,13 @@ class StaticEmbedder:
         self._arrays: VectorSums | None = None
 
     def embed_query(self, text: str) -> Vector:
-        """The vector of a query."""
+        """Embed a query."""
         ids = query_ids(text, self._pieces)
         ids += [i for _, i in self._pieces.pairs(ids)]
         return self._arrays.query(ids) if self._arrays else sum_query(self._table, ids)
 
     def embed_tools(self, documents: Sequence[Document]) -> list[Vector]:
-        """The vectors of tools; whoever asks for none has numpy loaded, and faster queries from then on."""
+        """Embed tools; an empty list only loads numpy, which makes later queries faster."""
         self._arrays = self._arrays or self._open_arrays(self._table)
         return self._arrays.tools([self._read(document) for document in documents])
 
@@ -81,7 +81,7 @@ def read_table(path: str) -> EmbeddingTable:
 
 
 def sum_query(table: EmbeddingTable, ids: Sequence[int]) -> Vector:
-    """Add up a query's vector without numpy."""
+    """Embed a query without numpy."""
     width, rows = table.width, table.rows.cast("b")
     total = [0.0] * width
     for at in (i - FIRST_WORD for i in ids if i >= FIRST_WORD):
@@ -93,9 +93,9 @@ def sum_query(table: EmbeddingTable, ids: Sequence[int]) -> Vector:
 
 
 def fallback_vector(width: int, run: int) -> list[float]:
-    """A vector for a text without a known word.
+    """Give a vector for a text without known words.
 
-    Those of queries (`run` 1) and of tools (`run` 2) are at right angles: nothing is not like nothing.
+    Those of queries (`run` 1) and of tools (`run` 2) are orthogonal: empty texts are not similar.
     """
     signs = chain.from_iterable([1.0] * run + [-1.0] * run for _ in range(width // (2 * run)))
     return [sign / math.sqrt(width) for sign in signs]

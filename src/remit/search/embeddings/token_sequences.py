@@ -1,4 +1,4 @@
-"""Puts tools and queries in the order in which the bundled models read them, as ids of pieces."""
+"""Converts tools and queries to the token sequences that the bundled models read."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -13,7 +13,7 @@ OPEN, CLOSE, COMMA, COLON, BAR = 1006, 1007, 1010, 1024, 1064
 NAME, SERVER, FIRST, REST, PARAMS, MARK = range(6)  # the field of an id; MARK: brackets, commas, ends
 
 QUERY_LENGTH, TOOL_LENGTH = 64, 128  # ids, with start and end
-_MOST_QUERY = 4000  # characters: what comes later is past the ids that are read
+_MOST_QUERY = 4000  # characters; later ones are beyond the ids that are read
 _LIMITS = (20, 10, 56, TOOL_LENGTH, 32)  # ids of each field; the rest of a description takes what is left
 _SENTENCE_END = re.compile(r"(?<=[.!?]) ")
 
@@ -21,21 +21,21 @@ Part = tuple[Sequence[int], int]
 
 
 class TokenSequence(NamedTuple):
-    """The ids of a tool, and the field of each."""
+    """The ids of a tool and their fields."""
 
     ids: list[int]
     fields: list[int]
 
 
 def query_ids(text: str, pieces: WordPiece) -> list[int]:
-    """What is read of a query, without start and end."""
+    """Give the ids of a query, without start and end."""
     return pieces(text[:_MOST_QUERY])[: QUERY_LENGTH - 2]
 
 
 def tool_ids(document: Document, pieces: WordPiece) -> TokenSequence:
-    """Read a tool as `[CLS] name ( server ) : first sentence, rest | parameters [SEP]`.
+    """Give the ids of a tool as `[CLS] name ( server ) : first sentence, rest | parameters [SEP]`.
 
-    The brackets and the bar around nothing are left out.
+    Brackets and bar are left out around empty fields.
     """
     name, server, first, rest, params = (
         ids[:limit] for ids, limit in zip(_fields(document, pieces), _LIMITS, strict=True)
@@ -63,6 +63,6 @@ def _joined(parts: Iterable[Part]) -> TokenSequence:
     fields: list[int] = []
     for part, field in parts:
         ids += part
-        # A parameter's name holds no comma of its own: the commas there are marks.
+        # Names of parameters contain no commas: the commas are marks.
         fields += [MARK if i == COMMA else field for i in part] if field == PARAMS else [field] * len(part)
     return TokenSequence(ids, fields)

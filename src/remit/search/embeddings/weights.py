@@ -1,4 +1,4 @@
-"""Reads the files that come with the package: weights in the safetensors format, mapped and not copied."""
+"""Reads the bundled model files: weights in the safetensors format, memory-mapped."""
 
 import json
 import mmap
@@ -9,19 +9,19 @@ _DATA = os.path.join(os.path.dirname(__file__), "data")
 
 
 class Tensor(NamedTuple):
-    """An array as it lies in the file."""
+    """An array in a file."""
 
     shape: tuple[int, ...]
     content: memoryview
 
 
 def data_file(name: str) -> str:
-    """The path of a file that comes with the package."""
+    """Give the path of a bundled file."""
     return os.path.join(_DATA, name)
 
 
 def read_tensors(path: str) -> dict[str, Tensor]:
-    """Name the arrays of a file; none of it is loaded before it is looked at.
+    """Map the arrays of a file by name; they are loaded on access.
 
     Raises:
         OSError: there is no such file.

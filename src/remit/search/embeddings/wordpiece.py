@@ -1,4 +1,4 @@
-"""Cuts texts into the pieces of words that the bundled models know: the uncased WordPiece of BERT."""
+"""The uncased WordPiece tokenizer of BERT, as the bundled models use it."""
 
 import re
 import unicodedata
@@ -9,14 +9,14 @@ from remit.search.embeddings.weights import data_file
 
 PIECES = 30522  # entries of BERT's vocabulary; words and pairs of words of our own follow them
 UNKNOWN = 100
-_LONGEST_WORD = 100  # characters; a longer one is no word
-_MOST_KEPT = 50_000  # words whose pieces are remembered
+_LONGEST_WORD = 100  # characters; longer ones are unknown
+_MOST_KEPT = 50_000  # words in the cache
 
 _ASCII_WORD = re.compile(r"[a-z0-9]+|[!-/:-@\[-`{-~]")
 
 
 class WordPiece:
-    """A vocabulary; the pieces of each word that it has to cut are kept once found."""
+    """A tokenizer over a vocabulary, with a cache of split words."""
 
     def __init__(self, entries: Sequence[str]) -> None:
         self._entries = entries
@@ -24,7 +24,7 @@ class WordPiece:
         self._cut: dict[str, list[int]] = {}
 
     def __call__(self, text: str) -> list[int]:
-        """The ids of a text's pieces."""
+        """Give the ids of the pieces of a text."""
         whole, cut = self._ids, self._cut
         ids: list[int] = []
         for word in words(text):
@@ -35,7 +35,7 @@ class WordPiece:
         return ids
 
     def pairs(self, ids: Sequence[int]) -> list[tuple[int, int]]:
-        """The entries that two ids side by side make up, each with the place of the second id."""
+        """List the entries for pairs of adjacent ids, each with the position of the second id."""
         if len(self._entries) == PIECES:
             return []
         names = [self._entries[i] for i in ids]
@@ -60,7 +60,7 @@ class WordPiece:
         return pieces or [UNKNOWN]
 
     def _is_piece(self, text: str) -> bool:
-        return self._ids.get(text, PIECES) < PIECES  # our own words are never the beginning of others
+        return self._ids.get(text, PIECES) < PIECES  # our own words are never prefixes
 
 
 def vocabulary() -> list[str]:
@@ -70,7 +70,7 @@ def vocabulary() -> list[str]:
 
 
 def words(text: str) -> list[str]:
-    """The words and signs of a text, in small letters and without accents."""
+    """Split a text into lowercase words and punctuation, without accents."""
     if text.isascii():
         return _ASCII_WORD.findall(text.lower())
     plain = unicodedata.normalize("NFD", text.translate(_CLEANED).lower())
@@ -78,7 +78,7 @@ def words(text: str) -> list[str]:
 
 
 class _Cleaned(dict[int, str]):
-    """What a character is read as: ideographs are words, control characters are nothing."""
+    """Cleans a character: ideographs become words, control characters are dropped."""
 
     def __missing__(self, code: int) -> str:
         c, kind = chr(code), unicodedata.category(chr(code))
@@ -93,7 +93,7 @@ class _Cleaned(dict[int, str]):
 
 
 class _Spaced(dict[int, str]):
-    """What is left of a character in the end: marks are dropped, signs stand alone."""
+    """Splits off punctuation and drops accents."""
 
     def __missing__(self, code: int) -> str:
         c, kind = chr(code), unicodedata.category(chr(code))
