@@ -25,7 +25,7 @@ from support.builders import servers, visible_names
 from support.databases import run_sql
 from support.processes import SERVERS, read_pipe
 from support.sandbox import Sandbox
-from support.upstream_links import means
+from support.upstream_pools import launch_resources
 
 SMALL_SERVER = str(SERVERS / "small_server.py")
 
@@ -37,7 +37,7 @@ def entry(kind: str, *arguments: str, **more: object) -> dict[str, object]:
 def connect(
     registry: Registry, at: Context, *labels: str, deadline: float = 60, home: str = "/"
 ) -> dict[str, Connected]:
-    upstreams = LiveServers(means({"PATH": os.environ["PATH"]}, home))
+    upstreams = LiveServers(launch_resources({"PATH": os.environ["PATH"]}, home))
     found = registry.connect(at, upstreams, names=labels, deadline=deadline)
     return {str(item.tool.server): item for item in found}
 
@@ -397,7 +397,7 @@ def test_progress_is_told_from_nothing_to_all(sandbox: Sandbox, shop: Path) -> N
     )
     steps: list[Progress] = []
     with sandbox.registry() as registry:
-        upstreams = LiveServers(means({"PATH": os.environ["PATH"]}))
+        upstreams = LiveServers(launch_resources({"PATH": os.environ["PATH"]}))
         registry.connect(registry.at(str(shop)), upstreams, on_progress=steps.append)
     assert [(step.done, step.total) for step in steps] == [(0, 2), (1, 2), (2, 2)]
     assert {step.label for step in steps[1:]} == {"git", "gone"}

@@ -12,7 +12,7 @@ from remit.errors import UpstreamError
 from remit.upstream.ports import Health
 from remit.upstream.upstream_model import Upstream
 from remit.upstream.upstream_pool import LiveUpstreamPool
-from support.upstream_links import Noting, links, said, speaking, tool, upstream
+from support.upstream_pools import RecordingCaller, open_pool, text_of, tool, two_era_launch, upstream
 
 pytestmark = pytest.mark.anyio
 
@@ -24,26 +24,26 @@ def anyio_backend() -> str:
 
 async def failing(made: LiveUpstreamPool, server: Upstream, name: str, **arguments: object) -> UpstreamError:
     with pytest.raises(UpstreamError) as caught:
-        await made.request(server, "tools/call", tool(name, **arguments), Noting())
+        await made.request(server, "tools/call", tool(name, **arguments), RecordingCaller())
     return caught.value
 
 
 async def test_a_crash_fails_the_call_with_the_last_output_and_the_next_call_restarts_the_server() -> None:
-    server = upstream(speaking("old", env={"PASSWORD": "hunter22"}))
-    async with links() as made:
+    server = upstream(two_era_launch("old", env={"PASSWORD": "hunter22"}))
+    async with open_pool() as made:
         error = await failing(made, server, "crash")
         assert str(error) == "`speaking` ended before it answered (exit code 7)"
         assert error.hint == "look at its entry in /files/.mcp.json"
         assert error.output == ("out of luck with ***",)
         assert made.statuses()[0].health is Health.DOWN
-        answer = await made.request(server, "tools/call", tool("echo", x=1), Noting())
+        answer = await made.request(server, "tools/call", tool("echo", x=1), RecordingCaller())
         assert made.statuses()[0].health is Health.UP
-    assert said(answer) == '{"x": 1}'
+    assert text_of(answer) == '{"x": 1}'
 
 
 async def test_a_crash_fails_all_calls_of_that_session_and_no_other() -> None:
-    server, other = upstream(speaking("old")), upstream(speaking("old"), "other")
-    async with links() as made:
+    server, other = upstream(two_era_launch("old")), upstream(two_era_launch("old"), "other")
+    async with open_pool() as made:
         errors: list[UpstreamError] = []
 
         async def fail(name: str) -> None:
@@ -53,13 +53,13 @@ async def test_a_crash_fails_all_calls_of_that_session_and_no_other() -> None:
             tasks.start_soon(fail, "hang")
             tasks.start_soon(fail, "crash")
             for _ in range(3):
-                await made.request(other, "tools/call", tool("echo"), Noting())
+                await made.request(other, "tools/call", tool("echo"), RecordingCaller())
     assert [str(error) for error in errors] == ["`speaking` ended before it answered (exit code 7)"] * 2
 
 
 async def test_a_server_that_fails_repeatedly_gets_a_rest() -> None:
     server = upstream(Launch(command=sys.executable, args=("-c", "import sys; sys.exit('no luck')")))
-    async with links() as made:
+    async with open_pool() as made:
         first = await failing(made, server, "echo")
         second = await failing(made, server, "echo")
         third = await failing(made, server, "echo")
@@ -70,9 +70,11 @@ async def test_a_server_that_fails_repeatedly_gets_a_rest() -> None:
 
 
 async def test_a_call_that_takes_too_long_fails_alone() -> None:
-    server = upstream(speaking("old"), patience=3.0)
-    async with links() as made:
-        before = json.loads(said(await made.request(server, "tools/call", tool("count"), Noting())))
+    server = upstream(two_era_launch("old"), patience=3.0)
+    async with open_pool() as made:
+        before = json.loads(
+            text_of(await made.request(server, "tools/call", tool("count"), RecordingCaller()))
+        )
         errors: list[UpstreamError] = []
 
         async def hang() -> None:
@@ -81,82 +83,97 @@ async def test_a_call_that_takes_too_long_fails_alone() -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(hang)
             while not errors:
-                await made.request(server, "tools/call", tool("echo"), Noting())
-        after = json.loads(said(await made.request(server, "tools/call", tool("count"), Noting())))
+                await made.request(server, "tools/call", tool("echo"), RecordingCaller())
+        after = json.loads(
+            text_of(await made.request(server, "tools/call", tool("count"), RecordingCaller()))
+        )
     assert str(errors[0]) == "`speaking` did not answer within 3 s"
     assert (after[0], after[1]) == (2, before[1])
 
 
 async def test_a_server_that_hangs_is_restarted() -> None:
-    server = upstream(speaking("old"), patience=2.0)
-    async with links() as made:
-        before = json.loads(said(await made.request(server, "tools/call", tool("count"), Noting())))
+    server = upstream(two_era_launch("old"), patience=2.0)
+    async with open_pool() as made:
+        before = json.loads(
+            text_of(await made.request(server, "tools/call", tool("count"), RecordingCaller()))
+        )
         await failing(made, server, "freeze")
-        patient = upstream(speaking("old"), patience=60.0)
-        after = json.loads(said(await made.request(patient, "tools/call", tool("count"), Noting())))
+        patient = upstream(two_era_launch("old"), patience=60.0)
+        after = json.loads(
+            text_of(await made.request(patient, "tools/call", tool("count"), RecordingCaller()))
+        )
     assert (after[0], after[1] != before[1]) == (1, True)
 
 
 async def test_progress_gives_a_call_more_time() -> None:
-    server = upstream(speaking("old"), patience=1.0)
-    async with links() as made:
+    server = upstream(two_era_launch("old"), patience=1.0)
+    async with open_pool() as made:
         asked = {**tool("slowly", seconds=2), "_meta": {"progressToken": 1}}
-        answer = await made.request(server, "tools/call", asked, Noting())
+        answer = await made.request(server, "tools/call", asked, RecordingCaller())
         await failing(made, server, "slowly", seconds=2)
-    assert said(answer) == "at last"
+    assert text_of(answer) == "at last"
 
 
 async def test_a_message_that_is_too_long_ends_the_session_and_names_the_reason() -> None:
-    server = upstream(speaking("old"))
-    async with links() as made:
+    server = upstream(two_era_launch("old"))
+    async with open_pool() as made:
         assert (
-            len(said(await made.request(server, "tools/call", tool("long", size=2**23), Noting()))) == 2**23
+            len(
+                text_of(await made.request(server, "tools/call", tool("long", size=2**23), RecordingCaller()))
+            )
+            == 2**23
         )
         error = await failing(made, server, "long", size=2**24)
         assert str(error) == "`speaking` answers with more than 16 MB at once"
-        await made.request(server, "tools/call", tool("echo"), Noting())
+        await made.request(server, "tools/call", tool("echo"), RecordingCaller())
 
 
 async def test_noise_between_messages_is_skipped_up_to_a_limit() -> None:
-    server = upstream(speaking("old"))
-    async with links() as made:
-        answer = await made.request(server, "tools/call", tool("noise", lines=1_000), Noting())
-        assert said(answer) == "quiet now"
+    server = upstream(two_era_launch("old"))
+    async with open_pool() as made:
+        answer = await made.request(server, "tools/call", tool("noise", lines=1_000), RecordingCaller())
+        assert text_of(answer) == "quiet now"
         error = await failing(made, server, "noise", lines=100_000)
     assert str(error) == "`speaking` writes something else than messages"
 
 
 async def test_an_answer_that_cannot_be_read_fails_its_call_alone() -> None:
-    server = upstream(speaking("old"))
-    async with links() as made:
+    server = upstream(two_era_launch("old"))
+    async with open_pool() as made:
         error = await failing(made, server, "unreadable")
-        count = json.loads(said(await made.request(server, "tools/call", tool("count"), Noting())))[0]
-        again = json.loads(said(await made.request(server, "tools/call", tool("count"), Noting())))[0]
+        count = json.loads(
+            text_of(await made.request(server, "tools/call", tool("count"), RecordingCaller()))
+        )[0]
+        again = json.loads(
+            text_of(await made.request(server, "tools/call", tool("count"), RecordingCaller()))
+        )[0]
     assert str(error) == "`speaking` answers with a message that cannot be read"
     assert (count, again) == (1, 2)
 
 
 async def test_an_answer_in_another_encoding_loses_only_its_invalid_characters() -> None:
-    async with links() as made:
-        answer = await made.request(upstream(speaking("old")), "tools/call", tool("latin"), Noting())
-    assert said(answer) == "caf\ufffd"
+    async with open_pool() as made:
+        answer = await made.request(
+            upstream(two_era_launch("old")), "tools/call", tool("latin"), RecordingCaller()
+        )
+    assert text_of(answer) == "caf\ufffd"
 
 
 async def test_a_flood_of_messages_ends_the_session() -> None:
-    async with links() as made:
-        error = await failing(made, upstream(speaking("old")), "flood")
+    async with open_pool() as made:
+        error = await failing(made, upstream(two_era_launch("old")), "flood")
     assert str(error) == "`speaking` floods Remit with messages"
 
 
 async def test_a_server_that_does_not_start_in_time_is_killed_and_named() -> None:
     launch = Launch(command=sys.executable, args=("-c", "import time; time.sleep(1000)"))
-    async with links() as made:
+    async with open_pool() as made:
         error = await failing(made, upstream(launch, deadline=0.5), "echo")
     assert str(error) == "`speaking` did not answer within 0.5 s"
 
 
 async def test_a_command_that_does_not_exist_and_a_variable_that_is_not_set_are_named() -> None:
-    async with links() as made:
+    async with open_pool() as made:
         absent = await failing(made, upstream(Launch(command="/no/such/program")), "echo")
         unset = Launch(command="${NOWHERE}", syntaxes=(VariableSyntax.DEFAULTS,))
         missing = await failing(made, upstream(unset, "other"), "echo")
@@ -168,11 +185,15 @@ async def test_the_environment_is_the_users_without_the_internals_of_clients_and
     None
 ):
     given = {"TOKEN": "t", "CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "s", "REMIT_SECRET": "x"}
-    server = upstream(speaking("old", env={"OWN": "${TOKEN}-own"}), directory=os.getcwd())
-    bare = upstream(speaking("old"), "bare", inherits=("TOKEN",))
-    async with links({**given, "OTHER": "o"}) as made:
-        full = json.loads(said(await made.request(server, "tools/call", tool("environment"), Noting())))
-        few = json.loads(said(await made.request(bare, "tools/call", tool("environment"), Noting())))
+    server = upstream(two_era_launch("old", env={"OWN": "${TOKEN}-own"}), directory=os.getcwd())
+    bare = upstream(two_era_launch("old"), "bare", inherits=("TOKEN",))
+    async with open_pool({**given, "OTHER": "o"}) as made:
+        full = json.loads(
+            text_of(await made.request(server, "tools/call", tool("environment"), RecordingCaller()))
+        )
+        few = json.loads(
+            text_of(await made.request(bare, "tools/call", tool("environment"), RecordingCaller()))
+        )
     assert (full["TOKEN"], full["OWN"], full["OTHER"], full["REMIT_DEPTH"]) == ("t", "t-own", "o", "1")
     assert full["CLAUDE_PROJECT_DIR"] == full["PWD"] == os.getcwd()
     assert not {"CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "REMIT_SECRET"} & set(full)
@@ -194,7 +215,7 @@ for line in sys.stdin:
 
 async def test_an_error_instead_of_a_list_is_reported_without_secrets() -> None:
     launch = Launch(command=sys.executable, args=("-c", _LEAKY), env={"API_KEY": "s3cr3t-v4lue-0f-mine"})
-    async with links() as made:
+    async with open_pool() as made:
         with pytest.raises(UpstreamError, match="cannot list with") as caught:
             await made.list_all(upstream(launch))
         assert "s3cr3t" not in str(caught.value)

@@ -16,7 +16,7 @@ from remit.decision.launch import Launch, Transport, VariableSyntax
 from remit.upstream.live_servers import LiveServers
 from remit.upstream.upstream_model import Offer, Upstream
 from support.processes import SERVERS
-from support.upstream_links import means
+from support.upstream_pools import launch_resources
 
 SMALL_SERVER = str(SERVERS / "small_server.py")
 
@@ -42,7 +42,7 @@ def process(kind: str, *arguments: str, env: dict[str, str] | None = None) -> La
 
 def ask(*upstreams: Upstream, variables: dict[str, str] | None = None) -> list[Offer]:
     environment = {"PATH": os.environ["PATH"], **(variables or {})}
-    return LiveServers(means(environment)).ask(upstreams, _ignore)
+    return LiveServers(launch_resources(environment)).ask(upstreams, _ignore)
 
 
 def _ignore(_: Upstream, __: Offer) -> None:
@@ -311,7 +311,7 @@ def test_answers_are_returned_in_request_order_and_reported_as_they_arrive() -> 
     asked = [upstream(process("old"), label=f"s{at}") for at in range(10)]
     told: list[str] = []
     environment = {"PATH": os.environ["PATH"]}
-    offers = LiveServers(means(environment)).ask(asked, lambda one, _: told.append(one.label))
+    offers = LiveServers(launch_resources(environment)).ask(asked, lambda one, _: told.append(one.label))
     assert [offer.tools[0].server for offer in offers] == [f"s{at}" for at in range(10)]
     assert sorted(told) == sorted(one.label for one in asked)
 
@@ -329,7 +329,7 @@ def test_a_slow_callback_delays_no_server(tmp_path: Path) -> None:
         upstream(Launch(command="/no/such/program"), label="gone"),
         upstream(process("farewell", str(tmp_path / "pipe"))),
     ]
-    LiveServers(means({"PATH": os.environ["PATH"]})).ask(asked, listen)
+    LiveServers(launch_resources({"PATH": os.environ["PATH"]})).ask(asked, listen)
     os.close(pipe)
     assert heard == [[pipe]]
 
@@ -339,7 +339,7 @@ def test_an_error_of_the_callback_propagates_unchanged() -> None:
         raise LookupError("the store is gone")
 
     with pytest.raises(LookupError, match="the store is gone"):
-        LiveServers(means({})).ask([upstream(Launch(command="/no/such/program"))], refuse)
+        LiveServers(launch_resources({})).ask([upstream(Launch(command="/no/such/program"))], refuse)
 
 
 def test_a_tool_with_invalid_header_parameters_is_quarantined() -> None:

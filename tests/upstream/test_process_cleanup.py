@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(
 REMIT = """
 import signal, sys
 import anyio
-from support.upstream_links import Noting, links, speaking, tool, upstream
+from support.upstream_pools import Noting, links, speaking, tool, upstream
 
 async def main(note: str, ends: bool) -> None:
     async with links() as made:

@@ -14,7 +14,7 @@ from remit.protocol.json_rpc import Answer, Params
 from remit.upstream.upstream_model import Upstream
 from remit.upstream.upstream_pool import LiveUpstreamPool
 from support.processes import SERVERS
-from support.upstream_links import Noting, links, said, tool, upstream
+from support.upstream_pools import RecordingCaller, open_pool, text_of, tool, upstream
 
 HTTP_SERVER = str(SERVERS / "http_server.py")
 
@@ -46,7 +46,7 @@ def serving(kind: str) -> Generator[Upstream]:
 
 async def failing(made: LiveUpstreamPool, server: Upstream, name: str) -> UpstreamError:
     with pytest.raises(UpstreamError) as caught:
-        await made.request(server, "tools/call", tool(name), Noting())
+        await made.request(server, "tools/call", tool(name), RecordingCaller())
     return caught.value
 
 
@@ -55,19 +55,19 @@ async def failing(made: LiveUpstreamPool, server: Upstream, name: str) -> Upstre
 )
 async def test_a_remote_server_is_called_in_its_own_era(kind: str, version: str) -> None:
     with serving(kind) as server:
-        async with links() as made:
-            answer = await made.request(server, "tools/call", tool("echo", x="hello"), Noting())
+        async with open_pool() as made:
+            answer = await made.request(server, "tools/call", tool("echo", x="hello"), RecordingCaller())
             assert made.statuses()[0].protocol_version == version
             stock = await made.list_all(server)
-    assert said(answer) == "hello"
+    assert text_of(answer) == "hello"
     assert [item["name"] for item in stock.tools] == ["echo", "steps", "ask"]
 
 
 @pytest.mark.parametrize("kind", ["sdk", "sdk-old", "sse"])
 async def test_progress_of_a_remote_server_reaches_the_caller(kind: str) -> None:
-    caller = Noting()
+    caller = RecordingCaller()
     with serving(kind) as server:
-        async with links() as made:
+        async with open_pool() as made:
             asked = {**tool("steps"), "_meta": {"progressToken": "mine"}}
             await made.request(server, "tools/call", asked, caller)
     assert [(params["progressToken"], params["progress"]) for _, params in caller.told] == [
@@ -81,15 +81,15 @@ async def test_each_of_many_callers_gets_its_own_questions(kind: str, session: s
     answers: dict[str, str] = {}
 
     with serving(kind) as server:
-        async with links() as made:
+        async with open_pool() as made:
 
             async def call(name: str) -> None:
                 async def choose(_: str, __: Params) -> Answer:
                     return {"action": "accept", "content": {"which": name}}
 
                 capabilities: Params = {"elicitation": {"form": {}}}
-                caller = Noting(session=session or name, capabilities=capabilities, answer=choose)
-                answers[name] = said(await made.request(server, "tools/call", tool("ask"), caller))
+                caller = RecordingCaller(session=session or name, capabilities=capabilities, answer=choose)
+                answers[name] = text_of(await made.request(server, "tools/call", tool("ask"), caller))
 
             async with anyio.create_task_group() as tasks:
                 for name in ("ada", "bob", "cleo"):
@@ -109,10 +109,10 @@ async def test_each_of_many_callers_gets_its_own_questions(kind: str, session: s
 )
 async def test_a_failed_request_affects_no_other(name: str, reason: str) -> None:
     with serving("odd") as server:
-        async with links() as made:
-            before = said(await made.request(server, "tools/call", tool("echo"), Noting()))
+        async with open_pool() as made:
+            before = text_of(await made.request(server, "tools/call", tool("echo"), RecordingCaller()))
             error = await failing(made, server, name)
-            after = said(await made.request(server, "tools/call", tool("echo"), Noting()))
+            after = text_of(await made.request(server, "tools/call", tool("echo"), RecordingCaller()))
     assert str(error) == f"`remote` {reason}"
     assert before == after == "s1"
     if name == "stranger":
@@ -121,17 +121,17 @@ async def test_a_failed_request_affects_no_other(name: str, reason: str) -> None
 
 async def test_an_expired_session_is_opened_again() -> None:
     with serving("odd") as server:
-        async with links() as made:
-            await made.request(server, "tools/call", tool("forget"), Noting())
-            answer = await made.request(server, "tools/call", tool("echo"), Noting())
+        async with open_pool() as made:
+            await made.request(server, "tools/call", tool("forget"), RecordingCaller())
+            answer = await made.request(server, "tools/call", tool("echo"), RecordingCaller())
             assert made.statuses()[0].errors == 0
-    assert said(answer) == "s2"
+    assert text_of(answer) == "s2"
 
 
 async def test_a_server_that_disappears_is_named_and_found_again() -> None:
     with serving("odd") as server:
         pass
-    async with links() as made:
+    async with open_pool() as made:
         error = await failing(made, server, "echo")
     assert str(error) == "`remote` cannot be reached: connection refused"
     assert error.hint == "check that it runs, and its `url` in /files/.mcp.json"

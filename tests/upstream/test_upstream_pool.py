@@ -14,7 +14,7 @@ from remit.upstream import supervisor
 from remit.upstream.messaging import forwarding
 from remit.upstream.ports import Health
 from remit.upstream.upstream_model import Sharing
-from support.upstream_links import Noting, links, said, speaking, tool, upstream
+from support.upstream_pools import RecordingCaller, open_pool, text_of, tool, two_era_launch, upstream
 
 pytestmark = pytest.mark.anyio
 eras = pytest.mark.parametrize("era", ["old", "new"])
@@ -36,24 +36,26 @@ async def yes(_: str, params: Params) -> Answer:
 
 @eras
 async def test_an_answer_passes_unchanged(era: str) -> None:
-    async with links() as made:
-        answer = await made.request(upstream(speaking(era)), "tools/call", tool("echo", x="ü"), Noting())
+    async with open_pool() as made:
+        answer = await made.request(
+            upstream(two_era_launch(era)), "tools/call", tool("echo", x="ü"), RecordingCaller()
+        )
     assert answer == {"content": [{"type": "text", "text": '{"x": "\\u00fc"}'}]}
 
 
 @eras
 async def test_an_error_passes_with_its_code_and_its_data(era: str) -> None:
-    async with links() as made:
+    async with open_pool() as made:
         with pytest.raises(JsonRpcError, match="not today") as caught:
-            await made.request(upstream(speaking(era)), "tools/call", tool("fail"), Noting())
+            await made.request(upstream(two_era_launch(era)), "tools/call", tool("fail"), RecordingCaller())
     assert (caught.value.code, caught.value.data) == (-32042, {"why": 1})
 
 
 @eras
 async def test_all_lists_of_a_server_are_read_and_missing_ones_are_empty(era: str) -> None:
-    async with links() as made:
+    async with open_pool() as made:
         every = frozenset({"tools", "resources", "templates", "prompts"})
-        stock = await made.list_all(upstream(speaking(era)), parts=every)
+        stock = await made.list_all(upstream(two_era_launch(era)), parts=every)
     assert [item["name"] for item in stock.tools][:2] == ["echo", "count"]
     assert [item["uri"] for item in stock.resources] == ["note://a"]
     assert [item["uriTemplate"] for item in stock.templates] == ["note://{name}"]
@@ -66,8 +68,8 @@ async def test_all_lists_of_a_server_are_read_and_missing_ones_are_empty(era: st
 @eras
 async def test_a_list_that_hangs_affects_no_other_list(era: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forwarding, "_EXTRAS_SECONDS", 1.0)
-    server = upstream(speaking(era, env={"SILENT_ABOUT": "resources/list"}))
-    async with links() as made:
+    server = upstream(two_era_launch(era, env={"SILENT_ABOUT": "resources/list"}))
+    async with open_pool() as made:
         stock = await made.list_all(server, parts=frozenset({"tools", "resources", "templates"}))
     assert stock.tools
     assert [item["uriTemplate"] for item in stock.templates] == ["note://{name}"]
@@ -76,33 +78,33 @@ async def test_a_list_that_hangs_affects_no_other_list(era: str, monkeypatch: py
 
 @eras
 async def test_progress_comes_under_the_callers_own_token_and_before_the_answer(era: str) -> None:
-    caller = Noting()
-    async with links() as made:
+    caller = RecordingCaller()
+    async with open_pool() as made:
         asked = {**tool("progress", steps=3), "_meta": {"progressToken": "mine"}}
-        answer = await made.request(upstream(speaking(era)), "tools/call", asked, caller)
+        answer = await made.request(upstream(two_era_launch(era)), "tools/call", asked, caller)
         steps = [(method, params["progressToken"], params["progress"]) for method, params in caller.told]
-    assert said(answer) != "mine"
+    assert text_of(answer) != "mine"
     assert steps == [("notifications/progress", "mine", step) for step in (1, 2, 3)]
     assert asked["_meta"] == {"progressToken": "mine"}
 
 
 @eras
 async def test_a_cancelled_request_is_cancelled_at_the_server(era: str) -> None:
-    server, caller = upstream(speaking(era)), Noting()
-    async with links() as made:
+    server, caller = upstream(two_era_launch(era)), RecordingCaller()
+    async with open_pool() as made:
         await made.request(server, "tools/call", tool("echo"), caller)
         with anyio.move_on_after(0.1):
             await made.request(server, "tools/call", tool("hang"), caller)
-        heard = json.loads(said(await made.request(server, "tools/call", tool("heard"), caller)))["heard"]
+        heard = json.loads(text_of(await made.request(server, "tools/call", tool("heard"), caller)))["heard"]
     (cancelled,) = [message for message in heard if message["method"] == "notifications/cancelled"]
     assert isinstance(cancelled["params"]["requestId"], int)
 
 
 @eras
 async def test_log_messages_reach_the_caller_of_the_request(era: str) -> None:
-    caller, other = Noting(), Noting()
-    server = upstream(speaking(era))
-    async with links() as made:
+    caller, other = RecordingCaller(), RecordingCaller()
+    server = upstream(two_era_launch(era))
+    async with open_pool() as made:
         await made.request(server, "tools/call", tool("echo"), other)
         await made.request(server, "tools/call", tool("log"), caller)
     assert caller.told == [("notifications/message", {"level": "info", "data": "words"})]
@@ -111,10 +113,12 @@ async def test_log_messages_reach_the_caller_of_the_request(era: str) -> None:
 
 @eras
 async def test_a_question_of_a_server_reaches_the_caller(era: str) -> None:
-    caller = Noting(capabilities={"elicitation": {}}, answer=yes)
-    async with links() as made:
+    caller = RecordingCaller(capabilities={"elicitation": {}}, answer=yes)
+    async with open_pool() as made:
         asked = tool("ask", method="elicitation/create")
-        answer = json.loads(said(await made.request(upstream(speaking(era)), "tools/call", asked, caller)))
+        answer = json.loads(
+            text_of(await made.request(upstream(two_era_launch(era)), "tools/call", asked, caller))
+        )
     accepted = {"action": "accept", "content": {"about": "Which?"}}
     if era == "old":
         assert answer == {"result": accepted, "error": None}
@@ -123,18 +127,20 @@ async def test_a_question_of_a_server_reaches_the_caller(era: str) -> None:
 
 
 async def test_a_caller_who_refuses_is_an_error_to_the_server_that_asked() -> None:
-    async with links() as made:
+    async with open_pool() as made:
         asked = tool("ask", method="roots/list")
         answer = json.loads(
-            said(await made.request(upstream(speaking("old")), "tools/call", asked, Noting()))
+            text_of(
+                await made.request(upstream(two_era_launch("old")), "tools/call", asked, RecordingCaller())
+            )
         )
     assert answer["error"] == {"code": -32601, "message": "nobody answers roots/list"}
 
 
 async def test_a_stateless_caller_gets_the_question_as_answer_and_retries() -> None:
-    caller = Noting(takes_input_required=True)
-    server, asked = upstream(speaking("new")), tool("ask", method="roots/list")
-    async with links() as made:
+    caller = RecordingCaller(takes_input_required=True)
+    server, asked = upstream(two_era_launch("new")), tool("ask", method="roots/list")
+    async with open_pool() as made:
         question = await made.request(server, "tools/call", asked, caller)
         more: Params = {
             **asked,
@@ -143,28 +149,30 @@ async def test_a_stateless_caller_gets_the_question_as_answer_and_retries() -> N
         }
         answer = await made.request(server, "tools/call", more, caller)
     assert question["resultType"] == "input_required"
-    assert json.loads(said(answer)) == {"responses": {"q": {"roots": []}}, "state": "s1"}
+    assert json.loads(text_of(answer)) == {"responses": {"q": {"roots": []}}, "state": "s1"}
 
 
 async def test_a_session_server_gets_the_callers_capabilities_in_the_handshake() -> None:
-    server = upstream(speaking("old"))
-    async with links() as made:
+    server = upstream(two_era_launch("old"))
+    async with open_pool() as made:
         shown: list[Mapping[str, object]] = []
         for capabilities in (ROOTS, SAMPLING, ROOTS):
-            caller = Noting(capabilities=capabilities)
-            told = json.loads(said(await made.request(server, "tools/call", tool("heard"), caller)))
+            caller = RecordingCaller(capabilities=capabilities)
+            told = json.loads(text_of(await made.request(server, "tools/call", tool("heard"), caller)))
             shown.append(told["greeting"]["capabilities"])
         assert made.statuses()[0].sessions == 2
     assert shown == [{"roots": {}}, {"sampling": {}}, {"roots": {}}]
 
 
 async def test_a_stateless_server_gets_the_callers_capabilities_with_each_request() -> None:
-    server = upstream(speaking("new"))
-    async with links() as made:
+    server = upstream(two_era_launch("new"))
+    async with open_pool() as made:
         shown: list[tuple[object, object]] = []
         for capabilities, level in ((ROOTS, "info"), (NONE, None)):
-            caller = Noting(capabilities=capabilities, log_level=level)
-            meta = json.loads(said(await made.request(server, "tools/call", tool("heard"), caller)))["meta"]
+            caller = RecordingCaller(capabilities=capabilities, log_level=level)
+            meta = json.loads(text_of(await made.request(server, "tools/call", tool("heard"), caller)))[
+                "meta"
+            ]
             prefix = "io.modelcontextprotocol/"
             shown.append((meta[f"{prefix}clientCapabilities"], meta.get(f"{prefix}logLevel")))
         assert made.statuses()[0].sessions == 1
@@ -172,60 +180,62 @@ async def test_a_stateless_server_gets_the_callers_capabilities_with_each_reques
 
 
 async def test_the_log_level_of_a_stateless_caller_is_set_at_a_session_server() -> None:
-    server, caller = upstream(speaking("old")), Noting(log_level="warning")
-    async with links() as made:
+    server, caller = upstream(two_era_launch("old")), RecordingCaller(log_level="warning")
+    async with open_pool() as made:
         await made.request(server, "tools/call", tool("echo"), caller)
-        told = json.loads(said(await made.request(server, "tools/call", tool("heard"), caller)))
+        told = json.loads(text_of(await made.request(server, "tools/call", tool("heard"), caller)))
     levels = [message for message in told["heard"] if message["method"] == "logging/setLevel"]
     assert levels == [{"method": "logging/setLevel", "params": {"level": "warning"}}]
 
 
 async def test_callers_have_their_own_sessions_with_a_stateful_server() -> None:
-    server = upstream(speaking("old"))
-    async with links() as made:
+    server = upstream(two_era_launch("old"))
+    async with open_pool() as made:
         counts = [
-            json.loads(said(await made.request(server, "tools/call", tool("count"), Noting(session=who))))
+            json.loads(
+                text_of(await made.request(server, "tools/call", tool("count"), RecordingCaller(session=who)))
+            )
             for who in ("ada", "bob", "ada")
         ]
         assert [count for count, _ in counts] == [1, 1, 2]
         await made.leave("ada")
         assert made.statuses()[0].sessions == 1
         (count, process) = json.loads(
-            said(await made.request(server, "tools/call", tool("count"), Noting(session="ada")))
+            text_of(await made.request(server, "tools/call", tool("count"), RecordingCaller(session="ada")))
         )
     assert (count, process != counts[0][1]) == (1, True)
 
 
 async def test_a_stateless_server_is_shared_unless_configured_otherwise() -> None:
-    async with links() as made:
+    async with open_pool() as made:
         for label, sharing in (("a", None), ("b", Sharing.OWN)):
-            server = upstream(speaking("new"), label, sharing=sharing)
+            server = upstream(two_era_launch("new"), label, sharing=sharing)
             for who in ("ada", "bob"):
-                await made.request(server, "tools/call", tool("count"), Noting(session=who))
+                await made.request(server, "tools/call", tool("count"), RecordingCaller(session=who))
         assert [condition.sessions for condition in made.statuses()] == [1, 2]
 
 
 async def test_one_session_is_shared_where_the_configuration_says_so() -> None:
-    server = upstream(speaking("old"), sharing=Sharing.SHARED)
-    async with links() as made:
+    server = upstream(two_era_launch("old"), sharing=Sharing.SHARED)
+    async with open_pool() as made:
         for who in ("ada", "bob"):
-            answer = await made.request(server, "tools/call", tool("count"), Noting(session=who))
-    assert json.loads(said(answer))[0] == 2
+            answer = await made.request(server, "tools/call", tool("count"), RecordingCaller(session=who))
+    assert json.loads(text_of(answer))[0] == 2
 
 
 async def test_a_session_that_only_listed_is_adopted_by_the_first_caller() -> None:
-    server = upstream(speaking("old"))
-    async with links() as made:
+    server = upstream(two_era_launch("old"))
+    async with open_pool() as made:
         await made.list_all(server)
-        await made.request(server, "tools/call", tool("echo"), Noting())
+        await made.request(server, "tools/call", tool("echo"), RecordingCaller())
         await made.list_all(server)
         assert made.statuses()[0].sessions == 1
 
 
 @eras
 async def test_changes_reach_all_listeners(era: str) -> None:
-    server, caller = upstream(speaking(era)), Noting()
-    async with links() as made, made.notifications() as first, made.notifications() as second:
+    server, caller = upstream(two_era_launch(era)), RecordingCaller()
+    async with open_pool() as made, made.notifications() as first, made.notifications() as second:
         await made.request(server, "resources/subscribe", {"uri": "note://a"}, caller)
         await made.request(server, "tools/call", tool("change"), caller)
         with anyio.fail_after(30):
@@ -238,8 +248,8 @@ async def test_changes_reach_all_listeners(era: str) -> None:
 
 
 async def test_a_slow_listener_gets_the_same_change_once() -> None:
-    server, caller = upstream(speaking("old")), Noting()
-    async with links() as made, made.notifications() as notices:
+    server, caller = upstream(two_era_launch("old")), RecordingCaller()
+    async with open_pool() as made, made.notifications() as notices:
         for _ in range(3):
             await made.request(server, "tools/call", tool("change"), caller)
         assert (await anext(notices)).method == "notifications/tools/list_changed"
@@ -249,22 +259,22 @@ async def test_a_slow_listener_gets_the_same_change_once() -> None:
 
 
 async def test_an_idle_session_ends_and_the_next_call_restarts_it() -> None:
-    server, caller = upstream(speaking("old")), Noting()
-    async with links(idle=0.05) as made:
+    server, caller = upstream(two_era_launch("old")), RecordingCaller()
+    async with open_pool(idle=0.05) as made:
         await made.request(server, "tools/call", tool("count"), caller)
         with anyio.fail_after(30):
             while made.statuses()[0].sessions:
                 await anyio.sleep(0.01)
         answer = await made.request(server, "tools/call", tool("count"), caller)
         assert made.statuses()[0].errors == 0
-    assert json.loads(said(answer))[0] == 1
+    assert json.loads(text_of(answer))[0] == 1
 
 
 async def test_a_shared_session_stays_open_for_its_notifications() -> None:
-    shared, own = upstream(speaking("new"), "shared"), upstream(speaking("old"), "own")
-    async with links(idle=0.05) as made:
+    shared, own = upstream(two_era_launch("new"), "shared"), upstream(two_era_launch("old"), "own")
+    async with open_pool(idle=0.05) as made:
         for server in (shared, own):
-            await made.request(server, "tools/call", tool("echo"), Noting())
+            await made.request(server, "tools/call", tool("echo"), RecordingCaller())
         with anyio.fail_after(30):
             while made.statuses()[1].sessions:
                 await anyio.sleep(0.01)
@@ -272,26 +282,26 @@ async def test_a_shared_session_stays_open_for_its_notifications() -> None:
 
 
 async def test_a_dropped_server_ends_and_a_changed_entry_restarts_its_server() -> None:
-    async with links() as made:
-        before = upstream(speaking("old", env={"WORD": "before"}))
-        after = upstream(speaking("old", env={"WORD": "after"}))
+    async with open_pool() as made:
+        before = upstream(two_era_launch("old", env={"WORD": "before"}))
+        after = upstream(two_era_launch("old", env={"WORD": "after"}))
         words: list[str] = []
         for server in (before, after):
-            answer = await made.request(server, "tools/call", tool("environment"), Noting())
-            words.append(json.loads(said(answer))["WORD"])
+            answer = await made.request(server, "tools/call", tool("environment"), RecordingCaller())
+            words.append(json.loads(text_of(answer))["WORD"])
         assert words == ["before", "after"]
         await made.drop(frozenset({after.key}))
         assert made.statuses() == []
 
 
 async def test_a_server_is_up_after_an_answer_and_has_statistics() -> None:
-    server = upstream(speaking("old"))
-    async with links() as made:
+    server = upstream(two_era_launch("old"))
+    async with open_pool() as made:
         assert made.statuses() == []
         for name in ("echo", "echo", "echo"):
-            await made.request(server, "tools/call", tool(name), Noting())
+            await made.request(server, "tools/call", tool(name), RecordingCaller())
         with pytest.raises(JsonRpcError):
-            await made.request(server, "tools/call", tool("fail"), Noting())
+            await made.request(server, "tools/call", tool("fail"), RecordingCaller())
         (condition,) = made.statuses()
     assert (condition.health, condition.calls, condition.errors) == (Health.UP, 4, 1)
     assert (condition.label, condition.protocol_version) == ("speaking", "2025-06-18")
@@ -302,8 +312,8 @@ async def test_a_server_is_up_after_an_answer_and_has_statistics() -> None:
 
 @eras
 async def test_subscriptions_survive_a_crash(era: str) -> None:
-    server, caller = upstream(speaking(era)), Noting()
-    async with links() as made, made.notifications() as notices:
+    server, caller = upstream(two_era_launch(era)), RecordingCaller()
+    async with open_pool() as made, made.notifications() as notices:
         await made.request(server, "resources/subscribe", {"uri": "note://a"}, caller)
         with pytest.raises(UpstreamError):
             await made.request(server, "tools/call", tool("crash"), caller)
@@ -318,8 +328,8 @@ async def test_subscriptions_survive_a_crash(era: str) -> None:
 
 @eras
 async def test_an_unsubscribed_resource_sends_no_updates(era: str) -> None:
-    server, caller = upstream(speaking(era)), Noting()
-    async with links() as made, made.notifications() as notices:
+    server, caller = upstream(two_era_launch(era)), RecordingCaller()
+    async with open_pool() as made, made.notifications() as notices:
         for method in ("resources/subscribe", "resources/unsubscribe"):
             await made.request(server, method, {"uri": "note://a"}, caller)
         await made.request(server, "tools/call", tool("change"), caller)
@@ -330,12 +340,14 @@ async def test_an_unsubscribed_resource_sends_no_updates(era: str) -> None:
 
 async def test_a_failed_start_fails_all_waiting_callers_at_once() -> None:
     launch = Launch(command=sys.executable, args=("-c", "import sys; sys.stdin.read(1); sys.exit(4)"))
-    async with links() as made:
+    async with open_pool() as made:
         errors: list[str] = []
 
         async def fail(name: str) -> None:
             with pytest.raises(UpstreamError) as caught:
-                await made.request(upstream(launch), "tools/call", tool("echo"), Noting(session=name))
+                await made.request(
+                    upstream(launch), "tools/call", tool("echo"), RecordingCaller(session=name)
+                )
             errors.append(str(caught.value))
 
         async with anyio.create_task_group() as tasks:
@@ -348,19 +360,19 @@ async def test_sessions_are_bounded_and_the_one_unused_longest_ends_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(supervisor, "MAX_SESSIONS", 2)
-    server = upstream(speaking("old"))
-    async with links() as made:
+    server = upstream(two_era_launch("old"))
+    async with open_pool() as made:
         counts: list[int] = []
         for who in ("ada", "bob", "bob", "cleo", "bob", "ada"):
-            answer = await made.request(server, "tools/call", tool("count"), Noting(session=who))
-            counts.append(json.loads(said(answer))[0])
+            answer = await made.request(server, "tools/call", tool("count"), RecordingCaller(session=who))
+            counts.append(json.loads(text_of(answer))[0])
         assert made.statuses()[0].sessions == 2
     assert counts == [1, 1, 2, 1, 3, 1]
 
 
 async def test_a_caller_waits_when_all_sessions_are_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(supervisor, "MAX_SESSIONS", 1)
-    server = upstream(speaking("old"))
+    server = upstream(two_era_launch("old"))
     is_asked, may_answer = anyio.Event(), anyio.Event()
 
     async def slowly(_: str, __: Params) -> Answer:
@@ -368,21 +380,21 @@ async def test_a_caller_waits_when_all_sessions_are_in_use(monkeypatch: pytest.M
         await may_answer.wait()
         return {"action": "decline"}
 
-    async with links() as made, anyio.create_task_group() as tasks:
-        ada = Noting(session="ada", answer=slowly)
+    async with open_pool() as made, anyio.create_task_group() as tasks:
+        ada = RecordingCaller(session="ada", answer=slowly)
         asked = tool("ask", method="elicitation/create")
         tasks.start_soon(made.request, server, "tools/call", asked, ada)
         await is_asked.wait()
         with anyio.move_on_after(0.2) as in_vain:
-            await made.request(server, "tools/call", tool("echo"), Noting(session="bob"))
+            await made.request(server, "tools/call", tool("echo"), RecordingCaller(session="bob"))
         may_answer.set()
-        answer = await made.request(server, "tools/call", tool("echo"), Noting(session="bob"))
+        answer = await made.request(server, "tools/call", tool("echo"), RecordingCaller(session="bob"))
         assert in_vain.cancelled_caught
-        assert said(answer) == "{}"
+        assert text_of(answer) == "{}"
 
 
 async def test_questions_of_a_cancelled_request_are_cancelled() -> None:
-    server = upstream(speaking("old"))
+    server = upstream(two_era_launch("old"))
     was_cancelled = anyio.Event()
 
     async def forever(_: str, __: Params) -> Answer:
@@ -392,8 +404,8 @@ async def test_questions_of_a_cancelled_request_are_cancelled() -> None:
             was_cancelled.set()
         raise AssertionError
 
-    async with links() as made:
-        caller = Noting(answer=forever)
+    async with open_pool() as made:
+        caller = RecordingCaller(answer=forever)
         with anyio.move_on_after(1):
             await made.request(server, "tools/call", tool("ask", method="elicitation/create"), caller)
         with anyio.fail_after(30):
@@ -402,10 +414,10 @@ async def test_questions_of_a_cancelled_request_are_cancelled() -> None:
 
 
 async def test_a_question_without_a_request_is_refused() -> None:
-    server = upstream(speaking("old"))
-    async with links() as made:
+    server = upstream(two_era_launch("old"))
+    async with open_pool() as made:
         await made.list_all(server, parts=frozenset({"tools", "resources"}))
-        told = json.loads(said(await made.request(server, "tools/call", tool("heard"), Noting())))
+        told = json.loads(text_of(await made.request(server, "tools/call", tool("heard"), RecordingCaller())))
     replies = [message for message in told["heard"] if "error" in message]
     assert [reply["error"]["code"] for reply in replies] == [-32601]
     assert [message["id"] for message in told["heard"] if "result" in message] == ["ping"]

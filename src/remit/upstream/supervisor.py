@@ -60,7 +60,7 @@ class Supervisor:
         return session if session is not None and session.is_open else None
 
     async def take(self, caller: RequestContext | None) -> UpstreamSession:
-        """Find or start the session for a caller, who gives it back after use.
+        """Find or start the session for a caller, which must give it back after use.
 
         Raises:
             UpstreamError: the server cannot be started, or is not tried now.

@@ -8,7 +8,7 @@ from remit.upstream.messaging.demultiplexer import BURST, MAX_REPLIES, Demultipl
 from remit.upstream.messaging.input_bridge import MAX_QUESTIONS, complete_input
 from remit.upstream.messaging.messages import Message, ProtocolError
 from remit.upstream.messaging.url_elicitations import MAX_ELICITATIONS, UrlElicitations
-from support.upstream_links import Noting
+from support.upstream_pools import RecordingCaller
 
 pytestmark = pytest.mark.anyio
 
@@ -64,11 +64,11 @@ async def test_the_questions_of_one_answer_are_limited() -> None:
         "inputRequests": {str(number): question for number in range(MAX_QUESTIONS + 1)},
     }
     with pytest.raises(ProtocolError, match="more than 16 questions"):
-        await complete_input(answer, {}, Noting(), again)
+        await complete_input(answer, {}, RecordingCaller(), again)
 
 
 def test_url_elicitations_are_remembered_once_and_limited() -> None:
-    asked, ada, eve = UrlElicitations(), Noting(), Noting()
+    asked, ada, eve = UrlElicitations(), RecordingCaller(), RecordingCaller()
     asked.note({"mode": "form", "elicitationId": "form"}, ada)
     asked.note({"mode": "url", "elicitationId": 7}, ada)
     asked.note({"mode": "url", "elicitationId": "page"}, ada)

@@ -28,7 +28,7 @@ from remit.upstream.oauth.token_store import FileTokenStore, KeyringTokenStore, 
 from remit.upstream.transports.http_client import refused_error
 from remit.upstream.upstream_model import Upstream
 from support.processes import SERVERS
-from support.upstream_links import Noting, links, said, tool, upstream
+from support.upstream_pools import RecordingCaller, open_pool, text_of, tool, upstream
 
 OAUTH_SERVER = str(SERVERS / "oauth_server.py")
 
@@ -95,9 +95,9 @@ def signed_in(server: Upstream) -> StoredToken:
 @pytest.mark.anyio
 async def test_a_server_without_sign_in_suggests_remit_login() -> None:
     with serving(3_600) as server:
-        async with links() as made:
+        async with open_pool() as made:
             with pytest.raises(UpstreamError, match="answers 401") as caught:
-                await made.request(server, "tools/call", tool("echo", x="hi"), Noting())
+                await made.request(server, "tools/call", tool("echo", x="hi"), RecordingCaller())
     assert str(caught.value.hint).startswith("run `remit login closed`")
 
 
@@ -106,9 +106,9 @@ async def test_a_sign_in_is_used_from_then_on(tmp_path: Path) -> None:
     kept = FileTokenStore(str(tmp_path))
     with serving(3_600) as server:
         kept.save(server.launch.url, await run_sync(signed_in, server))
-        async with links(sign_ins=kept) as made:
+        async with open_pool(tokens=kept) as made:
             answers = [
-                said(await made.request(server, "tools/call", tool("echo", x=word), Noting()))
+                text_of(await made.request(server, "tools/call", tool("echo", x=word), RecordingCaller()))
                 for word in ("one", "two")
             ]
     assert answers == ["one", "two"]
@@ -120,8 +120,8 @@ async def test_an_expired_token_is_refreshed_and_stored(tmp_path: Path) -> None:
     with serving(5) as server:  # so short that each request comes too late
         first = await run_sync(signed_in, server)
         kept.save(server.launch.url, first)
-        async with links(sign_ins=kept) as made:
-            await made.request(server, "tools/call", tool("echo", x="hi"), Noting())
+        async with open_pool(tokens=kept) as made:
+            await made.request(server, "tools/call", tool("echo", x="hi"), RecordingCaller())
         second = kept.load(server.launch.url)
     assert second is not None
     assert second.access_token != first.access_token
@@ -136,9 +136,9 @@ async def test_a_rejected_token_requires_a_new_sign_in(tmp_path: Path) -> None:
     with serving(3_600) as server:
         endpoint = server.launch.url.replace("/mcp", "/token")
         kept.save(server.launch.url, replace(old, token_endpoint=endpoint))
-        async with links(sign_ins=kept) as made:
+        async with open_pool(tokens=kept) as made:
             with pytest.raises(UpstreamError, match="answers 401") as caught:
-                await made.request(server, "tools/call", tool("echo", x="hi"), Noting())
+                await made.request(server, "tools/call", tool("echo", x="hi"), RecordingCaller())
     assert str(caught.value.hint).startswith("run `remit login closed`")
     assert old.access_token not in str(caught.value)
 
@@ -343,7 +343,9 @@ async def test_headers_are_made_by_the_command_of_an_entry() -> None:
             ("exit 3", "its `headersHelper` failed (exit code 3)"),
         ):
             launch = replace(server.launch, headers_helper=command)
-            async with links() as made:
+            async with open_pool() as made:
                 with pytest.raises(UpstreamError) as caught:
-                    await made.request(upstream(launch, "closed"), "tools/call", tool("echo"), Noting())
+                    await made.request(
+                        upstream(launch, "closed"), "tools/call", tool("echo"), RecordingCaller()
+                    )
             assert str(caught.value) == f"`closed` {reason}"

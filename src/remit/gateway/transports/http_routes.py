@@ -73,7 +73,7 @@ class GatewayApp:
             response = await self._answer(scope, receive, send)
         except ClientDisconnect:
             return
-        except TokenError as error:  # without tokens, nobody gets in
+        except TokenError as error:  # without tokens, every request is refused
             _logger.error("%s", error)
             response = _refusal(503, "the gateway cannot check who asks")
         if response is not None:

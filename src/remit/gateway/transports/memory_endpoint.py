@@ -69,7 +69,7 @@ class MemoryEndpoint:
         raise JsonRpcError(ErrorCode.METHOD_NOT_FOUND, "Method not found", method)
 
     def changes(self) -> AbstractAsyncContextManager[AsyncIterator[EndpointChange]]:
-        """Listen to changes, of which there are none."""
+        """Listen to changes, which never come."""
         return _silence()
 
     async def leave(self, session: str) -> None:

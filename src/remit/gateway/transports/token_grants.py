@@ -10,7 +10,7 @@ from remit.decision.projects import Project
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """The grant of one token, of which only the hash is known."""
+    """The grant of one token, which is stored as a hash."""
 
     name: str
     digest: str

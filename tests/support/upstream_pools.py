@@ -1,4 +1,4 @@
-"""What tests of links are built from: real links, upstreams of real servers, and a caller that notes all."""
+"""Real upstream pools, upstreams of real servers, and a caller that records what it gets."""
 
 import os
 import sys
@@ -17,11 +17,11 @@ from remit.upstream.upstream_model import Upstream
 from remit.upstream.upstream_pool import LiveUpstreamPool, open_upstream_pool
 from support.processes import SERVERS
 
-SPEAKING = str(SERVERS / "two_era_server.py")
+TWO_ERA_SERVER = str(SERVERS / "two_era_server.py")
 
 
-def speaking(era: str, *arguments: str, env: Mapping[str, str] | None = None) -> Launch:
-    args = (SPEAKING, era, *arguments)
+def two_era_launch(era: str, *arguments: str, env: Mapping[str, str] | None = None) -> Launch:
+    args = (TWO_ERA_SERVER, era, *arguments)
     return Launch(command=sys.executable, args=args, env=env or {}, syntaxes=(VariableSyntax.DEFAULTS,))
 
 
@@ -32,27 +32,27 @@ def upstream(launch: Launch, label: str = "speaking", **others: Any) -> Upstream
     )
 
 
-def means(
-    variables: Mapping[str, str], home: str = "/", sign_ins: TokenStore | None = None
+def launch_resources(
+    variables: Mapping[str, str], home: str = "/", tokens: TokenStore | None = None
 ) -> LaunchResources:
     client = {"name": "remit", "version": "0"}
-    kept = sign_ins or FileTokenStore("/nowhere")
+    stored = tokens or FileTokenStore("/nowhere")
     return LaunchResources(
         variables=variables,
         home=home,
         client=client,
         watchdog=Watchdog(),
-        remote=lambda: RemoteConnector(kept),
+        remote=lambda: RemoteConnector(stored),
     )
 
 
 @asynccontextmanager
-async def links(
-    variables: Mapping[str, str] | None = None, *, idle: float = 3_600, sign_ins: TokenStore | None = None
+async def open_pool(
+    variables: Mapping[str, str] | None = None, *, idle: float = 3_600, tokens: TokenStore | None = None
 ) -> AsyncGenerator[LiveUpstreamPool]:
     known = {"PATH": os.environ["PATH"], **(variables or {})}
-    async with open_upstream_pool(means(known, sign_ins=sign_ins), idle=idle) as made:
-        yield made
+    async with open_upstream_pool(launch_resources(known, tokens=tokens), idle=idle) as pool:
+        yield pool
 
 
 async def _refuse(method: str, _: Params) -> Answer:
@@ -60,8 +60,8 @@ async def _refuse(method: str, _: Params) -> Answer:
 
 
 @dataclass
-class Noting:
-    """A caller that notes what it is told, and answers as it was made to."""
+class RecordingCaller:
+    """A caller that records notifications, and answers with a given function."""
 
     session: str = "one"
     principal: str | None = None
@@ -79,7 +79,7 @@ class Noting:
         self.told.append((method, params))
 
 
-def said(answer: Answer) -> str:
+def text_of(answer: Answer) -> str:
     return answer["content"][0]["text"]
 
 
