@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,13 +10,15 @@ from pathlib import Path
 import pytest
 
 from remit.files.directory_watcher import DirectoryNotifier
+from remit.files.inotify import Inotify
+from remit.files.polled_watch import PolledWatch
 
 LONG = 30.0  # seconds that nobody waits, because a notice comes first
 
 
-@pytest.fixture
-def notifier() -> Iterator[DirectoryNotifier]:
-    opened = DirectoryNotifier()
+@pytest.fixture(params=[Inotify, PolledWatch] if sys.platform == "linux" else [PolledWatch])
+def notifier(request: pytest.FixtureRequest) -> Iterator[DirectoryNotifier]:
+    opened = DirectoryNotifier(request.param)
     yield opened
     opened.stop()
 

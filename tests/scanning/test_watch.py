@@ -24,8 +24,9 @@ class Notifier:
         self.places: Collection[str] = ()
         self._steps = list(steps)
 
-    def watch(self, places: Collection[str]) -> None:
+    def watch(self, places: Collection[str]) -> bool:
         self.places = places
+        return False
 
     def wait(self, seconds: float) -> bool:
         assert seconds > 0

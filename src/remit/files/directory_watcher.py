@@ -1,21 +1,36 @@
-"""Watches directories for what happens in them, as far as the machine tells."""
+"""Watches directories for changes, as reported by the operating system."""
 
 import os
 import stat
-from collections.abc import Collection
+import sys
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from itertools import islice
-from threading import Event
-
-from watchfiles._rust_notify import RustNotify
+from threading import Event, Lock
+from typing import Protocol
 
 from remit.decision.scopes import ancestors
 
+if sys.platform == "linux":
+    from remit.files.inotify import Inotify as UsualWatch
+else:  # pragma: no cover - of other systems
+    from remit.files.polled_watch import PolledWatch as UsualWatch
+
 MOST_DIRECTORIES = 1_000
-_GROUPED_MS = 150  # for which what happens at once is put together, at most
-_QUIET_MS = 50  # after which nothing more is waited for
+_GROUPED = 0.15  # seconds for which changes are gathered, at most
+_QUIET = 0.03  # seconds without a change that end the gathering
 
 Directories = dict[str, int]  # with what the file system knows each by: a new one may have an old name
+
+
+class DirectoryWatch(Protocol):
+    """Some watched directories."""
+
+    def wait(self, seconds: float, *, quiet: float, most: float) -> set[str]: ...
+
+    def wake(self) -> None: ...
+
+    def close(self) -> None: ...
 
 
 class DirectoryNotifier:
@@ -25,30 +40,37 @@ class DirectoryNotifier:
     not watched with all below it, because that may be a whole machine.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, open: Callable[[Collection[str]], DirectoryWatch] = UsualWatch) -> None:
+        self._open = open
         self._stopped = Event()
+        self._lock = Lock()  # one thread waits, and another may stop it
         self._places: frozenset[str] = frozenset()
         self._ways: frozenset[str] = frozenset()  # the places with the directories that lead to them
         self._directories: Directories = {}
-        self._watching: RustNotify | None = None
+        self._watching: DirectoryWatch | None = None
 
     @property
     def is_stopped(self) -> bool:
         """Whether nothing will be told any more."""
         return self._stopped.is_set()
 
-    def watch(self, places: Collection[str]) -> None:
-        """Watch these places from now on, and no others; what does not exist may come to exist."""
+    def watch(self, places: Collection[str]) -> bool:
+        """Watch these places from now on, and no others; tell whether other directories are watched now.
+
+        A place may not exist yet.
+        """
         if self.is_stopped:
-            return
+            return False
         self._name(frozenset(places))
         directories = _directories(self._places)
-        if directories != self._directories:
-            self._close()
-            self._directories = directories
-            # Where the machine has no more watches to give, whoever waits looks again in any case.
-            with suppress(OSError, RuntimeError):
-                self._watching = RustNotify([*directories], False, False, 0, False, True)
+        if directories == self._directories:
+            return False
+        self._directories = directories
+        watching = None
+        with suppress(OSError, RuntimeError):  # without watches, callers look again after a while
+            watching = self._open([*directories])
+        self._replace(watching)
+        return True
 
     def wait(self, seconds: float) -> bool:
         """Wait until something happens at one of the places, though not longer than that, and tell if it did.
@@ -57,17 +79,21 @@ class DirectoryNotifier:
             KeyboardInterrupt: the user wants no more of it.
         """
         watching = self._watching
-        if watching is None:
+        if watching is None or self.is_stopped:
             self._stopped.wait(seconds)
             return False
-        happened = watching.watch(_GROUPED_MS, _QUIET_MS, max(1, int(seconds * 1000)), self._stopped)
-        if happened == "signal":
-            raise KeyboardInterrupt
-        return not isinstance(happened, str) and any(self._concerns(path) for _, path in happened)
+        changed = watching.wait(seconds, quiet=_QUIET, most=_GROUPED)
+        if self.is_stopped:
+            self._replace(None)
+            return False
+        return any(map(self._concerns, changed))
 
     def stop(self) -> None:
         """Watch no more; whoever waits, from whatever thread, waits no longer."""
-        self._stopped.set()
+        with self._lock:
+            self._stopped.set()
+            if self._watching is not None:
+                self._watching.wake()
 
     def _name(self, places: frozenset[str]) -> None:
         everywhere = places | _led_to(places)
@@ -78,10 +104,11 @@ class DirectoryNotifier:
     def _concerns(self, path: str) -> bool:
         return path in self._ways or os.path.dirname(path) in self._places
 
-    def _close(self) -> None:
-        if self._watching is not None:
-            self._watching.close()
-            self._watching = None
+    def _replace(self, watching: DirectoryWatch | None) -> None:
+        with self._lock:
+            before, self._watching = self._watching, watching
+        if before is not None:
+            before.close()
 
 
 def _led_to(places: Collection[str]) -> frozenset[str]:

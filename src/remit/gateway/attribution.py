@@ -1,29 +1,37 @@
-"""Introducing: a person who is asked something through the gateway is told which server asks.
+"""Attributes questions: a person who is asked something through the gateway sees which server asks.
 
-Their client knows the gateway alone, and shows its name: one server could ask for what another may know. So
-nothing that a server writes stands before its name, or can have a terminal write over it.
+Their client only knows the gateway and shows its name, so one server could pose as another. The server's name
+comes first, and no control character in its message can hide that.
 """
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, Protocol, cast
 from unicodedata import bidirectional, category
 
 from remit.decision.tool_names import full_label
 from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_object
 from remit.text.limits import one_line
-from remit.upstream.ports import RequestContext, UpstreamPool
+from remit.upstream.ports import RequestContext
 from remit.upstream.upstream_model import Upstream
 
 _QUESTION = "elicitation/create"
 _LONGEST_NAME = 100
-# What turns the order of characters.
-_TURNING = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"})
+# Classes of characters that turn the direction of text.
+_BIDIRECTIONAL = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"})
+
+
+class Requester(Protocol):
+    """Passes requests on to upstreams: the pool, or memory."""
+
+    async def request(
+        self, upstream: Upstream, method: str, params: Params, caller: RequestContext
+    ) -> Answer: ...
 
 
 async def request_attributed(
-    links: UpstreamPool, upstream: Upstream, method: str, params: Params, caller: RequestContext
+    requester: Requester, upstream: Upstream, method: str, params: Params, caller: RequestContext
 ) -> Answer:
-    """Pass a request on; whatever its server asks back names it.
+    """Pass a request on; every question of the server names it.
 
     Raises:
         JsonRpcError: the upstream answers with an error.
@@ -31,7 +39,7 @@ async def request_attributed(
     """
     server = one_line(full_label(upstream.label, upstream.plugin), _LONGEST_NAME)
     try:
-        answer = await links.request(upstream, method, params, AttributedCaller(caller, server))
+        answer = await requester.request(upstream, method, params, AttributedCaller(caller, server))
     except JsonRpcError as error:
         if error.code != ErrorCode.URL_ELICITATION_REQUIRED:
             raise
@@ -44,7 +52,7 @@ async def request_attributed(
 
 
 class AttributedCaller:
-    """A caller who is told which server asks."""
+    """A request context whose client sees which server asks."""
 
     __slots__ = ("_caller", "_server")
 
@@ -83,17 +91,17 @@ class AttributedCaller:
         return self._caller.log_level
 
     async def send_request(self, method: str, params: Params) -> Answer:
-        """Ask its client; errors are as those of any caller."""
+        """Ask the client."""
         named = _named({"method": method, "params": params}, self._server)
         return await self._caller.send_request(method, as_object(named["params"]))
 
     async def notify(self, method: str, params: Params) -> None:
-        """Tell its client something."""
+        """Notify the client."""
         await self._caller.notify(method, params)
 
 
 def _named(question: Any, server: str) -> Any:
-    """Give a question with the name of who asks before its message; what is no such question, as it came."""
+    """Put the server's name before the message of a question; leave other requests as they are."""
     asked = as_object(question)
     params = as_object(asked.get("params"))
     if asked.get("method") != _QUESTION or not isinstance(params.get("message"), str):
@@ -102,7 +110,7 @@ def _named(question: Any, server: str) -> Any:
 
 
 def _pages_named(data: object, server: str) -> object:
-    """Name who wants somebody to go to pages first, before each of their messages."""
+    """Put the server's name before each message that asks to open a page."""
     told = as_object(data)
     pages = told.get("elicitations")
     if not isinstance(pages, list):
@@ -113,14 +121,14 @@ def _pages_named(data: object, server: str) -> object:
 
 def _by(server: str, question: Mapping[str, Any]) -> dict[str, Any]:
     message = question.get("message")
-    said = {"message": f"{server} asks: {_still(message)}"} if isinstance(message, str) else {}
+    said = {"message": f"{server} asks: {_without_controls(message)}"} if isinstance(message, str) else {}
     return {**question, **said}
 
 
-def _still(text: str) -> str:
-    """Write a text without what moves about on a screen."""
-    return "".join(" " if _moves(char) else char for char in text).lstrip()
+def _without_controls(text: str) -> str:
+    """Replace the characters that move the cursor or turn the direction of text."""
+    return "".join(" " if _is_control(char) else char for char in text).lstrip()
 
 
-def _moves(char: str) -> bool:
-    return (category(char) == "Cc" and char not in "\n\t") or bidirectional(char) in _TURNING
+def _is_control(char: str) -> bool:
+    return (category(char) == "Cc" and char not in "\n\t") or bidirectional(char) in _BIDIRECTIONAL

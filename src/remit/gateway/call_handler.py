@@ -1,34 +1,39 @@
-"""Calling: decides about each call on the facts of the moment, asks a person if needed, and passes it on."""
+"""Handles calls: decides about each with current facts, asks a person if needed, and passes it on."""
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 
 from remit.decision.decide import UNKNOWN, Decision, Verdict
-from remit.decision.declarations import Key
 from remit.decision.gates import Gate
-from remit.decision.tool_names import storable
+from remit.decision.tool_names import REMIT, storable
 from remit.errors import ApprovalError, UpstreamError
 from remit.gateway.approval_prompt import ask_person, can_elicit
 from remit.gateway.attribution import request_attributed
 from remit.gateway.call_recorder import CallRecorder, CompletedCall
+from remit.gateway.current_lists import CurrentLists
 from remit.gateway.endpoint_catalog import CallTarget, EndpointCatalog
 from remit.gateway.inventory import Inventory, ResolvedCall
+from remit.gateway.inventory_refresh import InventoryRefresher
+from remit.gateway.memory_upstream import MemoryUpstream
+from remit.gateway.own_tool_handler import OwnToolHandler
 from remit.gateway.registry_worker import RegistryWorker
+from remit.gateway.resource_routing import ResourceRouter
 from remit.policy.approval_service import Permit, principal_of
 from remit.policy.audit import AuditEntry, Outcome
 from remit.presentation import refusals
+from remit.presentation.own_tools import OwnTool
 from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_object
 from remit.upstream.ports import RequestContext, UpstreamPool
 
 _LONGEST_NAME = 256
-_CALL_ID = "claudecode/toolUseId"  # by which a hook of the client reports the same call
+_CALL_ID = "claudecode/toolUseId"  # a hook of the client reports the same call by it
 
 
 def unknown(name: str, meant: str | None = None) -> JsonRpcError:
-    """Answer for a tool that there is none of; the same, where it is another project's."""
+    """Make the error for an unknown tool; a tool of another project gets the same one."""
     return JsonRpcError(ErrorCode.INVALID_PARAMS, "; ".join(filter(None, (f"Unknown tool: {name}", meant))))
 
 
@@ -37,7 +42,7 @@ OWN = Decision(verdict=Verdict.VISIBLE, gate=None, reason="Remit's own", unlock=
 
 
 class CallOrigin(NamedTuple):
-    """Whose calls are recorded."""
+    """The endpoint, client and agent that calls are recorded for."""
 
     endpoint: str
     client: str
@@ -49,20 +54,27 @@ class CallHandler:
 
     def __init__(
         self,
-        clerk: RegistryWorker[Inventory],
-        links: UpstreamPool,
+        *,
+        worker: RegistryWorker[Inventory],
+        pool: UpstreamPool,
+        memory: MemoryUpstream,
+        own_tools: OwnToolHandler,
+        lists: CurrentLists,
+        refresher: InventoryRefresher,
+        router: ResourceRouter,
         recorder: CallRecorder,
-        identity: CallOrigin,
+        origin: CallOrigin,
         now: Callable[[], int],
-        glance: Callable[[str], ResolvedCall | None],
-        on_answer: Callable[[Key, Answer], Answer],
     ) -> None:
-        self._on_answer = on_answer
-        self._clerk = clerk
-        self._glance = glance
-        self._links = links
+        self._worker = worker
+        self._pool = pool
+        self._memory = memory
+        self._own_tools = own_tools
+        self._lists = lists
+        self._refresher = refresher
+        self._router = router
         self._recorder = recorder
-        self._identity = identity
+        self._origin = origin
         self._now = now
 
     async def call(self, name: str, asked: Params, caller: RequestContext) -> Answer:
@@ -72,10 +84,10 @@ class CallHandler:
             JsonRpcError: there is no such tool, or its server answers with an error.
         """
         record = self._begun(asked, caller)
-        catalog, target = self._glance(name) or await self._clerk.do(Inventory.target, name)
+        catalog, target = await self._resolve(name)
         if target is None or target.decision.gate is Gate.SCOPE:
             self._note(record, name, UNKNOWN, None, Outcome.UNKNOWN, None)
-            raise unknown(name, await self._clerk.do(Inventory.meant_by, name))
+            raise unknown(name, await self._worker.run(Inventory.meant_by, name))
         refused = await self._refused(target, asked, caller)
         if refused is not None:
             answer, outcome = refused
@@ -83,31 +95,37 @@ class CallHandler:
             return answer
         return await self._pass_on(target, asked, caller, record, catalog)
 
-    async def call_own(
-        self, name: str, asked: Params, caller: RequestContext, do: Awaitable[Answer]
-    ) -> Answer:
-        """Have one of Remit's own tools answer, and record that."""
+    async def call_own(self, own: OwnTool, asked: Params, caller: RequestContext) -> Answer:
+        """Call one of Remit's own tools, and record that.
+
+        Raises:
+            RemitError: the store or the configuration cannot be used.
+        """
         record, outcome = self._begun(asked, caller), Outcome.CANCELLED
         answer: Answer = {}
         try:
-            answer = await do
+            answer = await self._own_tools.answer(own, asked)
             outcome = Outcome.FAILED if answer.get("isError") else Outcome.DONE
         finally:
-            self._note(record, name, OWN, None, outcome, answer)
+            self._note(record, own, OWN, None, outcome, answer)
         return answer
+
+    async def _resolve(self, name: str) -> ResolvedCall:
+        quick = self._worker.run_now(Inventory.quick_target, name)
+        return quick or await self._worker.run(Inventory.target, name)
 
     def _begun(self, asked: Params, caller: RequestContext) -> "_Record":
         return _Record(self._now(), time.perf_counter(), asked, caller)
 
     async def _refused(self, target: CallTarget, asked: Params, caller: RequestContext) -> _Refused | None:
-        """Tell why a call is not passed on; None where it is."""
+        """Refuse a call that must not be passed on; None: it may be."""
         decision = target.decision
         if decision.verdict is Verdict.HIDDEN:
             return refusals.refusal(target.served, decision, beside=target.has_output_schema), Outcome.REFUSED
         if target.upstream is None:
             text = f"`{target.served}`: the entry of its server `{target.tool.server}` cannot be read now"
             return refusals.failure(text), Outcome.UNREACHABLE
-        if decision.verdict is Verdict.ASK and not target.is_listed:  # nobody could see what is approved
+        if decision.verdict is Verdict.ASK and not target.is_listed:  # nothing to show for approval
             unlisted = replace(decision, unlock="list the tools, then call it again")
             return refusals.refusal(target.served, unlisted), Outcome.REFUSED
         if decision.verdict is Verdict.ASK:
@@ -115,18 +133,18 @@ class CallHandler:
         return None
 
     async def _unapproved(self, target: CallTarget, asked: Params, caller: RequestContext) -> _Refused | None:
-        permit = await self._clerk.do(_permit, target, asked, caller.principal)
+        permit = await self._worker.run(_permit, target, asked, caller.principal)
         name, decision, beside = target.served, permit.decision, target.has_output_schema
         if permit.is_allowed:
             return None
-        if permit.approval is None:  # it was decided otherwise since
+        if permit.approval is None:  # the decision changed meanwhile
             return refusals.refusal(name, decision, beside=beside), Outcome.REFUSED
         id, word = permit.approval.id, None
         if can_elicit(caller.capabilities):
             word = await ask_person(name, decision.reason, permit.approval.shown, caller)
         if word is None:
             return refusals.approval_required(name, decision, id, beside=beside), Outcome.WAITING
-        if await self._clerk.do(_answer, target, asked, caller.principal, id, word):
+        if await self._worker.run(_answer, target, asked, caller.principal, id, word):
             return None
         return refusals.denied(name, decision, beside=beside), Outcome.REFUSED
 
@@ -142,9 +160,11 @@ class CallHandler:
         outcome, answer = Outcome.CANCELLED, Answer()
         try:
             own = {**asked, "name": target.own_name}
-            answer = await request_attributed(self._links, target.upstream, "tools/call", own, caller)
+            requester = self._memory if target.upstream.source == REMIT else self._pool
+            answer = await request_attributed(requester, target.upstream, "tools/call", own, caller)
             outcome = _outcome(answer)
-            answer = self._on_answer(target.upstream.key, answer)
+            self._refresher.follow_up(target.upstream.key)
+            answer = self._router.learn(target.upstream.key, answer, self._lists.last)
         except JsonRpcError:
             outcome = Outcome.ERROR
             raise
@@ -167,9 +187,9 @@ class CallHandler:
     ) -> None:
         entry = AuditEntry(
             called_at=record.at,
-            endpoint=self._identity.endpoint,
-            client=self._identity.client,
-            agent=self._identity.agent,
+            endpoint=self._origin.endpoint,
+            client=self._origin.client,
+            agent=self._origin.agent,
             principal=record.caller.principal,
             tool=storable(name)[:_LONGEST_NAME],
             verdict=decision.verdict,
@@ -195,7 +215,7 @@ class CallHandler:
 
 
 class _Record(NamedTuple):
-    """A call that is under way."""
+    """A call in progress."""
 
     at: int
     began: float
@@ -205,7 +225,7 @@ class _Record(NamedTuple):
 
 def _permit(inventory: Inventory, target: CallTarget, asked: Params, principal: str | None) -> Permit:
     arguments = as_object(asked.get("arguments"))
-    whoever = principal_of(target.context)  # a token may be several agents'
+    whoever = principal_of(target.context)  # several agents may share a token
     return inventory.registry.approvals.permit(
         target.tool.name,
         arguments,
@@ -217,8 +237,8 @@ def _permit(inventory: Inventory, target: CallTarget, asked: Params, principal: 
 def _answer(
     inventory: Inventory, target: CallTarget, asked: Params, principal: str | None, id: str, word: bool
 ) -> bool:
-    """Keep a person's word; a yes counts for the call as things are now, however long it took."""
-    with suppress(ApprovalError):  # somebody was faster, or it took too long
+    """Store a person's answer; a yes counts only if the call is still decided the same way."""
+    with suppress(ApprovalError):  # it was answered elsewhere, or expired
         inventory.registry.approvals.answer(id, target.context, approve=word)
     _, now = inventory.target(target.served)
     return word and now is not None and _permit(inventory, now, asked, principal).is_allowed

@@ -1,91 +1,79 @@
-"""Recording: what became of calls, kept after they were answered and off their way."""
+"""Records completed calls for usage and audit, after they are answered."""
 
 import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import NamedTuple, cast
 
 import anyio
 
 from remit.decision.client_reports import CallOutcome
-from remit.decision.context import Context
+from remit.gateway.inventory import Inventory
 from remit.gateway.registry_worker import RegistryWorker
 from remit.policy.audit import AuditEntry, Outcome
-from remit.registry import Registry
 
-_PAUSE = 0.2  # seconds in which calls are gathered
-_ENOUGH = 64  # calls that are kept without waiting for more
+_PAUSE = 0.2  # seconds for which calls are gathered
+_ENOUGH = 64  # calls that are stored without waiting for more
 _MOST_SESSIONS = 1_000
 _USED = (Outcome.DONE, Outcome.FAILED, Outcome.ERROR)
 _log = logging.getLogger("remit.gateway")
 
 
 class CompletedCall(NamedTuple):
-    """A call that was answered."""
+    """A call with its outcome."""
 
     entry: AuditEntry
     server: str | None
     session: str
     call_id: str | None
     outcome: Outcome
-    asked: object  # both only to tell how long they are
+    asked: object  # these two only to measure their size
     answer: object
 
 
 class CallRecorder:
-    """Gathers what became of calls, and has it kept.
+    """Gathers completed calls, and stores them in batches: no answer waits for that."""
 
-    It has a registry of its own, so that no call waits for what others did.
-    """
-
-    def __init__(self, open: Callable[[], Registry], context: Callable[[], Context]) -> None:
-        self._open = open
-        self._context = context
-        self._registry: Registry | None = None
-        self._clerk = RegistryWorker(self)
+    def __init__(self, worker: RegistryWorker[Inventory]) -> None:
+        self._worker = worker
         self._waiting: list[CompletedCall] = []
-        self._bell = anyio.Event()
+        self._has_calls = anyio.Event()
         self._is_enough = anyio.Event()
         self._run = os.urandom(8).hex()
         self._sessions: dict[str, str] = {}
 
     def note(self, done: CompletedCall) -> None:
-        """Keep what became of a call, soon."""
+        """Note a completed call; it is stored soon."""
         self._waiting.append(done)
-        self._bell.set()
+        self._has_calls.set()
         if len(self._waiting) >= _ENOUGH:
             self._is_enough.set()
 
     async def run(self) -> None:
-        """Keep what is noted, until cancelled."""
+        """Store noted calls, until cancelled."""
         while True:
-            await self._bell.wait()
+            await self._has_calls.wait()
             with anyio.move_on_after(_PAUSE):
                 await self._is_enough.wait()
             await self.flush()
 
     async def flush(self) -> None:
-        """Keep all that was noted, now."""
+        """Store all noted calls now."""
         done, self._waiting = self._waiting, []
-        self._bell, self._is_enough = anyio.Event(), anyio.Event()
+        self._has_calls, self._is_enough = anyio.Event(), anyio.Event()
         if done:
-            await self._clerk.do(CallRecorder._try_to_keep, done)
+            with anyio.CancelScope(shield=True):  # else calls that wait for their turn would be lost
+                await self._worker.run(self._try_to_store, done)
 
-    async def close(self) -> None:
-        """Keep all that was noted, and let go of the registry."""
-        await self.flush()
-        await self._clerk.do(CallRecorder._close)
-
-    def _try_to_keep(self, done: Sequence[CompletedCall]) -> None:
+    def _try_to_store(self, inventory: Inventory, done: Sequence[CompletedCall]) -> None:
         try:
-            self._keep(done)
+            self._store(inventory, done)
         except Exception as error:  # whatever it is, calls go on
             _log.warning("%d calls could not be recorded: %s: %s", len(done), type(error).__name__, error)
 
-    def _keep(self, done: Sequence[CompletedCall]) -> None:
-        self._registry = registry = self._registry or self._open()
-        context = self._context()
+    def _store(self, inventory: Inventory, done: Sequence[CompletedCall]) -> None:
+        registry, context = inventory.registry, inventory.context
         used = [
             (each.entry.tool, each.server, self._use(each))
             for each in done
@@ -104,7 +92,7 @@ class CallRecorder:
         return CallOutcome(session, done.call_id, done.outcome is Outcome.DONE, done.entry.duration_ms)
 
     def _session(self, session: str) -> str:
-        """Tell one session from another without its name, by which others could go on with it."""
+        """Identify a session by a digest: its real id would let others continue it."""
         if session not in self._sessions:
             if len(self._sessions) >= _MOST_SESSIONS:
                 self._sessions.clear()
@@ -112,13 +100,9 @@ class CallRecorder:
             self._sessions[session] = mark.hexdigest()[:16]
         return self._sessions[session]
 
-    def _close(self) -> None:
-        if self._registry is not None:
-            self._registry.close()
-
 
 def _size(message: object) -> int:
-    """Tell about how long a message is as JSON, without writing it: it may be very long."""
+    """Estimate the length of a message as JSON without encoding it: it may be very long."""
     if isinstance(message, str):
         return len(message) + 2
     if isinstance(message, Mapping):

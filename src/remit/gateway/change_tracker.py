@@ -2,7 +2,26 @@
 
 from collections.abc import Mapping
 
+import anyio
+
 from remit.gateway.ports import EndpointChange
+
+
+class ChangeSignal:
+    """Wakes a task that waits for changes inside this process."""
+
+    def __init__(self) -> None:
+        self._event = anyio.Event()
+        self._event.set()  # the first look is due at once
+
+    def set(self) -> None:
+        """Report a change."""
+        self._event.set()
+
+    async def wait(self) -> None:
+        """Wait for a change since the last wait."""
+        await self._event.wait()
+        self._event = anyio.Event()
 
 
 class ChangeTracker:

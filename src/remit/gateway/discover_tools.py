@@ -1,4 +1,4 @@
-"""Discovering: answers `discover_tools` by the search that is used everywhere, in memory."""
+"""Answers `discover_tools` by the same search as everywhere, in memory."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -21,44 +21,39 @@ from remit.search.search_service import Searcher
 
 
 class ToolDiscovery:
-    """Searches what an endpoint serves.
+    """Searches the tools that an endpoint serves.
 
-    It has a registry of its own, opened for the first search: making ready takes a while, and no call waits
-    for that.
+    Building an index may take long, so it happens beside the endpoint's registry, which is never blocked: a
+    registry is opened for it, and closed again.
     """
 
     def __init__(self, open: Callable[[], Registry]) -> None:
         self._open = open
-        self._registry: Registry | None = None
         self._catalog: tuple[EndpointCatalog, Searcher] | None = None
-        self._board: tuple[PublishedLists, Searcher] | None = None
-        self._clerk = RegistryWorker(self)
+        self._lists: tuple[PublishedLists, Searcher] | None = None
+        self._worker = RegistryWorker(self)
 
-    async def find(self, board: PublishedLists, arguments: Mapping[str, Any]) -> Answer:
+    async def find(self, lists: PublishedLists, arguments: Mapping[str, Any]) -> Answer:
         """Find tools.
 
         Raises:
-            BadArgumentsError: the arguments are none that it takes.
+            BadArgumentsError: an argument is not valid.
         """
-        return await self._clerk.do(ToolDiscovery._find, board, arguments)
+        return await self._worker.run(ToolDiscovery._find, lists, arguments)
 
-    async def close(self) -> None:
-        """Let go of the registry."""
-        await self._clerk.do(ToolDiscovery._close)
-
-    def _find(self, board: PublishedLists, arguments: Mapping[str, Any]) -> Answer:
+    def _find(self, lists: PublishedLists, arguments: Mapping[str, Any]) -> Answer:
         limit, scope = arguments.get("limit", DEFAULT_LIMIT), arguments.get("scope")
         if type(limit) is not int or not 1 <= limit <= MAX_LIMIT:
             raise BadArgumentsError(f"`limit` is not a number from 1 to {MAX_LIMIT}")
         if scope is not None and scope not in list(Scope):
             raise BadArgumentsError(f"`scope` is none of {', '.join(Scope)}")
-        found = self._searcher(board).search(
+        found = self._searcher(lists).search(
             text_of(arguments, "query"),
             scope=None if scope is None else Scope(scope),
             limit=limit,
             include_hidden=arguments.get("include_hidden") is True,
         )
-        catalog, definitions, budget = board.catalog, None, TOKEN_BUDGET
+        catalog, definitions, budget = lists.catalog, None, TOKEN_BUDGET
         if arguments.get("detail") == "full":
             tools = [item.tool for item in found.results]
             definitions = {_renamed(tool, catalog).key: catalog.definitions[tool.key] for tool in tools}
@@ -66,33 +61,29 @@ class ToolDiscovery:
         told = present(_served(found, catalog), definitions, budget=budget)
         return answer(told.text, told.content)
 
-    def _searcher(self, board: PublishedLists) -> Searcher:
-        """Make ready: the index for each catalog, and what of it is visible for each board."""
-        catalog = board.catalog
+    def _searcher(self, lists: PublishedLists) -> Searcher:
+        """Give the index of a catalog, narrowed to the current decisions."""
+        catalog = lists.catalog
         if self._catalog is None or self._catalog[0] is not catalog:
-            self._registry = self._registry or self._open()
             context = replace(catalog.context, snapshot=Snapshot())
-            self._catalog = catalog, self._registry.searcher(context, in_memory=True)
-            self._board = None
+            with self._open() as registry:
+                self._catalog = catalog, registry.searcher(context, in_memory=True)
+            self._lists = None
         base = self._catalog[1]
-        if self._board is None or self._board[0].decisions is not board.decisions:
-            if self._board is not None:
-                self._board[1].close()
+        if self._lists is None or self._lists[0].decisions is not lists.decisions:
+            if self._lists is not None:
+                self._lists[1].close()
             listed = [
-                ToolDecision(tool, board.decisions[tool.key])
+                ToolDecision(tool, lists.decisions[tool.key])
                 for tool, _ in base.listed
-                if tool.key in board.decisions and tool.key in catalog.items
+                if tool.key in lists.decisions and tool.key in catalog.items
             ]
-            self._board = board, Searcher(listed, base.index, base.embedder, base.note, base.fusion)
-        return self._board[1]
-
-    def _close(self) -> None:
-        if self._registry is not None:
-            self._registry.close()
+            self._lists = lists, Searcher(listed, base.index, base.embedder, base.note, base.fusion)
+        return self._lists[1]
 
 
 def _served(found: SearchResults, catalog: EndpointCatalog) -> SearchResults:
-    """Tell of tools by the names that a model can call."""
+    """Name tools as a model can call them."""
     named = {tool.name: catalog.served_name(tool) for tools in catalog.rows.values() for tool in tools}
     results = [item._replace(tool=_renamed(item.tool, catalog)) for item in found.results]
     return replace(found, results=results, nearest=[named.get(name, name) for name in found.nearest])

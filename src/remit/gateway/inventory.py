@@ -1,7 +1,4 @@
-"""The inventory of one endpoint: its catalog in memory, made anew when files or the store have changed.
-
-All but the glances belongs to whoever may use the registry.
-"""
+"""The inventory of one endpoint: its catalog in memory, rebuilt when files or the store changed."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -29,27 +26,27 @@ from remit.text.spelling import did_you_mean
 
 
 class _Kept(NamedTuple):
-    """A catalog, with what it was made of."""
+    """A catalog, with the sources that it was built from."""
 
     read: "_Read"
     configured: Configured
     revision: int
     catalog: EndpointCatalog
     roster: DecisionIndex
-    stamps: Stamps | None = None  # taken before it was found to be right; None: nobody has looked since
+    stamps: Stamps | None = None  # taken before the last check; None: not checked since it was built
 
     @property
     def looked_at(self) -> list[str]:
-        """All files and variables that it depends on."""
+        """The files and variables that it depends on."""
         return [*self.read.inputs, *self.configured.files]
 
     def is_right(self, revision: int) -> bool:
-        """Tell whether nothing has changed, as far as a glance can tell."""
+        """Tell whether no revision and no file stamp changed."""
         return self.stamps is not None and revision == self.revision and self.stamps.are_same()
 
 
 class ResolvedCall(NamedTuple):
-    """What a call means, by which catalog; no target: nothing of its name is known."""
+    """The target of a call, by which catalog; no target: the name is unknown."""
 
     catalog: EndpointCatalog
     target: CallTarget | None
@@ -64,7 +61,7 @@ def _no_time() -> Snapshot:
 
 
 class _Read(NamedTuple):
-    """What the clients' files say."""
+    """The declarations in the clients' files."""
 
     inputs: Mapping[str, str]
     resolved: Sequence[Resolved]
@@ -75,7 +72,7 @@ class _Read(NamedTuple):
         return {item.declaration.key: item.declaration for item in self.resolved}
 
     def says(self, other: "_Read") -> bool:
-        """Tell whether another reading came to the same, in the entries themselves, too."""
+        """Tell whether another reading found the same, including how servers are launched."""
         return self.resolved == other.resolved and all(
             one.declaration.launch == two.declaration.launch
             for one, two in zip(self.resolved, other.resolved, strict=True)
@@ -83,7 +80,7 @@ class _Read(NamedTuple):
 
 
 class Inventory:
-    """Keeps what one endpoint knows, and looks before every answer whether it is still right."""
+    """Keeps the catalog of one endpoint, and checks before every answer whether it is current."""
 
     def __init__(self, registry: Registry, make: Callable[[], Context], chosen: EndpointChoice) -> None:
         self._registry = registry
@@ -93,24 +90,24 @@ class Inventory:
         self._context = replace(make(), starts_servers=True)
         self._kept: _Kept | None = None
         self._uses: Mapping[Key, tuple[int, int]] | None = None  # when it was opened
-        self._board: tuple[Sequence[ToolDecision], PublishedLists] | None = None
+        self._lists: tuple[Sequence[ToolDecision], PublishedLists] | None = None
 
     @property
     def registry(self) -> Registry:
-        """What all is asked of."""
+        """The registry that it reads."""
         return self._registry
 
     @property
     def context(self) -> Context:
-        """Who asks, and from where; decisions need more."""
+        """The client and workspace, without rules and states."""
         return self._context
 
     def catalog(self) -> EndpointCatalog:
-        """Give the catalog; the same one, as long as nothing changed."""
+        """Give the catalog; the same object while nothing changes."""
         return self._current().catalog
 
     def target(self, name: str) -> ResolvedCall:
-        """Find what a call of a name means, and decide about it, as things are now."""
+        """Find the target of a call by name, with the current decision about it."""
         catalog = self.catalog()
         if self._supply.has_filters:
             context, _ = self._supply.listing(replace(catalog.context, snapshot=self.snapshot()))
@@ -118,44 +115,45 @@ class Inventory:
         return ResolvedCall(catalog, catalog.target(name, self.snapshot))
 
     def meant_by(self, name: str) -> str | None:
-        """Ask whether a tool was meant that can be called here, where one is written nearly like a name."""
-        served = [each.name for each in self.board().visible]
+        """Suggest an available tool whose name is close to an unknown one."""
+        served = [each.name for each in self.lists().visible]
         return did_you_mean(name.removeprefix(OWN).removeprefix(MCP), served)
 
-    def board(self) -> PublishedLists:
-        """Give what is listed; the same board, as long as nothing of it changed."""
+    def lists(self) -> PublishedLists:
+        """Give the lists of the moment; the same object while nothing changes."""
         kept = self._current()
         listed = self._listed(kept)
-        if self._board is not None and self._board[1].catalog is kept.catalog and self._board[0] == listed:
-            return self._board[1]
-        board = publish(kept.catalog, listed, self._uses or {}, self._board and self._board[1])
-        self._board = listed, board
-        return board
+        before = self._lists
+        if before is not None and before[1].catalog is kept.catalog and before[0] == listed:
+            return before[1]
+        lists = publish(kept.catalog, listed, self._uses or {}, before and before[1])
+        self._lists = listed, lists
+        return lists
 
-    def glance_at_target(self, name: str, revision: int) -> ResolvedCall | None:
-        """Do what `target` does where nothing has to be read for it, whoever uses the registry meanwhile."""
+    def places(self) -> list[str]:
+        """Name the files and directories whose change may change the lists."""
+        return self._supply.places(self._context)
+
+    def quick_target(self, name: str) -> ResolvedCall | None:
+        """Do what `target` does if nothing has to be read; else None."""
         kept = self._kept
-        if kept is None or self._supply.has_filters or not kept.is_right(revision):
+        if kept is None or self._supply.has_filters or not kept.is_right(self._supply.revision()):
             return None
         try:
             return ResolvedCall(kept.catalog, kept.catalog.target(name, _no_time))
         except _TakesTimeError:
             return None
 
-    def is_right(self, revision: int) -> bool:
-        """Tell whether the catalog is still right, whoever uses the registry meanwhile."""
-        return self._kept is not None and self._kept.is_right(revision)
-
-    def glance_at_board(self, revision: int) -> PublishedLists | None:
-        """Do what `board` does where nothing has to be read for it, whoever uses the registry meanwhile."""
-        kept, board = self._kept, self._board
-        if kept is None or board is None or board[1].catalog is not kept.catalog:
+    def quick_lists(self) -> PublishedLists | None:
+        """Do what `lists` does if nothing has to be read; else None."""
+        kept, lists = self._kept, self._lists
+        if kept is None or lists is None or lists[1].catalog is not kept.catalog:
             return None
         is_lasting = kept.catalog.context.requirements.is_empty and not self._supply.has_filters
-        return board[1] if is_lasting and kept.is_right(revision) else None
+        return lists[1] if is_lasting and kept.is_right(self._supply.revision()) else None
 
     def _listed(self, kept: _Kept) -> list[ToolDecision]:
-        if self._supply.has_filters:  # which may have another answer at every moment
+        if self._supply.has_filters:  # which may answer differently at any moment
             return self._supply.listing(replace(kept.catalog.context, snapshot=self.snapshot()))[1]
         is_needed = not kept.catalog.context.requirements.is_empty
         return kept.roster.at(self.snapshot() if is_needed else Snapshot())
@@ -171,7 +169,7 @@ class Inventory:
         return kept
 
     def _renewed(self, kept: _Kept | None) -> _Kept:
-        """Look closely: much of what may have changed did not."""
+        """Rebuild only if something really changed: a file may only have been touched."""
         supply = self._supply
         stamps = None if kept is None else supply.stamps(kept.looked_at)  # before anything is read
         configured, revision = supply.configured(self._context), supply.revision()
@@ -183,7 +181,7 @@ class Inventory:
         else:
             read = self._read()
             is_same = is_same and supply.revision() == revision
-            if kept is not None and is_same and read.says(kept.read):  # a file was touched, or is too young
+            if kept is not None and is_same and read.says(kept.read):  # a file was only touched
                 are_all = read.inputs.keys() == kept.read.inputs.keys()
                 return kept._replace(read=read, stamps=stamps if are_all else None)
             self._context = replace(self._make(), starts_servers=True)
@@ -200,7 +198,7 @@ class Inventory:
         context = plan.serving_context(self._narrowed(configured.context, configuration))
         tools = self._supply.tools(context)
         roster = DecisionIndex(tools, context)
-        if self._uses is None:  # what is called from now on moves nothing
+        if self._uses is None:  # calls from now on do not change the list
             self._uses = self._supply.uses_here(context)
         catalog = build_catalog(
             CatalogSources(
@@ -217,7 +215,7 @@ class Inventory:
         return _Kept(read, configured, revision, catalog, roster)
 
     def _narrowed(self, context: Context, configuration: Configuration) -> Context:
-        """Keep to the room of the endpoint: what is outside is as if a list did not allow it."""
+        """Allow only the tools of the endpoint's room, like an allow list does."""
         name = self._chosen.room
         if name is None:
             return context

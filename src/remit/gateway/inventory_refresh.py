@@ -1,4 +1,4 @@
-"""Stocking: asks servers what they offer, those that are not known yet and those that say it changed."""
+"""Refreshes the inventory: asks servers that are new, or that say their lists changed, for their lists."""
 
 import logging
 from collections.abc import Callable
@@ -7,9 +7,12 @@ import anyio
 import anyio.abc
 
 from remit.decision.declarations import Key
+from remit.decision.tool_names import REMIT
 from remit.errors import RemitError, UpstreamError
+from remit.gateway.change_tracker import ChangeSignal
 from remit.gateway.endpoint_catalog import EndpointCatalog
 from remit.gateway.inventory import Inventory
+from remit.gateway.memory_upstream import MemoryUpstream
 from remit.gateway.published_lists import PublishedLists
 from remit.gateway.registry_worker import RegistryWorker
 from remit.protocol.traffic import TokenBucket
@@ -19,35 +22,38 @@ from remit.upstream.upstream_model import Failure, Offer, Upstream
 OfferReader = Callable[[ServerLists, Upstream], Offer]
 
 PARTS = frozenset({"tools", "resources", "templates", "prompts"})
-FIRST_LIST = 5.0  # seconds for which a first list waits
+FIRST_LIST = 5.0  # seconds for which a first list waits for servers
 _MOST_AT_ONCE = 16
 _FIRST_PAUSE, _LONGEST_PAUSE = 2.0, 60.0  # seconds until a server that failed is asked again
-_BURST, _PER_SECOND = 20.0, 0.5  # requests to a server that keeps announcing changes
+_AT_ONCE, _PER_SECOND = 20.0, 0.5  # tokens of a server's bucket, and how fast it refills
 _log = logging.getLogger("remit.gateway")
 
 
 class InventoryRefresher:
-    """Keeps what servers offer up to date; each is asked once at a time."""
+    """Keeps the lists of servers up to date; each server is asked once at a time."""
 
     def __init__(
         self,
-        clerk: RegistryWorker[Inventory],
-        links: UpstreamPool,
+        worker: RegistryWorker[Inventory],
+        pool: UpstreamPool,
+        memory: MemoryUpstream,
         read: OfferReader,
         group: anyio.abc.TaskGroup,
-        on_kept: Callable[[], None],
+        signal: ChangeSignal,
     ) -> None:
-        self._clerk = clerk
-        self._links = links
+        self._worker = worker
+        self._pool = pool
+        self._memory = memory
         self._read = read
         self._group = group
-        self._on_kept = on_kept
-        self._places = anyio.CapacityLimiter(_MOST_AT_ONCE)
-        self._tried: set[tuple[Key, str | None]] = set()  # with the digest of the entry
+        self._signal = signal
+        self._patient_until = anyio.current_time() + FIRST_LIST
+        self._slots = anyio.CapacityLimiter(_MOST_AT_ONCE)
+        self._tried: set[tuple[Key, str | None]] = set()  # with the digests of their entries
         self._followed_up: set[Key] = set()
-        self._asking: dict[Key, bool] = {}  # and whether it is to be asked again
+        self._asking: dict[Key, bool] = {}  # whether to ask again afterwards
         self._askable: frozenset[Key] = frozenset()
-        self._resting: set[Key] = set()  # those that failed, and are asked again after a pause
+        self._resting: set[Key] = set()  # servers that failed, during their pause
         self._pauses: dict[Key, float] = {}
         self._warned: dict[Key, str] = {}
         self._paces: dict[Key, TokenBucket] = {}
@@ -55,24 +61,24 @@ class InventoryRefresher:
         self._has_idled = anyio.Event()
         self._has_idled.set()
 
-    def consider(self, board: PublishedLists) -> None:
-        """Have those servers asked that may be, and are not known as they stand in their file."""
-        catalog = board.catalog
-        self._askable = frozenset(board.servers())
-        for key in board.servers():
+    def consider(self, lists: PublishedLists) -> None:
+        """Ask the available servers whose current entry was never asked."""
+        catalog = lists.catalog
+        self._askable = frozenset(lists.servers())
+        for key in lists.servers():
             mark = (key, catalog.servers[key].digest)
             if key not in catalog.extras and mark not in self._tried:
                 self._tried.add(mark)
                 self.ask(key)
 
     def follow_up(self, key: Key) -> None:
-        """Have a server that answers asked once what it offers: what is known of it may be from long ago."""
+        """Ask a server that answered a call once: its stored lists may be old."""
         if key not in self._followed_up:
             self._followed_up.add(key)
             self.ask(key)
 
     def ask(self, key: Key) -> None:
-        """Have a server asked; where that is being done, once more after it."""
+        """Ask a server in the background; if that is under way, once more after it."""
         self._followed_up.add(key)
         if key in self._asking:
             self._asking[key] = True
@@ -83,14 +89,26 @@ class InventoryRefresher:
         self._group.start_soon(self._keep_asking, key)
 
     @property
-    def is_idle(self) -> bool:
-        """Whether nobody is being asked."""
-        return not self._asking
+    def is_settled(self) -> bool:
+        """Whether a list waits for no server any more."""
+        return not self._asking or self.patience is None
+
+    @property
+    def patience(self) -> float | None:
+        """The seconds for which a first list still waits; None: it waits no longer."""
+        left = self._patient_until - anyio.current_time()
+        return left if left > 0 else None
 
     async def settled(self) -> None:
-        """Wait until nobody is being asked."""
-        while self._asking:
-            await self._has_idled.wait()
+        """Wait until no server is being asked, or patience ends."""
+        with anyio.move_on_after(self.patience or 0):
+            while self._asking:
+                await self._has_idled.wait()
+
+    def wait_no_more(self) -> None:
+        """End the patience of lists."""
+        self._patient_until = anyio.current_time()
+        self._signal.set()
 
     async def _keep_asking(self, key: Key) -> None:
         try:
@@ -98,20 +116,22 @@ class InventoryRefresher:
                 pace = self._paces.setdefault(key, TokenBucket(_BURST, _PER_SECOND))
                 await anyio.sleep(pace.take(anyio.current_time()))
                 self._asking[key] = False
-                async with self._places:
+                async with self._slots:
                     await self._ask(key)
         finally:
             del self._asking[key]
             if not self._asking:
                 self._has_idled.set()
+                self._signal.set()
 
     async def _ask(self, key: Key) -> None:
-        board = await self._clerk.do(Inventory.board)
-        if key not in set(board.servers()):  # since it was to be asked, its entry may have become another
+        lists = await self._worker.run(Inventory.lists)
+        if key not in set(lists.servers()):  # its entry may have changed meanwhile
             return
-        catalog, upstream = board.catalog, board.catalog.upstreams[key]
+        catalog, upstream = lists.catalog, lists.catalog.upstreams[key]
+        source = self._memory if upstream.source == REMIT else self._pool
         try:
-            offer = self._read(await self._links.list_all(upstream, parts=PARTS), upstream)
+            offer = self._read(await source.list_all(upstream, parts=PARTS), upstream)
         except UpstreamError as error:
             self._warn(key, upstream, error)
             offer = Offer(failure=Failure(reason=str(error), hint=error.hint))
@@ -121,26 +141,26 @@ class InventoryRefresher:
             self._warned.pop(key, None)
             self._warn_of(offer, upstream)
         try:
-            await self._clerk.do(_keep, catalog, key, offer)
+            await self._worker.run(_keep, catalog, key, offer)
         except RemitError as error:
             _log.warning("what %s offers cannot be kept: %s", upstream.label, error)
-        self._on_kept()
+        self._signal.set()
 
     def _warn_of(self, offer: Offer, upstream: Upstream) -> None:
-        """Name the tools that cannot be used, once: nothing else says why they are missing."""
+        """Log the tools that cannot be used, once: nothing else says why they are missing."""
         unusable = {(bad.tool, bad.reason) for bad in offer.quarantined}
         for tool, reason in sorted(unusable - self._unusable.get(upstream.key, set())):
             _log.warning("%s: the tool `%s` cannot be used: %s", upstream.label, tool, reason)
         self._unusable[upstream.key] = unusable
 
     def _warn(self, key: Key, upstream: Upstream, error: UpstreamError) -> None:
-        """Say why a server does not answer; once, however often it is asked."""
+        """Log why a server does not answer, once for each reason."""
         if self._warned.get(key) != str(error):
             self._warned[key] = str(error)
             _log.warning("%s does not say what it offers: %s", upstream.label, error)
 
     async def _ask_again(self, key: Key) -> None:
-        """Ask a server that failed once more after a while: it may have been late, or away."""
+        """Ask a server that failed again after a pause."""
         if key in self._resting:
             return
         pause = self._pauses.get(key, _FIRST_PAUSE)
@@ -150,6 +170,19 @@ class InventoryRefresher:
         self._resting.discard(key)
         if key in self._askable:
             self.ask(key)
+
+
+class RequestPace:
+    """A token bucket for one server: it may report changes again and again."""
+
+    def __init__(self) -> None:
+        self._allowance, self._counted_at = _AT_ONCE, 0.0
+
+    def wait(self, now: float) -> float:
+        """Take one token, and give the seconds to wait before asking."""
+        gained = (now - self._counted_at) * _PER_SECOND
+        self._allowance, self._counted_at = min(_AT_ONCE, self._allowance + gained) - 1, now
+        return max(0.0, -self._allowance / _PER_SECOND)
 
 
 def _keep(inventory: Inventory, catalog: EndpointCatalog, key: Key, offer: Offer) -> None:

@@ -1,15 +1,13 @@
-"""Answers calls of Remit's own server, so memory is called like any upstream."""
+"""Memory as an upstream: answers for Remit's own server, so memory is called like any server."""
 
 import re
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import anyio
 from anyio import to_thread
 
-from remit.decision.declarations import Key
-from remit.decision.tool_names import MEMORY_SERVER, REMIT
+from remit.decision.tool_names import MEMORY_SERVER
 from remit.errors import RemitError
 from remit.gateway.approval_prompt import ask_person, can_elicit
 from remit.gateway.memory_tools import MemoryTools, refused, result
@@ -17,13 +15,7 @@ from remit.memory.own_server import tool_definitions
 from remit.memory.scope_gate import TOOLS
 from remit.presentation.served_names import prefix
 from remit.protocol.json_rpc import Answer, ErrorCode, JsonRpcError, Params, as_object
-from remit.upstream.ports import (
-    RequestContext,
-    ServerLists,
-    UpstreamNotification,
-    UpstreamPool,
-    UpstreamStatus,
-)
+from remit.upstream.ports import RequestContext, ServerLists
 from remit.upstream.upstream_model import Upstream
 
 if TYPE_CHECKING:  # loaded when memory is first called
@@ -34,26 +26,26 @@ _SERVED = rf"{prefix(MEMORY_SERVER)}\1"
 
 
 class MemoryUpstream:
-    """The upstreams, with memory as one of them: it is opened when it is first called, and starts nothing."""
+    """The upstream of memory; it opens memory at the first call, and starts no process."""
 
-    def __init__(self, links: UpstreamPool, open: "Callable[[], Memory]") -> None:
-        self._links = links
+    def __init__(self, open: "Callable[[], Memory]") -> None:
         self._open = open
         self._opening = anyio.Lock()
         self._memory: Memory | None = None
         self._tools: MemoryTools | None = None
 
     async def request(
-        self, upstream: Upstream, method: str, params: Params, caller: RequestContext
+        self,
+        upstream: Upstream,  # noqa: ARG002 - as of any upstream
+        method: str,
+        params: Params,
+        caller: RequestContext,
     ) -> Answer:
-        """Pass a request on, or answer it.
+        """Answer a request.
 
         Raises:
-            JsonRpcError: the upstream answers with an error, or memory has no such tool.
-            UpstreamError: it cannot be reached, or does not answer as the protocol asks.
+            JsonRpcError: memory has no such tool or method.
         """
-        if upstream.source != REMIT:
-            return await self._links.request(upstream, method, params, caller)
         name = params.get("name")
         if method != "tools/call":
             raise JsonRpcError(ErrorCode.METHOD_NOT_FOUND, f"Method not found: {method}")
@@ -66,35 +58,16 @@ class MemoryUpstream:
         return _as_served(await call_memory(tools, name, params, caller))
 
     async def list_all(
-        self, upstream: Upstream, *, parts: frozenset[str] = frozenset({"tools"})
+        self,
+        upstream: Upstream,  # noqa: ARG002 - as of any upstream
+        *,
+        parts: frozenset[str] = frozenset({"tools"}),  # noqa: ARG002
     ) -> ServerLists:
-        """Ask for all that an upstream lists.
-
-        Raises:
-            UpstreamError: it cannot be reached, or does not answer as the protocol asks.
-        """
-        if upstream.source != REMIT:
-            return await self._links.list_all(upstream, parts=parts)
+        """List the tools of memory."""
         return ServerLists(tools=list(tool_definitions().values()), capabilities={"tools": {}})
 
-    def notifications(self) -> AbstractAsyncContextManager[AsyncIterator[UpstreamNotification]]:
-        """Listen to notifications of upstreams."""
-        return self._links.notifications()
-
-    def statuses(self) -> list[UpstreamStatus]:
-        """Tell how the upstreams are."""
-        return self._links.statuses()
-
-    async def drop(self, keys: frozenset[Key]) -> None:
-        """End the sessions of upstreams that are no longer available."""
-        await self._links.drop(keys)
-
-    async def leave(self, session: str) -> None:
-        """End what upstreams hold for one caller's session."""
-        await self._links.leave(session)
-
     def close(self) -> None:
-        """Close memory; every acknowledged write is on disk."""
+        """Close memory; acknowledged writes are on the disk."""
         if self._memory is not None:
             self._memory.close()
 
@@ -116,9 +89,9 @@ def _as_served(answer: Answer) -> Answer:
 
 
 async def call_memory(tools: MemoryTools, name: str, params: Params, caller: RequestContext) -> Answer:
-    """Call a tool; ask the person for approval at once where the client can.
+    """Call a tool; if it needs approval and the client can ask, ask its user at once.
 
-    Whoever is bound to some projects has no say in what all of them see: there, `remit approve` is left.
+    A caller that is bound to some projects cannot approve what all projects see: `remit approve` can.
     """
     arguments = params.get("arguments")
     answer = await tools.call(name, arguments, bound_projects=caller.bound_projects)
@@ -127,7 +100,7 @@ async def call_memory(tools: MemoryTools, name: str, params: Params, caller: Req
         return answer
     waiting = await tools.waiting(id)
     word = None if waiting is None else await ask_person(name, waiting.reason, waiting.shown, caller)
-    if word is None:  # nobody answers, or somebody has answered before
+    if word is None:  # no answer, or it was answered elsewhere
         return answer
     await tools.approve(id, word=word)
     return await tools.call(name, arguments, bound_projects=caller.bound_projects)

@@ -1,4 +1,4 @@
-"""Opening: makes an endpoint ready in one directory, for one client, and perhaps one agent or room."""
+"""Opens an endpoint in one directory, for one client and perhaps one agent or room."""
 
 from __future__ import annotations
 
@@ -14,16 +14,18 @@ from remit.configuration.config_model import Strategy
 from remit.decision.context import Context
 from remit.gateway.call_handler import CallHandler, CallOrigin
 from remit.gateway.call_recorder import CallRecorder
+from remit.gateway.change_feed import ChangeFeed
+from remit.gateway.change_tracker import ChangeSignal
+from remit.gateway.current_lists import CurrentLists
 from remit.gateway.discover_tools import ToolDiscovery
 from remit.gateway.endpoint import LiveEndpoint
 from remit.gateway.inventory import Inventory
 from remit.gateway.inventory_refresh import InventoryRefresher, OfferReader
 from remit.gateway.memory_upstream import MemoryUpstream
+from remit.gateway.own_tool_handler import OwnToolHandler
 from remit.gateway.ports import EndpointSpec
-from remit.gateway.quick_reads import QuickReads
 from remit.gateway.registry_worker import RegistryWorker
 from remit.gateway.resource_routing import ResourceRouter
-from remit.gateway.state_watcher import Pulse
 from remit.presentation.plan import EndpointChoice
 from remit.registry import Registry
 from remit.upstream.ports import UpstreamPool
@@ -34,94 +36,99 @@ if TYPE_CHECKING:  # loaded when memory is first called
 
 
 class EndpointResources(NamedTuple):
-    """What an endpoint is made with."""
+    """What an endpoint needs from the outside."""
 
     open_registry: Callable[[], Registry]
     open_notifier: Callable[[], Notifier]
     read_offer: OfferReader
     now: Callable[[], int]  # Unix milliseconds
-    open_memory: Callable[[str], Memory]  # for whoever works in a directory
+    open_memory: Callable[[str], Memory]  # of the project that has a directory
 
 
 @asynccontextmanager
 async def serve_endpoint(
-    opening: EndpointSpec, links: UpstreamPool, means: EndpointResources
+    spec: EndpointSpec, pool: UpstreamPool, resources: EndpointResources
 ) -> AsyncGenerator[LiveEndpoint]:
-    """Serve an endpoint, with registries of its own, until the context is left.
+    """Serve an endpoint, with a registry of its own, until the context is left.
 
     Raises:
         RemitError: there is no such directory, client, agent or room, or the store cannot be used.
         ValueError: there is no such mode or strategy.
     """
-    if opening.strategy is not None and opening.strategy not in list(Strategy):
-        raise ValueError(f"no strategy is called `{opening.strategy}`: there are {', '.join(Strategy)}")
-    registry = await to_thread.run_sync(means.open_registry)
-    upstreams = MemoryUpstream(links, partial(means.open_memory, opening.directory))
+    if spec.strategy is not None and spec.strategy not in list(Strategy):
+        raise ValueError(f"no strategy is called `{spec.strategy}`: there are {', '.join(Strategy)}")
+    registry = await to_thread.run_sync(resources.open_registry)
+    memory = MemoryUpstream(partial(resources.open_memory, spec.directory))
     try:
-        chosen = EndpointChoice(opening.strategy, opening.agent, opening.room)
-        inventory = await to_thread.run_sync(
-            Inventory, registry, partial(_context, registry, opening), chosen
-        )
-        calls_of = CallOrigin(_name(opening), opening.client, opening.agent)
-        async with _live(inventory, upstreams, means, calls_of) as endpoint:
+        choice = EndpointChoice(spec.strategy, spec.agent, spec.room)
+        make_context = partial(_context, registry, spec)
+        inventory = await to_thread.run_sync(Inventory, registry, make_context, choice)
+        async with _live(RegistryWorker(inventory), pool, memory, resources, _origin(spec)) as endpoint:
             yield endpoint
     finally:
-        upstreams.close()
+        memory.close()
         registry.close()
 
 
 @asynccontextmanager
 async def _live(
-    inventory: Inventory, links: UpstreamPool, means: EndpointResources, identity: CallOrigin
+    worker: RegistryWorker[Inventory],
+    pool: UpstreamPool,
+    memory: MemoryUpstream,
+    resources: EndpointResources,
+    origin: CallOrigin,
 ) -> AsyncGenerator[LiveEndpoint]:
-    """Have an endpoint watch and record; what was acknowledged is kept when it ends."""
-    clerk = RegistryWorker(inventory)
-    board = await clerk.do(Inventory.board)
-    open_registry = means.open_registry
-    recorder, discovery = CallRecorder(open_registry, lambda: inventory.context), ToolDiscovery(open_registry)
-    pulse = Pulse(open_registry, means.open_notifier, inventory.context)
-    passing = ResourceRouter(links)
-    glances = QuickReads(inventory, await to_thread.run_sync(open_registry))
+    """Put an endpoint together, and run its tasks; answered calls are recorded when it ends."""
+    first = await worker.run(Inventory.lists)
+    recorder, router, signal = CallRecorder(worker), ResourceRouter(pool), ChangeSignal()
     error: Exception | None = None
     try:
         async with anyio.create_task_group() as group:
-            stocker = InventoryRefresher(clerk, links, means.read_offer, group, lambda: endpoint.stir())
+            refresher = InventoryRefresher(worker, pool, memory, resources.read_offer, group, signal)
+            lists = CurrentLists(worker, pool, refresher, first)
+            own_tools = OwnToolHandler(worker, lists, ToolDiscovery(resources.open_registry))
             calls = CallHandler(
-                *(clerk, links, recorder, identity, means.now, glances.at_target),
-                on_answer=lambda key, answer: endpoint.learn(key, answer),
+                worker=worker,
+                pool=pool,
+                memory=memory,
+                own_tools=own_tools,
+                lists=lists,
+                refresher=refresher,
+                router=router,
+                recorder=recorder,
+                origin=origin,
+                now=resources.now,
             )
-            follow = partial(pulse.begin, group, lambda: endpoint.stir())
-            endpoint = LiveEndpoint(clerk, links, calls, passing, discovery, stocker, board, glances, follow)
-            stocker.consider(board)
-            for task in (recorder.run, endpoint.watch, endpoint.heed):
+            feed = ChangeFeed(worker, lists, refresher, signal, resources.open_notifier)
+            endpoint = LiveEndpoint(
+                pool=pool, lists=lists, refresher=refresher, calls=calls, router=router, feed=feed
+            )
+            for task in (recorder.run, feed.run, feed.watch_files, endpoint.follow_servers):
                 group.start_soon(task)
             try:
                 yield endpoint
             except Exception as raised:  # as it is, and not in a group
                 error = raised
             finally:
-                pulse.stop()
+                feed.stop()
             group.cancel_scope.cancel()
     finally:
-        with anyio.CancelScope(shield=True):
-            await recorder.close()
-            await discovery.close()
-            glances.close()
+        await recorder.flush()
     if error is not None:
         raise error
 
 
-def _context(registry: Registry, opening: EndpointSpec) -> Context:
+def _context(registry: Registry, spec: EndpointSpec) -> Context:
     return registry.at(
-        opening.directory,
-        opening.client,
-        is_headless=opening.is_headless,
-        agent=opening.agent,
-        mode=opening.mode,
+        spec.directory,
+        spec.client,
+        is_headless=spec.is_headless,
+        agent=spec.agent,
+        mode=spec.mode,
     )
 
 
-def _name(opening: EndpointSpec) -> str:
-    parts = [f"a/{opening.agent}"] if opening.agent is not None else []
-    parts += [f"rooms/{opening.room}"] if opening.room is not None else []
-    return "/".join(parts)
+def _origin(spec: EndpointSpec) -> CallOrigin:
+    parts = [f"a/{spec.agent}"] if spec.agent is not None else []
+    parts += [f"rooms/{spec.room}"] if spec.room is not None else []
+    return CallOrigin("/".join(parts), spec.client, spec.agent)

@@ -1,5 +1,6 @@
-"""The clerk: one thread at a time works with the registry, and never the one that answers clients."""
+"""A worker thread for the registry: one thread uses it at a time, and never waits on the event loop."""
 
+import threading
 from collections.abc import Callable
 from functools import partial
 from typing import Concatenate, Generic, ParamSpec, TypeVar
@@ -13,14 +14,32 @@ Thing = TypeVar("Thing")
 
 
 class RegistryWorker(Generic[Thing]):
-    """Does in another thread what is to be done with something that only one may use at a time."""
+    """Runs functions on an object that only one thread may use at a time."""
 
     def __init__(self, thing: Thing) -> None:
         self._thing = thing
-        self._desk = anyio.CapacityLimiter(1)
+        self._limiter = anyio.CapacityLimiter(1)
+        self._lock = threading.Lock()
 
-    async def do(
+    async def run(
         self, work: Callable[Concatenate[Thing, Given], Made], *given: Given.args, **named: Given.kwargs
     ) -> Made:
-        """Have a function work with the thing, and give what it makes of it."""
-        return await anyio.to_thread.run_sync(partial(work, self._thing, *given, **named), limiter=self._desk)
+        """Run a function on the object in another thread, after those that came before."""
+        return await anyio.to_thread.run_sync(
+            self._locked, partial(work, self._thing, *given, **named), limiter=self._limiter
+        )
+
+    def run_now(
+        self, work: Callable[Concatenate[Thing, Given], Made], *given: Given.args, **named: Given.kwargs
+    ) -> Made | None:
+        """Run a function that takes microseconds in this thread; None: another thread is at work."""
+        if not self._lock.acquire(blocking=False):
+            return None
+        try:
+            return work(self._thing, *given, **named)
+        finally:
+            self._lock.release()
+
+    def _locked(self, work: Callable[[], Made]) -> Made:
+        with self._lock:
+            return work()

@@ -1,4 +1,4 @@
-"""Passing on: resources, prompts and completions go to the server they are of, if it is visible now."""
+"""Routes requests for resources, prompts and completions to their servers, if those are visible now."""
 
 import json
 from collections import OrderedDict
@@ -19,20 +19,20 @@ _MOST_LINKED = 1_000
 
 
 class ResourceRouter:
-    """Passes requests on that are not about tools."""
+    """Passes on the requests that are not about tools."""
 
-    def __init__(self, links: UpstreamPool) -> None:
-        self._links = links
-        self._linked: OrderedDict[str, Key] = OrderedDict()  # resources that answers of tools told of
+    def __init__(self, pool: UpstreamPool) -> None:
+        self._pool = pool
+        self._linked: OrderedDict[str, Key] = OrderedDict()  # resources that tools linked to
 
-    def learn(self, key: Key, answer: Answer, board: PublishedLists) -> Answer:
-        """Remember which server told of a resource: it may list it nowhere.
+    def learn(self, key: Key, answer: Answer, lists: PublishedLists) -> Answer:
+        """Remember which server links to a resource that it may not list.
 
-        Gives the answer, with links to what another server has by the same address as they are served here.
+        Gives the answer; a link whose address another server has, too, is rewritten as it is served.
         """
         content = answer.get("content")
         items = cast("list[object]", content) if isinstance(content, list) else []
-        links = {uri: self._written(key, uri, board) for item in items if (uri := _linked(item)) is not None}
+        links = {uri: self._written(key, uri, lists) for item in items if (uri := _linked(item)) is not None}
         for uri, served in links.items():
             if served == uri:  # else the address itself leads to another server, and goes on doing so
                 self._linked[uri] = key
@@ -48,7 +48,7 @@ class ResourceRouter:
         return {**answer, "content": told}
 
     async def pass_on(
-        self, method: str, asked: Params, caller: RequestContext, board: PublishedLists
+        self, method: str, asked: Params, caller: RequestContext, lists: PublishedLists
     ) -> Answer:
         """Pass a request on.
 
@@ -56,126 +56,126 @@ class ResourceRouter:
             JsonRpcError: what it asks for is not there, or the server answers with an error.
         """
         if method.startswith("resources/"):
-            return await self._resource(method, asked, caller, board)
+            return await self._resource(method, asked, caller, lists)
         if method == "prompts/get":
-            key, name = _prompt(asked.get("name"), board)
-            return await self._ask(key, method, {**asked, "name": name}, caller, board)
+            key, name = _prompt(asked.get("name"), lists)
+            return await self._ask(key, method, {**asked, "name": name}, caller, lists)
         if method == "completion/complete":
-            return await self._complete(asked, caller, board)
+            return await self._complete(asked, caller, lists)
         if method == "logging/setLevel":
-            return await self._set_level(asked, caller, board)
+            return await self._set_level(asked, caller, lists)
         raise JsonRpcError(ErrorCode.METHOD_NOT_FOUND, f"Method not found: {method}")
 
     async def _resource(
-        self, method: str, asked: Params, caller: RequestContext, board: PublishedLists
+        self, method: str, asked: Params, caller: RequestContext, lists: PublishedLists
     ) -> Answer:
         uri = asked.get("uri")
         if not isinstance(uri, str):
             raise JsonRpcError(ErrorCode.INVALID_PARAMS, "`uri` is not a text")
-        room = board.rooms.get(uri.removeprefix(ROOM)) if uri.startswith(ROOM) else None
+        room = lists.rooms.get(uri.removeprefix(ROOM)) if uri.startswith(ROOM) else None
         if room is not None:
             return _room(uri, room) if method == "resources/read" else {}
-        key, own = self._owner(uri, board)
-        answer = await self._ask(key, method, {**asked, "uri": own}, caller, board)
-        return answer if own == uri else _readdressed(answer, key, board)
+        key, own = self._owner(uri, lists)
+        answer = await self._ask(key, method, {**asked, "uri": own}, caller, lists)
+        return answer if own == uri else _readdressed(answer, key, lists)
 
-    async def _complete(self, asked: Params, caller: RequestContext, board: PublishedLists) -> Answer:
+    async def _complete(self, asked: Params, caller: RequestContext, lists: PublishedLists) -> Answer:
         said = as_object(asked.get("ref"))
         if said.get("type") == "ref/prompt":
-            key, name = _prompt(said.get("name"), board)
+            key, name = _prompt(said.get("name"), lists)
             return await self._ask(
-                key, "completion/complete", {**asked, "ref": {**said, "name": name}}, caller, board
+                key, "completion/complete", {**asked, "ref": {**said, "name": name}}, caller, lists
             )
         if said.get("type") == "ref/resource" and isinstance(said.get("uri"), str):
-            key, own = self._owner(said["uri"], board)
+            key, own = self._owner(said["uri"], lists)
             return await self._ask(
-                key, "completion/complete", {**asked, "ref": {**said, "uri": own}}, caller, board
+                key, "completion/complete", {**asked, "ref": {**said, "uri": own}}, caller, lists
             )
         raise JsonRpcError(ErrorCode.INVALID_PARAMS, "`ref` is neither a prompt nor a resource")
 
-    async def _set_level(self, asked: Params, caller: RequestContext, board: PublishedLists) -> Answer:
-        """Tell those servers that run; one that is started later is told by its own caller's level."""
-        up = {each.key for each in self._links.statuses() if each.health is Health.UP}
-        extras = board.catalog.extras
+    async def _set_level(self, asked: Params, caller: RequestContext, lists: PublishedLists) -> Answer:
+        """Set the level of running servers; a server that starts later gets the level of its caller."""
+        up = {each.key for each in self._pool.statuses() if each.health is Health.UP}
+        extras = lists.catalog.extras
         told = [
             key
-            for key in board.servers()
+            for key in lists.servers()
             if key in up and key in extras and "logging" in extras[key].capabilities
         ]
         async with anyio.create_task_group() as group:
             for key in told:
-                group.start_soon(self._try, key, "logging/setLevel", asked, caller, board)
+                group.start_soon(self._try, key, "logging/setLevel", asked, caller, lists)
         return {}
 
-    def _owner(self, uri: str, board: PublishedLists) -> tuple[Key, str]:
-        """Find the server of a resource: who lists it, told of it, or has a template; and its own address."""
-        if (found := board.addresses.found(uri)) is not None:
+    def _owner(self, uri: str, lists: PublishedLists) -> tuple[Key, str]:
+        """Find the server that lists, linked to, or has a template for a resource; and its own address."""
+        if (found := lists.addresses.found(uri)) is not None:
             return found
-        owner = self._unlisted(uri, board)
+        owner = self._unlisted(uri, lists)
         if owner is None:
             raise JsonRpcError(ErrorCode.RESOURCE_NOT_FOUND, f"Resource not found: {uri}", {"uri": uri})
         return owner, uri
 
-    def _unlisted(self, uri: str, board: PublishedLists) -> Key | None:
-        """Find the server of what none lists."""
+    def _unlisted(self, uri: str, lists: PublishedLists) -> Key | None:
+        """Find the server of a resource that no server lists."""
         told_by = self._linked.get(uri)
-        return told_by if told_by in set(board.servers()) else _templated(uri, board)
+        return told_by if told_by in set(lists.servers()) else _templated(uri, lists)
 
-    def _written(self, key: Key, uri: str, board: PublishedLists) -> str:
-        """Write a link of a server so that it leads there, and takes no address from another."""
-        written = board.addresses.written(key, uri)
-        is_taken = key in set(board.servers()) and self._unlisted(uri, board) not in (None, key)
-        return board.addresses.below(key, uri) if written == uri and is_taken else written
+    def _written(self, key: Key, uri: str, lists: PublishedLists) -> str:
+        """Write a link so it leads to its server, and hides no resource of another."""
+        written = lists.addresses.written(key, uri)
+        is_taken = key in set(lists.servers()) and self._unlisted(uri, lists) not in (None, key)
+        return lists.addresses.below(key, uri) if written == uri and is_taken else written
 
     async def _try(
-        self, key: Key, method: str, asked: Params, caller: RequestContext, board: PublishedLists
+        self, key: Key, method: str, asked: Params, caller: RequestContext, lists: PublishedLists
     ) -> None:
         try:
-            await self._ask(key, method, asked, caller, board)
+            await self._ask(key, method, asked, caller, lists)
         except JsonRpcError:
             return
 
     async def _ask(
-        self, key: Key, method: str, asked: Params, caller: RequestContext, board: PublishedLists
+        self, key: Key, method: str, asked: Params, caller: RequestContext, lists: PublishedLists
     ) -> Answer:
         try:
-            return await request_attributed(self._links, board.catalog.upstreams[key], method, asked, caller)
+            return await request_attributed(self._pool, lists.catalog.upstreams[key], method, asked, caller)
         except UpstreamError as error:
             raise JsonRpcError.from_remit(error) from error
 
 
-def _prompt(name: object, board: PublishedLists) -> tuple[Key, str]:
-    found = board.catalog.prompt_names.find(name) if isinstance(name, str) else None
-    if found is None or found[0] not in set(board.servers()):
+def _prompt(name: object, lists: PublishedLists) -> tuple[Key, str]:
+    found = lists.catalog.prompt_names.find(name) if isinstance(name, str) else None
+    if found is None or found[0] not in set(lists.servers()):
         raise JsonRpcError(ErrorCode.INVALID_PARAMS, f"Unknown prompt: {name}")
     return found
 
 
 def _linked(item: object) -> str | None:
-    """Tell which resource a piece of content links to."""
+    """Give the address that a piece of content links to."""
     told = as_object(item)
     uri = told.get("uri") if told.get("type") == "resource_link" else None
     return uri if isinstance(uri, str) else None
 
 
-def _readdressed(answer: Answer, key: Key, board: PublishedLists) -> Answer:
-    """Write whatever was read of a server as it was asked for: below the server's name."""
+def _readdressed(answer: Answer, key: Key, lists: PublishedLists) -> Answer:
+    """Write the addresses of contents under the server's name, as they were requested."""
     contents = answer.get("contents")
     if not isinstance(contents, list):
         return answer
     read = [as_object(each) for each in cast("list[object]", contents)]
     below = [
-        {**each, "uri": board.addresses.below(key, each["uri"])} if isinstance(each.get("uri"), str) else each
+        {**each, "uri": lists.addresses.below(key, each["uri"])} if isinstance(each.get("uri"), str) else each
         for each in read
     ]
     return {**answer, "contents": below}
 
 
-def _templated(uri: str, board: PublishedLists) -> Key | None:
-    """Find the server whose template says most of an address."""
+def _templated(uri: str, lists: PublishedLists) -> Key | None:
+    """Find the server whose template matches most of an address literally."""
     best: tuple[int, Key] | None = None
-    extras = board.catalog.extras
-    for key in board.servers():
+    extras = lists.catalog.extras
+    for key in lists.servers():
         for template in extras[key].templates if key in extras else ():
             said = template["uriTemplate"]
             found = len(uri) + 1 if said == uri else fit(said, uri)

@@ -69,6 +69,10 @@ class Supplying:
         """Remember how files and variables are now, to look often whether that changed."""
         return self._sources.stamps(inputs)
 
+    def places(self, context: Context) -> list[str]:
+        """Name the files and directories that a catalog and the states depend on, and those of the store."""
+        return [*self._scanner.places(context), *self._states.places(context), *self._store.files()]
+
     def revision(self) -> int:
         """Count the changes of what is stored of tools and trust; uses and states do not count."""
         return self._store.catalog_revision()

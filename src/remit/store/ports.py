@@ -164,6 +164,8 @@ class Store(Protocol):
 
     def close(self) -> None: ...
 
+    def files(self) -> Sequence[str]: ...  # that change whenever somebody writes
+
     def revision(self) -> int: ...  # another one whenever somebody else has written
 
     def catalog(self, workspace: Workspace, flags: LaunchFlags) -> Sequence[Tool]: ...

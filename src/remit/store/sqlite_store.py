@@ -80,6 +80,10 @@ class SqliteStore:
         """Close the database."""
         self.database.close()
 
+    def files(self) -> list[str]:
+        """Name the files that change whenever any process writes: the write-ahead log takes it first."""
+        return [f"{self.database.path}-wal"]
+
     def revision(self) -> int:
         """Give a number that changes whenever another connection has written."""
         return self.database.revision()

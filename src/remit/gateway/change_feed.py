@@ -1,0 +1,137 @@
+"""The change feed of an endpoint: looks again when files or the store changed, and tells its listeners.
+
+A thread waits for the operating system to report changes. Nothing wakes up while nothing happens, except for
+a slow look at what no file tells: a state that expires, or a directory that cannot be watched.
+"""
+
+import logging
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import anyio
+from anyio import CapacityLimiter, from_thread, to_thread
+
+from remit.errors import RemitError
+from remit.gateway.change_tracker import ChangeSignal, ChangeTracker
+from remit.gateway.current_lists import CurrentLists
+from remit.gateway.inventory import Inventory
+from remit.gateway.inventory_refresh import InventoryRefresher
+from remit.gateway.ports import EndpointChange, ListKind
+from remit.gateway.published_lists import PublishedLists
+from remit.gateway.registry_worker import RegistryWorker
+from remit.protocol.broadcast import Broadcaster
+
+if TYPE_CHECKING:
+    from remit.scanning.ports import Notifier
+
+FALLBACK = 5.0  # seconds between two looks while nothing is reported
+_TRIES = 3  # looks in a row, where each finds other directories to watch
+_log = logging.getLogger("remit.gateway")
+
+
+class ChangeFeed:
+    """Announces changes of an endpoint's lists, each once, while anybody listens."""
+
+    def __init__(
+        self,
+        worker: RegistryWorker[Inventory],
+        lists: CurrentLists,
+        refresher: InventoryRefresher,
+        signal: ChangeSignal,
+        open_notifier: Callable[[], "Notifier"],
+    ) -> None:
+        self._worker = worker
+        self._lists = lists
+        self._refresher = refresher
+        self._signal = signal
+        self._open_notifier = open_notifier
+        self._announcer = Broadcaster[EndpointChange]()
+        self._tracker = ChangeTracker(lists.last.revisions())
+        self._places: Sequence[str] = ()
+        self._looking = anyio.Lock()
+        self._heard = anyio.Event()
+        self._is_ready = False
+        self._notifier: Notifier | None = None
+
+    @asynccontextmanager
+    async def listen(self) -> AsyncGenerator[AsyncIterator[EndpointChange]]:
+        """Listen to changes from now on."""
+        if not self._announcer.has_listeners:  # a new listener knows the lists that were published last
+            self._tracker.since(self._lists.last.revisions())
+        async with self._announcer.listen() as changes:
+            self._heard.set()
+            self._signal.set()
+            yield changes
+
+    def announce(self, change: EndpointChange) -> None:
+        """Tell all listeners of a change."""
+        self._announcer.publish(change)
+
+    def note_sent(self, kind: ListKind, lists: PublishedLists) -> None:
+        """Note that a client got a list; from now on its changes are announced."""
+        change = EndpointChange(kind)
+        self._tracker.give(change, lists.revisions()[change])
+
+    async def run(self) -> None:
+        """Look again whenever this process changed something, until cancelled."""
+        while True:
+            with anyio.move_on_after(self._refresher.patience):
+                await self._signal.wait()
+            await self._look()
+
+    def stop(self) -> None:
+        """End the thread that waits for changes."""
+        if self._notifier is not None:
+            self._notifier.stop()
+
+    async def watch_files(self) -> None:
+        """Look again whenever files or the store changed, once there is a listener, until stopped."""
+        await self._heard.wait()
+        self._notifier = self._open_notifier()
+        await to_thread.run_sync(self._wait_for_changes, self._notifier, limiter=CapacityLimiter(1))
+
+    async def _look(self) -> bool:
+        """Announce what changed, and tell whether the lists now follow from another catalog."""
+        async with self._looking:
+            # The lists of the server that answers last arrive before the refresher is idle.
+            was_ready, self._is_ready = self._is_ready, self._is_ready or self._refresher.is_settled
+            if not self._announcer.has_listeners:
+                return False
+            before = self._lists.last.catalog
+            try:
+                lists = await self._lists.refresh()
+            except RemitError as error:
+                _log.warning("the lists cannot be made anew: %s", error)
+                return False
+            for change in self._tracker.since(lists.revisions(), is_ready=was_ready):
+                self._announcer.publish(change)
+            return lists.catalog is not before
+
+    async def _look_for_places(self) -> Sequence[str]:
+        """Look, and name the places whose change may change the lists."""
+        await self._look()
+        try:
+            self._places = await self._worker.run(Inventory.places)
+        except RemitError as error:
+            _log.warning("changes of files are found out late: %s", error)
+        return self._places
+
+    def _wait_for_changes(self, notifier: "Notifier") -> None:
+        while not notifier.is_stopped:
+            for _ in range(_TRIES):
+                if not notifier.watch(from_thread.run(self._look_for_places)):
+                    break
+            while not notifier.is_stopped and not _is_notified(notifier):
+                if from_thread.run(self._look):
+                    break
+
+
+def _is_notified(notifier: "Notifier") -> bool:
+    """Wait for a change, but not for ever."""
+    end = time.monotonic() + FALLBACK
+    while not notifier.is_stopped and (left := end - time.monotonic()) > 0:
+        if notifier.wait(left):
+            return True
+    return False
