@@ -25,7 +25,7 @@ PARTS = frozenset({"tools", "resources", "templates", "prompts"})
 FIRST_LIST = 5.0  # seconds for which a first list waits for servers
 _MOST_AT_ONCE = 16
 _FIRST_PAUSE, _LONGEST_PAUSE = 2.0, 60.0  # seconds until a server that failed is asked again
-_AT_ONCE, _PER_SECOND = 20.0, 0.5  # tokens of a server's bucket, and how fast it refills
+_BURST, _PER_SECOND = 20.0, 0.5  # tokens of a server's bucket, and how fast it refills
 _log = logging.getLogger("remit.gateway")
 
 
@@ -170,19 +170,6 @@ class InventoryRefresher:
         self._resting.discard(key)
         if key in self._askable:
             self.ask(key)
-
-
-class RequestPace:
-    """A token bucket for one server: it may report changes again and again."""
-
-    def __init__(self) -> None:
-        self._allowance, self._counted_at = _AT_ONCE, 0.0
-
-    def wait(self, now: float) -> float:
-        """Take one token, and give the seconds to wait before asking."""
-        gained = (now - self._counted_at) * _PER_SECOND
-        self._allowance, self._counted_at = min(_AT_ONCE, self._allowance + gained) - 1, now
-        return max(0.0, -self._allowance / _PER_SECOND)
 
 
 def _keep(inventory: Inventory, catalog: EndpointCatalog, key: Key, offer: Offer) -> None:

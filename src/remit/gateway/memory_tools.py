@@ -125,7 +125,7 @@ _CODES: dict[type[RemitError], str] = {
     ScopeError: "SCOPE_VIOLATION",
     NotApprovedError: "WRITE_NOT_APPROVED",
     StoreError: "GRAPH_UNHEALTHY",
-    RemitError: "ErrorCode.INTERNAL_ERROR",
+    RemitError: "INTERNAL_ERROR",
 }
 
 
@@ -135,13 +135,7 @@ def _is_plain(value: object) -> bool:
 
 def _unexpected(error: Exception) -> Raw:
     message = f"this should not have happened ({type(error).__name__}); nothing was written"
-    return {
-        "error": True,
-        "code": "ErrorCode.INTERNAL_ERROR",
-        "message": message,
-        "context": {},
-        "next_step": None,
-    }
+    return {"error": True, "code": "INTERNAL_ERROR", "message": message, "context": {}, "next_step": None}
 
 
 def result(content: Raw, *, is_error: bool) -> Raw:
