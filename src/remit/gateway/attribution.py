@@ -20,7 +20,7 @@ _LONGEST_NAME = 100
 _BIDIRECTIONAL = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"})
 
 
-class Requester(Protocol):
+class CallableUpstream(Protocol):
     """Passes requests on to upstreams: the pool, or memory."""
 
     async def request(
@@ -29,7 +29,7 @@ class Requester(Protocol):
 
 
 async def request_attributed(
-    requester: Requester, upstream: Upstream, method: str, params: Params, caller: RequestContext
+    requester: CallableUpstream, upstream: Upstream, method: str, params: Params, caller: RequestContext
 ) -> Answer:
     """Pass a request on; every question of the server names it.
 
