@@ -1,4 +1,4 @@
-"""An index in memory for long-lived processes, with numpy instead of SQL."""
+"""An in-memory index for long-lived processes, built on numpy instead of SQL."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ from remit.search.ports import Selection, Vector
 from remit.search.ranking import Fusion, Hit
 from remit.search.word_index import Floats, Tokenizer, build_word_index
 
-_DIGITS = 6  # further digits depend on the order of addition
+_DIGITS = 6  # more digits would depend on the order of addition
 _NOISE = 10.0**-_DIGITS
-_FEW = 4  # a selection is compared alone if the index is this many times as large
+_FEW = 4  # compare only the selection if the index is at least this many times larger
 
 Entry = tuple[int, Columns, Vector | None]
 Numbers = NDArray[np.int64]
@@ -28,7 +28,7 @@ class RowSelection:
 
 
 class ArrayIndex:
-    """Finds tools by words and by meaning, in the same order as the index in SQL."""
+    """Finds tools by words and by meaning, in the same order as the SQL index."""
 
     def __init__(self, entries: Iterable[Entry], fusion: Fusion) -> None:
         rows = sorted(entries, key=lambda entry: entry[0])
@@ -38,7 +38,7 @@ class ArrayIndex:
         self._word_index = build_word_index([row[1] for row in rows], self._tokenizer)
         self._vectors, self._has_vector = _matrix([row[2] for row in rows])
         self._has_vectors = bool(self._has_vector.all())
-        self._width = self._vectors.shape[1] * self._vectors.itemsize  # of a vector, in bytes
+        self._width = self._vectors.shape[1] * self._vectors.itemsize  # bytes per vector
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -53,18 +53,18 @@ class ArrayIndex:
         return sum(array.nbytes for array in arrays)
 
     def select(self, documents: Iterable[int]) -> RowSelection:
-        """Select documents to search among; those not in the index are ignored."""
+        """Select documents to search; ignore those that are not in the index."""
         wanted = np.isin(self._ids, np.fromiter(documents, np.int64))
         return RowSelection(np.flatnonzero(wanted), bool(wanted.all()))
 
     def drop(self, among: Selection) -> None:
-        """Drop a selection, which needs no cleanup here."""
+        """Drop a selection; there is nothing to clean up here."""
 
     def hits(
         self, query_terms: QueryTerms, vectors: Sequence[Vector], among: Selection, depth: int
     ) -> Sequence[Hit]:
-        """Find the best by the sum of both arms; ties are ordered by document id."""
-        assert isinstance(among, RowSelection)  # noqa: S101 - a selection goes back to the index that made it
+        """Find the documents with the highest combined scores; ties are ordered by document id."""
+        assert isinstance(among, RowSelection)  # noqa: S101 - a selection belongs to the index that made it
         by_words = self._by_words(query_terms, among)
         by_meaning = self._by_meaning(vectors[0] if vectors else None, among)
         sums, found = by_words, np.flatnonzero(by_words)
@@ -106,13 +106,13 @@ class ArrayIndex:
         return self._known(rows, (self._vectors[rows] @ parts.T).max(axis=1))
 
     def _comparable(self, by_words: Floats, among: RowSelection) -> Numbers | None:
-        """Give the positions of tools that have a vector or share a word; None if all do."""
+        """Return the positions of tools that have a vector or share a word; None if all do."""
         if self._has_vectors:
             return None
         return np.flatnonzero(self._has_vector[among.numbers] | (by_words > 0))
 
     def _known(self, rows: Numbers, meanings: Floats) -> list[float | None]:
-        """Convert meanings for hits: None for a document without a vector."""
+        """Round cosines for hits, with None for a document without a vector."""
         rounded: list[float | None] = _rounded(meanings).tolist()
         if self._has_vectors:
             return rounded
@@ -138,7 +138,7 @@ class ArrayIndex:
 
 
 def _matrix(vectors: Sequence[Vector | None]) -> tuple[Floats, NDArray[np.bool_]]:
-    """Stack vectors, with zeros for those that are missing or of another length."""
+    """Stack vectors, with zeros for missing ones and those of a different length."""
     width = max((len(vector) for vector in vectors if vector is not None), default=0)
     known = [vector if vector is not None and len(vector) == width else None for vector in vectors]
     data = b"".join(bytes(width) if vector is None else vector for vector in known)
@@ -147,7 +147,7 @@ def _matrix(vectors: Sequence[Vector | None]) -> tuple[Floats, NDArray[np.bool_]
 
 
 def _best(sums: Floats, depth: int) -> Numbers:
-    """Give the positions of the highest sums, highest first; ties keep their order."""
+    """Return the positions of the highest sums, highest first; ties keep their order."""
     places = np.arange(len(sums))
     if depth < len(sums):
         least = np.partition(sums, len(sums) - depth)[len(sums) - depth]

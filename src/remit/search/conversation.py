@@ -1,25 +1,25 @@
-"""A conversation as a query: its last messages, weighted by age."""
+"""Turns a conversation into a query: its last messages, weighted by age."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeGuard, cast
 
 MOST_MESSAGES = 4
-FADING = 0.5  # the weight of a message, relative to the next
+FADING = 0.5  # weight of a message relative to the next one
 _SPEAKERS = ("user", "assistant", "human", "model")
 
 
 class WeightedText(NamedTuple):
-    """A text and its weight; the newest has 1."""
+    """A text and its weight, at most 1."""
 
     text: str
     weight: float
 
 
 def weighted_texts(query: str | Iterable[object]) -> list[WeightedText]:
-    """Give the weighted texts of a query or a conversation, the newest first.
+    """Return the weighted texts of a query or a conversation, newest first.
 
-    Each message has half the weight of the next, except the user's last message, which has full weight: an
-    agent's text leads to the next tool, and the user's text states the goal.
+    Each message has half the weight of the next one. The user's last message keeps full weight, because it
+    states the goal; the agent's text leads to the next tool.
     """
     if isinstance(query, str):
         return [WeightedText(query, 1.0)]
@@ -39,7 +39,7 @@ def _read(message: object) -> tuple[str, str]:
 
 
 def _texts(content: object) -> Iterator[str]:
-    """Yield the texts of a message, without tool results, images and calls."""
+    """Yield the texts of a message, without tool calls, tool results and images."""
     if isinstance(content, str):
         yield content
     elif isinstance(content, Sequence) and not isinstance(content, bytes):

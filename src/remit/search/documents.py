@@ -1,6 +1,6 @@
-"""Documents: the searchable text of a tool, and the terms of a query.
+"""The searchable text of a tool, and the terms of a query.
 
-Identifiers count as their words: `readFile`, `read_file` and `mcp__git__git_commit` are found by any of them.
+Identifiers are split into words, so each word of `readFile`, `read_file` or `mcp__git__git_commit` matches.
 """
 
 import json
@@ -16,13 +16,13 @@ from remit.text.words import STOP_WORDS, split
 MOST_QUERY_WORDS = 48
 COLUMN_WEIGHTS = (3.0, 1.0, 1.0, 0.5, 0.25)  # name, server, body, params, details
 MOST_PAIRS = 64
-PAIR_WEIGHT = 0.5  # of two adjacent words, relative to one word
+PAIR_WEIGHT = 0.5  # weight of two adjacent words, relative to one word
 _MOST_DESCRIPTION = 1200  # characters
 _MOST_PARAMS = 20
 _MOST_SERVER = 60  # characters
 _MOST_DETAILS = 600  # characters
 _SHORTEST_PART = 3  # words
-_MOST_PARTS = 24  # each is compared with every hit
+_MOST_PARTS = 24  # each part is compared with every hit
 
 _SPACES = re.compile(r"\s+")
 _WORD = re.compile(r"\w+")
@@ -38,11 +38,11 @@ class Document(NamedTuple):
     description: str = ""
     params: tuple[str, ...] = ()
     title: str = ""
-    details: str = ""  # the descriptions of the parameters
+    details: str = ""  # descriptions of the parameters
 
 
 class Columns(NamedTuple):
-    """The texts of a document in the word index."""
+    """The text columns of a document in the word index."""
 
     name: str
     server: str
@@ -55,7 +55,7 @@ class QueryTerms(NamedTuple):
     """The terms of a query."""
 
     words: Sequence[str]
-    pairs: Sequence[str]  # adjacent words: `pull request` is more than its words
+    pairs: Sequence[str]  # adjacent words, such as `pull request`
 
 
 def build_document(
@@ -73,13 +73,13 @@ def build_document(
         description=_SPACES.sub(" ", description or "").strip()[:_MOST_DESCRIPTION],
         params=tuple(words for param in params if (words := split(param)))[:_MOST_PARAMS],
         title=_SPACES.sub(" ", title or "").strip(),
-        # The JSON of a schema may hide a lone surrogate behind an escape.
+        # A JSON schema may contain an escaped lone surrogate.
         details=storable(_SPACES.sub(" ", " ".join(filter(None, said))).strip()[:_MOST_DETAILS]),
     )
 
 
 def definition_document(definition: Definition) -> Document:
-    """Build the document of a definition, under the tool's name without its server."""
+    """Build the document of a definition, with the tool's name without its server."""
     own = definition.tool or definition.name.rpartition("__")[2].removesuffix("*")
     return build_document(
         own or definition.server or definition.name,
@@ -91,12 +91,12 @@ def definition_document(definition: Definition) -> Document:
 
 
 def params_from_json(input_schema: str | None) -> dict[str, str]:
-    """List the parameters in a schema given as JSON, with their descriptions."""
+    """Return the parameters of a JSON schema with their descriptions, from its text."""
     return params_from_schema(json.loads(input_schema) if input_schema else None)
 
 
 def params_from_schema(schema: object) -> dict[str, str]:
-    """List the parameters in a schema with their descriptions; a schema of another shape has none."""
+    """Return the parameters of a JSON schema with their descriptions; empty if it has no properties."""
     properties = _members(_members(schema).get("properties"))
     said = {name: _members(about).get("description") for name, about in properties.items()}
     return {str(name): text if isinstance(text, str) else "" for name, text in said.items()}
@@ -107,21 +107,21 @@ def _members(value: object) -> Mapping[str, object]:
 
 
 def indexed_columns(document: Document) -> Columns:
-    """Give the texts to index; an identifier in a description also counts as its words."""
+    """Return the columns to index, with the identifiers in a description also split into words."""
     compounds = " ".join(map(split, _COMPOUND.findall(document.description)))
     body = " ".join(filter(None, (document.title, document.description, compounds)))
     return Columns(document.name, document.server, body, " ".join(document.params), document.details)
 
 
 def parse_query(text: str) -> QueryTerms:
-    """Parse the terms of a query."""
+    """Parse a query into terms."""
     words = query_words(text)
     neighbours = dict.fromkeys((*pairwise(words), *filter(_is_telling, pairwise(_words(text)))))
     return QueryTerms(words, [f"{one} {other}" for one, other in neighbours][:MOST_PAIRS])
 
 
 def query_words(text: str) -> list[str]:
-    """List the words of a query once each, without stop words unless there are no others."""
+    """List the distinct words of a query, without stop words unless it has no others."""
     words = list(dict.fromkeys(_words(text)))
     telling = [word for word in words if word not in STOP_WORDS]
     return (telling or words)[:MOST_QUERY_WORDS]
@@ -136,6 +136,6 @@ def _is_telling(pair: tuple[str, str]) -> bool:
 
 
 def query_parts(text: str) -> list[str]:
-    """List the parts of a query that asks for several things; empty for a single request."""
+    """List the parts of a query that asks for several things; empty if it asks for one."""
     parts = [part for part in _PART_END.split(text) if len(_WORD.findall(part)) >= _SHORTEST_PART]
     return parts[:_MOST_PARTS] if len(parts) > 1 else []

@@ -1,4 +1,4 @@
-"""Opens embedders and indexes as the environment configures them; like `bootstrap`, it imports late."""
+"""Opens the configured embedder and index; like `bootstrap`, it imports late."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from remit.search.ports import Embedder, Index, IndexEntry
     from remit.search.ranking import Fusion, RankFusion
 
-WORDS = "words"  # no embeddings at all
-ENDPOINT = "endpoint"  # the one that the variables name
+WORDS = "words"  # no embeddings
+ENDPOINT = "endpoint"  # the endpoint that the environment configures
 PROVIDERS = ("static", "onnx", ENDPOINT, WORDS)
 
 
 class SearchEngine:
-    """Opens the embedder and the index on first use, as the environment configures them."""
+    """Opens the configured embedder and index on first use."""
 
     def __init__(self, variables: Mapping[str, str]) -> None:
         self._variables = variables
@@ -29,12 +29,12 @@ class SearchEngine:
 
     @property
     def model(self) -> str | None:
-        """The name of the model, without opening it; None for search by words alone."""
+        """The name of the model, without opening it; None if search uses words alone."""
         return settings.embeddings(self._variables).name
 
     @property
     def fusion(self) -> RankFusion | None:
-        """Rank fusion, if it is configured."""
+        """Rank fusion, if configured."""
         from remit.search.ranking import RankFusion
 
         return RankFusion() if settings.fuses_ranks(self._variables) else None
@@ -43,15 +43,15 @@ class SearchEngine:
         """Open the model.
 
         Raises:
-            BadVariableError: a variable names no provider that there is.
-            EmbeddingError: the provider is not installed, or its key would not be safe.
+            BadVariableError: a variable names an unknown provider.
+            EmbeddingError: the provider is not installed, or its key would not be sent safely.
         """
         if self._opened is None:
             self._opened = open_embedder(settings.embeddings(self._variables))
         return self._opened
 
     def in_memory(self, entries: Iterable[IndexEntry], fusion: Fusion) -> Index:
-        """Build an index in memory."""
+        """Build an in-memory index."""
         from remit.search.array_index import ArrayIndex
 
         return ArrayIndex(entries, fusion)
@@ -61,8 +61,8 @@ def open_engine(provider: str | None = None) -> SearchEngine:
     """Open the engine of one of `PROVIDERS`, or the configured one.
 
     Raises:
-        BadVariableError: a variable names no provider that there is.
-        EmbeddingError: the variables name no endpoint.
+        BadVariableError: a variable names an unknown provider.
+        EmbeddingError: no endpoint is configured.
     """
     if provider == ENDPOINT and ENDPOINT not in providers():
         from remit.errors import EmbeddingError
@@ -77,7 +77,7 @@ def providers() -> tuple[str, ...]:
     """List the available `PROVIDERS`; `endpoint` needs a configured URL.
 
     Raises:
-        BadVariableError: a variable names no provider that there is.
+        BadVariableError: a variable names an unknown provider.
     """
     has_endpoint = settings.embeddings(os.environ).provider not in settings.PROVIDERS
     return tuple(name for name in PROVIDERS if name != ENDPOINT or has_endpoint)
@@ -87,7 +87,7 @@ def open_embedder(chosen: settings.Embeddings) -> Embedder:
     """Open an embedder.
 
     Raises:
-        EmbeddingError: the provider is not installed or damaged, or its key would not be safe.
+        EmbeddingError: the provider is missing or damaged, or its key would not be sent safely.
     """
     if chosen.provider == "static":
         from remit.search.embeddings.static_embedder import StaticEmbedder
@@ -127,7 +127,7 @@ def _damage_translated() -> Generator[None]:
 
     try:
         yield
-    except Exception as error:  # what onnxruntime raises has no base but this
+    except Exception as error:  # onnxruntime's errors have no narrower base class
         raise EmbeddingError(
             f"the bundled model cannot be read ({type(error).__name__})",
             hint="install Remit again, or set `REMIT_EMBEDDINGS=none` to search by words",

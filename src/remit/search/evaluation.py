@@ -1,4 +1,4 @@
-"""Evaluation: how well a search ranks the relevant tools of its queries."""
+"""Measures how well a search ranks the relevant tools of a query."""
 
 import math
 from collections.abc import Collection, Sequence
@@ -25,17 +25,17 @@ class EvaluationSet(NamedTuple):
 
 
 class RankingMetrics(NamedTuple):
-    """The quality of a ranking; each is between 0 and 1."""
+    """The quality of a ranking, each metric between 0 and 1."""
 
-    recall_at_1: float  # the share of relevant tools in first place
+    recall_at_1: float  # share of the relevant tools in first place
     recall_at_5: float
     recall_at_10: float
-    ndcg_at_10: float  # 1 if no other tool is above a relevant one
-    mrr: float  # one divided by the rank of the first relevant tool
+    ndcg_at_10: float  # 1 if no irrelevant tool ranks above a relevant one
+    mrr: float  # reciprocal rank of the first relevant tool
 
 
 def measure(found: Sequence[int], relevant: Collection[int]) -> RankingMetrics:
-    """Measure one ranking, best first, against the relevant tools."""
+    """Compare a ranking, best first, with the relevant tools."""
     ranks = [rank for rank, place in enumerate(found, start=1) if place in relevant]
     ideal = sum(_gain(rank) for rank in range(1, min(len(relevant), DEPTH) + 1))
     return RankingMetrics(
@@ -48,12 +48,12 @@ def measure(found: Sequence[int], relevant: Collection[int]) -> RankingMetrics:
 
 
 def mean(measures: Sequence[RankingMetrics]) -> RankingMetrics:
-    """Average over queries, with equal weight."""
+    """Average the metrics over all queries."""
     return RankingMetrics(*(math.fsum(column) / len(measures) for column in zip(*measures, strict=True)))
 
 
 def percentile(samples: Sequence[float], share: float) -> float:
-    """Give the value that this share of the samples does not exceed."""
+    """Return the value that this share of the samples does not exceed."""
     return sorted(samples)[max(math.ceil(share * len(samples)) - 1, 0)]
 
 

@@ -1,4 +1,4 @@
-"""Reads an evaluation folder: `tools.jsonl`, and `queries.jsonl` with the relevant tools of each query."""
+"""Reads an evaluation folder: tools in `tools.jsonl`, queries and their relevant tools in `queries.jsonl`."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -23,7 +23,7 @@ class _Line(NamedTuple):
     fields: Fields
 
     def text(self, field: str, *, required: bool = False) -> str:
-        """Read a text of this line; empty if it is missing."""
+        """Read a text field; empty if missing and not required."""
         value = self.fields.get(field)
         if value is None and not required:
             return ""
@@ -34,16 +34,16 @@ class _Line(NamedTuple):
         return value
 
     def error(self, cause: str) -> BadFileError:
-        """Make the error for this line."""
+        """Build an error that names this line."""
         return BadFileError(f"{self.file}, line {self.number}: {cause}")
 
 
 def read_evaluation_folder(folder: str) -> EvaluationSet:
-    """Read tools and queries, ignoring relevant tools that are not among the tools.
+    """Read tools and queries, ignoring relevant ids that match no tool.
 
     Raises:
-        BadFileError: a line is not what it should be.
-        NoSuchDirectoryError: there is no such folder.
+        BadFileError: a file cannot be read, or a line is invalid.
+        NoSuchDirectoryError: the folder does not exist.
         NoSuchFileError: one of the two files is missing.
     """
     place = Path(folder)
@@ -66,9 +66,9 @@ def read_evaluation_folder(folder: str) -> EvaluationSet:
 
 
 def parse_parameters(given: object) -> dict[str, str]:
-    """List the parameters of a tool with their descriptions.
+    """Return the parameters of a tool with their descriptions.
 
-    They may be a JSON schema, a mapping by name, or a list of named parameters.
+    Accepts a JSON schema, a mapping by name, or a list of named parameters.
     """
     if _is_mapping(given):
         if _is_mapping(given.get("properties")) and "type" in given:

@@ -1,6 +1,6 @@
-"""Tools that the caller passes in, instead of those of the clients on this machine.
+"""Reads tools that the caller passes in, instead of those found on this machine.
 
-They may have the shapes of MCP, OpenAI or Anthropic, as mappings or objects, or be Python functions.
+Accepts the formats of MCP, OpenAI and Anthropic, as mappings or objects, and Python functions.
 """
 
 import inspect
@@ -16,7 +16,7 @@ from remit.search.documents import Document, build_document, params_from_schema
 
 _VISIBLE = Decision(verdict=Verdict.VISIBLE, gate=None, reason="brought along", unlock=None)
 _SCHEMAS = ("inputSchema", "input_schema", "parameters", "params_json_schema")
-_NAMES = ("name", "server_label", "type")  # a hosted tool of a provider has only a type
+_NAMES = ("name", "server_label", "type")  # a provider's hosted tool has only a type
 
 
 class GivenTool(NamedTuple):
@@ -28,15 +28,15 @@ class GivenTool(NamedTuple):
 
 
 def as_listed(tools: Sequence[GivenTool]) -> list[ToolDecision]:
-    """Convert tools to entries of a catalog; the `document_id` of each is its position."""
+    """Convert tools to catalog entries; the `document_id` of each is its position."""
     return [ToolDecision(_tool(tool, at), _VISIBLE) for at, tool in enumerate(tools)]
 
 
 def read_tool(tool: object) -> GivenTool:
-    """Read a tool in any of the supported shapes.
+    """Read a tool in any supported format.
 
     Raises:
-        TypeError: its shape is not supported.
+        TypeError: the format is not supported.
     """
     if inspect.isroutine(tool):
         return _function(tool)
@@ -53,7 +53,7 @@ def read_tool(tool: object) -> GivenTool:
 def given_tool(
     name: str, description: str | None, params: Mapping[str, str], title: str | None = None
 ) -> GivenTool:
-    """Make a tool from its parts; `mcp__git__commit` is the tool `commit` of the server `git`."""
+    """Build a given tool; `mcp__git__commit` becomes the tool `commit` of the server `git`."""
     server, _, own = name.removeprefix(MCP).partition("__") if name.startswith(MCP) else ("", "", name)
     if not own:
         server, own = "", name
@@ -61,17 +61,17 @@ def given_tool(
 
 
 def _function(tool: Callable[..., Any]) -> GivenTool:
-    inner = getattr(tool, "func", tool)  # of a partial
+    inner = getattr(tool, "func", tool)  # unwraps a partial
     name = getattr(inner, "__name__", None) or type(inner).__name__
     try:
         params = {name: "" for name in inspect.signature(tool).parameters if name not in ("self", "cls")}
-    except (TypeError, ValueError):  # some functions written in C have no signature
+    except (TypeError, ValueError):  # some C functions have no signature
         params = {}
     return given_tool(name, inspect.getdoc(inner), params)
 
 
 def _params(given: object) -> dict[str, str]:
-    """List the parameters in the first schema of a tool, with their descriptions."""
+    """Return the parameters of a tool's first schema with their descriptions."""
     found = (params for field in _SCHEMAS if (params := params_from_schema(_field(given, field))))
     return next(found, dict[str, str]())
 
@@ -93,7 +93,7 @@ def _tool(tool: GivenTool, at: int) -> Tool:
     return Tool(
         name=tool_name(tool.server, tool.name) if tool.server else tool.name,
         kind=Kind.MCP_TOOL,
-        client=str(at),  # two tools of one name are two tools
+        client=str(at),  # keeps tools with the same name apart
         scope=Scope.GLOBAL,
         source="",
         authority=Authority.REPORT,

@@ -1,4 +1,4 @@
-"""Name matches: the tools whose name a query contains exactly, in another spelling, or with one typo."""
+"""Finds the tools that a query names: exactly, in another spelling, or with one typo."""
 
 from collections.abc import Iterable, Sequence
 from enum import IntEnum
@@ -9,21 +9,21 @@ from remit.decision.tool_names import server_name, spellings
 from remit.decision.tools import Tool
 from remit.text.words import split
 
-_SHORTEST = 5  # letters of a name that may be mistyped
+_SHORTEST = 5  # letters; shorter names are not checked for typos
 _LONGEST = 80
 _LONGEST_QUERY = 300  # characters; a longer query is not a name
 
 
 class NameMatch(IntEnum):
-    """How a query names a tool, the most certain first."""
+    """How a query names a tool, most certain first."""
 
     EXACT = 0
-    SAME_WORDS = 1  # `git commit`, `gitCommit` for `git_commit`
-    ONE_LETTER = 2  # one letter added, missing, changed, or two swapped
+    SAME_WORDS = 1  # `git commit` or `gitCommit` for `git_commit`
+    ONE_LETTER = 2  # one letter added, missing or changed, or two swapped
 
 
 class NameMatches:
-    """The names of some tools, ready for many queries."""
+    """The names of a set of tools, indexed for many queries."""
 
     def __init__(self, tools: Iterable[Tool]) -> None:
         self._exact: dict[str, list[str]] = {}
@@ -38,7 +38,7 @@ class NameMatches:
                 self._near.setdefault((len(name), end), []).append(name)
 
     def find(self, query: str) -> dict[str, NameMatch]:
-        """Find the names of the tools that a query names, with the kind of match."""
+        """Return the tool names that a query contains, with the kind of match."""
         found: dict[str, NameMatch] = {}
         if len(query) > _LONGEST_QUERY:
             return found
@@ -47,12 +47,10 @@ class NameMatches:
         wanted = normalized(query)
         if not found and wanted:
             found = dict.fromkeys(self._plain.get(wanted, ()), NameMatch.SAME_WORDS)
-        if not found and _is_comparable(wanted) and len(query.split()) == 1:  # a sentence is not a typo
+        if not found and _is_comparable(wanted) and len(query.split()) == 1:  # a typo has one word
             names = (name for name in self._alike(wanted) if is_one_letter_off(wanted, name))
             found = {tool: NameMatch.ONE_LETTER for name in names for tool in self._plain[name]}
-            if (
-                found and wanted in self._words
-            ):  # `clear` is not `clean` mistyped where `clear_cache` is known
+            if found and wanted in self._words:  # `clear` is not a typo of `clean` if `clear_cache` exists
                 return {}
         return found
 
@@ -61,7 +59,7 @@ class NameMatches:
         return frozenset(word for name in self._exact for word in split(name).lower().split())
 
     def _alike(self, wanted: str) -> Iterable[str]:
-        """List similar names: about as long, with the same first or last letter."""
+        """List similar names: about the same length, with the same first or last letter."""
         ends = (wanted[0], "$" + wanted[-1])
         sizes = range(len(wanted) - 1, len(wanted) + 2)
         return dict.fromkeys(
@@ -70,12 +68,12 @@ class NameMatches:
 
 
 def normalized(name: str) -> str:
-    """Normalize a name: drop case, punctuation and spaces."""
+    """Normalize a name by removing case, punctuation and spaces."""
     return "".join(filter(str.isalnum, name)).lower()
 
 
 def is_one_letter_off(one: str, other: str) -> bool:
-    """Tell whether two words differ by one letter added, dropped, changed, or two swapped."""
+    """Return whether two words differ by one letter added, missing or changed, or by two swapped."""
     if len(one) > len(other):
         one, other = other, one
     start = _shared(one, other)
@@ -93,7 +91,7 @@ def _is_comparable(name: str) -> bool:
 
 
 def _names(tool: Tool) -> list[str]:
-    """List the names of a tool: in full, without its server, a command without its slash."""
+    """List the names of a tool: in full, without its server, and a command without its slash."""
     names = [tool.name, tool.name.removeprefix("/")]
     if tool.server is not None:
         own = tool.name.removeprefix(_prefix(tool.server, tool.plugin))

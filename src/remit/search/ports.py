@@ -1,4 +1,4 @@
-"""The ports of search: embedders, indexes, and the engine that opens them."""
+"""The interfaces of search: embedders, indexes, and the engine that opens them."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ if TYPE_CHECKING:
     from remit.search.ranking import Fusion, Hit, RankFusion
 
 
-Vector = bytes  # 32-bit floats, little-endian, of length one: the cosine of two is their dot product
+Vector = bytes  # little-endian 32-bit floats, normalized, so the dot product of two is their cosine
 
 
 class Embedder(Protocol):
-    """Embeds tools and queries, so similar meanings have similar vectors."""
+    """Embeds tools and queries, so texts of similar meaning have similar vectors."""
 
-    model: str  # names the weights and the tokenization: vectors of two models are never compared
-    fusion: Fusion  # how to combine its cosine with the words
+    model: str  # identifies weights and tokenization; vectors of different models are never compared
+    fusion: Fusion  # how to combine cosines with word scores
 
     def embed_tools(self, documents: Sequence[Document]) -> Sequence[Vector]: ...
 
     def embed_query(self, text: str) -> Vector: ...
 
 
-Selection = Any  # documents to search among, in the form of the index
+Selection = Any  # documents to search, in a form private to the index
 
 
 class IndexEntry(NamedTuple):
@@ -36,7 +36,7 @@ class IndexEntry(NamedTuple):
 
 
 class Index(Protocol):
-    """Finds the tools that share words with a query or are near it in meaning."""
+    """Finds tools that share words with a query or are close to it in meaning."""
 
     def select(self, documents: Iterable[int]) -> Selection: ...
 
@@ -51,10 +51,10 @@ class Engine(Protocol):
     """Opens the embedder and the index on demand."""
 
     @property
-    def model(self) -> str | None: ...  # None: search by words alone
+    def model(self) -> str | None: ...  # None: search uses words alone
 
     @property
-    def fusion(self) -> RankFusion | None: ...  # None: the model's own
+    def fusion(self) -> RankFusion | None: ...  # None: use the model's own
 
     def embedder(self) -> Embedder: ...
 

@@ -1,8 +1,8 @@
-"""Ranking: one score for a tool and a query, from shared words and similarity of meaning.
+"""Combines shared words and similarity of meaning into one score per tool and query.
 
-BM25 counts unscaled: its size tells how much of the query matched at all. The sum becomes a score between 0
-and 1 that is comparable across queries: about how likely the tool is the intended one. A tool that the query
-names comes first, whatever the rest of the query contains.
+BM25 is not normalized, because its size shows how much of the query matched. The score is between 0 and 1
+and comparable across queries: roughly the probability that the tool is the intended one. A tool that the
+query names comes first, whatever else the query contains.
 """
 
 import math
@@ -21,9 +21,9 @@ from remit.text.words import split
 RRF_K = 60
 
 _CERTAINTY = {NameMatch.EXACT: 1.0, NameMatch.SAME_WORDS: 0.99, NameMatch.ONE_LETTER: 0.98}
-_UNNAMED = 0.96  # the highest score of a tool that the query does not name
+_UNNAMED = 0.96  # highest score of a tool that the query does not name
 _LESS_LIKELY = {ToolStatus.STALE: 0.5, ToolStatus.DEMOTED: 0.7}
-_BUILT_IN = 0.8  # an agent knows these without a search
+_BUILT_IN = 0.8  # agents know built-ins without a search
 
 
 class Hit(NamedTuple):
@@ -31,8 +31,8 @@ class Hit(NamedTuple):
 
     document_id: int
     words: float  # BM25; 0 if no word matches
-    meaning: float | None  # cosine; None without a vector
-    part: float | None = None  # the best cosine of the query's parts, if it has any
+    meaning: float | None  # cosine; None if the document has no vector
+    part: float | None = None  # best cosine among the query's parts, if it has several
 
 
 class RankedTool(NamedTuple):
@@ -49,39 +49,41 @@ class SearchResults:
 
     query: str
     results: Sequence[RankedTool]
-    nearest: Sequence[str] = ()  # the closest names, if nothing is good enough
-    note: str | None = None  # why meaning was not used, if it was not
+    nearest: Sequence[str] = ()  # the closest names, if no result is good enough
+    note: str | None = None  # why search used words alone, if it did
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fusion:
-    """How the cosine of a model and BM25 become one score; calibrated on evaluation sets."""
+    """Combines a model's cosine with BM25 into one score; calibrated on evaluation sets."""
 
-    word_weight: float = 0.02  # of BM25, relative to the cosine
-    part_weight: float = 0.0  # of the cosine of a query's best part, relative to the whole query
-    lone_word_weight: float = 0.1  # of BM25 without a cosine
-    expected: float = 0.53  # share of the best BM25: longer queries match more words by chance
+    word_weight: float = 0.02  # weight of BM25, relative to the cosine
+    part_weight: float = 0.0  # weight of the best part's cosine, relative to the whole query
+    lone_word_weight: float = 0.1  # weight of BM25 for documents without a vector
+    expected: float = (
+        0.53  # share of the best BM25 to subtract, because longer queries match more words by chance
+    )
     steepness: float = 8.27
-    midpoint: float = 0.666  # the sum above the expected at which a tool has even odds
-    confidence: float = 0.052  # if the best result is below, all are noise
-    noise: float = 0.016  # a result below is noise, however good the best is
+    midpoint: float = 0.666  # the remaining sum at which a tool is as likely as not
+    confidence: float = 0.052  # if the best result scores lower, all results are noise
+    noise: float = 0.016  # a result that scores lower is always noise
 
     def by_words(self, hit: Hit) -> float:
-        """Weight the score by words."""
+        """Return the weighted BM25 score."""
         return hit.words * (self.lone_word_weight if hit.meaning is None else self.word_weight)
 
     def by_meaning(self, hit: Hit) -> float:
-        """Combine the cosine of the query with that of its best part."""
+        """Combine the cosines of the query and of its best part."""
         if hit.part is None:
             return hit.meaning or 0.0
         return ((hit.meaning or 0.0) + self.part_weight * hit.part) / (1 + self.part_weight)
 
     def raw(self, hit: Hit) -> float:
-        """Add up the scores of both arms."""
+        """Add the scores by words and by meaning."""
         return self.by_meaning(hit) + self.by_words(hit)
 
     def scores(self, hits: Iterable[Hit]) -> dict[int, float]:
-        """Give the likelihood of each document, between 0 and 1."""
+        """Return the probability of each document, between 0 and 1."""
         found = list(hits)
         by_words = [self.by_words(hit) for hit in found]
         even = self.midpoint + self.expected * max(by_words, default=0.0)
@@ -93,14 +95,14 @@ class Fusion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankFusion:
-    """Reciprocal rank fusion of the ranks by words and by meaning."""
+    """Combines the ranks by words and by meaning with reciprocal rank fusion."""
 
     k: int = RRF_K
-    confidence: float = 0.0  # ranks do not tell how good the best is
+    confidence: float = 0.0  # ranks do not show how good the best result is
     noise: float = 0.0
 
     def scores(self, hits: Iterable[Hit]) -> dict[int, float]:
-        """Give the score of each document, between 0 and 1; 1 is first by words and by meaning."""
+        """Return the score of each document, between 0 and 1; 1 means first by words and by meaning."""
         found = list(hits)
         scores = {hit.document_id: 0.0 for hit in found}
         by_words = sorted((-hit.words, hit.document_id) for hit in found if hit.words > 0)
@@ -121,9 +123,9 @@ def rank(
     scores: Mapping[int, float],
     matches: Mapping[str, NameMatch],
 ) -> list[RankedTool]:
-    """Rank the found tools, best first, each name once.
+    """Rank tools, best first, with each name once.
 
-    `scores` are by document; `matches` are the names that the query contains.
+    `scores` maps document ids to scores; `matches` maps the names in the query to the kind of match.
     """
     ranked = sorted((_ranked(item, scores, matches) for item in _each_once(found)), key=_best_first)
     return _servers_or_tools(query, ranked, matches)
@@ -133,7 +135,7 @@ def _ranked(item: ToolDecision, scores: Mapping[int, float], matches: Mapping[st
     tool, decision = item
     score = scores.get(tool.document_id or 0, 0.0)
     if (match := matches.get(tool.name)) is not None:
-        # Of equal matches, the nearer in meaning comes first.
+        # Among equal matches, the closer meaning comes first.
         return RankedTool(
             tool, decision, _CERTAINTY[match] - 0.01 * (1 - score) * (match is not NameMatch.EXACT)
         )
@@ -143,12 +145,12 @@ def _ranked(item: ToolDecision, scores: Mapping[int, float], matches: Mapping[st
 
 def _best_first(item: RankedTool) -> tuple[float, bool, float, int, str, str]:
     tool, decision, score = item
-    likely = _LESS_LIKELY.get(tool.status, 1.0)  # breaks ties between equal matches
+    likely = _LESS_LIKELY.get(tool.status, 1.0)  # breaks ties between equal scores
     return -score, not decision.is_available, -likely, -tool.usage_count, tool.name, tool.client
 
 
 def _each_once(found: Iterable[ToolDecision]) -> list[ToolDecision]:
-    """Keep the row of each name that is closest to being visible."""
+    """For each name, keep the row that is closest to being visible."""
     best: dict[tuple[str, str], ToolDecision] = {}
     for item in found:
         key = (item.tool.client, item.tool.name)
@@ -161,7 +163,7 @@ def _each_once(found: Iterable[ToolDecision]) -> list[ToolDecision]:
 def _servers_or_tools(
     query: str, ranked: Sequence[RankedTool], matches: Mapping[str, NameMatch]
 ) -> list[RankedTool]:
-    """Keep a server's row if the query names only the server, else its tools, if any are known."""
+    """Keep a server's row if the query names only the server; otherwise keep its tools, if any are known."""
     servers = {_home(it.tool): it.tool for it in ranked if it.tool.kind is Kind.MCP_SERVER}
     if not servers:
         return list(ranked)

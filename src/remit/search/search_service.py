@@ -1,4 +1,4 @@
-"""Search: find the tools of one view by the words and the meaning of a query."""
+"""Finds tools by the words and the meaning of a query."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ if TYPE_CHECKING:
     from remit.search.ports import Embedder, Engine, Index, Selection, Vector
     from remit.store.ports import DocumentStore
 
-BATCH = 64  # texts embedded at once
+BATCH = 64  # texts per batch
 BY_WORDS_ALONE = "found by words alone"
 NO_VECTORS = f"{BY_WORDS_ALONE}: no tool here has a vector of this model yet"
 WORDS_ALONE = Fusion(expected=0.48, steepness=3.1, midpoint=0.83, confidence=0.0, noise=0.0)
-_DEPTH = 2  # the index returns this many times the limit to be ranked
+_DEPTH = 2  # multiple of the limit that the index returns for ranking
 _NEAREST = 3
 _LONGEST_QUERY = 10_000  # characters; the rest is ignored
 
 
 @dataclass
 class Searcher:
-    """The tools of one view, ready for many searches."""
+    """Searches a fixed set of tools, many times."""
 
     listed: Sequence[ToolDecision]
     index: Index
     embedder: Embedder | None
     note: str | None = None  # why there is no embedder
-    fusion: Fusion | RankFusion | None = None  # None: the embedder's own
+    fusion: Fusion | RankFusion | None = None  # None: use the embedder's own
     _selections: dict[tuple[Scope | None, bool], _Selected] = field(
         default_factory=dict[tuple[Scope | None, bool], "_Selected"]
     )
@@ -51,7 +51,7 @@ class Searcher:
         include_hidden: bool = False,
         min_score: float | None = None,
     ) -> SearchResults:
-        """Find the tools for a query; without `min_score`, all results above the noise.
+        """Find the tools for a query; without `min_score`, return every result above the noise.
 
         Raises:
             ValueError: the limit is not between 1 and 50.
@@ -72,7 +72,7 @@ class Searcher:
         return SearchResults(query=query, results=good[:limit], nearest=nearest, note=note)
 
     def close(self) -> None:
-        """Drop the selections of this searcher from the index."""
+        """Drop this searcher's selections from the index."""
         for selected in self._selections.values():
             self.index.drop(selected.among)
         self._selections.clear()
@@ -86,7 +86,7 @@ class Searcher:
         return rank(query, found, fusion.scores(hits), matches)
 
     def _embedded(self, query: str) -> tuple[list[Vector], str | None]:
-        """Embed a query, then its parts; without vectors, give the reason."""
+        """Embed a query and its parts; without vectors, return the reason."""
         if self.embedder is None:
             return [], self.note
         parts = query_parts(query) if self.embedder.fusion.part_weight else []
@@ -113,20 +113,20 @@ class Searcher:
 
 
 def _least(ranked: Sequence[RankedTool], fusion: Fusion | RankFusion) -> float:
-    """Give the minimum score of a result: higher if even the best is uncertain."""
+    """Return the minimum score of a result, which is higher if even the best is uncertain."""
     is_sure = bool(ranked) and ranked[0].score >= fusion.confidence
     return fusion.noise if is_sure else fusion.confidence
 
 
 class SearchService:
-    """Indexes the tools of workspaces, and opens searchers over them."""
+    """Indexes the tools of workspaces and opens searchers for them."""
 
     def __init__(self, documents: DocumentStore, engine: Engine) -> None:
         self._documents = documents
         self._engine = engine
 
     def read(self, workspace: Workspace, *, is_hurried: bool) -> str | None:
-        """Index the tools of a workspace; give the reason if they are found by words alone."""
+        """Index the tools of a workspace; return the reason if only words can be used."""
         try:
             if is_hurried:
                 self._documents.read(workspace)
@@ -139,12 +139,12 @@ class SearchService:
     def searcher(
         self, listed: Sequence[ToolDecision], workspace: Workspace, note: str | None, *, in_memory: bool
     ) -> Searcher:
-        """Open a searcher for many searches; with a note, by words alone."""
+        """Open a searcher; with a note, it uses words alone."""
         embedder, note = self._embedder(in_memory=in_memory) if note is None else (None, note)
         model = None if embedder is None else embedder.model
         if in_memory:
             if embedder is not None:
-                embedder.embed_tools([])  # loads numpy, which makes queries as fast as the index
+                embedder.embed_tools([])  # loads numpy, which speeds up queries
             index = self._engine.in_memory(
                 self._documents.entries(model), WORDS_ALONE if embedder is None else embedder.fusion
             )
@@ -155,7 +155,7 @@ class SearchService:
     def index(
         self, workspace: Workspace, on_progress: Callable[[int, int], None] = lambda _done, _total: None
     ) -> int:
-        """Embed the tools of a workspace that have no vector, and give their number."""
+        """Embed the tools of a workspace that have no vector, and return their number."""
         self._documents.read(workspace)
         model = self._engine.model
         if model is None:
@@ -169,7 +169,7 @@ class SearchService:
         return len(missing)
 
     def _embedder(self, *, in_memory: bool) -> tuple[Embedder | None, str | None]:
-        """Open the embedder, or give the reason why there is none."""
+        """Open the embedder, or return why there is none."""
         if self._engine.model is None:
             return None, f"{BY_WORDS_ALONE}: no model is set"
         if not in_memory and not self._documents.can_compare():

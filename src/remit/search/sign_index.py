@@ -1,4 +1,4 @@
-"""The signs of vectors in memory, for processes that search a large place repeatedly."""
+"""An in-memory index of vector signs, for processes that search a large place repeatedly."""
 
 from collections.abc import Iterable, Sequence
 from typing import TypeVar, cast
@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 Codes = NDArray[np.uint64]
 Array = TypeVar("Array", bound=NDArray[np.generic])
 
-_BITS = 64  # of a machine word
-_NOWHERE = 0  # the place of what was dropped
+_BITS = 64  # bits per machine word
+_NOWHERE = 0  # the place of dropped nodes
 
 
 class NumpySignIndex:
-    """Codes stored column by column, one array per machine word, and compared all at once.
+    """Stores codes column by column, one array per machine word, and compares all at once.
 
-    Each pair of a home and a kind is a numbered place.
+    Each pair of a home and a kind is a place, identified by a number.
     """
 
     def __init__(self, width: int) -> None:
@@ -39,18 +39,18 @@ class NumpySignIndex:
         self._count = new.stop
 
     def drop(self, nodes: Iterable[int]) -> bool:
-        """Drop nodes; False if none of them was here."""
+        """Drop nodes; return False if none of them was indexed."""
         found = self._are(nodes) & (self._at[: self._count] != _NOWHERE)
         self._at[: self._count][found] = _NOWHERE
         return bool(found.any())
 
     def among(self, nodes: Iterable[int], homes: Sequence[int], kinds: Sequence[str]) -> list[int]:
-        """List the nodes here that belong to some homes and kinds."""
+        """Return the indexed nodes that belong to the given homes and kinds."""
         return self._nodes[: self._count][self._are(nodes) & self._are_in(homes, kinds)].tolist()
 
     def nearest(self, code: bytes, homes: Sequence[int], kinds: Sequence[str], most: int) -> list[int]:
-        """List the nodes of some homes and kinds whose codes differ least; ties are ordered by id."""
-        beyond = self._words * _BITS + 1  # farther than any
+        """List the nodes of the given homes and kinds whose codes differ least; ties are ordered by id."""
+        beyond = self._words * _BITS + 1  # greater than any distance
         distances = np.where(self._are_in(homes, kinds), self._distances(code), np.uint16(beyond))
         so_far = np.cumsum(np.bincount(distances, minlength=beyond + 1))
         farthest = min(int(np.searchsorted(so_far, most)), beyond - 1)
@@ -81,7 +81,7 @@ class NumpySignIndex:
         return padded.view("<u8")
 
     def _make_room(self, more: int) -> None:
-        """Double the capacity when full, leaving out dropped nodes."""
+        """Double the capacity when full, removing dropped nodes."""
         if self._count + more <= len(self._nodes):
             return
         kept = np.flatnonzero(self._at[: self._count] != _NOWHERE)

@@ -1,4 +1,4 @@
-"""A collection of given tools, indexed for the same search as the tools of a machine."""
+"""Indexes a collection of given tools for search."""
 
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -9,21 +9,21 @@ from remit.search.given_tools import GivenTool, as_listed
 from remit.search.ports import Embedder, Engine, Index, IndexEntry, Vector
 from remit.search.search_service import WORDS_ALONE, Searcher
 
-MOST_VECTORS = 20_000  # of 1 KB each, with the bundled model
+MOST_VECTORS = 20_000  # 1 KB each with the bundled model
 
 
 class VectorCache:
-    """A cache of vectors by the content of tools; drops those unused for longest."""
+    """A cache of vectors by the content of tools; evicts the least recently used."""
 
     def __init__(self, most: int = MOST_VECTORS) -> None:
         self._most = most
         self._kept: OrderedDict[tuple[str, Document], Vector] = OrderedDict()
 
     def of(self, documents: Sequence[Document], embedder: Embedder) -> list[Vector]:
-        """Give the vectors of tools, embedding only new ones.
+        """Return the vectors of tools, embedding only those not in the cache.
 
         Raises:
-            EmbeddingError: texts cannot be turned into vectors.
+            EmbeddingError: embedding failed.
         """
         keys = [(embedder.model, document) for document in documents]
         new = list(dict.fromkeys(key for key in keys if key not in self._kept))
@@ -38,7 +38,7 @@ class VectorCache:
 
 
 class ToolCollection:
-    """Tools identified by their position, which is the `document_id` of a result."""
+    """A searchable collection of tools; a result's `document_id` is the position of its tool."""
 
     def __init__(
         self, tools: Sequence[GivenTool], engine: Engine, vectors: VectorCache | None = None
@@ -46,7 +46,7 @@ class ToolCollection:
         """Index tools.
 
         Raises:
-            EmbeddingError: texts cannot be turned into vectors.
+            EmbeddingError: embedding failed.
         """
         self.listed = as_listed(tools)
         self.embedder = None if engine.model is None else engine.embedder()
@@ -54,7 +54,7 @@ class ToolCollection:
         self.index = self._open(tools, engine, vectors or VectorCache(len(tools)))
 
     def searcher(self, among: Sequence[ToolDecision] | None = None) -> Searcher:
-        """Open a searcher over all tools, or over some."""
+        """Open a searcher over all tools, or over the given ones."""
         return Searcher(
             self.listed if among is None else among, self.index, self.embedder, fusion=self._fusion
         )

@@ -17,8 +17,8 @@ from remit.search.tool_collection import ToolCollection, VectorCache
 AnyTool = TypeVar("AnyTool")
 Patterns = tuple[str, ...]
 
-_MOST_LISTS = 4  # of tools that stay indexed
-_MOST_CHOICES = 16  # of patterns, for one list
+_MOST_LISTS = 4  # tool lists that stay indexed
+_MOST_CHOICES = 16  # combinations of patterns cached per list
 
 
 def filter_tools(
@@ -29,15 +29,16 @@ def filter_tools(
     always_include: str | Iterable[str] = (),
     exclude: str | Iterable[str] = (),
 ) -> list[AnyTool]:
-    """Choose the tools that a query, or the last messages of a conversation, asks for: the same objects.
+    """Return the given tools that match a query or the last messages of a conversation.
 
-    First come those of `always_include`, in their own order, then the best of the others, best first, until
-    there are `top_k`. Both lists hold names and patterns (`git_*`); `exclude` beats `always_include`. A score
-    is between 0 and 1, about how likely a tool is meant; `None` leaves out what the model takes for noise.
+    The tools in `always_include` come first, in their original order, then the best of the others until
+    there are `top_k`. Both lists take names and patterns such as `git_*`; `exclude` beats `always_include`.
+    A score is between 0 and 1, roughly the probability that a tool is meant; a `min_score` of `None` drops
+    noise.
 
     Raises:
-        EmbeddingError: texts cannot be turned into vectors.
-        TypeError: a tool is in no shape that can be read.
+        EmbeddingError: embedding failed.
+        TypeError: the format of a tool is not supported.
         ValueError: `top_k` is not between 1 and 50.
     """
     chosen = _CACHE.filtered([read_tool(tool) for tool in tools]).choose(
@@ -47,14 +48,14 @@ def filter_tools(
 
 
 class ToolFilter(Generic[AnyTool]):
-    """A list of tools that is filtered many times without being read again."""
+    """A list of tools that is indexed once and filtered many times."""
 
     def __init__(self, tools: Sequence[AnyTool]) -> None:
         """Index the tools.
 
         Raises:
-            EmbeddingError: texts cannot be turned into vectors.
-            TypeError: a tool is in no shape that can be read.
+            EmbeddingError: embedding failed.
+            TypeError: the format of a tool is not supported.
         """
         self._tools = list(tools)
         self._filtered = _CACHE.filtered([read_tool(tool) for tool in tools])
@@ -67,7 +68,7 @@ class ToolFilter(Generic[AnyTool]):
         always_include: str | Iterable[str] = (),
         exclude: str | Iterable[str] = (),
     ) -> list[AnyTool]:
-        """Choose tools, as `filter_tools` does."""
+        """Filter the tools like `filter_tools`."""
         chosen = self._filtered.choose(
             query_or_messages, top_k, min_score, _patterns(always_include), _patterns(exclude)
         )
@@ -75,14 +76,14 @@ class ToolFilter(Generic[AnyTool]):
 
 
 class _Choice(NamedTuple):
-    """The tools of a list that match the patterns."""
+    """The tools of a list that remain after applying the patterns."""
 
     always: Sequence[int]
     others: Searcher
 
 
 class _FilteredTools:
-    """A list of tools, addressed by position."""
+    """An indexed list of tools, addressed by position."""
 
     def __init__(self, tools: Sequence[GivenTool], engine: Engine, vectors: VectorCache) -> None:
         self._collection = ToolCollection(tools, engine, vectors)
@@ -99,7 +100,7 @@ class _FilteredTools:
         always_include: Patterns,
         exclude: Patterns,
     ) -> list[int]:
-        """Give the positions of the chosen tools."""
+        """Return the positions of the chosen tools."""
         if not 1 <= top_k <= MAX_LIMIT:
             raise ValueError(f"`top_k` is a number from 1 to {MAX_LIMIT}")
         always, others = self._choice(always_include, exclude)
@@ -119,7 +120,7 @@ class _FilteredTools:
 
 
 class _FilterCache:
-    """The state between calls: the model, vectors by content, the last lists."""
+    """The state between calls: the model, vectors by content, and the most recent lists."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -128,7 +129,7 @@ class _FilterCache:
         self._lists: OrderedDict[tuple[GivenTool, ...], _FilteredTools] = OrderedDict()
 
     def filtered(self, tools: Sequence[GivenTool]) -> _FilteredTools:
-        """Index tools, or find them indexed."""
+        """Return the indexed tools, indexing them if needed."""
         key = tuple(tools)
         with self._lock:
             if self._engine is None:
@@ -146,7 +147,7 @@ _CACHE = _FilterCache()
 def _found(
     searcher: Searcher, query_or_messages: str | Iterable[object], min_score: float | None
 ) -> list[int]:
-    """Give the positions of the found tools, best first; each by its best message."""
+    """Return the positions of the found tools, best first, ranking each by its best message."""
     scores: dict[int, float] = {}
     for text, weight in weighted_texts(query_or_messages):
         least = None if min_score is None else min_score / weight

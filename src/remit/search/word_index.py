@@ -1,4 +1,4 @@
-"""A word index in memory that scores documents as SQLite's FTS5 does."""
+"""An in-memory word index that scores documents like SQLite's FTS5."""
 
 from array import array
 from collections.abc import Iterable, Sequence
@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from remit.search.documents import COLUMN_WEIGHTS, PAIR_WEIGHT, Columns
 
 _SATURATION, _LENGTH = 1.2, 0.75  # k1 and b of FTS5's bm25()
-_SHIFT = 32  # bits for the number of a term
-_RAREST = 1e-6  # the weight of a term in at least half of all documents, as in FTS5
+_SHIFT = 32  # bits per term number
+_RAREST = 1e-6  # weight of a term that occurs in at least half of all documents, as in FTS5
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int32]
@@ -31,11 +31,11 @@ class Tokenizer:
         found = self._tokenizer(
             data, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False
         )
-        return cast(list[str], found)  # without offsets and synonyms, a term is its text alone
+        return cast(list[str], found)  # without offsets and synonyms, each term is a plain string
 
 
 class _Numbers(dict[str, int]):
-    """Numbers terms in the order of their first use."""
+    """Numbers terms in order of first use."""
 
     def __missing__(self, term: str) -> int:
         number = self[term] = len(self)
@@ -44,31 +44,31 @@ class _Numbers(dict[str, int]):
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """The documents of each numbered term, with the score it adds to each."""
+    """The documents of each numbered term, with the score that the term adds to each."""
 
-    starts: NDArray[np.int64]  # of each in the next two, and the end of the last
+    starts: NDArray[np.int64]  # where each term starts in the next two arrays, and the end of the last
     rows: Rows
     impacts: Floats
 
     def add(self, number: int, totals: Floats, weight: float = 1.0) -> None:
-        """Add the scores of a term to the totals of its documents."""
+        """Add the scores of a term to its documents' totals."""
         start, end = self.starts[number], self.starts[number + 1]
         totals[self.rows[start:end]] += (
             np.float32(weight) * self.impacts[start:end]
-        )  # a document is there once
+        )  # each document occurs once
 
 
 @dataclass(frozen=True, slots=True)
 class WordIndex:
     """The scores of each term and each pair of adjacent terms in each document."""
 
-    numbers: dict[str, int]  # of terms
+    numbers: dict[str, int]  # numbers of the terms
     terms: Postings
-    pairs: NDArray[np.int64]  # two numbers of terms in one, in order
+    pairs: NDArray[np.int64]  # two term numbers packed into one, sorted
     pair_postings: Postings
 
     def add(self, words: Sequence[str], pairs: Iterable[Sequence[str]], totals: Floats) -> None:
-        """Add the scores of a query's terms to the totals; a repeated term counts again."""
+        """Add the scores of a query's terms to the totals; repeated terms count again."""
         for word in words:
             if (number := self.numbers.get(word)) is not None:
                 self.terms.add(number, totals)
@@ -89,7 +89,7 @@ def build_word_index(documents: Sequence[Columns], terms: Tokenizer) -> WordInde
     """Compute the score of each term in each document."""
     numbers = _Numbers()
     used = array("i")
-    counts = array("i")  # of terms, by document and column
+    counts = array("i")  # term counts by document and column
     for texts in documents:
         for text in texts:
             found = list(map(numbers.__getitem__, terms(text))) if text else []
@@ -115,14 +115,14 @@ def build_word_index(documents: Sequence[Columns], terms: Tokenizer) -> WordInde
 
 
 class _Places:
-    """The position of each occurrence of a term."""
+    """The positions of all occurrences of terms."""
 
     def __init__(self, lengths: Rows) -> None:
         size = len(lengths)
         cells = np.repeat(np.arange(lengths.size), lengths.ravel())
         self.rows: Rows = np.repeat(np.arange(size, dtype=np.int32), lengths.sum(axis=1))
         self.weights: Floats = np.tile(np.array(COLUMN_WEIGHTS, np.float32), size)[cells]
-        self.has_next = cells[:-1] == cells[1:]  # in the same column of the same document
+        self.has_next = cells[:-1] == cells[1:]  # the next term is in the same column of the same document
 
 
 def _postings(ids: NDArray[np.int64], count: int, rows: Rows, weights: Floats, lengths: Rows) -> Postings:
@@ -145,6 +145,6 @@ def _rarity(per_term: NDArray[np.int64], size: int) -> NDArray[np.float64]:
 
 
 def _saturated(often: NDArray[np.float64], lengths: Rows, where: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Saturate the score of a frequent term, and lower it in long documents."""
+    """Apply BM25's saturation for frequent terms and its penalty for long documents."""
     norms = _SATURATION * (1 - _LENGTH + _LENGTH * lengths / max(lengths.mean() if len(lengths) else 0, 1e-9))
     return often * (_SATURATION + 1) / (often + norms[where])

@@ -1,4 +1,4 @@
-"""Sends requests to one URL, bounded in time and size; the key goes nowhere else."""
+"""Sends requests to one URL, within limits of time and size, and never sends its key elsewhere."""
 
 import http.client
 import ipaddress
@@ -30,15 +30,15 @@ class EndpointReply(NamedTuple):
 
     status: int
     body: bytes
-    retry_after: float  # seconds; 0 if not given
+    retry_after: float  # seconds; 0 if the reply has no such header
 
 
 class NoReplyError(Exception):
-    """There was no readable reply; the message gives the cause."""
+    """No readable reply arrived; the message gives the cause."""
 
 
 class HttpResponse(Protocol):
-    """The part of an HTTP response that is read."""
+    """The part of an HTTP response that this module reads."""
 
     @property
     def headers(self) -> Message: ...
@@ -47,25 +47,25 @@ class HttpResponse(Protocol):
 
 
 class EndpointConnection:
-    """A connection to one URL, with its key."""
+    """Sends requests to one URL with its key."""
 
     def __init__(self, address: SplitResult, key: str | None) -> None:
         self._url = address.geturl()
         self._key = key
-        # A proxy would see the key of a local server, which uses plain HTTP.
+        # A local server uses plain HTTP, so a proxy would see the key.
         proxies = urllib.request.ProxyHandler({} if is_loopback(address.hostname) else None)
         self._opener = urllib.request.build_opener(proxies, _NoRedirects)
 
     def send(self, body: bytes, timeout: float) -> EndpointReply:
-        """Post JSON; a reply of any status is returned.
+        """Post JSON and return the reply, whatever its status.
 
         Raises:
-            NoAnswerError: there is none.
+            NoReplyError: no reply arrived.
         """
         headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "remit"}
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
-        request = urllib.request.Request(self._url, body, headers)  # noqa: S310 - settings allow http(s) alone
+        request = urllib.request.Request(self._url, body, headers)  # noqa: S310 - settings only allow http(s)
         deadline = time.monotonic() + timeout
         try:
             with self._opener.open(request, timeout=timeout) as response:
@@ -78,16 +78,16 @@ class EndpointConnection:
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Returns a redirect as the reply: the key is only for the configured URL."""
+    """Returns a redirect as the reply, because the key is only for the configured URL."""
 
     def redirect_request(
         self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
     ) -> None:
-        """Follow no redirect."""
+        """Do not follow the redirect."""
 
 
 def is_loopback(host: str | None) -> bool:
-    """Tell whether a host name means this machine, without resolving it."""
+    """Return whether a host name refers to this machine, without resolving it."""
     try:
         return host == "localhost" or ipaddress.ip_address(host or "").is_loopback
     except ValueError:

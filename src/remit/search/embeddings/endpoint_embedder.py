@@ -1,6 +1,6 @@
-"""Embeds texts with an endpoint of OpenAI's embeddings API.
+"""Embeds texts with an endpoint that implements OpenAI's embeddings API.
 
-Errors never contain the URL or parts of a reply: either may contain a key.
+Error messages never contain the URL or parts of a reply, because either may contain a key.
 """
 
 import json
@@ -22,13 +22,13 @@ from remit.search.embeddings.endpoint_response import parse_vectors
 from remit.search.ports import Vector
 from remit.search.ranking import Fusion
 
-_BATCH = 64  # texts in one request
+_BATCH = 64  # texts per request
 _MOST_TEXT = 8000  # characters
 _FIRST_PAUSE = 0.5  # seconds before the second attempt; each later pause is twice as long
 
 
 class RetryLimits(NamedTuple):
-    """The time and attempts that a request may take."""
+    """Limits for the time and attempts of a request."""
 
     timeout: float  # seconds
     attempts: int
@@ -42,7 +42,7 @@ QUERY = RetryLimits(timeout=10, attempts=2, pause=2)
 class EndpointEmbedder:
     """Embeds tools and queries with a remote service."""
 
-    # Its cosines are not calibrated, so no result counts as noise.
+    # Cosines of an unknown model are not calibrated, so no result counts as noise.
     fusion = Fusion(word_weight=0.02, confidence=0.0, noise=0.0)
 
     def __init__(
@@ -58,7 +58,7 @@ class EndpointEmbedder:
         """Set up the connection without sending anything.
 
         Raises:
-            EmbeddingError: the key cannot be sent, or would travel in clear text.
+            EmbeddingError: the key cannot be sent, or would be sent in clear text.
         """
         address = urlsplit(url)
         _require_safe(key, address)
@@ -73,7 +73,7 @@ class EndpointEmbedder:
         """Embed a query.
 
         Raises:
-            EmbeddingError: the endpoint does not answer with a vector.
+            EmbeddingError: the endpoint did not return a vector.
         """
         return self._embed([text], self._query)[0]
 
@@ -81,7 +81,7 @@ class EndpointEmbedder:
         """Embed tools.
 
         Raises:
-            EmbeddingError: the endpoint does not answer with vectors.
+            EmbeddingError: the endpoint did not return the vectors.
         """
         texts = [tool_text(document) for document in documents]
         batches = (texts[start : start + _BATCH] for start in range(0, len(texts), _BATCH))
@@ -135,7 +135,7 @@ def _require_safe(key: str | None, address: SplitResult) -> None:
 
 
 def tool_text(document: Document) -> str:
-    """Write a tool as `name (server): description | parameters`."""
+    """Format a tool as `name (server): description | parameters`."""
     server = f" ({document.server})" if document.server else ""
     about = document.description or document.title
     params = f" | {', '.join(document.params)}" if document.params else ""
@@ -143,7 +143,7 @@ def tool_text(document: Document) -> str:
 
 
 def _sendable(text: str) -> str:
-    """Make a text acceptable to endpoints, which refuse lone surrogates and empty texts."""
+    """Make a text acceptable to endpoints, which reject lone surrogates and empty texts."""
     whole = text[:_MOST_TEXT].encode(errors="replace").decode()
     return whole if whole.strip() else "?"
 

@@ -9,10 +9,10 @@ from remit.search.ports import Vector
 
 
 def parse_vectors(body: bytes, count: int) -> list[Vector]:
-    """Parse the vectors of a reply, in the order of the texts, each of length one.
+    """Parse the vectors of a reply, normalized to length one, in the order of the texts.
 
     Raises:
-        ValueError: the reply does not have the requested vectors.
+        ValueError: the reply does not contain the requested vectors.
     """
     rows = _rows(_decoded(body), count)
     if len({len(row) for row in rows}) != 1:
@@ -23,7 +23,7 @@ def parse_vectors(body: bytes, count: int) -> list[Vector]:
 def _decoded(body: bytes) -> object:
     try:
         return json.loads(body)
-    except (ValueError, RecursionError):  # the parser's message quotes the text
+    except (ValueError, RecursionError):  # the parser's own message quotes the reply
         raise ValueError("it is not JSON") from None
 
 

@@ -11,19 +11,19 @@ from remit.search.ports import Vector
 
 Floats = NDArray[np.float32]
 
-_BATCH = 1024  # tools at once
-_LEAST = np.float32(1e-12)  # a length to divide by
+_BATCH = 1024  # tools per batch
+_LEAST = np.float32(1e-12)  # avoids division by zero
 
 
 class NumpySums:
-    """The table as arrays over the same memory."""
+    """The embedding table as numpy arrays that share its memory."""
 
     def __init__(self, table: EmbeddingTable) -> None:
         self._rows = np.frombuffer(table.rows, np.int8).reshape(-1, table.width)
-        # Ids without a row share the first one, with scale zero.
+        # Ids without a row use the first row with scale zero.
         self._query_scales = _from_the_first_id(table.query_scales)
         self._tool_scales = _from_the_first_id(table.tool_scales)
-        whole = [*table.fields, 0.0]  # marks have no weight
+        whole = [*table.fields, 0.0]  # marks have weight zero
         self._fields = np.array([whole, [float(field == NAME) for field in range(MARK + 1)]], np.float32)
         self._name = np.array(table.name, np.float32)
         self._no_query, self._no_tool = (np.array(fallback_vector(table.width, run), "<f4") for run in (1, 2))
@@ -34,7 +34,7 @@ class NumpySums:
         return _vectors(self._query_scales[at] @ self._at(at), self._no_query)[0]
 
     def tools(self, readings: Sequence[TokenSequence]) -> list[Vector]:
-        """Embed tools, with extra weight on their names."""
+        """Embed tools, giving extra weight to their names."""
         starts = range(0, len(readings), _BATCH)
         return [vector for start in starts for vector in self._tools(readings[start : start + _BATCH])]
 

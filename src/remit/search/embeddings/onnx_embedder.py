@@ -1,4 +1,4 @@
-"""The stronger model of the extra `onnx`: MiniLM, fine-tuned for tools, in eight bits."""
+"""The stronger model of the `onnx` extra: MiniLM, fine-tuned for tools and quantized to 8 bits."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -16,7 +16,7 @@ from remit.search.ranking import Fusion
 
 
 class OnnxSession(Protocol):
-    """The part of an onnxruntime session that is used."""
+    """The part of an onnxruntime session that this module uses."""
 
     def run(
         self, outputs: Sequence[str], feed: Mapping[str, NDArray[np.int64]]
@@ -32,7 +32,7 @@ class OnnxEmbedder:
     )
 
     def __init__(self) -> None:
-        self._pieces = WordPiece(vocabulary()[:PIECES])  # the rest belongs to the static table
+        self._pieces = WordPiece(vocabulary()[:PIECES])  # the other entries belong to the static table
         self._session = _open(data_file("strong.onnx"))
 
     def embed_query(self, text: str) -> Vector:
@@ -41,8 +41,8 @@ class OnnxEmbedder:
 
     def embed_tools(self, documents: Sequence[Document]) -> list[Vector]:
         """Embed tools."""
-        # One by one: quantization scales a batch to its largest number, so a vector would depend on its
-        # neighbors; and on one thread a batch is not faster.
+        # One by one: quantization scales a batch by its largest number, so a vector would depend on the other
+        # tools of its batch. On one thread, batches are not faster anyway.
         return [self._vector(tool_ids(document, self._pieces).ids) for document in documents]
 
     def _vector(self, text: Sequence[int]) -> Vector:
@@ -54,7 +54,7 @@ class OnnxEmbedder:
 def _open(path: str) -> OnnxSession:
     runtime: Any = onnxruntime
     options = runtime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1  # a search must not take the machine
-    options.log_severity_level = 3  # only errors
+    options.intra_op_num_threads = options.inter_op_num_threads = 1  # a search must not use every core
+    options.log_severity_level = 3  # errors only
     runtime.disable_telemetry_events()
     return runtime.InferenceSession(path, options, providers=["CPUExecutionProvider"])

@@ -1,6 +1,6 @@
 """The bundled model: a weighted sum of one vector per word.
 
-A query in plain Python takes less time than importing numpy, so numpy is loaded with the first tools.
+Embedding a query in plain Python is faster than importing numpy, so numpy is loaded only to embed tools.
 """
 
 import math
@@ -20,7 +20,7 @@ FIRST_WORD = 999  # lower ids are special or unused and have no row
 
 
 class EmbeddingTable(NamedTuple):
-    """8-bit vectors, with 16-bit weights for queries and for tools, as bytes."""
+    """8-bit vectors with 16-bit weights for queries and tools, as raw bytes."""
 
     width: int
     rows: memoryview
@@ -57,7 +57,7 @@ class StaticEmbedder:
         return self._arrays.query(ids) if self._arrays else sum_query(self._table, ids)
 
     def embed_tools(self, documents: Sequence[Document]) -> list[Vector]:
-        """Embed tools; an empty list only loads numpy, which makes later queries faster."""
+        """Embed tools; an empty list only loads numpy, which speeds up later queries."""
         self._arrays = self._arrays or self._open_arrays(self._table)
         return self._arrays.tools([self._read(document) for document in documents])
 
@@ -93,9 +93,9 @@ def sum_query(table: EmbeddingTable, ids: Sequence[int]) -> Vector:
 
 
 def fallback_vector(width: int, run: int) -> list[float]:
-    """Give a vector for a text without known words.
+    """Return a vector for a text without known words.
 
-    Those of queries (`run` 1) and of tools (`run` 2) are orthogonal: empty texts are not similar.
+    The vectors for queries (`run` 1) and tools (`run` 2) are orthogonal, so empty texts are not similar.
     """
     signs = chain.from_iterable([1.0] * run + [-1.0] * run for _ in range(width // (2 * run)))
     return [sign / math.sqrt(width) for sign in signs]

@@ -10,11 +10,13 @@ from remit.search.embeddings.wordpiece import WordPiece
 START, END = 101, 102
 OPEN, CLOSE, COMMA, COLON, BAR = 1006, 1007, 1010, 1024, 1064
 
-NAME, SERVER, FIRST, REST, PARAMS, MARK = range(6)  # the field of an id; MARK: brackets, commas, ends
+NAME, SERVER, FIRST, REST, PARAMS, MARK = range(
+    6
+)  # field of an id; MARK is for brackets, commas and the ends
 
-QUERY_LENGTH, TOOL_LENGTH = 64, 128  # ids, with start and end
-_MOST_QUERY = 4000  # characters; later ones are beyond the ids that are read
-_LIMITS = (20, 10, 56, TOOL_LENGTH, 32)  # ids of each field; the rest of a description takes what is left
+QUERY_LENGTH, TOOL_LENGTH = 64, 128  # ids, including start and end
+_MOST_QUERY = 4000  # characters; the rest would exceed the number of ids
+_LIMITS = (20, 10, 56, TOOL_LENGTH, 32)  # ids per field; the rest of a description fills the remaining space
 _SENTENCE_END = re.compile(r"(?<=[.!?]) ")
 
 Part = tuple[Sequence[int], int]
@@ -28,14 +30,14 @@ class TokenSequence(NamedTuple):
 
 
 def query_ids(text: str, pieces: WordPiece) -> list[int]:
-    """Give the ids of a query, without start and end."""
+    """Return the ids of a query, without start and end."""
     return pieces(text[:_MOST_QUERY])[: QUERY_LENGTH - 2]
 
 
 def tool_ids(document: Document, pieces: WordPiece) -> TokenSequence:
-    """Give the ids of a tool as `[CLS] name ( server ) : first sentence, rest | parameters [SEP]`.
+    """Return the ids of a tool as `[CLS] name ( server ) : first sentence, rest | parameters [SEP]`.
 
-    Brackets and bar are left out around empty fields.
+    Omit the brackets and the bar around empty fields.
     """
     name, server, first, rest, params = (
         ids[:limit] for ids, limit in zip(_fields(document, pieces), _LIMITS, strict=True)
@@ -63,6 +65,6 @@ def _joined(parts: Iterable[Part]) -> TokenSequence:
     fields: list[int] = []
     for part, field in parts:
         ids += part
-        # Names of parameters contain no commas: the commas are marks.
+        # Parameter names contain no commas, so every comma is a mark.
         fields += [MARK if i == COMMA else field for i in part] if field == PARAMS else [field] * len(part)
     return TokenSequence(ids, fields)

@@ -9,23 +9,23 @@ _DATA = os.path.join(os.path.dirname(__file__), "data")
 
 
 class Tensor(NamedTuple):
-    """An array in a file."""
+    """An array in a weights file."""
 
     shape: tuple[int, ...]
     content: memoryview
 
 
 def data_file(name: str) -> str:
-    """Give the path of a bundled file."""
+    """Return the path of a bundled file."""
     return os.path.join(_DATA, name)
 
 
 def read_tensors(path: str) -> dict[str, Tensor]:
-    """Map the arrays of a file by name; they are loaded on access.
+    """Map the arrays of a file by name; the data is loaded on access.
 
     Raises:
-        OSError: there is no such file.
-        ValueError: it is damaged.
+        OSError: the file does not exist.
+        ValueError: the file is damaged.
     """
     with open(path, "rb") as file:
         mapped = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))

@@ -7,9 +7,9 @@ from itertools import pairwise
 
 from remit.search.embeddings.weights import data_file
 
-PIECES = 30522  # entries of BERT's vocabulary; words and pairs of words of our own follow them
+PIECES = 30522  # size of BERT's vocabulary; our own words and pairs of words follow
 UNKNOWN = 100
-_LONGEST_WORD = 100  # characters; longer ones are unknown
+_LONGEST_WORD = 100  # characters; longer words are unknown
 _MOST_KEPT = 50_000  # words in the cache
 
 _ASCII_WORD = re.compile(r"[a-z0-9]+|[!-/:-@\[-`{-~]")
@@ -24,7 +24,7 @@ class WordPiece:
         self._cut: dict[str, list[int]] = {}
 
     def __call__(self, text: str) -> list[int]:
-        """Give the ids of the pieces of a text."""
+        """Return the ids of the pieces in a text."""
         whole, cut = self._ids, self._cut
         ids: list[int] = []
         for word in words(text):
@@ -64,13 +64,13 @@ class WordPiece:
 
 
 def vocabulary() -> list[str]:
-    """Read the bundled vocabulary: BERT's entries, then those of the static table alone."""
+    """Read the bundled vocabulary: BERT's entries, then the additional entries of the static table."""
     with open(data_file("vocabulary.txt"), "rb") as file:
         return file.read().decode().removesuffix("\n").split("\n")
 
 
 def words(text: str) -> list[str]:
-    """Split a text into lowercase words and punctuation, without accents."""
+    """Split a text into lowercase words and punctuation, and remove accents."""
     if text.isascii():
         return _ASCII_WORD.findall(text.lower())
     plain = unicodedata.normalize("NFD", text.translate(_CLEANED).lower())
@@ -78,7 +78,7 @@ def words(text: str) -> list[str]:
 
 
 class _Cleaned(dict[int, str]):
-    """Cleans a character: ideographs become words, control characters are dropped."""
+    """Maps characters to cleaned text: spaces around ideographs, nothing for control characters."""
 
     def __missing__(self, code: int) -> str:
         c, kind = chr(code), unicodedata.category(chr(code))
@@ -93,7 +93,7 @@ class _Cleaned(dict[int, str]):
 
 
 class _Spaced(dict[int, str]):
-    """Splits off punctuation and drops accents."""
+    """Maps characters to spaced text: spaces around punctuation, nothing for accents."""
 
     def __missing__(self, code: int) -> str:
         c, kind = chr(code), unicodedata.category(chr(code))
